@@ -1,0 +1,13 @@
+#include <pybind11/pybind11.h>
+
+#include "bindings/core.hpp"
+#include "core/unicode_tables.hpp"
+
+PYBIND11_MODULE(_core, module) {
+  module.doc() = "Native core of pyharness. Use it through pyharness.kernels and pyharness.bpe.";
+  module.attr("UNICODE_VERSION") = pyharness::unicode::kUnicodeVersion;
+  module.attr("REGEX_VERSION") = pyharness::unicode::kRegexVersion;
+  pyharness::bindings::bind_text(module);
+  pyharness::bindings::bind_counts(module);
+  pyharness::bindings::bind_bpe(module);
+}

@@ -1,0 +1,12 @@
+// The parts of the extension module, one per file.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+namespace pyharness::bindings {
+
+void bind_text(pybind11::module_& module);    // text_statistics
+void bind_counts(pybind11::module_& module);  // token_frequency, character_splits, pair_histogram
+void bind_bpe(pybind11::module_& module);     // Encoder, merge_graph, self_tokenization
+
+}  // namespace pyharness::bindings

@@ -1,0 +1,47 @@
+// Checks of what callers hand over. Hostile input ends in std::invalid_argument that names the value, never in a read
+// outside an array.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <string>
+
+namespace pyharness {
+
+// Offsets of a flat array of `total` items: start at 0, never fall, end at `total`.
+inline void check_offsets(std::span<const std::int64_t> offsets, std::size_t total, const char* name) {
+  const std::string who(name);
+  if (offsets.empty()) throw std::invalid_argument(who + " must hold at least one value");
+  if (offsets.front() != 0) throw std::invalid_argument(who + " must start at 0");
+  std::int64_t previous = 0;
+  for (std::size_t i = 0; i < offsets.size(); ++i) {
+    if (offsets[i] < previous) {
+      throw std::invalid_argument(who + " must not fall: " + who + "[" + std::to_string(i) +
+                                  "] = " + std::to_string(offsets[i]) + " after " + std::to_string(previous));
+    }
+    previous = offsets[i];
+  }
+  if (static_cast<std::uint64_t>(previous) != total) {
+    throw std::invalid_argument(who + " must end at " + std::to_string(total) + ", the number of items, not at " +
+                                std::to_string(previous));
+  }
+}
+
+inline void check_ids(std::span<const std::uint32_t> ids, std::size_t limit, const char* name) {
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (ids[i] >= limit) {
+      throw std::invalid_argument(std::string(name) + "[" + std::to_string(i) + "] = " + std::to_string(ids[i]) +
+                                  " is not below the limit " + std::to_string(limit));
+    }
+  }
+}
+
+inline void check_length(std::size_t length, std::size_t expected, const char* name) {
+  if (length != expected) {
+    throw std::invalid_argument(std::string(name) + " must hold " + std::to_string(expected) + " values, not " +
+                                std::to_string(length));
+  }
+}
+
+}  // namespace pyharness

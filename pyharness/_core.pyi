@@ -1,0 +1,45 @@
+"""The native core. Only ``pyharness.kernels`` and ``pyharness.bpe`` import it; they carry the documentation."""
+
+from collections.abc import Sequence
+from typing import Any, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+UNICODE_VERSION: str
+REGEX_VERSION: str
+
+class _MergeGraph(TypedDict):
+    derivable: NDArray[np.bool_]
+    depth: NDArray[np.int32]
+    children: NDArray[np.int64]
+    derivations: NDArray[np.int64]
+    orphan_rules: NDArray[np.int64]
+    shadowed_rules: NDArray[np.int64]
+    duplicates: NDArray[np.uint32]
+    rule_count: int
+
+class Encoder:
+    def __init__(self, model: Any) -> None: ...
+    def encode(self, base: NDArray[np.uint32]) -> NDArray[np.uint32]: ...
+    def encode_batch(
+        self, base: NDArray[np.uint32], base_offsets: NDArray[np.int64], threads: int = 1
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...
+
+def text_statistics(texts: Sequence[str | bytes], threads: int = 1) -> NDArray[np.int64]: ...
+def token_frequency(
+    ids: NDArray[np.uint32], offsets: NDArray[np.int64], groups: NDArray[np.uint8], out: NDArray[np.uint64]
+) -> None: ...
+def character_splits(
+    ids: NDArray[np.uint32], offsets: NDArray[np.int64], flags: NDArray[np.uint8]
+) -> NDArray[np.int64]: ...
+def pair_histogram(
+    ids: NDArray[np.uint32],
+    offsets: NDArray[np.int64] | None = None,
+    weights: NDArray[np.uint64] | None = None,
+    threads: int = 1,
+) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint64]]: ...
+def merge_graph(model: Any) -> _MergeGraph: ...
+def self_tokenization(
+    model: Any, threads: int = 1
+) -> tuple[NDArray[np.uint8], NDArray[np.uint32], NDArray[np.uint32], NDArray[np.int64]]: ...

@@ -1,0 +1,114 @@
+"""Benchmarks: one module each, ending in ``BENCHMARKS = (Benchmark(...),)``.
+
+A benchmark declares what it needs and what it can report; it gets its ``Work`` in a worker process, and the runner
+decides what that process has done before.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from pyharness.registry import discover
+from pyharness.types import (
+    Case,
+    Corpus,
+    InputError,
+    Measurement,
+    ParallelCorpus,
+    Status,
+    Tally,
+    Tokenizer,
+    TokenizerSpec,
+)
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a benchmark is given."""
+
+    case: Case
+    spec: TokenizerSpec
+    load: Callable[[], Tokenizer]  # loads once per process
+    corpus: Corpus | None
+    threads: int
+    progress: Callable[[int], None] = lambda _: None  # bytes of text done so far
+    expected: Path | None = None  # ids of the row this vocabulary is compared with
+    keep_ids: Path | None = None  # where to leave ids for others to be compared with
+
+    @property
+    def text(self) -> Corpus:
+        """The corpus of a benchmark that declares it needs one."""
+        if self.corpus is None:
+            raise InputError(f"benchmark {self.case.benchmark!r} needs a corpus; give one with -c, such as -c sample")
+        return self.corpus
+
+    @property
+    def aligned(self) -> ParallelCorpus:
+        """The corpus of a benchmark that declares it needs a parallel one."""
+        if not isinstance(self.corpus, ParallelCorpus):
+            raise InputError(f"benchmark {self.case.benchmark!r} needs a parallel corpus, such as -c sample:parallel")
+        return self.corpus
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What a benchmark found. A failure keeps its details, never its numbers."""
+
+    measurements: tuple[Measurement, ...] = ()
+    details: Mapping[str, Any] = field(default_factory=dict)
+    status: Status = "ok"
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """A benchmark as data, known without running it."""
+
+    name: str
+    summary: str
+    run: Callable[[Work], Findings]
+    corpus: Literal["required", "parallel", "optional", "none"]
+    metrics: tuple[str, ...]
+    timed: bool = False  # runs alone, in a fresh process, and only after the integrity check has passed
+    parameters: Mapping[str, Any] = field(default_factory=dict)  # name -> default; a list gives one case per value
+
+    @property
+    def verified(self) -> bool:
+        """Whether the integrity check must pass first: a wrong answer never gets a number."""
+        return self.corpus in ("required", "parallel") and self.name != "integrity"
+
+
+def benchmarks() -> Mapping[str, Benchmark]:
+    """Every benchmark by name."""
+    found: Mapping[str, Benchmark] = discover(sys.modules[__name__], "BENCHMARKS")
+    return found
+
+
+def batches(documents: Iterator[str], characters: int = 1 << 20) -> Iterator[list[str]]:
+    """Group documents into lists of at least ``characters`` characters (the last one may be shorter)."""
+    batch: list[str] = []
+    size = 0
+    for document in documents:
+        batch.append(document)
+        size += len(document)
+        if size >= characters:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def first_documents(corpus: Corpus, max_bytes: int, tally: Tally) -> list[str]:
+    """Documents from the front of a corpus, up to ``max_bytes`` of UTF-8 (at least one)."""
+    taken: list[str] = []
+    for document in corpus.documents(tally):
+        size = len(document.encode())
+        if taken and tally.bytes + size > max_bytes:
+            break
+        tally.add(document)
+        taken.append(document)
+    return taken

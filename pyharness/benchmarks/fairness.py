@@ -1,0 +1,65 @@
+"""Fairness: what aligned sentences cost in every language of a parallel corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from pyharness.benchmarks import Benchmark, Findings, Work
+from pyharness.benchmarks.compression import describe
+from pyharness.metrics import fairness
+from pyharness.metrics.state import group_of
+from pyharness.types import Tally, Tokenizer
+
+ROWS_PER_BATCH = 64
+
+
+def add_rows(
+    state: fairness.FairnessState,
+    tokenizer: Tokenizer,
+    rows: list[Mapping[str, str]],
+    threads: int,
+    tally: Tally,
+) -> None:
+    """Encode some rows and add their costs; a row's group is the hash of its text in the reference language."""
+    texts = [row[language] for row in rows for language in state.languages]
+    tokens = np.diff(tokenizer.encode_batch(texts, threads).offsets).reshape(len(rows), -1)
+    sizes = np.array([len(text.encode()) for text in texts], np.int64).reshape(len(rows), -1)
+    for row, row_tokens, row_sizes in zip(rows, tokens, sizes, strict=True):
+        digests = {language: tally.add(row[language]) for language in state.languages}
+        state.update(group_of(digests[state.reference]), row_tokens, row_sizes)
+
+
+def run(work: Work) -> Findings:
+    """Stream the rows of the corpus."""
+    corpus, tokenizer, tally = work.aligned, work.load(), Tally()
+    state = fairness.FairnessState.empty(corpus.languages, corpus.reference)
+    pending: list[Mapping[str, str]] = []
+    for row in corpus.rows(tally):
+        pending.append(row)
+        if len(pending) == ROWS_PER_BATCH:
+            add_rows(state, tokenizer, pending, work.threads, tally)
+            pending = []
+            work.progress(tally.bytes)
+    if pending:
+        add_rows(state, tokenizer, pending, work.threads, tally)
+    details = {
+        "tally": describe(tally),
+        "reference": corpus.reference,
+        "rows": int(state.rows.sum()),
+        "tokens": dict(zip(corpus.languages, state.tokens.sum(axis=0).tolist(), strict=True)),
+        "bytes": dict(zip(corpus.languages, state.bytes.sum(axis=0).tolist(), strict=True)),
+    }
+    return Findings(tuple(fairness.measure(state)), details)
+
+
+BENCHMARKS = (
+    Benchmark(
+        "fairness",
+        "premiums of languages on aligned sentences",
+        run,
+        corpus="parallel",
+        metrics=tuple(metric.name for metric in fairness.METRICS),
+    ),
+)

@@ -1,0 +1,155 @@
+"""Reachability: the three layers of the Self-Tokenization Test over a whole vocabulary, and the merge graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyharness.benchmarks import Benchmark, Findings, Work, batches
+from pyharness.benchmarks.compression import describe
+from pyharness.metrics import integrity, reachability
+from pyharness.metrics.reachability import UNREACHABLE, ModelTest, PipelineTest, Verdict
+from pyharness.types import HasVocabulary, Ids, Measurement, Tally, Tokenizer, Vocabulary
+
+LONG_TOKEN_BYTES = 64
+LISTED = 4096  # dead tokens written out per layer; the counts are always whole
+
+
+def run(work: Work) -> Findings:
+    """Test every token; a corpus, when given, adds witnesses and the unused ids."""
+    tokenizer = work.load()
+    if not isinstance(tokenizer, HasVocabulary):
+        return Findings(status="skipped", reason="this engine does not expose the bytes of its tokens")
+    vocabulary = tokenizer.vocabulary()
+    emitted, tally = emitted_tokens(work, tokenizer)
+    model = reachability.examine_model(tokenizer, vocabulary, work.threads)
+    pipeline = PipelineTest(tokenizer, vocabulary, work.threads)
+    pipeline.run(model.failed if model else np.zeros(0, np.uint32), np.flatnonzero(emitted).astype(np.uint32))
+    found = [*_model_counts(model), *_pipeline_counts(pipeline), *_graph_counts(model, vocabulary)]
+    found.append(_unused(work, vocabulary, emitted))
+    share = integrity.invalid_utf8_vocabulary(vocabulary) / max(tokenizer.vocab_size, 1)
+    found.append(Measurement("invalid_utf8_vocabulary", share))
+    details: dict[str, Any] = {
+        "contexts_version": reachability.CONTEXTS_VERSION,
+        "categories": _categories(pipeline),
+        "model": _listed_model(model, vocabulary),
+        "pipeline": _listed_pipeline(pipeline, vocabulary),
+    }
+    if tally.documents:
+        details["tally"] = describe(tally)
+    return Findings(tuple(found), details)
+
+
+def emitted_tokens(work: Work, tokenizer: Tokenizer) -> tuple[NDArray[np.uint64], Tally]:
+    """Count every id over the corpus given for witnesses; zeros without one."""
+    counts, tally = np.zeros(tokenizer.id_limit, np.uint64), Tally()
+    if work.corpus is not None:
+        for texts in batches(work.corpus.documents(tally)):
+            for text in texts:
+                tally.add(text)
+            ids = tokenizer.encode_batch(texts, work.threads).ids
+            counts += np.bincount(ids, minlength=len(counts)).astype(np.uint64)
+            work.progress(tally.bytes)
+    return counts, tally
+
+
+def _model_counts(model: ModelTest | None) -> list[Measurement]:
+    if model is None:
+        reason = "this library exposes neither merge rules nor its model's own encoder"
+        return [
+            Measurement(name, None, reason=reason) for name in ("stt_tested", "unreachable_graph", "unreachable_model")
+        ]
+    graph = Measurement("unreachable_graph", len(model.underivable))
+    if model.graph is None:
+        graph = Measurement("unreachable_graph", None, reason="the model has no merge rules")
+    return [
+        Measurement("stt_tested", model.tested),
+        graph,
+        Measurement("unreachable_model", len(model.failed)),
+    ]
+
+
+def _pipeline_counts(pipeline: PipelineTest) -> list[Measurement]:
+    count = np.bincount(pipeline.verdicts, minlength=len(Verdict))
+    return [
+        Measurement("unreachable_pipeline", int(count[list(UNREACHABLE)].sum())),
+        Measurement("no_witness_found", int(count[Verdict.NO_WITNESS_FOUND])),
+        Measurement("undecodable", int(count[Verdict.UNDECODABLE])),
+    ]
+
+
+def _graph_counts(model: ModelTest | None, vocabulary: Vocabulary) -> list[Measurement]:
+    long_tokens = int(((np.diff(vocabulary.offsets) > LONG_TOKEN_BYTES) & vocabulary.counted).sum())
+    found = [Measurement("long_tokens", long_tokens)]
+    names = ("merge_depth_max", "merge_depth_mean", "leaf_tokens", "duplicate_derivations", "orphan_rules")
+    if model is None or model.graph is None:
+        return found + [Measurement(name, None, reason="the model exposes no merge rules") for name in names]
+    graph = model.graph
+    made = graph.depth[graph.depth > 0]
+    values = (
+        int(made.max(initial=0)),
+        float(made.mean()) if len(made) else 0.0,
+        int(((graph.children == 0) & (graph.depth > 0)).sum()),
+        int((graph.derivations > 1).sum()),
+        len(graph.orphan_rules),
+    )
+    return found + [Measurement(name, value) for name, value in zip(names, values, strict=True)]
+
+
+def _unused(work: Work, vocabulary: Vocabulary, emitted: NDArray[np.uint64]) -> Measurement:
+    if work.corpus is None:
+        return Measurement("unused_on_corpus", None, reason="no corpus was given for witnesses")
+    return Measurement("unused_on_corpus", int(((emitted == 0) & vocabulary.counted).sum()), part=work.corpus.name)
+
+
+def _categories(pipeline: PipelineTest) -> dict[str, int]:
+    count = np.bincount(pipeline.verdicts, minlength=len(Verdict))
+    return {verdict.name.lower(): int(count[verdict]) for verdict in Verdict if count[verdict]}
+
+
+def _spelled(vocabulary: Vocabulary, token: int) -> str:
+    return vocabulary[token].decode(errors="backslashreplace")
+
+
+def _listed_model(model: ModelTest | None, vocabulary: Vocabulary) -> list[dict[str, Any]]:
+    if model is None:
+        return []
+    underivable = set(model.underivable.tolist())
+    return [
+        {
+            "id": token,
+            "token": _spelled(vocabulary, token),
+            "layer": 1 if token in underivable else 2,
+            "instead": list(instead),
+            "spelled": [_spelled(vocabulary, part) for part in instead],
+        }
+        for token, instead in zip(model.failed.tolist()[:LISTED], model.instead, strict=False)
+    ]
+
+
+def _listed_pipeline(pipeline: PipelineTest, vocabulary: Vocabulary) -> list[dict[str, Any]]:
+    wanted: Ids = np.flatnonzero(np.isin(pipeline.verdicts, (*UNREACHABLE, Verdict.NO_WITNESS_FOUND))).astype(np.uint32)
+    spelled = [_spelled(vocabulary, token) for token in wanted.tolist()[:LISTED]]
+    instead = pipeline.tokenizer.encode_batch(spelled)
+    return [
+        {
+            "id": token,
+            "token": text,
+            "verdict": Verdict(pipeline.verdicts[token]).name.lower(),
+            "instead": instead.document(index).tolist(),
+        }
+        for index, (token, text) in enumerate(zip(wanted.tolist(), spelled, strict=False))
+    ]
+
+
+BENCHMARKS = (
+    Benchmark(
+        "reachability",
+        "dead tokens: the self-tokenization test in three layers with witnesses, and the merge graph",
+        run,
+        corpus="optional",
+        metrics=(*(metric.name for metric in reachability.REPORTED), "invalid_utf8_vocabulary"),
+    ),
+)

@@ -1,0 +1,32 @@
+"""Exact rank-order BPE: the lowest rank first, the leftmost position first."""
+
+from __future__ import annotations
+
+from pyharness import _core
+from pyharness.types import Ids, MergeModel, Offsets, Tokens
+
+
+class Encoder:
+    """Encodes pieces that are given as base symbols. No pre-tokenizer, no whole-piece shortcut, no cache.
+
+    Building it makes the look-up table of the model; the model's arrays are kept and must not be changed meanwhile.
+    A rule that occurs twice has the rank of its first row. In the ranks form symbols are byte strings; of ids with
+    equal bytes a merge gives the one with the lowest rank.
+
+    Raises:
+        ValueError: the model's arrays do not fit each other, or an id is out of range.
+        TypeError: an array has another dtype.
+
+    Source: ``spec/algorithms.md`` section 1.
+    """
+
+    def __init__(self, model: MergeModel) -> None:
+        self._encoder = _core.Encoder(model)
+
+    def encode(self, base: Ids) -> Ids:
+        """Encode one piece: uint32 [symbols] -> uint32 [tokens]."""
+        return self._encoder.encode(base)
+
+    def encode_batch(self, base: Ids, base_offsets: Offsets, threads: int = 1) -> Tokens:
+        """Encode pieces; piece ``d`` is ``base[base_offsets[d]:base_offsets[d + 1]]``."""
+        return Tokens(*self._encoder.encode_batch(base, base_offsets, threads))

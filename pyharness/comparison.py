@@ -1,0 +1,90 @@
+"""Two rows on the same text: the difference of every deterministic metric, with its paired interval."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pyharness.metrics.jackknife import paired_interval
+from pyharness.registry import suggest
+from pyharness.store import Record
+from pyharness.types import CaseResult, InputError, Measurement
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """``b - a`` of one metric of one case."""
+
+    title: str  # which rows and which text
+    metric: str
+    part: str | None
+    a: float | None
+    b: float | None
+    interval: tuple[float, float] | None
+    direction: str
+
+    @property
+    def verdict(self) -> str:
+        """``better`` or ``worse`` only when the paired interval excludes zero, ``same`` when the values are equal."""
+        if self.a is None or self.b is None:
+            return ""
+        if self.a == self.b:
+            return "same"
+        if self.interval is None or self.interval[0] <= 0 <= self.interval[1]:
+            return "not resolved" if self.interval else ""
+        if self.direction == "none":
+            return "differs"
+        return "better" if (self.b > self.a) == (self.direction == "higher") else "worse"
+
+
+def records(a: Record, b: Record) -> list[Difference]:
+    """Every case that both records hold, for the same tokenizer and text."""
+    known = {result.case.key: result for result in b.results}
+    pairs = [(one, known[one.case.key]) for one in a.results if one.case.key in known]
+    if not pairs:
+        raise InputError("the two records share no case: they need the same tokenizers, corpora and benchmarks")
+    return [found for one, other in pairs for found in _differences(a, one, b, other)]
+
+
+def rows(record: Record, first: str, second: str) -> list[Difference]:
+    """Two tokenizers of one record."""
+    labels = list(record.data["tokenizers"])
+    for label in (first, second):
+        if label not in labels:
+            raise suggest("tokenizer in this record", label, labels)
+    known = {_without_row(result): result for result in record.results if result.case.tokenizer == second}
+    found: list[Difference] = []
+    for one in record.results:
+        if one.case.tokenizer == first and (other := known.get(_without_row(one))) is not None:
+            found += _differences(record, one, record, other)
+    if not found:
+        raise InputError(f"the record has no deterministic metric for both {first!r} and {second!r}")
+    return found
+
+
+def _without_row(result: CaseResult) -> tuple[str, str | None, str]:
+    return result.case.benchmark, result.case.corpus, str(sorted(result.case.parameters.items()))
+
+
+def _differences(a: Record, one: CaseResult, b: Record, other: CaseResult) -> Iterator[Difference]:
+    if one.status != "ok" or other.status != "ok":
+        return
+    digests = [result.details.get("tally", {}).get("digest") for result in (one, other)]
+    if digests[0] != digests[1]:
+        raise InputError(
+            f"corpus {one.case.corpus!r} is not the same text on both sides (digests {str(digests[0])[:12]} and "
+            f"{str(digests[1])[:12]}): a comparison across different text is refused"
+        )
+    metrics = {**a.data["metrics"], **b.data["metrics"]}
+    theirs = {(found.metric, found.part): found for found in other.measurements}
+    rows_named = dict.fromkeys([one.case.tokenizer, other.case.tokenizer])
+    title = " | ".join([one.case.benchmark, " -> ".join(rows_named), *filter(None, [one.case.corpus])])
+    for mine in one.measurements:
+        about = metrics.get(mine.metric)
+        if about and about["deterministic"] and (match := theirs.get((mine.metric, mine.part))) is not None:
+            yield _difference(title, mine, match, about["direction"])
+
+
+def _difference(title: str, mine: Measurement, match: Measurement, direction: str) -> Difference:
+    paired = paired_interval(mine, match)
+    return Difference(title, mine.metric, mine.part, mine.value, match.value, paired, direction)

@@ -1,0 +1,91 @@
+"""Aligned text: rows that say the same in several languages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources.abc import Traversable
+
+from pyharness.corpora.reading import numbered_lines
+from pyharness.corpora.streaming import fits, never_empty, settled
+from pyharness.registry import suggest
+from pyharness.types import InputError, Tally
+
+Row = Mapping[str, str]  # text by language; a language may be missing
+USUAL_REFERENCES = ("eng_Latn", "en", "eng")
+
+
+@dataclass(slots=True)
+class AlignedCorpus:
+    """Rows read from ``read``. Their texts are never cut, which would undo the alignment."""
+
+    name: str
+    read: Callable[[], Iterable[Row]]
+    languages: tuple[str, ...]
+    reference: str
+    language: str
+    domain: str
+    licence: str
+    label: str
+    max_bytes: int | None
+    smoke_test: bool = False
+
+    def rows(self, tally: Tally) -> Iterator[Mapping[str, str]]:
+        """Stream the rows with text in every language; one without counts as one empty document."""
+        return never_empty(self.name, self._admitted(tally), tally)
+
+    def documents(self, tally: Tally) -> Iterator[str]:
+        """Stream every text of every row, in the order of ``languages``."""
+        for row in self.rows(tally):
+            yield from row.values()
+
+    def _admitted(self, tally: Tally) -> Iterator[Mapping[str, str]]:
+        total = 0
+        for row in self.read():
+            if not all(map(row.get, self.languages)):
+                tally.empty_documents += 1
+                continue
+            texts = [settled(row[language]) for language in self.languages]
+            size = sum(size for _, _, size in texts)
+            total += size
+            if not fits(total, size, self.max_bytes):
+                return
+            tally.replaced_sequences += sum(replaced for _, replaced, _ in texts)
+            yield dict(zip(self.languages, (text for text, _, _ in texts), strict=True))
+
+
+def side_by_side(files: Mapping[str, Traversable]) -> Iterator[Row]:
+    """Read one file per language in step, line by line."""
+    streams = {language: (line for _, line in numbered_lines(file)) for language, file in files.items()}
+    done = 0
+    while True:
+        row = {language: line for language, stream in streams.items() if (line := next(stream, None)) is not None}
+        if len(row) < len(files):
+            break
+        yield row
+        done += 1
+    if row:
+        longer = next(iter(row))
+        shorter = next(language for language in files if language not in row)
+        count = done + 1 + sum(1 for _ in streams[longer])
+        raise InputError(
+            f"{files[longer]} has {count} lines but {files[shorter]} has {done}; "
+            "aligned files need one line per row: find the line that is missing"
+        )
+
+
+def chosen(options: Mapping[str, str], known: Sequence[str]) -> tuple[tuple[str, ...], str]:
+    """Read ``languages=`` and ``reference=``; without them, all languages and English."""
+    languages = tuple(options["languages"].split(",")) if "languages" in options else tuple(known)
+    for language in languages:
+        if language not in known:
+            raise suggest("language", language, known)
+    if len(set(languages)) != len(languages):
+        raise InputError(f"languages={options['languages']} names a language twice; name each once")
+    usual = next((code for code in USUAL_REFERENCES if code in languages), languages[0])
+    reference = options.get("reference", usual)
+    if reference not in languages:
+        if reference in known:
+            raise InputError(f"reference={reference} is not among languages={','.join(languages)}; add it there")
+        raise suggest("reference language", reference, languages)
+    return languages, reference

@@ -1,0 +1,198 @@
+"""Hugging Face datasets, streamed: ``datasets:ORG/NAME?config=&split=&field=&revision=``; or a local copy.
+
+Code that a dataset brings along is never run. Without a network the answer comes within seconds: the
+library's own retries take minutes.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+from pyharness.corpora.reading import named_errors
+from pyharness.corpora.specification import TEXT_OPTIONS, described, document_limit, load, require
+from pyharness.corpora.streaming import TextCorpus
+from pyharness.registry import pick
+from pyharness.types import Corpus, CorpusFamily, InputError
+
+if TYPE_CHECKING:
+    from pyharness.corpora.splitting import Fragment
+
+CONNECT_SECONDS = 3.0
+PURPOSE = "reading Hugging Face datasets"
+_BUILDERS = {
+    ".parquet": "parquet",
+    ".jsonl": "json",
+    ".json": "json",
+    ".csv": "csv",
+    ".txt": "text",
+    ".arrow": "arrow",
+}
+_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where the rows are; ``local`` is set when that is on this machine."""
+
+    name: str
+    local: Path | None
+    config: str | None
+    split: str
+    field: str
+    revision: str | None
+
+    def fragments(self) -> Iterator[Fragment]:
+        """Stream the text of every row; a null is an empty document."""
+        if self.local is None:
+            check_network(self.name)
+        library = load("datasets", "hub", PURPOSE)
+        number = 0
+        try:
+            for number, row in enumerate(self._rows(library), 1):
+                yield self._text(row, number) or "", True
+        except InputError:
+            raise
+        # The library lets out errors of a dozen others; none of them is a defect of ours.
+        except Exception as error:
+            detail = " ".join(str(error).split())[:300]
+            raise InputError(
+                f"dataset {self.name!r} ({self._options()}) cannot be read after row {number}: "
+                f"{type(error).__name__}: {detail}; check name and options, or read a local copy with path:"
+            ) from error
+
+    def _options(self) -> str:
+        return f"config={self.config or 'default'}, split={self.split}, revision={self.revision or 'latest'}"
+
+    def _rows(self, library: Any) -> Any:
+        if self.local is not None and (saved := _saved(self.local)):
+            data = library.load_from_disk(str(self.local))
+            return pick("split", self.split, data) if saved == "dict" else data
+        # False, not left out: datasets 3 asks on the terminal when it is left out, 4 and later drop it.
+        options: dict[str, Any] = {"split": self.split, "streaming": True, "trust_remote_code": False}
+        if self.local is not None and self.local.is_file():
+            return library.load_dataset(_BUILDERS[self.local.suffix], data_files=str(self.local), **options)
+        name = str(self.local or self.name)
+        return library.load_dataset(name, self.config, revision=self.revision, **options)
+
+    def _text(self, row: Mapping[str, Any], number: int) -> str | None:
+        if self.field not in row:
+            raise InputError(
+                f"dataset {self.name!r} has no column {self.field!r}; "
+                f"it has {', '.join(map(repr, row))}: choose one with ?field="
+            )
+        text = row[self.field]
+        if not isinstance(text, str | None):
+            raise InputError(
+                f"dataset {self.name!r} row {number}: column {self.field!r} holds {type(text).__name__}, "
+                "not text; choose another with ?field="
+            )
+        return text
+
+
+def _saved(directory: Path) -> str:
+    """Say what ``save_to_disk`` left there: one split, several, or nothing."""
+    if (directory / "dataset_dict.json").exists():
+        return "dict"
+    return "split" if (directory / "state.json").exists() else ""
+
+
+def check_network(name: str) -> None:
+    """Raise ``InputError`` soon when the hub cannot be reached, and say what works without it."""
+    advice = (
+        "save a copy where there is a network (hf download --repo-type dataset "
+        f"{name}) and read it with path:DIRECTORY or datasets:DIRECTORY"
+    )
+    for variable in ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE"):
+        if os.environ.get(variable, "").upper() in ("1", "ON", "YES", "TRUE"):
+            raise InputError(f"dataset {name!r} is on the hub, but {variable} is set; unset it, or {advice}")
+    host, port = _first_hop(os.environ.get("HF_ENDPOINT") or "https://huggingface.co")
+    if reason := _unreachable(host, port):
+        raise InputError(f"dataset {name!r}: cannot reach {host}:{port} ({reason}); {advice}")
+
+
+def _first_hop(endpoint: str) -> tuple[str, int]:
+    url = urlsplit(endpoint)
+    proxy = getproxies().get(url.scheme)
+    if proxy and not proxy_bypass(url.hostname or ""):
+        url = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
+    return url.hostname or endpoint, url.port or (443 if url.scheme == "https" else 80)
+
+
+def _unreachable(host: str, port: int) -> str:
+    reasons = ["no answer"]
+
+    def connect() -> None:
+        try:
+            socket.create_connection((host, port), CONNECT_SECONDS).close()
+            reasons[0] = ""
+        except OSError as error:
+            reasons[0] = str(error)
+
+    # In a thread, because looking a name up has no timeout of its own.
+    thread = threading.Thread(target=connect, daemon=True)
+    thread.start()
+    thread.join(CONNECT_SECONDS + 1)
+    return reasons[0]
+
+
+def _open(spec: str, argument: str, options: Mapping[str, str]) -> Corpus:
+    local = _local(spec, argument)
+    require("datasets", "hub", PURPOSE)
+    if local is None:
+        check_network(argument)
+    source = Source(
+        name=argument,
+        local=local,
+        config=options.get("config") or None,
+        split=options.get("split") or "train",
+        field=options.get("field") or "text",
+        revision=options.get("revision") or None,
+    )
+    return TextCorpus(
+        name=spec,
+        read=source.fragments,
+        max_document_bytes=document_limit(options),
+        **described(spec, options),
+    )
+
+
+def _local(spec: str, argument: str) -> Path | None:
+    path = Path(argument).expanduser()
+    with named_errors(path, lambda: "looking for it"):
+        exists = bool(argument) and path.exists()
+    if exists:
+        if path.is_file() and path.suffix not in _BUILDERS:
+            raise InputError(f"{path} is of no known kind ({' '.join(_BUILDERS)}); read it with path:")
+        return path
+    if argument.startswith(("/", ".", "~")):
+        raise InputError(f"corpus {spec!r}: there is no file or directory {str(path)!r}; check the spelling")
+    if not _NAME.fullmatch(argument):
+        raise InputError(f"corpus {spec!r} names no dataset; write datasets:ORG/NAME, or datasets:DIRECTORY for a copy")
+    return None
+
+
+CORPORA = (
+    CorpusFamily(
+        name="datasets",
+        open=_open,
+        summary="Hugging Face datasets, streamed; or a local copy of one",
+        example="datasets:HuggingFaceFW/fineweb?config=sample-10BT&max_bytes=100MB",
+        options={
+            **TEXT_OPTIONS,
+            "config": "the dataset's configuration (default: its default)",
+            "split": "the split (default train)",
+            "field": "the column with the text (default text)",
+            "revision": "a commit, tag or branch, so that the text stays the same",
+        },
+        extra="hub",
+    ),
+)

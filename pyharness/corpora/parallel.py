@@ -1,0 +1,129 @@
+"""Aligned text of your own: ``parallel:DIRECTORY`` (one file per language) or ``parallel:FILE.jsonl``.
+
+In a directory line k of every file says the same; a file's stem is its language (``deu_Latn.txt.xz``), other
+files are ignored. A JSON Lines row has an object ``{language: text}``. Rows that lack a chosen language are
+left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+
+from pyharness.corpora import formats, jsonl
+from pyharness.corpora.aligned import AlignedCorpus, Row, chosen, side_by_side
+from pyharness.corpora.path import check_file
+from pyharness.corpora.reading import compression, named_errors
+from pyharness.corpora.specification import COMMON_OPTIONS, described
+from pyharness.types import Corpus, CorpusFamily, InputError
+
+SCANNED_ROWS = 1000
+_CODE = re.compile(r"[A-Za-z]{2,3}([_-][A-Za-z0-9]{1,8})*", re.ASCII)  # eng_Latn, zh-Hant-TW; not README
+
+
+def _open(spec: str, argument: str, options: Mapping[str, str]) -> Corpus:
+    if not argument:
+        raise InputError(f"corpus {spec!r} names nothing; write parallel:DIRECTORY or parallel:FILE.jsonl")
+    path = Path(argument).expanduser()
+    with named_errors(path, lambda: "looking for it"):
+        directory, exists = path.is_dir(), path.exists()
+    if directory:
+        return _open_directory(spec, path, options)
+    if not exists:
+        raise InputError(
+            f"corpus {spec!r}: there is no file or directory {str(path)!r} in {Path.cwd()}; check spelling"
+        )
+    check_file(path)
+    if formats.kind(path.name) != "jsonl":
+        raise InputError(
+            f"{path} is not JSON Lines by its name; aligned plain text is a directory, one file per language"
+        )
+    return _open_jsonl(spec, path, options)
+
+
+def _open_directory(spec: str, path: Path, options: Mapping[str, str]) -> Corpus:
+    if "field" in options:
+        raise InputError(f"field= does not apply to {path}, a directory of plain text; leave it out")
+    files = language_files(path)
+    if len(files) < 2:
+        found = f"only {', '.join(files)}" if files else "none"
+        raise InputError(
+            f"{path} needs files of at least two languages like eng_Latn.txt, deu_Latn.txt.xz; found {found}"
+        )
+    languages, reference = chosen(options, tuple(files))
+    used = {language: files[language] for language in languages}
+    for file in used.values():
+        check_file(file)
+    return AlignedCorpus(
+        spec, lambda: side_by_side(used), languages, reference, **described(spec, options, language="mul")
+    )
+
+
+def language_files(directory: Path) -> dict[str, Path]:
+    """Find the text files of a directory that are named after a language."""
+    files: dict[str, Path] = {}
+    with named_errors(directory, lambda: "listing it"):
+        names = sorted(directory.iterdir())
+    for file in names:
+        stem, dot, suffix = file.name.removesuffix(compression(file.name)).rpartition(".")
+        if not dot or suffix != "txt" or not _CODE.fullmatch(stem):
+            continue
+        if stem in files:
+            raise InputError(f"{files[stem]} and {file} are both text in {stem}; keep one of them")
+        files[stem] = file
+    return files
+
+
+def _open_jsonl(spec: str, path: Path, options: Mapping[str, str]) -> Corpus:
+    field = options.get("field", "text")
+    known = options["languages"].split(",") if "languages" in options else _common(path, field)
+    languages, reference = chosen(options, known)
+    return AlignedCorpus(
+        spec, lambda: _rows(path, field), languages, reference, **described(spec, options, language="mul")
+    )
+
+
+def _common(path: Path, field: str) -> list[str]:
+    rows = list(islice(_rows(path, field), SCANNED_ROWS))
+    counts = Counter(language for row in rows for language in row)
+    common = [language for language, count in counts.items() if count == len(rows)]
+    if len(common) < 2:
+        seen = ", ".join(f"{language} ({count})" for language, count in counts.most_common(20)) or "none"
+        raise InputError(
+            f"the first {len(rows)} rows of {path} share fewer than two languages; "
+            f"choose with ?languages=A,B from: {seen}"
+        )
+    return sorted(common)
+
+
+def _rows(path: Path, field: str) -> Iterator[Row]:
+    for number, row in jsonl.rows(path):
+        texts = jsonl.value(path, number, row, field)
+        if not isinstance(texts, dict):
+            raise InputError(
+                f"{path} line {number}: {field!r} is {jsonl.kind_of(texts)}, "
+                "not an object {language: text}; choose another with ?field=, or read plain text with path:"
+            )
+        for language, text in texts.items():
+            if not isinstance(text, str | None):
+                raise InputError(f"{path} line {number}: the {language} text is {jsonl.kind_of(text)}, not a string")
+        yield {language: text for language, text in texts.items() if text}
+
+
+CORPORA = (
+    CorpusFamily(
+        name="parallel",
+        open=_open,
+        summary="aligned text in several languages: a directory of LANGUAGE.txt files, or JSON Lines",
+        example="parallel:flores200?languages=eng_Latn,deu_Latn&reference=eng_Latn",
+        options={
+            **COMMON_OPTIONS,
+            "languages": "which, by commas (default: all; JSON Lines: those in all of the first 1000 rows)",
+            "reference": "what the others are compared with (default English, else the first)",
+            "field": "JSON Lines: where the object {language: text} is (default text)",
+        },
+    ),
+)

@@ -1,0 +1,165 @@
+"""Files, directories and globs: ``path:FILE``, ``path:DIR``, ``path:GLOB``.
+
+Plain text, Markdown, source code, JSON Lines, Parquet; ``.gz``, ``.xz``, ``.bz2`` and ``.zst`` on top of any
+but Parquet. A directory is walked recursively, in sorted order, for files of a known suffix (``formats``);
+hidden names, links to directories and binary files (a NUL in the first 8 kB) are left out. A glob names its
+files, so their suffix does not matter, but binary ones are left out too. A single file is always read.
+"""
+
+from __future__ import annotations
+
+import difflib
+import glob
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
+from pathlib import Path
+
+from pyharness.corpora import formats, jsonl, parquet
+from pyharness.corpora.reading import blocks, compression, decoded, named_errors
+from pyharness.corpora.specification import TEXT_OPTIONS, choice, described, document_limit, require
+from pyharness.corpora.splitting import SPLITS, Fragment
+from pyharness.corpora.streaming import TextCorpus
+from pyharness.types import Corpus, CorpusFamily, InputError
+
+SNIFFED_BYTES = 8192
+
+
+def fragments(files: Iterable[Path], field: str, split: str, binary: bool) -> Iterator[Fragment]:
+    """Read files one after the other; ``binary`` says whether binary ones are read as text too."""
+    for file in files:
+        kind = formats.kind(file.name)
+        if kind == "parquet":
+            yield from ((text, True) for text in parquet.strings(file, field))
+        elif kind == "jsonl":
+            yield from ((text, True) for text in jsonl.strings(file, field))
+        else:
+            yield from _plain(file, split, binary)
+
+
+def _plain(file: Path, split: str, binary: bool) -> Iterator[Fragment]:
+    data = blocks(file)
+    first = next(data, b"")
+    if binary or b"\0" not in first[:SNIFFED_BYTES]:
+        yield from SPLITS[split](decoded(chain((first,), data)))
+
+
+def walk(directory: Path) -> Iterator[Path]:
+    """Yield the files of known kinds below a directory, sorted by name at every level."""
+    with named_errors(directory, lambda: "listing it"):
+        entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
+    for entry in entries:
+        if entry.name.startswith("."):
+            continue
+        if entry.is_dir(follow_symlinks=False):
+            yield from walk(Path(entry.path))
+        elif entry.is_file() and formats.kind(entry.name):
+            yield Path(entry.path)
+
+
+def check_file(file: Path) -> None:
+    """Check all that a name and the file system tell about a file."""
+    if not file.is_file():
+        raise InputError(
+            f"{file} is neither a file nor a directory; a corpus is read again and again: save it to a file"
+        )
+    if not os.access(file, os.R_OK):
+        raise InputError(f"cannot read {file}: permission denied; check its permissions")
+    if compression(file.name) == ".zst":
+        require("zstandard", "files", f"reading {file}")
+    if formats.kind(file.name) == "parquet":
+        if compression(file.name):
+            raise InputError(
+                f"{file} cannot be read through {compression(file.name)}; decompress the Parquet file first"
+            )
+        require("pyarrow", "files", f"reading {file}")
+
+
+def _open(spec: str, argument: str, options: Mapping[str, str]) -> Corpus:
+    if not argument:
+        raise InputError(f"corpus {spec!r} names no file; write path:FILE, path:DIRECTORY or path:GLOB")
+    split = choice("split", options.get("split", "file"), SPLITS)
+    path = Path(argument).expanduser()
+    with named_errors(path, lambda: "looking for it"):
+        directory, exists = path.is_dir(), path.exists()
+    if directory:
+        return _corpus(spec, _directory(path), options, split, code=False, binary=False)
+    if not exists:
+        return _corpus(spec, _glob(spec, str(path)), options, split, code=False, binary=False)
+    check_file(path)
+    _check_options(path, options)
+    code = formats.kind(path.name) == "code"
+    return _corpus(spec, lambda: (path,), options, split, code, binary=True)
+
+
+def _corpus(
+    spec: str,
+    files: Callable[[], Iterable[Path]],
+    options: Mapping[str, str],
+    split: str,
+    code: bool,
+    binary: bool,
+) -> Corpus:
+    defaults = {"language": "code", "domain": "code"} if code else {}
+    return TextCorpus(
+        name=spec,
+        read=lambda: fragments(files(), options.get("field", "text"), split, binary),
+        max_document_bytes=document_limit(options),
+        **described(spec, options, **defaults),
+    )
+
+
+def _check_options(file: Path, options: Mapping[str, str]) -> None:
+    rows = formats.kind(file.name) in ("jsonl", "parquet")
+    if rows and "split" in options:
+        raise InputError(f"split= does not apply to {file}: every row is a document; leave it out")
+    if not rows and "field" in options:
+        raise InputError(f"field= does not apply to {file}, which is plain text by its name; leave it out")
+
+
+def _directory(path: Path) -> Callable[[], Iterator[Path]]:
+    if next(walk(path), None) is None:
+        raise InputError(
+            f"directory {path} has no files of a known kind ({' '.join(formats.KINDS)}); "
+            f"name one, or give a glob like 'path:{path}/*.log'"
+        )
+    return lambda: walk(path)
+
+
+def _glob(spec: str, pattern: str) -> Callable[[], list[Path]]:
+    def files() -> list[Path]:
+        # Not Path.glob, which takes no absolute patterns.
+        names = sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207
+        return [path for path in map(Path, names) if path.is_file()]
+
+    if not files():
+        what = "file that matches" if glob.has_magic(pattern) else "file or directory"
+        raise InputError(f"corpus {spec!r}: there is no {what} {pattern!r} in {Path.cwd()}; {_hint(Path(pattern))}")
+    return files
+
+
+def _hint(path: Path) -> str:
+    if "?" in path.name:
+        return "options are written ?key=value&key=value"
+    siblings = os.listdir(path.parent) if path.parent.is_dir() else []  # noqa: PTH208 - names are what is compared
+    close = difflib.get_close_matches(path.name, siblings, 3)
+    return (
+        f"did you mean {' or '.join(repr(str(path.with_name(name))) for name in close)}?"
+        if close
+        else "check the spelling"
+    )
+
+
+CORPORA = (
+    CorpusFamily(
+        name="path",
+        open=_open,
+        summary="your own files: plain text, code, JSON Lines or Parquet; a directory or a glob too",
+        example="path:notes/?split=paragraph&max_bytes=2MB",
+        options={
+            **TEXT_OPTIONS,
+            "field": "JSON Lines and Parquet: where the text is (default text)",
+            "split": "plain text: what a document is: file (default), line or paragraph",
+        },
+    ),
+)

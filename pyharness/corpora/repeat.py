@@ -1,0 +1,54 @@
+"""Another corpus several times over: ``repeat:N:SPEC``, for load tests that need more text than there is.
+
+The passes are the same to the last byte. Whatever remembers text (the cache of a tokenizer, say) looks faster
+on the second pass, so throughput figures do not belong here; memory and stability do.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from pyharness.types import Corpus, CorpusFamily, InputError, Tally
+
+MOST_PASSES = 10**9
+
+
+@dataclass(slots=True)
+class Repeat:
+    """``passes`` passes over ``once``, as plain documents even if it is aligned."""
+
+    once: Corpus
+    passes: int
+    name: str
+    language: str
+    domain: str
+    licence: str
+    smoke_test: bool
+
+    def documents(self, tally: Tally) -> Iterator[str]:
+        """Stream all passes; each counts what it leaves out, cuts or replaces."""
+        for _ in range(self.passes):
+            yield from self.once.documents(tally)
+
+
+def _open(spec: str, argument: str, options: Mapping[str, str]) -> Corpus:  # noqa: ARG001 - the inner one gets them
+    from pyharness.corpora import open_corpus
+
+    match = re.fullmatch(r"repeat:(\d{1,10}):(.+)", spec, re.DOTALL | re.ASCII)
+    if match is None or not 1 <= int(match[1]) <= MOST_PASSES:
+        raise InputError(f"cannot read {spec!r}; write repeat:N:CORPUS with N from 1 to 10^9, like 'repeat:10:sample'")
+    once = open_corpus(match[2])
+    return Repeat(once, int(match[1]), spec, once.language, once.domain, once.licence, once.smoke_test)
+
+
+CORPORA = (
+    CorpusFamily(
+        name="repeat",
+        open=_open,
+        summary="N passes over another corpus, each exactly alike (options are the other corpus's)",
+        example="repeat:10:sample",
+        wraps=True,
+    ),
+)

@@ -1,0 +1,58 @@
+"""Every ``COUNT``-th document of another corpus, so that workers can share it: ``shard:INDEX/COUNT:SPEC``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+
+from pyharness.types import Corpus, CorpusFamily, InputError, Tally
+
+
+@dataclass(slots=True)
+class Shard:
+    """Documents ``index``, ``index + count``, ... of ``whole``; may be empty, unlike other corpora."""
+
+    whole: Corpus
+    index: int
+    count: int
+    name: str
+    language: str
+    domain: str
+    licence: str
+    smoke_test: bool
+
+    def documents(self, tally: Tally) -> Iterator[str]:
+        """Stream this shard's documents; merging the tallies of all shards gives the tally of the whole."""
+        # Every shard meets everything that is left out, cut or replaced; one of them reports it.
+        met = tally if self.index == 0 else Tally()
+        return islice(self.whole.documents(met), self.index, None, self.count)
+
+
+def shard(corpus: Corpus, index: int, count: int) -> Corpus:
+    """Return the documents whose running number modulo ``count`` is ``index``, also of aligned text."""
+    if not 0 <= index < count:
+        raise InputError(f"there is no shard {index} of {count}; shards are 0 to {count - 1}")
+    name = f"shard:{index}/{count}:{corpus.name}"
+    return Shard(corpus, index, count, name, corpus.language, corpus.domain, corpus.licence, corpus.smoke_test)
+
+
+def _open(spec: str, argument: str, options: Mapping[str, str]) -> Corpus:  # noqa: ARG001 - the inner one gets them
+    from pyharness.corpora import open_corpus
+
+    match = re.fullmatch(r"shard:(\d{1,9})/(\d{1,9}):(.+)", spec, re.DOTALL | re.ASCII)
+    if match is None:
+        raise InputError(f"cannot read {spec!r}; write shard:INDEX/COUNT:CORPUS, like 'shard:0/4:sample'")
+    return shard(open_corpus(match[3]), int(match[1]), int(match[2]))
+
+
+CORPORA = (
+    CorpusFamily(
+        name="shard",
+        open=_open,
+        summary="every COUNT-th document of another corpus, from INDEX on",
+        example="shard:0/4:sample",
+        wraps=True,
+    ),
+)

@@ -1,0 +1,106 @@
+"""The sample that travels with pyharness: small, the same everywhere; for smoke tests, not evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+
+from pyharness.corpora import jsonl
+from pyharness.corpora.aligned import AlignedCorpus, chosen, side_by_side
+from pyharness.corpora.specification import COMMON_OPTIONS, MAX_DOCUMENT_BYTES, Description, described
+from pyharness.corpora.splitting import Fragment, pieces
+from pyharness.corpora.streaming import TextCorpus, admitted, never_empty
+from pyharness.registry import suggest
+from pyharness.types import Corpus, CorpusFamily, InputError, Tally
+
+ROOT = files("pyharness.corpora").joinpath("sample")
+LICENCE = "CC0-1.0"
+PARTS: Mapping[str, str] = {  # part -> language
+    "prose": "mul",
+    "dialogue": "mul",
+    "numbers": "mul",
+    "code": "code",
+    "unicode": "mul",
+}
+ALIGNED = "parallel"
+OPTIONS = ("max_bytes", "name")
+
+
+@dataclass(slots=True)
+class Sample(AlignedCorpus):
+    """All parts: ``documents`` yields everything, ``rows`` the aligned part."""
+
+    def documents(self, tally: Tally) -> Iterator[str]:
+        """Stream the documents of every part, the aligned one last."""
+        found = admitted(pieces(self._everything(), MAX_DOCUMENT_BYTES), self.max_bytes, tally)
+        return never_empty(self.name, found, tally)
+
+    def _everything(self) -> Iterator[Fragment]:
+        for part in PARTS:
+            yield from _fragments(part)
+        for row in self.read():
+            yield from ((text, True) for text in row.values())
+
+
+def _fragments(part: str) -> Iterator[Fragment]:
+    return ((text, True) for text in jsonl.strings(ROOT.joinpath(f"{part}.jsonl"), "text"))
+
+
+def _languages() -> dict[str, Traversable]:
+    found = sorted(ROOT.joinpath(ALIGNED).iterdir(), key=lambda file: file.name)
+    return {file.name.removesuffix(".txt"): file for file in found if file.name.endswith(".txt")}
+
+
+def _open(spec: str, argument: str, options: Mapping[str, str]) -> Corpus:
+    if not argument or argument == ALIGNED:
+        return _open_aligned(spec, argument, options)
+    if argument not in PARTS:
+        raise suggest("part of the sample", argument, (*PARTS, ALIGNED))
+    for option in ("languages", "reference"):
+        if option in options:
+            raise InputError(f"{option}= does not apply to {spec!r}; only 'sample' and 'sample:parallel' are aligned")
+    return TextCorpus(
+        name=spec,
+        read=partial(_fragments, argument),
+        max_document_bytes=MAX_DOCUMENT_BYTES,
+        smoke_test=True,
+        **_described(spec, options, PARTS[argument], argument),
+    )
+
+
+def _open_aligned(spec: str, part: str, options: Mapping[str, str]) -> Corpus:
+    known = _languages()
+    languages, reference = chosen(options, tuple(known))
+    used = {language: known[language] for language in languages}
+    make = AlignedCorpus if part else Sample
+    return make(
+        name=spec,
+        read=lambda: side_by_side(used),
+        languages=languages,
+        reference=reference,
+        smoke_test=True,
+        **_described(spec, options, "mul", part or "mixed"),
+    )
+
+
+def _described(spec: str, options: Mapping[str, str], language: str, domain: str) -> Description:
+    return described(spec, options, language=language, domain=domain, licence=LICENCE)
+
+
+CORPORA = (
+    CorpusFamily(
+        name="sample",
+        open=_open,
+        summary="shipped text in many languages, small: all of it, or one part",
+        example="sample:prose",
+        options={
+            **{option: COMMON_OPTIONS[option] for option in OPTIONS},
+            "languages": "of the aligned part, separated by commas (default: all)",
+            "reference": "what the others are compared with (default eng_Latn)",
+        },
+        known=lambda: (*PARTS, ALIGNED),
+    ),
+)

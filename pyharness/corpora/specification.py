@@ -1,0 +1,143 @@
+"""Reads ``family:argument?key=value`` and the option values that every family shares."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from typing import Any, TypedDict
+from urllib.parse import unquote
+
+from pyharness.registry import suggest
+from pyharness.types import InputError
+
+MAX_DOCUMENT_BYTES = 1 << 20
+SMALLEST_LIMIT = 4  # one code point of any size fits
+
+COMMON_OPTIONS: Mapping[str, str] = {
+    "max_bytes": "stop before the document that would exceed this much text: 500kB, 2MB, 1GiB",
+    "language": "BCP 47 or FLORES code of the text",
+    "domain": "what the text is about, for the report",
+    "licence": "SPDX expression of the text's licence",
+    "name": "what reports call this corpus",
+}
+TEXT_OPTIONS: Mapping[str, str] = {
+    **COMMON_OPTIONS,
+    "max_document_bytes": "cut longer documents into several (default 1MiB)",
+}
+
+_OPTIONS = re.compile(r"[A-Za-z_]\w*=[^&?]*(&[A-Za-z_]\w*=[^&?]*)*", re.ASCII)
+_SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([A-Za-z]*)", re.ASCII)
+_UNITS = {
+    "": 1, "b": 1,
+    "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12,
+    "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40,
+}  # fmt: skip
+
+
+class Description(TypedDict):
+    """What the common options say about a corpus; keyword arguments of the corpus classes."""
+
+    language: str
+    domain: str
+    licence: str
+    label: str
+    max_bytes: int | None
+
+
+def parse(spec: str) -> tuple[str, str, dict[str, str]]:
+    """Split a specification into family, argument and options.
+
+    >>> parse("path:a/b.txt?split=line&name=50%25")
+    ('path', 'a/b.txt', {'split': 'line', 'name': '50%'})
+    """
+    head, mark, tail = spec.rpartition("?")
+    if not mark or not _OPTIONS.fullmatch(tail):
+        head, tail = spec, ""
+    family, _, argument = head.partition(":")
+    options: dict[str, str] = {}
+    for pair in filter(None, tail.split("&")):
+        key, _, value = pair.partition("=")
+        if key in options:
+            raise InputError(f"corpus {spec!r} gives {key}= twice; give it once")
+        options[key] = unquote(value)
+    # Only "?" has an escape in the argument: a file may well be called "100%.txt".
+    return family, argument.replace("%3F", "?").replace("%3f", "?"), options
+
+
+def described(
+    spec: str,
+    options: Mapping[str, str],
+    *,
+    language: str = "und",
+    domain: str = "unknown",
+    licence: str = "unknown",
+) -> Description:
+    """Read the common options; the keywords are what holds without them."""
+    for option in ("language", "domain", "licence", "name"):
+        if options.get(option) == "":
+            raise InputError(f"option {option}= of corpus {spec!r} has no value; write {option}=VALUE or leave it out")
+    return Description(
+        language=options.get("language", language),
+        domain=options.get("domain", domain),
+        licence=options.get("licence", licence),
+        label=options.get("name", spec),
+        max_bytes=size("max_bytes", options["max_bytes"]) if "max_bytes" in options else None,
+    )
+
+
+def document_limit(options: Mapping[str, str]) -> int:
+    """Read the size beyond which documents are cut."""
+    limit = size("max_document_bytes", options.get("max_document_bytes", str(MAX_DOCUMENT_BYTES)))
+    if limit < SMALLEST_LIMIT:
+        raise InputError(f"max_document_bytes={limit} is too small; at least {SMALLEST_LIMIT}: the longest code point")
+    return limit
+
+
+def size(option: str, value: str) -> int:
+    """Read a number of bytes.
+
+    >>> size("max_bytes", "2MB"), size("max_bytes", "1.5KiB")
+    (2000000, 1536)
+    """
+    match = _SIZE.fullmatch(value)
+    if match is None or match[2].lower() not in _UNITS:
+        raise InputError(
+            f"{option}={value} is not a size; write bytes, or a number with kB, MB, GB, KiB, MiB or GiB: 2MB"
+        )
+    bytes_ = (
+        int(float(match[1]) * _UNITS[match[2].lower()]) if "." in match[1] else int(match[1]) * _UNITS[match[2].lower()]
+    )
+    if bytes_ < 1:
+        raise InputError(f"{option}={value} leaves no text; give at least 1 byte or leave the option out")
+    return bytes_
+
+
+def choice(option: str, value: str, known: Iterable[str]) -> str:
+    """Check that an option's value is one of those there are."""
+    names = tuple(known)
+    if value not in names:
+        raise suggest(f"value of {option}=", value, names)
+    return value
+
+
+def is_installed(module: str) -> bool:
+    """Say whether a module can be imported, without importing it."""
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ValueError:  # a module made by hand has no __spec__
+        return sys.modules.get(module) is not None
+
+
+def require(module: str, extra: str, purpose: str) -> None:
+    """Raise ``InputError`` with the command that installs a missing optional library."""
+    if not is_installed(module):
+        raise InputError(f"{purpose} needs {module}, which is not installed; run: pip install 'pyharness[{extra}]'")
+
+
+def load(module: str, extra: str, purpose: str) -> Any:
+    """Import an optional library, or say how to install it."""
+    require(module, extra, purpose)
+    return importlib.import_module(module)

@@ -1,0 +1,88 @@
+"""What every corpus does alike: leave out, replace, cap, count, and refuse to be empty."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TypeVar
+
+from pyharness.corpora.splitting import Fragment, pieces
+from pyharness.types import InputError, Tally
+
+T = TypeVar("T")
+
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(slots=True)
+class TextCorpus:
+    """Documents read from ``read``, a stream that can be started again and again."""
+
+    name: str
+    read: Callable[[], Iterable[Fragment]]
+    language: str
+    domain: str
+    licence: str
+    label: str  # what reports call it
+    max_bytes: int | None
+    max_document_bytes: int
+    smoke_test: bool = False
+
+    def documents(self, tally: Tally) -> Iterator[str]:
+        """Stream non-empty documents of at most ``max_document_bytes``."""
+        found = admitted(pieces(self.read(), self.max_document_bytes), self.max_bytes, tally)
+        return never_empty(self.name, found, tally)
+
+
+def admitted(documents: Iterable[tuple[str, bool]], max_bytes: int | None, tally: Tally) -> Iterator[str]:
+    """Pass documents on until ``max_bytes``; count the empty, and what is cut or replaced in these."""
+    total = 0
+    for text, cut in documents:
+        if not text:
+            tally.empty_documents += 1
+            continue
+        clean, replaced, size = settled(text)
+        total += size
+        if not fits(total, size, max_bytes):
+            return
+        tally.cut_documents += cut
+        tally.replaced_sequences += replaced
+        yield clean
+
+
+def fits(total: int, last: int, max_bytes: int | None) -> bool:
+    """Say whether ``total`` bytes stay within the cap, of which no document fitting is an error."""
+    if max_bytes is None or total <= max_bytes:
+        return True
+    if total == last:
+        raise InputError(
+            f"max_bytes={max_bytes} leaves no room for the first document ({last} bytes); "
+            "give more, or cut documents with max_document_bytes="
+        )
+    return False
+
+
+def settled(text: str) -> tuple[str, int, int]:
+    """Put U+FFFD for every surrogate (the mark of invalid UTF-8, or half a JSON escape).
+
+    Returns the text, how many were replaced, and its size in UTF-8.
+    """
+    if text.isascii():
+        return text, 0, len(text)
+    try:
+        return text, 0, len(text.encode())  # several times faster than searching
+    except UnicodeEncodeError:
+        clean, replaced = _SURROGATES.subn("\ufffd", text)
+        return clean, replaced, len(clean.encode())
+
+
+def never_empty(name: str, items: Iterable[T], tally: Tally) -> Iterator[T]:
+    """Pass ``items`` on; a corpus without any is an error, not a row of zeros."""
+    found = False
+    for item in items:
+        found = True
+        yield item
+    if not found:
+        left_out = f" ({tally.empty_documents} empty ones were left out)" if tally.empty_documents else ""
+        raise InputError(f"corpus {name!r} has no documents{left_out}; check what it points to and its options")

@@ -1,0 +1,63 @@
+"""Fingerprint of where a run took place: machine, system, versions. Nothing here identifies a person or a host."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+LIBRARIES = ("numpy", "pandas", "sentencepiece", "tiktoken", "tokenizers")
+
+
+def version_of(distribution: str) -> str | None:
+    """Version of an installed distribution, or None."""
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return None
+
+
+def cpu_model() -> str:
+    """Name of the processor as the system gives it."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines():
+            if line.startswith(("model name", "Model")):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def memory_bytes() -> int | None:
+    """Physical memory, or None where the system does not say."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return None
+
+
+def cores() -> int:
+    """Processors this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on Linux
+        return os.cpu_count() or 1
+
+
+def fingerprint() -> dict[str, Any]:
+    """Return what a reader needs to judge the timings: JSON values."""
+    return {
+        "pyharness": version_of("pyharness"),
+        "python": platform.python_version(),
+        "implementation": platform.python_implementation(),
+        "system": f"{platform.system()} {platform.release()}",
+        "machine": platform.machine(),
+        "cpu": cpu_model(),
+        "cores": cores(),
+        "memory_bytes": memory_bytes(),
+        "byte_order": sys.byteorder,
+        "libraries": {name: version_of(name) for name in LIBRARIES},
+    }

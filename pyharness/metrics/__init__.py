@@ -1,0 +1,35 @@
+"""Metrics: one module per family, each a pure function of an integer state.
+
+A module ends in ``METRICS = (CorpusMetric(...),)`` for numbers that one pass over a corpus gives; the pass, the groups
+and the intervals are shared (``state``, ``jackknife``). A metric that needs a count of its own adds it with
+``COUNTERS = (Counter(...),)``.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from itertools import chain
+
+from pyharness.metrics.state import CorpusMetric, Counter
+from pyharness.registry import discover
+from pyharness.types import Metric
+
+
+def corpus_metrics() -> Mapping[str, CorpusMetric]:
+    """Return metrics of one pass over a corpus, by name."""
+    found = discover(sys.modules[__name__], "METRICS")
+    return {name: metric for name, metric in found.items() if isinstance(metric, CorpusMetric)}
+
+
+def counters() -> Mapping[str, Counter]:
+    """Per-document integer counts that the metrics are made of, by name."""
+    counters: Mapping[str, Counter] = discover(sys.modules[__name__], "COUNTERS")
+    return counters
+
+
+def all_metrics() -> Mapping[str, Metric]:
+    """Every number that pyharness can report, by name."""
+    found = discover(sys.modules[__name__], "METRICS")
+    listed = chain(found.values(), discover(sys.modules[__name__], "REPORTED").values())
+    return {metric.name: metric.about if isinstance(metric, CorpusMetric) else metric for metric in listed}

@@ -1,0 +1,129 @@
+"""Compression: how much text a token carries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyharness.kernels import TextColumn
+from pyharness.metrics.state import MIN_DOCUMENTS, MIN_GROUPS, Batch, CorpusMetric, Counter, Counts, Undefined
+from pyharness.types import Measurement, Metric
+
+# A macro average is a sum of floor(2^40 * bytes / tokens), kept in two halves of 32 bits: integers merge exactly.
+FIXED_POINT_BITS = 40
+HALF = 32
+
+
+def _column(index: int) -> Callable[[Batch], NDArray[np.int64]]:
+    return lambda batch: np.ascontiguousarray(batch.statistics[:, index])
+
+
+def _fixed_point_ratio(batch: Batch) -> NDArray[np.int64]:
+    sizes = batch.statistics[:, TextColumn.BYTES]
+    if sizes.max(initial=0) >= 1 << (63 - FIXED_POINT_BITS):
+        raise OverflowError("a document of 8 MiB or more: cut documents before counting them")
+    ratios = (sizes << FIXED_POINT_BITS) // np.maximum(batch.lengths, 1)
+    return np.where(batch.lengths > 0, ratios, 0)
+
+
+def _need_tokens(counts: Counts) -> int:
+    if counts["tokens"] == 0:
+        raise Undefined("no tokens were produced")
+    return counts["tokens"]
+
+
+def bytes_per_token(counts: Counts) -> float:
+    """B / N over all documents: bytes of the original text per token."""
+    return counts["bytes"] / _need_tokens(counts)
+
+
+def bytes_per_token_macro(counts: Counts) -> float:
+    """Mean of B_d / N_d over documents that produced tokens."""
+    _need_tokens(counts)
+    scaled = (counts["ratio_high"] << HALF) + counts["ratio_low"]
+    return scaled / (counts["documents"] - counts["documents_without_tokens"]) / float(1 << FIXED_POINT_BITS)
+
+
+def chars_per_token(counts: Counts) -> float:
+    """C / N over all documents."""
+    return counts["characters"] / _need_tokens(counts)
+
+
+def tokens_per_word(counts: Counts) -> float:
+    """N / W: fertility, words by UAX #29 with a letter or number."""
+    if 2 * counts["unsegmented"] > counts["letters"]:
+        raise Undefined("the text is mostly in a script written without spaces, where UAX #29 cuts characters")
+    if counts["words"] == 0:
+        raise Undefined("the text has no words")
+    return counts["tokens"] / counts["words"]
+
+
+def tokens_per_whitespace_word(counts: Counts) -> float:
+    """N / W with words as ``str.split()`` finds them: what published figures use."""
+    if 2 * counts["unsegmented"] > counts["letters"]:
+        raise Undefined("the text is mostly in a script written without spaces")
+    if counts["whitespace_words"] == 0:
+        raise Undefined("the text has no words")
+    return counts["tokens"] / counts["whitespace_words"]
+
+
+def normalized_sequence_length(
+    mine: Sequence[int], theirs: Sequence[int], documents: Sequence[int], reference: str
+) -> Measurement:
+    """N / N of the reference on the same text, from the tokens per group of both."""
+    name, total, base = "normalized_sequence_length", sum(mine), sum(theirs)
+    if base == 0:
+        return Measurement(name, None, reason="the reference produced no tokens", part=reference)
+    used = [group for group, count in enumerate(documents) if count]
+    replicates: list[float | None] = []
+    if len(used) >= MIN_GROUPS and sum(documents) >= MIN_DOCUMENTS:
+        replicates = [None] * len(mine)
+        for group in used:
+            if base > theirs[group]:
+                replicates[group] = (total - mine[group]) / (base - theirs[group])
+    return Measurement(name, total / base, part=reference, replicates=tuple(replicates))
+
+
+COUNTERS = (
+    Counter("documents", lambda batch: np.ones(len(batch.texts), np.int64)),
+    Counter("documents_without_tokens", lambda batch: (batch.lengths == 0).astype(np.int64)),
+    Counter("bytes", _column(TextColumn.BYTES)),
+    Counter("characters", _column(TextColumn.CHARACTERS)),
+    Counter("words", _column(TextColumn.WORDS)),
+    Counter("whitespace_words", _column(TextColumn.WHITESPACE_WORDS)),
+    Counter("letters", _column(TextColumn.LETTERS)),
+    Counter("unsegmented", _column(TextColumn.UNSEGMENTED)),
+    Counter("tokens", lambda batch: batch.lengths),
+    Counter("ratio_high", lambda batch: _fixed_point_ratio(batch) >> HALF),
+    Counter("ratio_low", lambda batch: _fixed_point_ratio(batch) & ((1 << HALF) - 1)),
+)
+
+METRICS = (
+    CorpusMetric(
+        Metric("bytes_per_token", "byte/token", "higher", "bytes of text per token, ratio of sums", primary=True),
+        bytes_per_token,
+    ),
+    CorpusMetric(
+        Metric("bytes_per_token_macro", "byte/token", "higher", "mean over documents of bytes per token"),
+        bytes_per_token_macro,
+    ),
+    CorpusMetric(
+        Metric("chars_per_token", "character/token", "higher", "code points per token, ratio of sums"),
+        chars_per_token,
+    ),
+    CorpusMetric(
+        Metric("tokens_per_word", "token/word", "lower", "fertility: tokens per UAX #29 word", primary=True),
+        tokens_per_word,
+    ),
+    CorpusMetric(
+        Metric("tokens_per_whitespace_word", "token/word", "lower", "tokens per word of str.split()"),
+        tokens_per_whitespace_word,
+    ),
+)
+
+REPORTED = (
+    Metric("continued_word_share", "share", "lower", "words of two or more tokens, on a sample of documents"),
+    Metric("normalized_sequence_length", "ratio", "lower", "tokens relative to the reference tokenizer's"),
+)

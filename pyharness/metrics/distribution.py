@@ -1,0 +1,118 @@
+"""Distribution: how evenly a tokenizer uses its vocabulary."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyharness.metrics.state import CorpusMetric, Counts, Undefined
+from pyharness.types import Metric
+
+ALPHA = 2.5  # recommended by Zouhar et al. 2023 (Tokenization and the Noiseless Channel), section 5
+
+
+def renyi_entropy(p: NDArray[np.float64], alpha: float) -> float:
+    """log2(sum p^alpha) / (1 - alpha) in bits; 1 is Shannon's, 0 is log2 of the types, inf is -log2 max p."""
+    if alpha == 1:
+        return float(-(p * np.log2(p)).sum()) + 0.0
+    if alpha == math.inf:
+        return float(-np.log2(p.max())) + 0.0
+    if alpha == 0:
+        return math.log2(len(p))
+    return float(np.log2((p**alpha).sum()) / (1 - alpha)) + 0.0
+
+
+def efficiency(entropy: float, types: int) -> float:
+    """Entropy as a share of the largest possible over ``types`` types; undefined below two types."""
+    if types < 2:
+        raise Undefined("fewer than two token types")
+    return entropy / math.log2(types)
+
+
+def percentile_frequency(p: NDArray[np.float64], low: float = 0.03, high: float = 0.83) -> float:
+    """Mass of the ranks [low, high) of descending probabilities (Gowda and May 2020; indices as in the scorer)."""
+    count = len(p)
+    start, stop = min(int(count * low), count - 1), min(int(count * high), count - 1)
+    if start == stop:
+        start = max(0, start - 1)
+    if start == stop:
+        stop = min(count - 1, stop + 1)
+    return float(p[start:stop].sum())
+
+
+def _observed(counts: Counts) -> int:
+    return int(np.count_nonzero(counts.histogram[counts.facts.counted[: len(counts.histogram)]]))
+
+
+def _entropy(alpha: float) -> Callable[[Counts], float]:
+    return lambda counts: renyi_entropy(counts.probabilities, alpha)
+
+
+def renyi_efficiency(counts: Counts) -> float:
+    """Share of log2 V: tokens that are never used cost."""
+    return efficiency(renyi_entropy(counts.probabilities, ALPHA), counts.facts.vocab_size)
+
+
+def renyi_efficiency_observed(counts: Counts) -> float:
+    """Share of log2 V_obs: what tokenization-scorer prints with power=2.5."""
+    p = counts.probabilities
+    return efficiency(renyi_entropy(p, ALPHA), len(p))
+
+
+def redundancy(counts: Counts) -> float:
+    """1 - H / log2 V (Scaffold-BPE, arXiv 2404.17808, App. A.1)."""
+    return 1 - efficiency(renyi_entropy(counts.probabilities, 1), counts.facts.vocab_size)
+
+
+def vocabulary_used(counts: Counts) -> float:
+    """V_obs / V."""
+    if counts.facts.vocab_size == 0:
+        raise Undefined("the tokenizer has no vocabulary")
+    return _observed(counts) / counts.facts.vocab_size
+
+
+def mean_token_bytes(counts: Counts) -> float:
+    """Mean length of an emitted token in bytes of its vocabulary entry."""
+    if counts.facts.lengths is None:
+        raise Undefined("this engine does not expose the bytes of its tokens")
+    total = int(counts.histogram.sum())
+    if total == 0:
+        raise Undefined("no tokens were produced")
+    return int((counts.histogram.astype(np.int64) * counts.facts.lengths).sum()) / total
+
+
+METRICS = (
+    CorpusMetric(Metric("shannon_entropy", "bit", "none", "entropy of the token distribution"), _entropy(1)),
+    CorpusMetric(Metric("renyi_entropy_0", "bit", "none", "log2 of the types observed"), _entropy(0)),
+    CorpusMetric(Metric("renyi_entropy_2", "bit", "none", "Renyi entropy, alpha = 2"), _entropy(2)),
+    CorpusMetric(Metric("renyi_entropy_2.5", "bit", "none", "Renyi entropy, alpha = 2.5"), _entropy(ALPHA)),
+    CorpusMetric(
+        Metric("renyi_entropy_inf", "bit", "none", "-log2 of the commonest token's share"), _entropy(math.inf)
+    ),
+    CorpusMetric(
+        Metric("renyi_efficiency", "share", "higher", "Renyi entropy (2.5) / log2 V", primary=True),
+        renyi_efficiency,
+    ),
+    CorpusMetric(
+        Metric("renyi_efficiency_observed", "share", "higher", "Renyi entropy (2.5) / log2 of observed types"),
+        renyi_efficiency_observed,
+    ),
+    CorpusMetric(Metric("redundancy", "share", "lower", "1 - Shannon entropy / log2 V"), redundancy),
+    CorpusMetric(
+        Metric("vocabulary_used", "share", "higher", "share of V seen in the corpus", primary=True),
+        vocabulary_used,
+    ),
+    CorpusMetric(
+        Metric("percentile_frequency", "share", "higher", "mass of the frequency ranks from 3 % to 83 %"),
+        lambda counts: percentile_frequency(counts.probabilities),
+    ),
+    CorpusMetric(Metric("mean_token_bytes", "byte", "none", "mean length of an emitted token"), mean_token_bytes),
+)
+
+REPORTED = (
+    Metric("bigram_entropy", "bit", "none", "entropy of the next token given the current one, on a sample"),
+    Metric("mutual_information", "bit", "none", "mutual information of adjacent tokens, on a sample"),
+)

@@ -1,0 +1,91 @@
+"""Fairness across languages: what the same sentences cost in each (Petrov et al. 2023, arXiv 2305.15425)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyharness.metrics.state import GROUPS, MIN_DOCUMENTS, MIN_GROUPS
+from pyharness.types import Measurement, Metric
+
+Sums = NDArray[np.int64]  # [languages]
+
+
+@dataclass(slots=True)
+class FairnessState:
+    """Tokens and bytes of aligned rows, by group of rows and language. Integers only."""
+
+    languages: tuple[str, ...]
+    reference: str
+    tokens: NDArray[np.int64]  # [GROUPS, languages]
+    bytes: NDArray[np.int64]  # [GROUPS, languages]
+    rows: NDArray[np.int64]  # [GROUPS]
+
+    @classmethod
+    def empty(cls, languages: tuple[str, ...], reference: str) -> FairnessState:
+        """Nothing read yet."""
+        shape = (GROUPS, len(languages))
+        return cls(
+            languages,
+            reference,
+            np.zeros(shape, np.int64),
+            np.zeros(shape, np.int64),
+            np.zeros(GROUPS, np.int64),
+        )
+
+    def update(self, group: int, tokens: Sums, sizes: Sums) -> None:
+        """Add one row: tokens and UTF-8 bytes of its text in every language."""
+        self.tokens[group] += tokens
+        self.bytes[group] += sizes
+        self.rows[group] += 1
+
+    def merge(self, other: FairnessState) -> None:
+        """Add the rows of another pass."""
+        self.tokens += other.tokens
+        self.bytes += other.bytes
+        self.rows += other.rows
+
+
+def gini(costs: Sums) -> float:
+    """sum |ci - cj| / (2 n^2 mean): 0 when every language costs the same."""
+    ordered = np.sort(costs).astype(np.float64)
+    count = len(ordered)
+    weights = 2 * np.arange(1, count + 1) - count - 1
+    return float((weights * ordered).sum() / (count * ordered.sum()))
+
+
+def measure(state: FairnessState) -> list[Measurement]:
+    """Premiums of every language and the Gini coefficient over all of them."""
+    home = state.languages.index(state.reference)
+    found = [_estimate(state, "premium_gini", None, lambda tokens, _: gini(tokens))]
+    for index, language in enumerate(state.languages):
+        if index != home:
+            found.append(_estimate(state, "parity", language, lambda t, _, i=index: t[i] / t[home]))  # type: ignore[misc]
+            found.append(_estimate(state, "bytes_premium", language, lambda _, b, i=index: b[i] / b[home]))  # type: ignore[misc]
+    return found
+
+
+def _estimate(
+    state: FairnessState, metric: str, part: str | None, compute: Callable[[Sums, Sums], float]
+) -> Measurement:
+    tokens, sizes = state.tokens.sum(axis=0), state.bytes.sum(axis=0)
+    home = state.languages.index(state.reference)
+    if tokens[home] == 0:
+        return Measurement(metric, None, reason="the reference language produced no tokens", part=part)
+    used = np.flatnonzero(state.rows)
+    replicates: list[float | None] = []
+    if len(used) >= MIN_GROUPS and state.rows.sum() >= MIN_DOCUMENTS:
+        replicates = [None] * GROUPS
+        for group in used.tolist():
+            replicates[group] = float(compute(tokens - state.tokens[group], sizes - state.bytes[group]))
+    return Measurement(metric, float(compute(tokens, sizes)), part=part, replicates=tuple(replicates))
+
+
+METRICS = (
+    Metric("parity", "ratio", "lower", "tokens relative to the reference language on aligned sentences"),
+    Metric("premium_gini", "share", "lower", "Gini coefficient of tokens over languages", primary=True),
+    Metric("bytes_premium", "ratio", "none", "UTF-8 bytes relative to the reference language"),
+)

@@ -1,0 +1,225 @@
+"""Reachability: which tokens can never be produced. The Self-Tokenization Test in three layers (arXiv 2512.03989).
+
+1. the merge graph: ids that no sequence of rules makes from base symbols;
+2. the model: ids whose own base symbols encode to something else, whole-piece shortcuts off;
+3. the pipeline: ids that no tried text makes the whole tokenizer emit, with a certificate of why.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyharness import bpe
+from pyharness.types import (
+    HasMergeModel,
+    HasModelEncoder,
+    HasPipeline,
+    Ids,
+    Metric,
+    Tokenizer,
+    TokenKind,
+    Vocabulary,
+)
+
+# Version 1 of the contexts a token is tried in, every left with every right.
+CONTEXTS_VERSION = 1
+LEFT = ("", " ", "a", "1", "\n")
+RIGHT = ("", " ", *string.ascii_letters, "1", "!", "\n", *"яωع中の")
+BATCH = 8192
+
+
+class Verdict(IntEnum):
+    """What became of one id in the pipeline."""
+
+    REACHABLE = 0  # from its own text alone
+    CONTEXT_ONLY = 1  # only with something beside it
+    SEEN_IN_CORPUS = 2  # by no tried context, but met in running text
+    MERGE_UNREACHABLE = 3
+    SHADOWED_BY_ADDED = 4
+    NORMALIZATION_UNREACHABLE = 5
+    PRETOKENIZER_UNREACHABLE = 6
+    NO_WITNESS_FOUND = 7  # no verdict
+    UNDECODABLE = 8  # its bytes are no text of their own
+    SPECIAL = 9
+    ADDED = 10
+    BYTE_FALLBACK = 11
+    EMPTY = 12
+    ABSENT = 13
+    UNUSED = 14
+
+
+UNREACHABLE = (
+    Verdict.MERGE_UNREACHABLE,
+    Verdict.SHADOWED_BY_ADDED,
+    Verdict.NORMALIZATION_UNREACHABLE,
+    Verdict.PRETOKENIZER_UNREACHABLE,
+)
+_KINDS = {
+    TokenKind.SPECIAL: Verdict.SPECIAL,
+    TokenKind.UNKNOWN: Verdict.SPECIAL,
+    TokenKind.ADDED: Verdict.ADDED,
+    TokenKind.BYTE_FALLBACK: Verdict.BYTE_FALLBACK,
+    TokenKind.ABSENT: Verdict.ABSENT,
+    TokenKind.UNUSED: Verdict.UNUSED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ModelTest:
+    """Layers 1 and 2."""
+
+    tested: int
+    underivable: Ids  # layer 1; empty for models without rules
+    failed: Ids  # layer 2
+    instead: tuple[tuple[int, ...], ...]  # what the model makes of each failed id
+    graph: bpe.MergeGraph | None = None
+
+
+def examine_model(tokenizer: Tokenizer, vocabulary: Vocabulary, threads: int = 1) -> ModelTest | None:
+    """Run layers 1 and 2; None when the library exposes neither rules nor its model's encoder."""
+    if isinstance(tokenizer, HasMergeModel):
+        model = tokenizer.merge_model()
+        result = bpe.self_tokenization(model, threads)
+        instead = tuple(tuple(result.witnesses.document(i).tolist()) for i in range(len(result.failed)))
+        underivable = result.failed[result.verdict[result.failed] == bpe.Verdict.UNDERIVABLE]
+        return ModelTest(int(model.tested.sum()), underivable, result.failed, instead, bpe.merge_graph(model))
+    if isinstance(tokenizer, HasModelEncoder):
+        return _test_with_encoder(tokenizer, vocabulary)
+    return None
+
+
+def _test_with_encoder(tokenizer: HasModelEncoder, vocabulary: Vocabulary) -> ModelTest:
+    filled = np.diff(vocabulary.offsets) > 0
+    tested = np.flatnonzero((vocabulary.kinds == TokenKind.NORMAL) & filled).astype(np.uint32)
+    tokens = tokenizer.encode_model(tested)
+    lengths = np.diff(tokens.offsets)
+    first = np.append(tokens.ids, np.uint32(0))[np.minimum(tokens.offsets[:-1], len(tokens.ids))]
+    wrong = np.flatnonzero((lengths != 1) | (first != tested))
+    instead = tuple(tuple(tokens.document(int(i)).tolist()) for i in wrong)
+    return ModelTest(len(tested), np.zeros(0, np.uint32), tested[wrong], instead)
+
+
+@dataclass(slots=True)
+class PipelineTest:
+    """Layer 3: a verdict for every id, and the text that showed it for ids that need a context."""
+
+    tokenizer: Tokenizer
+    vocabulary: Vocabulary
+    threads: int = 1
+    verdicts: NDArray[np.uint8] = field(init=False)
+    texts: dict[int, str] = field(init=False)  # ids still without a witness -> their text
+
+    def __post_init__(self) -> None:
+        """Sort out the ids the test is not about."""
+        self.verdicts = np.full(len(self.vocabulary), Verdict.NO_WITNESS_FOUND, np.uint8)
+        self.texts = {}
+        for token, kind in enumerate(self.vocabulary.kinds.tolist()):
+            if kind in _KINDS:
+                self.verdicts[token] = _KINDS[TokenKind(kind)]
+                continue
+            data = self.vocabulary[token]
+            try:
+                self.texts[token] = data.decode()
+            except UnicodeDecodeError:
+                self.verdicts[token] = Verdict.UNDECODABLE
+            if not data:
+                self.verdicts[token] = Verdict.EMPTY
+                del self.texts[token]
+
+    def run(self, dead_in_model: Ids, seen: Ids) -> None:
+        """Try every context, then what running text has shown (``seen``), then look for certificates."""
+        for left, right in ((left, right) for right in RIGHT for left in LEFT):
+            found = list(self._emitted(left, right))
+            alone = not left and not right
+            self.verdicts[found] = Verdict.REACHABLE if alone else Verdict.CONTEXT_ONLY
+            for token in found:
+                del self.texts[token]
+            if not self.texts:
+                break
+        open_questions = np.isin(self.verdicts, (Verdict.NO_WITNESS_FOUND, Verdict.UNDECODABLE))
+        met = seen[open_questions[seen]]
+        self.verdicts[met] = Verdict.SEEN_IN_CORPUS
+        for token in met.tolist():
+            self.texts.pop(token, None)
+        dead = set(dead_in_model.tolist())
+        for token in dead:
+            if self.verdicts[token] == Verdict.UNDECODABLE:
+                self.verdicts[token] = Verdict.MERGE_UNREACHABLE
+        for token, text in self.texts.items():
+            self.verdicts[token] = Verdict.MERGE_UNREACHABLE if token in dead else self._certificate(text)
+
+    def _emitted(self, left: str, right: str) -> Iterator[int]:
+        wanted = list(self.texts.items())
+        for start in range(0, len(wanted), BATCH):
+            part = wanted[start : start + BATCH]
+            tokens = self.tokenizer.encode_batch([left + text + right for _, text in part], self.threads)
+            owners = np.repeat(np.arange(len(part)), np.diff(tokens.offsets))
+            expected = np.array([token for token, _ in part], np.uint32)
+            for index in np.unique(owners[tokens.ids == expected[owners]]).tolist():
+                yield part[index][0]
+
+    def _certificate(self, text: str) -> Verdict:
+        if not isinstance(self.tokenizer, HasPipeline):
+            return Verdict.NO_WITNESS_FOUND
+        if any(added in text for added in self.tokenizer.added_tokens()):
+            return Verdict.SHADOWED_BY_ADDED
+        if self.tokenizer.normalize(text) != text:
+            return Verdict.NORMALIZATION_UNREACHABLE
+        return Verdict.PRETOKENIZER_UNREACHABLE if self._always_cut(text) else Verdict.NO_WITNESS_FOUND
+
+    def _always_cut(self, text: str) -> bool:
+        assert isinstance(self.tokenizer, HasPipeline)  # noqa: S101 -- narrows the type
+        for left, right in ((left, right) for left in LEFT for right in RIGHT):
+            inside = range(len(left) + 1, len(left) + len(text))
+            if not any(cut in inside for cut in self.tokenizer.cuts(left + text + right)):
+                return False
+        return True
+
+
+def scaffold_like(splits: Sequence[tuple[int, int, int]], emitted: NDArray[np.uint64], share: float = 0.1) -> int:
+    """Count tokens whose final uses are below ``share`` of all their uses, as tokens or on the way to longer ones.
+
+    ``splits`` are (token, left, right), longest tokens first, so that uses flow down to the parts.
+    """
+    uses = emitted.astype(np.float64)
+    for token, left, right in splits:
+        uses[left] += uses[token]
+        uses[right] += uses[token]
+    inner = np.zeros(len(emitted), np.bool_)
+    inner[[token for token, _, _ in splits]] = True
+    return int(((emitted < share * uses) & inner & (uses > 0)).sum())
+
+
+REPORTED = (
+    Metric("stt_tested", "token", "none", "ids that layers 1 and 2 of the self-tokenization test are about"),
+    Metric("unreachable_graph", "token", "lower", "layer 1: ids no sequence of merge rules makes"),
+    Metric(
+        "unreachable_model",
+        "token",
+        "lower",
+        "layer 2: ids whose own symbols encode to something else",
+        primary=True,
+    ),
+    Metric(
+        "unreachable_pipeline",
+        "token",
+        "lower",
+        "layer 3: ids no text makes the tokenizer emit, with a certificate",
+    ),
+    Metric("no_witness_found", "token", "none", "layer 3: ids without a witness and without a certificate"),
+    Metric("undecodable", "token", "none", "ids whose bytes alone are no text, not seen in a corpus either"),
+    Metric("unused_on_corpus", "token", "lower", "ids of V never emitted on the corpus given for witnesses"),
+    Metric("merge_depth_max", "merge", "none", "largest depth of a token in the merge graph"),
+    Metric("merge_depth_mean", "merge", "none", "mean depth of the tokens that rules make"),
+    Metric("leaf_tokens", "token", "none", "tokens that no rule uses"),
+    Metric("duplicate_derivations", "token", "none", "tokens that more than one rule makes"),
+    Metric("orphan_rules", "rule", "lower", "rules with a part that cannot be made"),
+    Metric("long_tokens", "token", "none", "tokens of more than 64 bytes"),
+    Metric("scaffold_like", "token", "none", "tokens with a final share of uses below 10 % on the corpus"),
+)

@@ -1,0 +1,21 @@
+"""What timings report. The rates are derived by the harness from declared work and laps."""
+
+from __future__ import annotations
+
+from pyharness.types import Metric
+
+
+def _timing(name: str, unit: str, higher: bool, summary: str) -> Metric:
+    return Metric(name, unit, "higher" if higher else "lower", summary, deterministic=False)
+
+
+REPORTED = (
+    _timing("encode_bytes_per_second", "byte/s", True, "bytes of text encoded per second"),
+    _timing("encode_tokens_per_second", "token/s", True, "tokens produced per second"),
+    _timing("decode_bytes_per_second", "byte/s", True, "bytes of text decoded per second"),
+    _timing("latency_p50", "s", False, "median time of one call"),
+    _timing("latency_p90", "s", False, "90th percentile of the time of one call"),
+    _timing("latency_p99", "s", False, "99th percentile of the time of one call"),
+    _timing("load_seconds", "s", False, "time to import the library and load the vocabulary, in a fresh process"),
+    _timing("peak_memory_bytes", "byte", False, "memory of a fresh process after loading, net of the interpreter"),
+)

@@ -1,0 +1,167 @@
+"""The integer state of one pass over a corpus: counts per group of documents, and a histogram of ids per group.
+
+``empty -> update(batch) -> merge(a, b) -> finish``: the state holds integers only and merging is associative and
+commutative, so shards, threads, machines and resumed runs give the same numbers to the last bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyharness import kernels
+from pyharness.types import HasVocabulary, Metric, Tokenizer, TokenKind, Tokens, Vocabulary
+
+GROUPS = 32  # documents fall into groups by a hash of their content: the unit of the jackknife
+MIN_GROUPS = 16  # fewer groups with documents, or fewer documents, and there is no interval
+MIN_DOCUMENTS = 64
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the metrics need to know of a tokenizer."""
+
+    vocab_size: int  # V
+    counted: NDArray[np.bool_]  # [id_limit]: the ids that make up V
+    vocabulary: Vocabulary | None
+    lossy: bool
+
+    @classmethod
+    def of(cls, tokenizer: Tokenizer) -> Facts:
+        """Read them off a loaded tokenizer; an engine that hides its vocabulary counts every id below its limit."""
+        vocabulary = tokenizer.vocabulary() if isinstance(tokenizer, HasVocabulary) else None
+        counted = np.ones(tokenizer.id_limit, np.bool_) if vocabulary is None else vocabulary.counted
+        return cls(tokenizer.vocab_size, counted, vocabulary, tokenizer.round_trip == "lossy")
+
+    def of_kind(self, kind: TokenKind) -> NDArray[np.bool_] | None:
+        """bool [id_limit], or None when the vocabulary is hidden or has no token of this kind."""
+        if self.vocabulary is None or not (mask := self.vocabulary.kinds == kind).any():
+            return None
+        return np.asarray(mask, np.bool_)
+
+    @cached_property
+    def lengths(self) -> NDArray[np.int64] | None:
+        """Bytes of every token, int64 [id_limit]."""
+        return None if self.vocabulary is None else np.diff(self.vocabulary.offsets)
+
+    @cached_property
+    def utf8_flags(self) -> NDArray[np.uint8] | None:
+        """uint8 [id_limit]: how every token's bytes sit in UTF-8, for ``kernels.character_splits``."""
+        return None if self.vocabulary is None else kernels.utf8_flags(self.vocabulary)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Documents of one update, with what was counted of them."""
+
+    texts: Sequence[str]
+    statistics: NDArray[np.int64]  # [documents, 6], columns of kernels.text_statistics
+    tokens: Tokens
+    lengths: NDArray[np.int64]  # tokens of every document
+    groups: NDArray[np.uint8]
+    facts: Facts
+
+
+@dataclass(frozen=True, slots=True)
+class Counter:
+    """A per-document integer: int64 [documents] of a batch, summed by group."""
+
+    name: str
+    count: Callable[[Batch], NDArray[np.int64]]
+
+
+class Undefined(Exception):
+    """A metric that does not apply says why; the number is null, which is not 0."""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """The state of some groups added up: what a metric is a function of."""
+
+    counters: Mapping[str, int]
+    histogram: NDArray[np.uint64]  # [id_limit]
+    facts: Facts
+
+    @cached_property
+    def probabilities(self) -> NDArray[np.float64]:
+        """Relative frequency of every observed id, in descending order, float64 [V_obs]."""
+        counts = np.sort(self.histogram[self.histogram > 0])[::-1].astype(np.float64)
+        if len(counts) == 0:
+            raise Undefined("no tokens were produced")
+        return np.asarray(counts / counts.sum(), np.float64)
+
+    def __getitem__(self, counter: str) -> int:
+        return self.counters[counter]
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusMetric:
+    """A metric and the function of ``Counts`` that gives it; it raises ``Undefined`` where it does not apply."""
+
+    about: Metric
+    compute: Callable[[Counts], float | int]
+
+    @property
+    def name(self) -> str:
+        """Name of the metric, for the registry."""
+        return self.about.name
+
+
+@dataclass(slots=True)
+class CorpusState:
+    """Counts per group. All int64; the histogram is uint64 [GROUPS, id_limit]."""
+
+    facts: Facts
+    histogram: NDArray[np.uint64]
+    counters: dict[str, NDArray[np.int64]] = field(default_factory=dict)
+
+    @classmethod
+    def empty(cls, facts: Facts) -> CorpusState:
+        """Nothing read yet."""
+        return cls(facts, np.zeros((GROUPS, len(facts.counted)), np.uint64))
+
+    def update(
+        self,
+        texts: Sequence[str],
+        tokens: Tokens,
+        groups: NDArray[np.uint8],
+        counters: Iterable[Counter],
+        threads: int = 1,
+    ) -> None:
+        """Add a batch of documents; ``groups`` uint8 [documents]."""
+        statistics = kernels.text_statistics(texts, threads=threads)
+        batch = Batch(texts, statistics, tokens, np.diff(tokens.offsets), groups, self.facts)
+        for counter in counters:
+            sums = np.zeros(GROUPS, np.int64)
+            np.add.at(sums, groups, counter.count(batch))
+            self.counters[counter.name] = self.counters.get(counter.name, np.zeros(GROUPS, np.int64)) + sums
+        kernels.token_frequency(tokens.ids, tokens.offsets, groups, self.histogram)
+
+    def merge(self, other: CorpusState) -> None:
+        """Add the counts of another pass of the same tokenizer."""
+        self.histogram += other.histogram
+        for name, sums in other.counters.items():
+            self.counters[name] = self.counters.get(name, np.zeros(GROUPS, np.int64)) + sums
+
+    def total(self) -> Counts:
+        """All groups added up."""
+        sums = {name: int(values.sum()) for name, values in self.counters.items()}
+        return Counts(sums, self.histogram.sum(axis=0), self.facts)
+
+    def without(self, group: int, total: Counts) -> Counts:
+        """All groups but one."""
+        sums = {name: total.counters[name] - int(values[group]) for name, values in self.counters.items()}
+        return Counts(sums, total.histogram - self.histogram[group], self.facts)
+
+    def used_groups(self) -> list[int]:
+        """Groups that hold at least one document."""
+        return [group for group, documents in enumerate(self.counters["documents"]) if documents]
+
+
+def group_of(digest: bytes) -> int:
+    """Group of a document by the digest of its content."""
+    return digest[0] % GROUPS

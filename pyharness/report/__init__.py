@@ -1,0 +1,23 @@
+"""Reports: a record as tables for people (terminal, Markdown, HTML) or as flat rows for programs.
+
+Renders, measures nothing: values come from the record, intervals from the values it holds.
+"""
+
+from __future__ import annotations
+
+from pyharness.report.flat import to_csv, to_frame, to_json, to_parquet
+from pyharness.report.render import to_html, to_markdown, to_text
+from pyharness.report.tables import Table, difference_tables, tables
+
+__all__ = [
+    "Table",
+    "difference_tables",
+    "tables",
+    "to_csv",
+    "to_frame",
+    "to_html",
+    "to_json",
+    "to_markdown",
+    "to_parquet",
+    "to_text",
+]

@@ -1,0 +1,95 @@
+"""A record as flat rows, one per number: for pandas, spreadsheets and other programs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pyharness.metrics.jackknife import interval
+from pyharness.store import Record
+from pyharness.timing import median_interval
+from pyharness.types import InputError, Measurement
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COLUMNS = (
+    "benchmark", "tokenizer", "corpus", "parameters", "metric", "part", "value", "low", "high", "unit", "direction",
+    "status", "reason",
+)  # fmt: skip
+
+
+def rows(record: Record) -> list[dict[str, Any]]:
+    """One row per measurement, and one per case without any, so that nothing is silently dropped."""
+    found: list[dict[str, Any]] = []
+    for result in record.results:
+        case = result.case
+        common = {
+            "benchmark": case.benchmark,
+            "tokenizer": case.tokenizer,
+            "corpus": case.corpus,
+            "parameters": json.dumps(dict(case.parameters), sort_keys=True),
+            "status": result.status,
+        }
+        for measurement in result.measurements:
+            about = record.data["metrics"].get(measurement.metric, {})
+            low, high = _interval(measurement) or (None, None)
+            found.append(
+                dict.fromkeys(COLUMNS)
+                | common
+                | {"metric": measurement.metric, "part": measurement.part, "value": measurement.value}
+                | {"low": low, "high": high, "reason": measurement.reason}
+                | {"unit": about.get("unit"), "direction": about.get("direction")}
+            )
+        if not result.measurements:
+            found.append(dict.fromkeys(COLUMNS) | common | {"reason": result.reason})
+    return found
+
+
+def _interval(measurement: Measurement) -> tuple[float, float] | None:
+    if measurement.samples:
+        return median_interval(measurement.samples)
+    return interval(measurement.value, measurement.replicates)
+
+
+def to_frame(record: Record) -> pd.DataFrame:
+    """Rows as a pandas DataFrame; ``value``, ``low`` and ``high`` are float64."""
+    import pandas as pd
+
+    frame = pd.DataFrame(rows(record), columns=list(COLUMNS))
+    return frame.astype({"value": "float64", "low": "float64", "high": "float64"})
+
+
+def to_json(record: Record) -> str:
+    """Rows as a JSON array."""
+    return json.dumps(rows(record), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+
+def to_csv(record: Record) -> str:
+    """Rows as CSV that a spreadsheet does not run: text that looks like a formula gets an apostrophe."""
+    frame = to_frame(record)
+    for column in frame.columns:
+        if column not in ("value", "low", "high"):
+            frame[column] = frame[column].map(_no_formula)
+    return str(frame.to_csv(index=False, lineterminator="\n"))
+
+
+def _no_formula(cell: object) -> object:
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell
+
+
+def to_parquet(record: Record, path: Path) -> None:
+    """Rows as a Parquet file."""
+    try:
+        import pyarrow as pa  # noqa: F401
+    except ImportError:
+        raise InputError("Parquet needs an extra: pip install 'pyharness[files]'") from None
+    part = path.with_name(f".{path.name}.part")
+    try:
+        to_frame(record).to_parquet(part, index=False)
+        part.replace(path)
+    except OSError as error:
+        raise InputError(f"cannot write {str(path)!r}: {error.strerror or error}") from None
+    finally:
+        part.unlink(missing_ok=True)

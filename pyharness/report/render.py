@@ -1,0 +1,95 @@
+"""Tables as terminal text, Markdown and HTML. Everything that comes from a file is escaped."""
+
+from __future__ import annotations
+
+import html
+import io
+import re
+from collections.abc import Iterable
+
+from pyharness.report.tables import Table
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+LABEL_WIDTH = 26
+_TEXT_COLUMNS = {"class", "benchmark", "corpus", "status", "reason", "metric", "verdict"}
+
+
+def visible(text: str) -> str:
+    """Show control and bidirectional characters as escapes: a token must not drive the terminal."""
+    return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
+
+
+def shorten(text: str, width: int = LABEL_WIDTH) -> str:
+    """Cut the middle out of a long name: both ends tell names apart."""
+    if len(text) <= width:
+        return text
+    tail = (width - 1) * 2 // 3
+    return f"{text[: width - 1 - tail]}…{text[-tail:]}"
+
+
+def to_text(tables: Iterable[Table], width: int = 80, color: bool = False) -> str:
+    """Tables for a terminal or a log, ``width`` columns wide."""
+    from rich.console import Console
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    out = io.StringIO()
+    console = Console(file=out, width=width, force_terminal=color, color_system="auto" if color else None)
+    for number, table in enumerate(tables):
+        if number:
+            console.print()
+        console.print(Text(visible(table.title), style="bold"))
+        drawn = RichTable(box=None, padding=(0, 2, 0, 0), header_style="dim" if color else "", pad_edge=False)
+        for index, column in enumerate(table.columns):
+            text_like = index == 0 or column in _TEXT_COLUMNS
+            drawn.add_column(
+                Text(visible(column)),
+                justify="left" if text_like else "right",
+                no_wrap=column != "reason",
+                overflow="fold" if column == "reason" else "ellipsis",
+                ratio=1 if column == "reason" else None,
+            )
+        for row in table.rows:
+            cells = (shorten(row[0]), *(shorten(cell) if len(table.columns) > 4 and c in _TEXT_COLUMNS - {"reason"}
+                                        else cell for c, cell in zip(table.columns[1:], row[1:], strict=True)))  # fmt: skip
+            drawn.add_row(*(Text(visible(cell)) for cell in cells))
+        console.print(drawn)
+        for note in table.notes:
+            console.print(Text(visible(note), style="dim" if color else ""))
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+
+
+def to_markdown(tables: Iterable[Table]) -> str:
+    """Tables as GitHub-flavoured Markdown."""
+    parts = []
+    for table in tables:
+        lines = [f"### {_markdown_cell(table.title)}", ""]
+        lines.append("| " + " | ".join(map(_markdown_cell, table.columns)) + " |")
+        ruler = [":--" if i == 0 or c in _TEXT_COLUMNS else "--:" for i, c in enumerate(table.columns)]
+        lines.append("| " + " | ".join(ruler) + " |")
+        lines += ["| " + " | ".join(map(_markdown_cell, row)) + " |" for row in table.rows]
+        lines += ["", *(_markdown_cell(note) for note in table.notes)]
+        parts.append("\n".join(lines).rstrip())
+    return "\n\n".join(parts) + "\n"
+
+
+def _markdown_cell(text: str) -> str:
+    escaped = re.sub(r"([\\`*_\[\]|~])", r"\\\1", visible(text))
+    return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def to_html(tables: Iterable[Table]) -> str:
+    """Tables as an HTML fragment: what a notebook shows."""
+    parts = []
+    for table in tables:
+        head = "".join(f"<th>{html.escape(visible(column))}</th>" for column in table.columns)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(visible(cell))}</td>" for cell in row) + "</tr>" for row in table.rows
+        )
+        notes = "".join(f"<p><small>{html.escape(visible(note))}</small></p>" for note in table.notes)
+        caption = html.escape(visible(table.title))
+        parts.append(
+            f"<table><caption><strong>{caption}</strong></caption>"
+            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}"
+        )
+    return "".join(parts)

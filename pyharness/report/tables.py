@@ -1,0 +1,242 @@
+"""What a record says, as tables of strings: one shape for the terminal, Markdown and HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from pyharness.comparison import Difference
+from pyharness.metrics.jackknife import interval
+from pyharness.store import Record
+from pyharness.types import CaseResult, Measurement
+
+NOTHING = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A title, a header, rows of text and notes under them. The first column is text, the others numbers."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...] = ()
+
+
+def tables(record: Record) -> list[Table]:
+    """Every table that the record has results for."""
+    found = [*_compression(record), *_fairness(record), *_reachability(record), *_integrity(record)]
+    found += [*_throughput(record), *_latency(record), *_load(record), *_not_measured(record)]
+    return [table for table in found if table.rows]
+
+
+# ---------------------------------------------------------------------------------------------- numbers
+
+
+def pick(result: CaseResult, metric: str, part: str | None = None) -> Measurement | None:
+    """Find the measurement of a metric, or None."""
+    for measurement in result.measurements:
+        if measurement.metric == metric and (part is None or measurement.part == part):
+            return measurement
+    return None
+
+
+def plain(measurement: Measurement | None, pattern: str = "{:.4f}", scale: float = 1.0) -> str:
+    """Format one value; a dash when there is none."""
+    if measurement is None or measurement.value is None:
+        return NOTHING
+    return pattern.format(measurement.value * scale)
+
+
+def with_interval(measurement: Measurement | None, pattern: str = "{:.4f}") -> str:
+    """Format a value with half of its 95 % interval."""
+    text = plain(measurement, pattern)
+    if measurement is not None and (found := interval(measurement.value, measurement.replicates)) is not None:
+        text += " ±" + pattern.format((found[1] - found[0]) / 2)
+    return text
+
+
+def size(count: float) -> str:
+    """Format a number of bytes for people."""
+    for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= scale:
+            return f"{count / scale:.3g} {unit}"
+    return f"{count:g} B"
+
+
+def _by_corpus(results: Iterable[CaseResult]) -> dict[str, list[CaseResult]]:
+    found: dict[str, list[CaseResult]] = {}
+    for result in results:
+        if result.status == "ok":
+            found.setdefault(str(result.case.corpus), []).append(result)
+    return found
+
+
+def _about(record: Record, label: str) -> str:
+    corpus = record.data["corpora"].get(label, {})
+    tally = corpus.get("tally")
+    text = f"{label}"
+    if tally:
+        text += f" ({size(tally['bytes'])}, {tally['documents']:,} documents)"
+    return text + (" [smoke test]" if corpus.get("smoke_test") else "")
+
+
+def _notes(record: Record, label: str) -> tuple[str, ...]:
+    if record.data["corpora"].get(label, {}).get("smoke_test"):
+        return ("The sample is a smoke test: differences and premiums on it are not evidence.",)
+    return ()
+
+
+# ---------------------------------------------------------------------------------------------- text
+
+
+def _compression(record: Record) -> list[Table]:
+    found = []
+    for label, results in _by_corpus(record.of("compression")).items():
+        rows = tuple(
+            (
+                result.case.tokenizer,
+                f"{record.data['tokenizers'][result.case.tokenizer].get('vocab_size', 0):,}",
+                with_interval(pick(result, "bytes_per_token")),
+                plain(pick(result, "tokens_per_word")),
+                plain(pick(result, "renyi_efficiency")),
+                plain(pick(result, "vocabulary_used"), "{:.1f}", 100),
+                plain(pick(result, "normalized_sequence_length"), "{:.3f}"),
+            )
+            for result in results
+        )
+        columns = ("tokenizer", "V", "bytes/token", "tok/word", "Rényi 2.5", "used %", "NSL")
+        found.append(Table(f"Compression: {_about(record, label)}", columns, rows, _notes(record, label)))
+    return found
+
+
+def _fairness(record: Record) -> list[Table]:
+    found = []
+    for label, results in _by_corpus(record.of("fairness")).items():
+        rows = []
+        for result in results:
+            parity = sorted((m.value, str(m.part)) for m in result.measurements if m.metric == "parity" and m.value)
+            lowest, highest = (f"{value:.2f} {part}" for value, part in (parity[0], parity[-1])) if parity else ("", "")
+            middle = f"{parity[len(parity) // 2][0]:.3f}" if parity else NOTHING
+            gini = with_interval(pick(result, "premium_gini"))
+            rows.append((result.case.tokenizer, gini, middle, lowest or NOTHING, highest or NOTHING))
+        details = results[0].details
+        title = f"Fairness: {label}, {len(details['tokens'])} languages, {details['rows']:,} rows"
+        columns = ("tokenizer", "Gini", "median", f"least, of {details['reference']}", "most")
+        found.append(Table(title, columns, tuple(rows), _notes(record, label)))
+    return found
+
+
+def _reachability(record: Record) -> list[Table]:
+    metrics = ("stt_tested", "unreachable_graph", "unreachable_model", "unreachable_pipeline", "no_witness_found",
+               "undecodable", "unused_on_corpus")  # fmt: skip
+    columns = ("tokenizer", "tested", "graph", "model", "pipeline", "open", "no text", "unused")
+    rows = _plain_rows(record.of("reachability"), lambda r: [plain(pick(r, metric), "{:,.0f}") for metric in metrics])
+    return [Table("Dead tokens (self-tokenization test: graph, model, pipeline)", columns, rows)]
+
+
+def _integrity(record: Record) -> list[Table]:
+    found = []
+    for label, results in _by_corpus(record.of("integrity")).items():
+        rows = tuple(
+            (
+                result.case.tokenizer,
+                str(result.details.get("class", NOTHING)),
+                *(plain(pick(result, metric)) for metric in
+                  ("round_trip_share", "exact_round_trip_share", "idempotent_share")),
+                _same_ids(result),
+            )
+            for result in results
+        )  # fmt: skip
+        columns = ("tokenizer", "class", "as class", "exact", "idempotent", "same ids")
+        found.append(Table(f"Round trips: {label}, with the sample's code and Unicode", columns, rows))
+    return found
+
+
+def _same_ids(result: CaseResult) -> str:
+    compared = result.details.get("identical_ids")
+    if compared is None:
+        return NOTHING
+    return f"{compared['documents']:,} docs" + (f", {compared['left_out']} out" if compared["left_out"] else "")
+
+
+def _plain_rows(
+    results: Iterable[CaseResult], cells: Callable[[CaseResult], Sequence[str]]
+) -> tuple[tuple[str, ...], ...]:
+    return tuple((result.case.tokenizer, *cells(result)) for result in results if result.status == "ok")
+
+
+# ---------------------------------------------------------------------------------------------- speed
+
+
+def _throughput(record: Record) -> list[Table]:
+    found = []
+    for label, results in _by_corpus(record.of("throughput")).items():
+        threads = sorted({int(result.case.parameters["threads"]) for result in results})
+        for count in threads:
+            chosen = [result for result in results if int(result.case.parameters["threads"]) == count]
+            rows = _plain_rows(chosen, _rates)
+            columns = ("tokenizer", "cold", "steady", "replay", "Mtok/s", "decode")
+            title = f"Throughput, MB/s: {label}, {count} thread{'s' if count > 1 else ''}"
+            notes = ("cold: first text in a fresh process; steady: new text; replay: the same text again.",)
+            found.append(Table(title, columns, rows, notes))
+    return found
+
+
+def _rates(result: CaseResult) -> list[str]:
+    wanted = [("encode_bytes_per_second", phase) for phase in ("cold", "steady", "replay")]
+    wanted += [("encode_tokens_per_second", "steady"), ("decode_bytes_per_second", "steady")]
+    return [plain(pick(result, metric, part), "{:.2f}", 1e-6) for metric, part in wanted]
+
+
+def _latency(record: Record) -> list[Table]:
+    found = []
+    for label, results in _by_corpus(record.of("latency")).items():
+        parts = list(dict.fromkeys(str(m.part) for result in results for m in result.measurements))
+        rows = _plain_rows(
+            results,
+            lambda result, parts=parts: [  # type: ignore[misc]
+                plain(pick(result, metric, part), "{:.1f}", 1e6)
+                for part in parts
+                for metric in ("latency_p50", "latency_p99")
+            ],
+        )
+        columns = ("tokenizer", *(f"{part} {quantile}" for part in parts for quantile in ("p50", "p99")))
+        found.append(Table(f"Latency of one call, µs: {label}", columns, rows))
+    return found
+
+
+def _load(record: Record) -> list[Table]:
+    rows = _plain_rows(
+        record.of("load"),
+        lambda result: [
+            plain(pick(result, "load_seconds"), "{:.3f}"),
+            plain(pick(result, "peak_memory_bytes"), "{:.1f}", 1e-6),
+        ],
+    )
+    return [Table("Load, in a fresh process", ("tokenizer", "seconds", "memory MB"), rows)]
+
+
+def _not_measured(record: Record) -> list[Table]:
+    rows = tuple(
+        (result.case.tokenizer, result.case.benchmark, str(result.case.corpus or NOTHING), result.status,
+         str(result.reason))
+        for result in record.results
+        if result.status != "ok"
+    )  # fmt: skip
+    return [Table("Not measured", ("tokenizer", "benchmark", "corpus", "status", "reason"), rows)]
+
+
+def difference_tables(differences: Sequence[Difference]) -> list[Table]:
+    """Tables of a comparison, one per pair of rows and text."""
+    found: dict[str, list[tuple[str, ...]]] = {}
+    for difference in differences:
+        name = difference.metric if difference.part is None else f"{difference.metric} {difference.part}"
+        if difference.a is None or difference.b is None:
+            continue
+        low, high = difference.interval or (None, None)
+        span = NOTHING if low is None or high is None else f"[{low:+.4g}, {high:+.4g}]"
+        cells = (f"{difference.a:.5g}", f"{difference.b:.5g}", f"{difference.b - difference.a:+.4g}", span)
+        found.setdefault(difference.title, []).append((name, *cells, difference.verdict))
+    columns = ("metric", "A", "B", "B - A", "95 % paired", "verdict")
+    return [Table(title, columns, tuple(rows)) for title, rows in found.items()]

@@ -1,0 +1,102 @@
+"""pyharness from Python and notebooks: ``run`` gives a result that shows itself and turns into a DataFrame."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pyharness import comparison, report, runner, store, suite
+from pyharness.types import Case, CaseResult
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+BENCHMARKS = ("compression", "fairness", "reachability", "throughput", "latency", "load")
+CORPORA = ("sample",)
+
+
+class Silent:
+    """A listener that says nothing."""
+
+    def begin(self, total: int) -> None:
+        """Say nothing."""
+
+    def started(self, case: Case) -> None:
+        """Say nothing."""
+
+    def progress(self, case: Case, done: int) -> None:
+        """Say nothing."""
+
+    def finished(self, result: CaseResult) -> None:
+        """Say nothing."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """A finished run: prints as tables, shows itself in a notebook."""
+
+    record: store.Record
+
+    def to_dataframe(self) -> pd.DataFrame:
+        """One row per number, with its interval."""
+        return report.to_frame(self.record)
+
+    def compare(self, first: str, second: str) -> list[comparison.Difference]:
+        """Paired differences of two tokenizers of this run."""
+        return comparison.rows(self.record, first, second)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the record."""
+        store.write(Path(path), store.dump(self.record.data))
+
+    def __str__(self) -> str:
+        return report.to_text(report.tables(self.record))
+
+    def _repr_html_(self) -> str:
+        return report.to_html(report.tables(self.record))
+
+
+def declare(
+    tokenizers: Sequence[str] = (),
+    corpora: Sequence[str] = (),
+    benchmarks: Sequence[str | dict[str, Any]] = (),
+    base: suite.Suite | None = None,
+) -> suite.Suite:
+    """Build a suite from names; what is not given comes from ``base``, or is what a quick look needs."""
+    chosen = suite.selections(benchmarks) if benchmarks else None
+    if base is None:
+        rows, texts = suite.entries(tokenizers), suite.entries(corpora or CORPORA)
+        return suite.Suite("custom", rows, texts, chosen or suite.selections(BENCHMARKS))
+    return suite.override(base, suite.entries(tokenizers), suite.entries(corpora), chosen or ())
+
+
+def run(
+    tokenizers: Sequence[str] = (),
+    corpora: Sequence[str] = (),
+    benchmarks: Sequence[str | dict[str, Any]] = (),
+    suite_name: str | os.PathLike[str] | None = None,
+    output: str | os.PathLike[str] | None = None,
+    listener: runner.Listener | None = None,
+) -> Result:
+    """Measure tokenizers on corpora.
+
+    Names are those of ``pyharness list``. Without ``tokenizers`` the suite ``suite_name`` runs (default ``quick``).
+    Raises ``InputError`` for anything unknown, before anything runs. The record is kept only when ``output`` is given.
+    """
+    base = None
+    if suite_name is not None or not tokenizers:
+        base = suite.read(suite.find(os.fspath(suite_name or suite.DEFAULT)))
+    plan = suite.plan(declare(tokenizers, corpora, benchmarks, base))
+    if output is not None:
+        return Result(runner.run(plan, Path(output), listener or Silent()))
+    with tempfile.TemporaryDirectory(prefix="pyharness-") as folder:
+        return Result(runner.run(plan, Path(folder) / "record.json", listener or Silent()))
+
+
+def read(path: str | os.PathLike[str]) -> Result:
+    """Read a record that was written before."""
+    return Result(store.read(Path(path)))

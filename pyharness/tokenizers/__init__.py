@@ -1,0 +1,118 @@
+"""Tokenizers: one plug-in module per library, found by name. Importing this package imports none of the libraries.
+
+>>> load("raw_bytes").encode_batch(["é"]).ids.tolist()
+[195, 169]
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from pyharness import registry
+from pyharness.tokenizers import source
+from pyharness.tokenizers.specification import Specification, check_options, parse
+from pyharness.types import Engine, InputError, Tokenizer, TokenizerFamily, TokenizerSpec, Tokens
+
+
+@runtime_checkable
+class HasTimedCall(Protocol):
+    """Ability: prepare the library's own input, and return the one call that is timed."""
+
+    def timed_call(self, texts: Sequence[str], threads: int = 1) -> Callable[[], object]:
+        """Return a function that does nothing but the library's encode call."""
+        ...
+
+
+@runtime_checkable
+class HasTimedDecode(Protocol):
+    """Ability: the same for decoding."""
+
+    def timed_decode(self, tokens: Tokens, threads: int = 1) -> Callable[[], object]:
+        """Return a function that does nothing but the library's decode call."""
+        ...
+
+
+def timed_call(tokenizer: Tokenizer, texts: Sequence[str], threads: int = 1) -> Callable[[], object]:
+    """Return the call to time. Raises ``InputError`` when the library cannot run on that many threads."""
+    if isinstance(tokenizer, HasTimedCall):
+        return tokenizer.timed_call(texts, threads)
+    return lambda: tokenizer.encode_batch(texts, threads)
+
+
+def timed_decode(tokenizer: Tokenizer, tokens: Tokens, threads: int = 1) -> Callable[[], object]:
+    """Return the decode call to time, on ids laid out as the library wants them."""
+    if isinstance(tokenizer, HasTimedDecode):
+        return tokenizer.timed_decode(tokens, threads)
+    documents = [tokens.document(index) for index in range(len(tokens))]
+    return lambda: [tokenizer.decode(document) for document in documents]
+
+
+def specs() -> Mapping[str, TokenizerSpec]:
+    """Rows with a fixed name."""
+    return registry.discover(sys.modules[__name__], "TOKENIZERS")
+
+
+def families() -> Mapping[str, TokenizerFamily]:
+    """Rows named ``family:argument``."""
+    return registry.discover(sys.modules[__name__], "FAMILIES")
+
+
+def engines() -> Mapping[str, Engine]:
+    """Libraries that run somebody else's vocabulary: ``engine+row``."""
+    return registry.discover(sys.modules[__name__], "ENGINES")
+
+
+def resolve(spec: str) -> TokenizerSpec:
+    """Look a specification up and check all that can be checked without importing a tokenizer library."""
+    wanted = parse(spec)
+    if wanted.engine is None:
+        return _home(wanted)
+    engine = registry.pick("tokenizer engine", wanted.engine, engines())
+    row = engine.wrap(_home(parse(wanted.home)))
+    return dataclasses.replace(row, name=spec)
+
+
+def load(spec: str | TokenizerSpec) -> Tokenizer:
+    """Load a tokenizer with its library; whatever is wrong with its file is an ``InputError``."""
+    row = resolve(spec) if isinstance(spec, str) else spec
+    return row.load(row)
+
+
+def _home(wanted: Specification) -> TokenizerSpec:
+    if wanted.argument is None:
+        return _fixed(wanted)
+    family = families().get(wanted.name)
+    if family is None:
+        if wanted.name in specs():
+            raise InputError(f"tokenizer {wanted.name!r} takes no argument: write {wanted.name!r}, not {wanted.text!r}")
+        raise _unknown(wanted)
+    return dataclasses.replace(family.expand(wanted.argument, wanted.options), name=wanted.text)
+
+
+def _fixed(wanted: Specification) -> TokenizerSpec:
+    row = specs().get(wanted.name)
+    if row is None:
+        family = families().get(wanted.name)
+        if family is None:
+            raise _unknown(wanted)
+        known = ", ".join(f"{family.name}:{argument}" for argument in family.known()) or family.example
+        raise InputError(f"tokenizer {wanted.name!r} needs an argument: {known}")
+    check_options(wanted.text, wanted.options, ())
+    if row.extra is not None and row.path is None:
+        row.load(row)  # raises, and says what to install
+    if row.vocabulary is None and row.path is not None:
+        row = dataclasses.replace(row, vocabulary=f"sha256:{source.digest(Path(row.path))[:16]}")
+    return row
+
+
+def _unknown(wanted: Specification) -> InputError:
+    if wanted.argument is None and Path(wanted.name).exists():
+        return InputError(f"unknown tokenizer {wanted.text!r}; it is a path: write 'file:{wanted.text}'")
+    homes = [family for family in families().values() if family.name not in engines()]
+    names = [*specs(), *(f"{family.name}:{known}" for family in homes for known in family.known())]
+    examples = [family.example for family in homes if not family.known()]
+    return registry.suggest("tokenizer", wanted.text.partition("?")[0], [*names, *examples])

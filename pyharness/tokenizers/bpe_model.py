@@ -1,0 +1,86 @@
+"""Builds ``MergeModel`` tables: the rules of a BPE tokenizer in its own symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyharness.types import MergeModel, TokenKind, Vocabulary
+
+
+def byte_level_model(
+    vocabulary: Vocabulary,
+    bytes_to_id: NDArray[np.uint32],
+    *,
+    rules: NDArray[np.uint32] | None = None,
+    ranks: NDArray[np.uint32] | None = None,
+) -> MergeModel:
+    """Model strings are the tokens' bytes, and every byte is one base symbol: all of it is one table look-up."""
+    lengths = np.diff(vocabulary.offsets)
+    return MergeModel(
+        data=vocabulary.data,
+        offsets=vocabulary.offsets,
+        base=bytes_to_id[vocabulary.data],
+        base_offsets=vocabulary.offsets,
+        tested=(vocabulary.kinds == TokenKind.NORMAL) & (lengths > 0),
+        atomic=np.isin(np.arange(len(vocabulary), dtype=np.uint32), bytes_to_id),
+        rules=rules,
+        ranks=ranks,
+    )
+
+
+def symbol_model(
+    strings: Sequence[bytes],
+    base: Sequence[Sequence[int]],
+    kinds: NDArray[np.uint8],
+    *,
+    rules: NDArray[np.uint32] | None = None,
+    ranks: NDArray[np.uint32] | None = None,
+) -> MergeModel:
+    """Model strings and base symbols are given per token (characters, characters with a suffix)."""
+    lengths = np.array([len(string) for string in strings], np.int64)
+    counts = np.array([len(symbols) for symbols in base], np.int64)
+    flat = np.fromiter((symbol for symbols in base for symbol in symbols), np.uint32, int(counts.sum()))
+    atomic = np.zeros(len(base), np.bool_)
+    atomic[flat] = True  # whatever a token starts from needs no rule
+    return MergeModel(
+        data=np.frombuffer(b"".join(strings), np.uint8),
+        offsets=_offsets(lengths),
+        base=flat,
+        base_offsets=_offsets(counts),
+        tested=(kinds == TokenKind.NORMAL) & (lengths > 0),
+        atomic=atomic,
+        rules=rules,
+        ranks=ranks,
+    )
+
+
+def _offsets(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    offsets = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return offsets
+
+
+def character_symbols(
+    symbol: Callable[[str], int | None], fallback: Sequence[int], unknown: int
+) -> Callable[[str], list[int]]:
+    """Return the function that gives the base symbols of a piece, one per character.
+
+    A character that is no symbol becomes its bytes' fallback pieces, or the unknown token.
+    """
+
+    def symbols(piece: str) -> list[int]:
+        found: list[int] = []
+        for character in piece:
+            token = symbol(character)
+            if token is not None:
+                found.append(token)
+            elif fallback:
+                found.extend(fallback[byte] for byte in character.encode())
+            else:
+                found.append(unknown)
+        return found
+
+    return symbols

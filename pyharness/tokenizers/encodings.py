@@ -1,0 +1,166 @@
+"""Split patterns and special tokens of published rank files, which carry neither.
+
+The OpenAI patterns are those of ``tiktoken_ext.openai_public``; they are written down here because resolving a name
+must not import tiktoken, and a test compares the two. The others come from the model cards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pyharness.registry import suggest
+from pyharness.types import InputError
+
+END_OF_TEXT = "<|endoftext|>"
+OPENAI = "https://openaipublic.blob.core.windows.net/encodings/"
+
+_WORD_CASES = (
+    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+",
+    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*",
+)
+_CONTRACTION = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
+_BLANKS = r"\s*[\r\n]+|\s+(?!\S)|\s+"
+_NOT_HAN = r"\p{M}&&[^\p{Han}]]"
+
+GPT2 = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"
+CL100K = r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
+O200K = "|".join(
+    (*(f"{word}{_CONTRACTION}?" for word in _WORD_CASES), r"\p{N}{1,3}", r" ?[^\s\p{L}\p{N}]+[\r\n/]*", _BLANKS)
+)
+LLAMA3 = rf"{_CONTRACTION}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|\p{{N}}{{1,3}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|{_BLANKS}"
+QWEN2 = rf"{_CONTRACTION}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|\p{{N}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|{_BLANKS}"
+KIMI = "|".join(
+    (
+        r"[\p{Han}]+",
+        *(f"{word.replace(_NOT_HAN[:5] + ']', _NOT_HAN)}{_CONTRACTION}?" for word in _WORD_CASES),
+        r"\p{N}{1,3}",
+        r" ?[^\s\p{L}\p{N}]+[\r\n]*",
+        _BLANKS,
+    )
+)
+TEKKEN = "|".join((*_WORD_CASES, r"\p{N}", r" ?[^\s\p{L}\p{N}]+[\r\n/]*", _BLANKS))
+
+PATTERNS: Mapping[str, str] = {
+    "gpt2": GPT2,
+    "r50k_base": GPT2,
+    "p50k_base": GPT2,
+    "cl100k_base": CL100K,
+    "o200k_base": O200K,
+    "llama3": LLAMA3,
+    "qwen2": QWEN2,
+    "kimi_k2": KIMI,
+    "tekken": TEKKEN,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """What a rank file needs beside itself. ``vocabulary`` names the ids: encodings that share it give equal ids."""
+
+    name: str
+    vocabulary: str
+    pattern: str
+    digest: str  # sha256 of the rank file
+    special: Mapping[str, int] = field(default_factory=dict)
+    url: str | None = None
+    licence: str = "MIT"
+
+
+_R50K = "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930"
+_P50K = "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069"
+_CL100K = "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7"
+_O200K = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
+_FIM = ("<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>")
+_CL100K_SPECIAL = {
+    END_OF_TEXT: 100257,
+    **dict(zip(_FIM, range(100258, 100261), strict=True)),
+    "<|endofprompt|>": 100276,
+}
+_O200K_SPECIAL = {END_OF_TEXT: 199999, "<|endofprompt|>": 200018}
+_HARMONY = {
+    **_O200K_SPECIAL,
+    **{f"<|reserved_{i}|>": i for i in (200000, 200001, 200004, 200009, 200010, 200011, *range(200013, 201088))},
+    "<|startoftext|>": 199998,
+    "<|return|>": 200002,
+    "<|constrain|>": 200003,
+    "<|channel|>": 200005,
+    "<|start|>": 200006,
+    "<|end|>": 200007,
+    "<|message|>": 200008,
+    "<|call|>": 200012,
+}
+_P50K_EDIT = {END_OF_TEXT: 50256, **dict(zip(_FIM, range(50281, 50284), strict=True))}
+
+OPENAI_ENCODINGS: Mapping[str, Encoding] = {
+    encoding.name: encoding
+    for encoding in (
+        Encoding("r50k_base", "r50k_base", GPT2, _R50K, {END_OF_TEXT: 50256}, f"{OPENAI}r50k_base.tiktoken"),
+        # The same ranks as r50k_base; tiktoken reads them from two older files.
+        Encoding("gpt2", "r50k_base", GPT2, _R50K, {END_OF_TEXT: 50256}, f"{OPENAI}r50k_base.tiktoken"),
+        Encoding("p50k_base", "p50k_base", GPT2, _P50K, {END_OF_TEXT: 50256}, f"{OPENAI}p50k_base.tiktoken"),
+        Encoding("p50k_edit", "p50k_base", GPT2, _P50K, _P50K_EDIT, f"{OPENAI}p50k_base.tiktoken"),
+        Encoding("cl100k_base", "cl100k_base", CL100K, _CL100K, _CL100K_SPECIAL, f"{OPENAI}cl100k_base.tiktoken"),
+        Encoding("o200k_base", "o200k_base", O200K, _O200K, _O200K_SPECIAL, f"{OPENAI}o200k_base.tiktoken"),
+        Encoding("o200k_harmony", "o200k_base", O200K, _O200K, _HARMONY, f"{OPENAI}o200k_base.tiktoken"),
+    )
+}
+
+# Rank files met in the wild, by digest; their stems are accepted as a name too.
+KNOWN_FILES: Mapping[str, Encoding] = {
+    **{name: OPENAI_ENCODINGS[name] for name in ("r50k_base", "p50k_base", "cl100k_base", "o200k_base")},
+    "whisper_multilingual": Encoding(
+        "whisper_multilingual",
+        "whisper_multilingual",
+        GPT2,
+        "b34b360dbb493e781e479794586d661700670d65564001f23024971d1f2fa126",
+    ),
+    "qwen": Encoding(
+        "qwen",
+        "qwen",
+        QWEN2,
+        "b2b1b8dfb5cc5f024bafc373121c6aba3f66f9a5a0269e243470a1de16a33186",
+        {END_OF_TEXT: 151643, "<|im_start|>": 151644, "<|im_end|>": 151645},
+        licence="Apache-2.0",
+    ),
+    "kimi_k2": Encoding(
+        "kimi_k2",
+        "kimi_k2",
+        KIMI,
+        "b6c497a7469b33ced9c38afb1ad6e47f03f5e5dc05f15930799210ec050c5103",
+        {"[BOS]": 163584, "[EOS]": 163585},
+        licence="Modified MIT",
+    ),
+}
+STEMS: Mapping[str, str] = {
+    "gpt2": "r50k_base",
+    "whisper_gpt2": "r50k_base",
+    "multilingual": "whisper_multilingual",
+    **{name: name for name in KNOWN_FILES},
+}
+
+
+def recognise(digest: str, stem: str) -> Encoding | None:
+    """Encoding of a rank file, by its content or else by its name."""
+    for encoding in KNOWN_FILES.values():
+        if encoding.digest == digest:
+            return encoding
+    name = STEMS.get(stem)
+    if name is None:
+        return None
+    # The name says how to split; the ids are the file's own.
+    return Encoding(name, f"sha256:{digest[:16]}", KNOWN_FILES[name].pattern, digest, KNOWN_FILES[name].special)
+
+
+def pattern(text: str) -> tuple[str, str]:
+    """Name and regular expression of ``?pattern=``: a known name, or an expression of one's own."""
+    if text in PATTERNS:
+        return text, PATTERNS[text]
+    if text.replace("_", "").replace("-", "").replace(".", "").isalnum():
+        raise suggest("split pattern", text, PATTERNS)
+    if not text:
+        raise InputError(f"empty split pattern; known: {', '.join(PATTERNS)}, or a regular expression")
+    for name, expression in PATTERNS.items():
+        if expression == text:
+            return name, expression
+    return "custom", text

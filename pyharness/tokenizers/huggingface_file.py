@@ -1,0 +1,204 @@
+"""Reads and checks tokenizer.json files, before the native library sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pyharness.tokenizers.source import BIGGEST_ID
+from pyharness.tokenizers.tekken import parse_json
+from pyharness.types import InputError
+
+STAGES = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
+MODELS = ("BPE", "Unigram", "WordPiece", "WordLevel")
+FLAGS = ("special", "normalized", "lstrip", "rstrip", "single_word")
+
+
+@dataclass(frozen=True, slots=True)
+class AddedToken:
+    """One entry of ``added_tokens``."""
+
+    id: int
+    content: str
+    special: bool = False
+    normalized: bool = False
+    lstrip: bool = False
+    rstrip: bool = False
+    single_word: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class HuggingFaceFile:
+    """A checked tokenizer.json: ``vocab`` and ``merges`` in one form, whatever the age of the file."""
+
+    content: Mapping[str, Any]
+    model: Mapping[str, Any]
+    model_type: str
+    vocab: Mapping[str, int]
+    merges: tuple[tuple[str, str], ...]
+    added: tuple[AddedToken, ...]
+
+    def stages(self, name: str) -> list[Mapping[str, Any]]:
+        """Steps of the normaliser, pre-tokenizer or decoder, with sequences laid flat."""
+        return _flat(self.content.get(name))
+
+
+def read_file(data: bytes, label: str) -> HuggingFaceFile:
+    """Parse and check a tokenizer.json; every defect is an ``InputError`` that names it."""
+    content = parse_json(data, label)
+    model = content.get("model")
+    if not isinstance(model, dict):
+        raise InputError(f"{label} is no tokenizer.json: it has no 'model' object")
+    for stage in STAGES:
+        _check_stage(content.get(stage), f"{label}: {stage}")
+    kind = _model_type(model, label)
+    vocab = _vocab(model, kind, label)
+    _check_unknown(model, vocab, kind, label)
+    merges = _merges(model, vocab, label) if kind == "BPE" else ()
+    return HuggingFaceFile(content, model, kind, vocab, merges, _added(content, vocab, label))
+
+
+def _flat(stage: Any) -> list[Mapping[str, Any]]:
+    if stage is None:
+        return []
+    if stage["type"] == "Sequence":
+        inner = next(
+            (stage[key] for key in ("normalizers", "pretokenizers", "decoders", "processors") if key in stage), ()
+        )
+        return [step for item in inner for step in _flat(item)]
+    return [stage]
+
+
+def _check_stage(stage: Any, label: str) -> None:
+    if stage is None:
+        return
+    if not isinstance(stage, dict) or not isinstance(stage.get("type"), str):
+        raise InputError(f"{label} is {str(stage)[:60]!r}, not an object with a type")
+    for key in ("normalizers", "pretokenizers", "decoders", "processors"):
+        if key in stage:
+            if not isinstance(stage[key], list):
+                raise InputError(f"{label}: {key!r} is not a list")
+            for item in stage[key]:
+                _check_stage(item or {}, label)
+
+
+def _model_type(model: Mapping[str, Any], label: str) -> str:
+    kind = model.get("type")
+    if kind is None:  # files older than 2021 leave the type out
+        if "merges" in model:
+            return "BPE"
+        if isinstance(model.get("vocab"), list):
+            return "Unigram"
+        return "WordPiece" if "max_input_chars_per_word" in model else "WordLevel"
+    if kind not in MODELS:
+        raise InputError(f"{label}: unknown model type {str(kind)[:60]!r}; known: {', '.join(MODELS)}")
+    return str(kind)
+
+
+def _vocab(model: Mapping[str, Any], kind: str, label: str) -> dict[str, int]:
+    vocab = model.get("vocab")
+    if kind == "Unigram":
+        return _unigram_vocab(vocab, label)
+    if not isinstance(vocab, dict) or not vocab:
+        raise InputError(f"{label}: the model's 'vocab' is not an object of token: id, or is empty")
+    for token, number in vocab.items():
+        check_id(number, token, label)
+    if len(set(vocab.values())) != len(vocab):
+        owners: dict[int, str] = {}
+        for token, number in vocab.items():
+            if number in owners:
+                raise InputError(f"{label}: id {number} belongs to both {owners[number]!r} and {token!r}")
+            owners[number] = token
+    return vocab
+
+
+def _unigram_vocab(vocab: Any, label: str) -> dict[str, int]:
+    if not isinstance(vocab, list) or not vocab:
+        raise InputError(f"{label}: the Unigram model's 'vocab' is not a list of [token, score], or is empty")
+    found: dict[str, int] = {}
+    for number, entry in enumerate(vocab):
+        if (
+            not isinstance(entry, list)
+            or len(entry) != 2
+            or not isinstance(entry[0], str)
+            or type(entry[1]) not in (int, float)
+            or entry[1] != entry[1]
+        ):
+            raise InputError(f"{label}: vocab entry {number} is {str(entry)[:60]}, not [token, score]")
+        if entry[0] in found:
+            raise InputError(f"{label}: vocab entries {found[entry[0]]} and {number} are both {entry[0]!r}")
+        found[entry[0]] = number
+    return found
+
+
+def check_id(number: Any, token: str, label: str) -> None:
+    """Refuse ids that are no ids, or too large to index an array by."""
+    if type(number) is not int:
+        raise InputError(f"{label}: the id of {token!r} is {str(number)[:40]!r}, not an integer")
+    if not 0 <= number < BIGGEST_ID:
+        raise InputError(f"{label}: the id of {token!r} is {number}; ids are from 0 to below {BIGGEST_ID:,}")
+
+
+def _check_unknown(model: Mapping[str, Any], vocab: Mapping[str, int], kind: str, label: str) -> None:
+    unknown = model.get("unk_id") if kind == "Unigram" else model.get("unk_token")
+    if unknown is None:
+        return
+    if kind == "Unigram" and (type(unknown) is not int or not 0 <= unknown < len(vocab)):
+        raise InputError(f"{label}: unk_id {unknown!r} is no id of its vocabulary of {len(vocab):,}")
+    if kind != "Unigram" and not isinstance(unknown, str):
+        raise InputError(f"{label}: unk_token {unknown!r} is not a string")
+
+
+def _merges(model: Mapping[str, Any], vocab: Mapping[str, int], label: str) -> tuple[tuple[str, str], ...]:
+    merges = model.get("merges")
+    if not isinstance(merges, list):
+        raise InputError(f"{label}: the BPE model's 'merges' is not a list")
+    prefix = len(model.get("continuing_subword_prefix") or "")
+    pairs = []
+    for number, merge in enumerate(merges):
+        pair = merge.split(" ") if isinstance(merge, str) else merge
+        try:
+            left, right = pair
+            # A part of a merge is never empty, so results are longer than their parts and rules cannot run in circles.
+            if not (left and right and left in vocab and right in vocab and left + right[prefix:] in vocab):
+                raise _bad_merge(left, right, left + right[prefix:], vocab, f"{label}: merge {number}")
+        except (TypeError, ValueError) as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(f"{label}: merge {number} is {str(merge)[:60]!r}, not a pair of tokens") from None
+        pairs.append((left, right))
+    return tuple(pairs)
+
+
+def _bad_merge(left: str, right: str, result: str, vocab: Mapping[str, int], label: str) -> InputError:
+    if not left or not right:
+        return InputError(f"{label} has an empty part: {left!r} + {right!r}")
+    missing = next(token for token in (left, right, result) if token not in vocab)
+    return InputError(f"{label} ({left!r} + {right!r}) needs {missing[:60]!r}, which is not in the vocabulary")
+
+
+def _added(content: Mapping[str, Any], vocab: Mapping[str, int], label: str) -> tuple[AddedToken, ...]:
+    entries = content.get("added_tokens") or []
+    if not isinstance(entries, list):
+        raise InputError(f"{label}: 'added_tokens' is not a list")
+    added = tuple(_added_token(entry, number, label) for number, entry in enumerate(entries))
+    owners = {number: token for token, number in vocab.items()}
+    for token in added:
+        owner = owners.setdefault(token.id, token.content)
+        if owner != token.content:
+            raise InputError(f"{label}: added token {token.content!r} has id {token.id}, which belongs to {owner!r}")
+    if len({token.content for token in added}) != len(added):
+        raise InputError(f"{label} lists an added token twice")
+    return added
+
+
+def _added_token(entry: Any, number: int, label: str) -> AddedToken:
+    if not isinstance(entry, dict) or not isinstance(entry.get("content"), str) or not entry["content"]:
+        raise InputError(f"{label}: added token {number} is {str(entry)[:60]!r}, not an object with a content")
+    check_id(entry.get("id"), entry["content"], label)
+    flags = {flag: entry.get(flag, False) for flag in FLAGS}
+    for flag, value in flags.items():
+        if not isinstance(value, bool):
+            raise InputError(f"{label}: {flag!r} of added token {entry['content']!r} is {value!r}, not true or false")
+    return AddedToken(entry["id"], entry["content"], **flags)

@@ -1,0 +1,135 @@
+"""Bytes, kinds and merge rules of a tokenizer.json, without the library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyharness.tokenizers.bpe_model import byte_level_model, character_symbols, symbol_model
+from pyharness.tokenizers.huggingface_file import HuggingFaceFile
+from pyharness.tokenizers.huggingface_traits import BYTE_ALPHABET, has_byte_fallback, is_byte_level
+from pyharness.tokenizers.sentencepiece_model import byte_of
+from pyharness.types import MergeModel, TokenKind, Vocabulary
+
+_NOT_A_BYTE = "\uffff"  # cannot be encoded as Latin-1, so a foreign character is noticed
+_ALPHABET = str.maketrans(
+    dict.fromkeys(map(chr, range(256)), _NOT_A_BYTE)
+    | {character: chr(byte) for byte, character in BYTE_ALPHABET.items()}
+)
+
+
+def alphabet_bytes(token: str) -> bytes:
+    """Bytes of a token written in the byte alphabet; a token with any other character stands for itself."""
+    try:
+        return token.translate(_ALPHABET).encode("latin-1")
+    except UnicodeEncodeError:
+        return token.encode(errors="surrogatepass")
+
+
+def vocabulary(file: HuggingFaceFile) -> Vocabulary:
+    """Bytes and kind of every id."""
+    spell = _spelling(file)
+    tokens = {number: spell(token) for token, number in file.vocab.items()}
+    kinds = _kinds(file)
+    for added in file.added:
+        tokens[added.id] = alphabet_bytes(added.content) if is_byte_level(file) else added.content.encode()
+    return Vocabulary.from_tokens(tokens, kinds)
+
+
+def _kinds(file: HuggingFaceFile) -> dict[int, TokenKind]:
+    kinds = {}
+    if has_byte_fallback(file):
+        kinds = {file.vocab[f"<0x{byte:02X}>"]: TokenKind.BYTE_FALLBACK for byte in range(256)}
+    for added in file.added:
+        kinds[added.id] = TokenKind.SPECIAL if added.special else TokenKind.ADDED
+    unknown = unknown_id(file)
+    if unknown is not None:
+        kinds[unknown] = TokenKind.UNKNOWN
+    return kinds
+
+
+def unknown_id(file: HuggingFaceFile) -> int | None:
+    """Id of the unknown token, when the model has one."""
+    if file.model_type == "Unigram":
+        number = file.model.get("unk_id")
+        return None if number is None else int(number)
+    return file.vocab.get(file.model.get("unk_token") or "")
+
+
+def _spelling(file: HuggingFaceFile) -> Callable[[str], bytes]:
+    suffix = file.model.get("end_of_word_suffix") or ""
+    prefix = (file.model.get("continuing_subword_prefix") or "") if file.model_type in ("WordPiece", "BPE") else ""
+    if is_byte_level(file):
+        return lambda token: alphabet_bytes(token.removesuffix(suffix).removeprefix(prefix))
+    steps = _replacements(file)
+    fallback = has_byte_fallback(file)
+
+    def spell(token: str) -> bytes:
+        byte = byte_of(token) if fallback else None
+        if byte is not None:
+            return bytes([byte])
+        token = token.removesuffix(suffix).removeprefix(prefix)
+        for old, new in steps:
+            token = token.replace(old, new)
+        return token.encode(errors="surrogatepass")
+
+    return spell
+
+
+def _replacements(file: HuggingFaceFile) -> list[tuple[str, str]]:
+    steps: list[tuple[str, str]] = []
+    for step in file.stages("decoder"):
+        if step["type"] == "Metaspace":
+            steps.append((str(step.get("replacement", "▁")), " "))
+        elif step["type"] == "Replace" and "String" in _pattern(step):
+            steps.append((str(_pattern(step)["String"]), str(step.get("content", ""))))
+    return steps
+
+
+def _pattern(step: Mapping[str, Any]) -> Mapping[str, Any]:
+    pattern = step.get("pattern")
+    return pattern if isinstance(pattern, dict) else {}
+
+
+def merge_model(file: HuggingFaceFile, table: Vocabulary) -> MergeModel:
+    """Rules form of a BPE model, by bytes where it is byte-level and by characters where not."""
+    rules = _rules(file)
+    if is_byte_level(file) and not file.model.get("end_of_word_suffix"):
+        symbols = [file.vocab.get(BYTE_ALPHABET[byte]) for byte in range(256)]
+        if None not in symbols:
+            return byte_level_model(table, np.array(symbols, np.uint32), rules=rules)
+    return _symbol_model(file, table, rules)
+
+
+def _rules(file: HuggingFaceFile) -> NDArray[np.uint32]:
+    prefix = len(file.model.get("continuing_subword_prefix") or "")
+    vocab = file.vocab
+    # Of a rule that is listed twice the library keeps the last.
+    last = {pair: number for number, pair in enumerate(file.merges)}
+    pairs = file.merges if len(last) == len(file.merges) else sorted(last, key=last.__getitem__)
+    flat = [number for left, right in pairs for number in (vocab[left], vocab[right], vocab[left + right[prefix:]])]
+    return np.array(flat, np.uint32).reshape(-1, 3)
+
+
+def _symbol_model(file: HuggingFaceFile, table: Vocabulary, rules: NDArray[np.uint32]) -> MergeModel:
+    suffix = file.model.get("end_of_word_suffix") or ""
+    fallback = [file.vocab[f"<0x{byte:02X}>"] for byte in range(256)] if has_byte_fallback(file) else []
+    unknown = unknown_id(file)
+    strings = [b""] * len(table)
+    base: list[list[int]] = [[] for _ in range(len(table))]
+    spell = alphabet_bytes if is_byte_level(file) else str.encode
+    symbols = character_symbols(file.vocab.get, fallback, 0 if unknown is None else unknown)
+    for token, number in file.vocab.items():
+        body = token.removesuffix(suffix)
+        strings[number] = spell(body)
+        if table.kinds[number] == TokenKind.BYTE_FALLBACK:
+            base[number] = [number]
+        elif suffix and body != token and body:
+            last = file.vocab.get(body[-1] + suffix)
+            base[number] = [*symbols(body[:-1]), *([last] if last is not None else symbols(body[-1]))]
+        else:
+            base[number] = symbols(token)
+    return symbol_model(strings, base, table.kinds, rules=rules)

@@ -1,0 +1,58 @@
+"""Raw UTF-8 bytes as tokens: the baseline that every compression figure is read against."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from pyharness.types import Ids, RoundTrip, Tokenizer, TokenizerSpec, Tokens, Vocabulary
+
+
+class RawBytes:
+    """Token id = byte. ``RawBytes().encode_batch(["é"]).ids`` is ``[0xC3, 0xA9]``."""
+
+    id_limit = 256
+    vocab_size = 256
+    round_trip: RoundTrip = "exact"
+    notes: tuple[str, ...] = ()
+
+    def encode_batch(self, texts: Sequence[str], threads: int = 1) -> Tokens:
+        """Encode documents; one thread is already faster than memory."""
+        del threads
+        documents = [text.encode() for text in texts]
+        offsets = np.zeros(len(documents) + 1, np.int64)
+        np.cumsum([len(document) for document in documents], out=offsets[1:])
+        return Tokens(np.frombuffer(b"".join(documents), np.uint8).astype(np.uint32), offsets)
+
+    def decode(self, ids: Ids) -> bytes:
+        """Bytes of the text of one document's ids."""
+        return np.asarray(ids, np.uint32).astype(np.uint8).tobytes()
+
+    def vocabulary(self) -> Vocabulary:
+        """Return the 256 bytes."""
+        return Vocabulary.from_tokens({byte: bytes([byte]) for byte in range(256)}, {})
+
+    def timed_decode(self, tokens: Tokens, threads: int = 1) -> Callable[[], object]:
+        """Decode every document with one cast."""
+        del threads
+        return lambda: tokens.ids.astype(np.uint8).tobytes()
+
+
+def load(spec: TokenizerSpec) -> Tokenizer:
+    """Nothing to read."""
+    del spec
+    return RawBytes()
+
+
+TOKENIZERS = (
+    TokenizerSpec(
+        name="raw_bytes",
+        load=load,
+        library="pyharness",
+        source="UTF-8",
+        licence="Apache-2.0",
+        vocabulary="raw_bytes",
+        reference=True,
+    ),
+)

@@ -1,0 +1,161 @@
+"""SentencePiece models, run by the sentencepiece library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from pyharness.tokenizers.bpe_model import character_symbols, symbol_model
+from pyharness.tokenizers.sentencepiece_model import (
+    ModelType,
+    PieceType,
+    SentencePieceModel,
+    byte_of,
+    raw_model,
+    read_model,
+)
+from pyharness.tokenizers.source import VocabularyFile, refusing
+from pyharness.types import Ids, MergeModel, RoundTrip, Tokenizer, TokenKind, Tokens, Vocabulary
+
+SPACE = "▁"
+KINDS = {
+    PieceType.NORMAL: TokenKind.NORMAL,
+    PieceType.UNKNOWN: TokenKind.UNKNOWN,
+    PieceType.CONTROL: TokenKind.SPECIAL,
+    PieceType.USER_DEFINED: TokenKind.ADDED,
+    PieceType.UNUSED: TokenKind.UNUSED,
+    PieceType.BYTE: TokenKind.BYTE_FALLBACK,
+}
+
+
+class SentencePieceTables:
+    """What a SentencePiece model says about itself, whichever engine runs it."""
+
+    def __init__(self, model: SentencePieceModel) -> None:
+        self.model = model
+        self.id_limit = len(model.pieces)
+        self.vocab_size = sum(kind not in (PieceType.CONTROL, PieceType.UNKNOWN) for kind in model.types)
+        self.round_trip: RoundTrip = "normalised" if model.byte_fallback else "lossy"
+        self.notes = tuple(_notes(model))
+
+    def vocabulary(self) -> Vocabulary:
+        """Return pieces with ``▁`` as the space it stands for, and bytes for ``<0xNN>``."""
+        tokens = {token: self._bytes(token) for token in range(self.id_limit)}
+        return Vocabulary.from_tokens(tokens, {token: KINDS[kind] for token, kind in enumerate(self.model.types)})
+
+    def _bytes(self, token: int) -> bytes:
+        piece = self.model.pieces[token]
+        if self.model.types[token] is PieceType.BYTE:
+            return bytes([byte_of(piece) or 0])
+        return piece.replace(SPACE, " ").encode()
+
+
+class SentencePieceTokenizer(SentencePieceTables):
+    """A model file in the sentencepiece library."""
+
+    def __init__(self, data: bytes, model: SentencePieceModel, label: str) -> None:
+        super().__init__(model)
+        import sentencepiece
+
+        self._data, self._label = data, label
+        with refusing(label, "sentencepiece"):
+            self.processor: Any = sentencepiece.SentencePieceProcessor()
+            self.processor.LoadFromSerializedProto(data)
+
+    def encode_batch(self, texts: Sequence[str], threads: int = 1) -> Tokens:
+        """Encode documents; control pieces are never matched, user-defined ones are."""
+        return Tokens.from_lists(self.processor.encode(list(texts), out_type=int, num_threads=threads))
+
+    def decode(self, ids: Ids) -> bytes:
+        """Bytes of the text of one document's ids."""
+        text: str = self.processor.decode(np.asarray(ids).tolist())
+        return text.encode()
+
+    def timed_call(self, texts: Sequence[str], threads: int = 1) -> Callable[[], object]:
+        """Return the library's batch call."""
+        encode, documents = self.processor.encode, list(texts)
+        return lambda: encode(documents, out_type=int, num_threads=threads)
+
+    def timed_decode(self, tokens: Tokens, threads: int = 1) -> Callable[[], object]:
+        """Return the library's batch decode call."""
+        decode = self.processor.decode
+        batch = [tokens.document(index).tolist() for index in range(len(tokens))]
+        return lambda: decode(batch, num_threads=threads)
+
+    def normalize(self, text: str) -> str:
+        """Text after the model's normaliser, with spaces as spaces."""
+        normal: str = self.processor.Normalize(text).replace(SPACE, " ")
+        return normal[1:] if self.model.add_dummy_prefix and normal.startswith(" ") else normal
+
+    def cuts(self, text: str) -> Sequence[int]:
+        """Return nothing: SentencePiece merges across the whole text."""
+        del text
+        return ()
+
+    def added_tokens(self) -> Mapping[str, int]:
+        """User-defined pieces: they are cut out of the text before the model runs."""
+        types = self.model.types
+        return {piece: token for token, piece in enumerate(self.model.pieces) if types[token] is PieceType.USER_DEFINED}
+
+
+class BpeSentencePiece(SentencePieceTokenizer):
+    """A BPE model: its scores are a merge order."""
+
+    def merge_model(self) -> MergeModel:
+        """Return the ranks form: pieces by descending score, equal scores having equal ranks."""
+        model = self.model
+        kinds = np.array([KINDS[kind] for kind in model.types], np.uint8)
+        _, ranks = np.unique(-np.array(model.scores, np.float64), return_inverse=True)
+        ranks = ranks.astype(np.uint32)
+        single = np.array([len(piece) == 1 for piece in model.pieces])
+        ranks[(kinds != TokenKind.NORMAL) | single] = np.iinfo(np.uint32).max
+        return symbol_model([piece.encode() for piece in model.pieces], self._base(), kinds, ranks=ranks)
+
+    def _base(self) -> list[list[int]]:
+        model = self.model
+        ids = {piece: token for token, piece in enumerate(model.pieces)}
+        fallback = [ids.get(f"<0x{byte:02X}>", -1) for byte in range(256)] if model.byte_fallback else []
+        symbols = character_symbols(ids.get, [] if -1 in fallback else fallback, model.types.index(PieceType.UNKNOWN))
+        own = (PieceType.BYTE, PieceType.UNKNOWN, PieceType.CONTROL)  # symbols of their own, not spelled in characters
+        return [[token] if model.types[token] in own else symbols(piece) for token, piece in enumerate(model.pieces)]
+
+
+class WordSentencePiece(SentencePieceTokenizer):
+    """A Unigram, word or character model: no merge rules, so its own encoder is asked."""
+
+    def encode_model(self, tokens: Ids) -> Tokens:
+        """Encode pieces with the model alone."""
+        return Tokens.from_lists([self._raw.encode(self.model.pieces[token]) for token in np.asarray(tokens).tolist()])
+
+    @cached_property
+    def _raw(self) -> Any:
+        import sentencepiece
+
+        processor = sentencepiece.SentencePieceProcessor()
+        with refusing(self._label, "sentencepiece"):
+            processor.LoadFromSerializedProto(raw_model(self._data))
+        return processor
+
+
+def _notes(model: SentencePieceModel) -> list[str]:
+    notes = [f"SentencePiece {model.model_type.name.lower()} model, normaliser {model.normalizer or 'identity'}"]
+    if model.charsmap:
+        notes.append("characters are replaced by a precompiled table")
+    if model.add_dummy_prefix:
+        notes.append("a space is put before the text and dropped when decoding")
+    if model.remove_extra_whitespaces:
+        notes.append("runs of spaces become one, outer ones are dropped")
+    if not model.byte_fallback:
+        notes.append("characters outside the vocabulary become the unknown token")
+    return notes
+
+
+def load(file: VocabularyFile) -> Tokenizer:
+    """Load a model file."""
+    data = file.fetch()
+    model = read_model(data, file.label)
+    kind = BpeSentencePiece if model.model_type is ModelType.BPE else WordSentencePiece
+    return kind(data, model, file.label)

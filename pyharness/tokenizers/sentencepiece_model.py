@@ -1,0 +1,184 @@
+"""Reads serialised SentencePiece models: a bounded reader of the few protobuf fields that matter.
+
+The library's own reader trusts the file, and needs the library. Field numbers: sentencepiece_model.proto.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TypeAlias
+
+from pyharness.tokenizers.source import BIGGEST_ID
+from pyharness.types import InputError
+
+Field: TypeAlias = tuple[int, int | bytes]  # number, and a varint or the bytes of anything else
+
+
+class PieceType(IntEnum):
+    """``SentencePiece.Type`` of the schema."""
+
+    NORMAL = 1
+    UNKNOWN = 2
+    CONTROL = 3
+    USER_DEFINED = 4
+    UNUSED = 5
+    BYTE = 6
+
+
+class ModelType(IntEnum):
+    """``TrainerSpec.ModelType`` of the schema."""
+
+    UNIGRAM = 1
+    BPE = 2
+    WORD = 3
+    CHAR = 4
+
+
+@dataclass(frozen=True, slots=True)
+class SentencePieceModel:
+    """What the harness reads from a model file; ids are positions in ``pieces``."""
+
+    pieces: tuple[str, ...]
+    scores: tuple[float, ...]
+    types: tuple[PieceType, ...]
+    model_type: ModelType = ModelType.UNIGRAM
+    byte_fallback: bool = False
+    normalizer: str = ""
+    charsmap: bool = False  # characters are replaced by a precompiled table (NFKC and the like)
+    add_dummy_prefix: bool = True
+    remove_extra_whitespaces: bool = True
+    escape_whitespaces: bool = True
+    whitespace_as_suffix: bool = False
+
+
+def read_model(data: bytes, label: str) -> SentencePieceModel:
+    """Parse a model; anything that is not one raises ``InputError``."""
+    pieces: list[tuple[str, float, PieceType]] = []
+    trainer: dict[int, int | bytes] = {}
+    normalizer: dict[int, int | bytes] = {}
+    for number, value in fields(data, label):
+        if number == 1:
+            pieces.append(_piece(_message(value, label, "piece"), label, len(pieces)))
+        elif number == 2:
+            trainer.update(fields(_message(value, label, "trainer_spec"), label))
+        elif number == 3:
+            normalizer.update(fields(_message(value, label, "normalizer_spec"), label))
+    _check(pieces, label)
+    kind = trainer.get(3, 1)
+    if kind not in list(ModelType):
+        raise InputError(f"{label}: unknown SentencePiece model type {kind!r}")
+    return SentencePieceModel(
+        pieces=tuple(piece for piece, _, _ in pieces),
+        scores=tuple(score for _, score, _ in pieces),
+        types=tuple(kind for _, _, kind in pieces),
+        model_type=ModelType(int(kind)),
+        byte_fallback=bool(trainer.get(35, 0)),
+        normalizer=_text(normalizer.get(1, b""), label, "normalizer name"),
+        charsmap=bool(normalizer.get(2, b"")),
+        add_dummy_prefix=bool(normalizer.get(3, 1)),
+        remove_extra_whitespaces=bool(normalizer.get(4, 1)),
+        escape_whitespaces=bool(normalizer.get(5, 1)),
+        whitespace_as_suffix=bool(trainer.get(24, 0)),
+    )
+
+
+def fields(data: bytes, label: str) -> Iterator[Field]:
+    """Fields of a message, in order. Lengths are checked against what is there before anything is copied."""
+    position = 0
+    while position < len(data):
+        key, position = _varint(data, position, label)
+        number, wire = key >> 3, key & 7
+        if number == 0:
+            raise InputError(f"{label} is no SentencePiece model: field number 0 at byte {position}")
+        if wire == 0:
+            value, position = _varint(data, position, label)
+            yield number, value
+            continue
+        if wire == 2:
+            size, position = _varint(data, position, label)
+        elif wire in (1, 5):
+            size = 8 if wire == 1 else 4
+        else:
+            raise InputError(f"{label} is no SentencePiece model: wire type {wire} at byte {position}")
+        if size > len(data) - position:
+            raise InputError(
+                f"{label} is cut off or broken: a field claims {size:,} bytes, {len(data) - position:,} are left"
+            )
+        yield number, data[position : position + size]
+        position += size
+
+
+def raw_model(data: bytes) -> bytes:
+    """The same model with its normaliser switched off, so that a piece can be handed to the model alone.
+
+    Protobuf messages laid end to end merge, later values first: name "identity", no charsmap, all flags off.
+    """
+    spec = b"\x0a\x08identity" + b"\x12\x00" + b"\x18\x00" + b"\x20\x00" + b"\x28\x00"
+    return data + b"\x1a" + bytes([len(spec)]) + spec
+
+
+def _varint(data: bytes, position: int, label: str) -> tuple[int, int]:
+    result = 0
+    for shift in range(0, 70, 7):
+        if position >= len(data):
+            raise InputError(f"{label} is cut off or broken: it ends inside a number")
+        byte = data[position]
+        position += 1
+        result |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return result, position
+    raise InputError(f"{label} is no SentencePiece model: a number of more than 10 bytes before byte {position}")
+
+
+def _message(value: int | bytes, label: str, what: str) -> bytes:
+    if isinstance(value, int):
+        raise InputError(f"{label} is no SentencePiece model: {what} is a number")
+    return value
+
+
+def _text(value: int | bytes, label: str, what: str) -> str:
+    try:
+        return _message(value, label, what).decode()
+    except UnicodeDecodeError:
+        raise InputError(f"{label}: {what} is not valid UTF-8") from None
+
+
+def _piece(data: bytes, label: str, token: int) -> tuple[str, float, PieceType]:
+    values = dict(fields(data, label))
+    score, kind = values.get(2, b"\0\0\0\0"), values.get(3, 1)
+    if not isinstance(score, bytes) or len(score) != 4 or kind not in list(PieceType):
+        raise InputError(f"{label}: piece {token} has a score or type that is none")
+    number: float = struct.unpack("<f", score)[0]
+    if number != number:
+        raise InputError(f"{label}: the score of piece {token} is not a number")
+    return _text(values.get(1, b""), label, f"piece {token}"), number, PieceType(int(kind))
+
+
+def _check(pieces: list[tuple[str, float, PieceType]], label: str) -> None:
+    if not pieces or len(pieces) > BIGGEST_ID:
+        raise InputError(f"{label} is no SentencePiece model: {len(pieces):,} pieces")
+    seen: dict[str, int] = {}
+    for token, (piece, _, kind) in enumerate(pieces):
+        if not piece:
+            raise InputError(f"{label}: piece {token} is empty")
+        if piece in seen:
+            raise InputError(f"{label}: pieces {seen[piece]} and {token} are both {piece!r}")
+        if kind is PieceType.BYTE and byte_of(piece) is None:
+            raise InputError(f"{label}: piece {token} is of type BYTE but reads {piece!r}, not <0x00> to <0xFF>")
+        seen[piece] = token
+    unknown = sum(kind is PieceType.UNKNOWN for _, _, kind in pieces)
+    if unknown != 1:
+        raise InputError(f"{label} has {unknown} unknown pieces; a SentencePiece model has exactly one")
+
+
+def byte_of(piece: str) -> int | None:
+    """Byte of a fallback piece: ``<0x41>`` is 65."""
+    if len(piece) == 6 and piece.startswith("<0x") and piece.endswith(">"):
+        try:
+            return int(piece[3:5], 16)
+        except ValueError:
+            return None
+    return None

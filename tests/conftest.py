@@ -1,0 +1,34 @@
+"""Fixtures: where the real data is, and plug-ins that behave badly."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+
+
+@pytest.fixture(scope="session")
+def data() -> Path:
+    """Folder of real corpora and tokenizers; tests that need it are skipped without it."""
+    folder = os.environ.get("PYHARNESS_DATA")
+    if not folder:
+        pytest.skip("PYHARNESS_DATA is not set: it names a folder of real corpora and tokenizer files")
+    return Path(folder)
+
+
+@pytest.fixture
+def doubles(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Make the tokenizers of ``tests/doubles.py`` known, here and in workers."""
+    path = os.pathsep.join(filter(None, (str(HERE), os.environ.get("PYTHONPATH"))))
+    monkeypatch.setenv("PYTHONPATH", path)
+    monkeypatch.setenv("PYHARNESS_PLUGINS", "doubles")
+    monkeypatch.syspath_prepend(str(HERE))
+    from pyharness import registry
+
+    registry.discover.cache_clear()
+    yield
+    registry.discover.cache_clear()

@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pyharness.kernels import PairHistogram, pair_histogram
+from pyharness.types import Tokens
+
+Row = tuple[int, int, int]
+WIDE = 2**32 - 1
+ids_of_any_width = st.sampled_from([0, 1, 2, 7, 2**18 - 1, 2**18, 2**31, WIDE])
+segments = st.lists(st.lists(st.one_of(st.integers(0, 3), ids_of_any_width), max_size=9), max_size=12)
+
+
+def reference(documents: list[list[int]], weights: list[int] | None = None) -> list[Row]:
+    counts: Counter[tuple[int, int]] = Counter()
+    for position, ids in enumerate(documents):
+        for pair in zip(ids, ids[1:], strict=False):
+            counts[pair] += 1 if weights is None else weights[position]
+    return sorted(((*pair, n) for pair, n in counts.items() if n), key=lambda row: (-row[2], row[0], row[1]))
+
+
+def rows(histogram: PairHistogram) -> list[Row]:
+    return list(
+        zip(histogram.left.tolist(), histogram.right.tolist(), histogram.count.tolist(), strict=True),
+    )
+
+
+@given(documents=segments, threads=st.integers(1, 4), data=st.data())
+def test_segments_and_weights(documents: list[list[int]], threads: int, data: st.DataObject) -> None:
+    tokens = Tokens.from_lists(documents)
+    assert rows(pair_histogram(tokens.ids, tokens.offsets, threads=threads)) == reference(documents)
+    assert rows(pair_histogram(tokens.ids, threads=threads)) == reference([tokens.ids.tolist()])
+    size = len(documents)
+    weights = data.draw(st.lists(st.integers(0, 2**40), min_size=size, max_size=size))
+    for dtype in (np.int64, np.uint64):
+        weighted = pair_histogram(tokens.ids, tokens.offsets, np.array(weights, dtype), threads)
+        assert rows(weighted) == reference(documents, weights)
+
+
+@pytest.mark.parametrize("limit", [3, 300, 40_000, 2**18, 2**18 + 1, 2**32])
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_against_numpy(limit: int, threads: int) -> None:
+    generator = np.random.default_rng(limit)
+    ids = (generator.random(200_000) ** 4 * limit).astype(np.uint32)
+    offsets = np.concatenate(([0], np.sort(generator.integers(0, len(ids), 5_000)), [len(ids)]))
+    inside = np.ones(len(ids) - 1, np.bool_)
+    starts = offsets[(offsets > 0) & (offsets < len(ids))]
+    inside[starts - 1] = False
+    keys = (ids[:-1].astype(np.uint64) << np.uint64(32) | ids[1:])[inside]
+    pairs, counts = np.unique(keys, return_counts=True)
+    order = np.lexsort((pairs, -counts))
+    histogram = pair_histogram(ids, offsets, threads=threads)
+    assert (histogram.left == pairs[order] >> np.uint64(32)).all()
+    assert (histogram.right == (pairs[order] & np.uint64(WIDE))).all()
+    assert (histogram.count == counts[order]).all()
+
+
+def test_several_chunks() -> None:
+    """More pairs than one round of partitioning takes."""
+    ids = np.tile(np.arange(1000, dtype=np.uint32), 9_000)
+    histogram = pair_histogram(ids, threads=2)
+    assert histogram.count.tolist() == [9_000] * 999 + [8_999]
+    assert (histogram.left[0], histogram.right[0]) == (0, 1)
+    assert (histogram.left[-1], histogram.right[-1]) == (999, 0)
+
+
+def test_counts_of_64_bits() -> None:
+    ids, offsets = np.array([5, 6, 5, 6, 7], np.uint32), np.array([0, 2, 5])
+    histogram = pair_histogram(ids, offsets, np.array([2**63, 1], np.uint64))
+    assert rows(histogram) == [(5, 6, 2**63 + 1), (6, 7, 1)]
+    with pytest.raises(ValueError, match="64 bits"):
+        pair_histogram(ids, offsets, np.array([2**63, 2**63], np.uint64))
+    assert len(pair_histogram(ids, offsets, np.zeros(2, np.uint64))) == 0
+
+
+def test_nothing_to_count() -> None:
+    for size in (0, 1):
+        ids = np.zeros(size, np.uint32)
+        assert len(pair_histogram(ids)) == len(pair_histogram(ids, np.array([0, size]))) == 0
+    assert len(pair_histogram(np.arange(9, dtype=np.uint32), np.arange(10), threads=3)) == 0
+
+
+def test_results_own_their_memory() -> None:
+    histogram = pair_histogram(np.array([1, 2, 1, 2], np.uint32))
+    count = histogram.count
+    del histogram
+    assert count.tolist() == [2, 1]
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    ids = np.zeros(4, np.uint32)
+    with pytest.raises(ValueError, match="must end at 4"):
+        pair_histogram(ids, np.array([0, 5]))
+    with pytest.raises(ValueError, match="must not fall"):
+        pair_histogram(ids, np.array([0, 3, 2, 4]))
+    with pytest.raises(ValueError, match="weights must hold 1"):
+        pair_histogram(ids, weights=np.ones(2, np.uint64))
+    with pytest.raises(ValueError, match="negative"):
+        pair_histogram(ids, weights=np.array([-1]))
+    with pytest.raises(ValueError, match="threads"):
+        pair_histogram(ids, threads=0)
+    with pytest.raises(TypeError, match="ids must have dtype uint32"):
+        pair_histogram(ids.astype(np.int64))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="C-contiguous"):
+        pair_histogram(ids[::2])

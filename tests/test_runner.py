@@ -1,0 +1,219 @@
+"""The loop: verify, measure, record; and libraries that lie, crash, hang, panic or print."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+import pyharness
+from pyharness import runner, session, store, suite
+from pyharness.types import CaseResult, InputError
+
+pytestmark = pytest.mark.usefixtures("doubles")
+
+
+def results_of(result: session.Result, row: str) -> dict[str, CaseResult]:
+    return {one.case.benchmark: one for one in result.record.results if one.case.tokenizer == row}
+
+
+def measure(rows: list[str], benchmarks: list[Any], corpus: str = "sample:code", **other: Any) -> session.Result:
+    return pyharness.run(tokenizers=rows, corpora=[corpus], benchmarks=benchmarks, **other)
+
+
+def test_wrong_ids_fail_the_row_with_the_first_difference_and_no_speed() -> None:
+    found = measure(["same", "wrong"], ["compression", "throughput", "latency", "load"])
+    wrong = results_of(found, "wrong")
+    assert {one.status for one in wrong.values()} == {"failed"}
+    assert not any(one.measurements for one in wrong.values())
+    difference = wrong["integrity"].details["identical_ids"]["difference"]
+    assert (difference["document"], difference["token"], difference["byte_offset"]) == (0, 40, 40)
+    assert "wrong ids: document 0, byte 40" in str(wrong["integrity"].reason)
+    assert "integrity check failed: wrong ids" in str(wrong["throughput"].reason)
+    assert {one.status for one in results_of(found, "same").values()} == {"ok"}
+
+
+def test_the_home_row_is_what_the_others_are_compared_with() -> None:
+    found = measure(["wrong", "same", "home"], ["integrity"])
+    rows = found.record.data["tokenizers"]
+    assert {label: rows[label]["compared_with"] for label in rows} == {
+        "wrong": "home",
+        "same": "home",
+        "home": None,
+    }
+    assert results_of(found, "same")["integrity"].details["identical_ids"]["difference"] is None
+
+
+def test_a_tokenizer_that_loses_text_against_its_word_fails_with_a_witness() -> None:
+    found = results_of(measure(["forgetful"], ["compression"]), "forgetful")
+    assert found["integrity"].status == "failed"
+    assert "not lossless, though its file says so" in str(found["integrity"].reason)
+    assert found["compression"].status == "failed"
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"), [("aborting", "killed by signal 6"), ("panicking", "Panic: index out of bounds")]
+)
+def test_a_crash_costs_its_case_alone(row: str, reason: str) -> None:
+    found = measure([row, "raw_bytes"], ["integrity"])
+    assert reason in str(results_of(found, row)["integrity"].reason)
+    assert results_of(found, "raw_bytes")["integrity"].status == "ok"
+
+
+def test_a_hang_is_ended_at_the_time_limit(tmp_path: Path) -> None:
+    path = tmp_path / "s.toml"
+    path.write_text(
+        'tokenizers = ["hanging", "raw_bytes"]\ncorpora = ["sample:prose"]\nbenchmarks = ["integrity"]\n'
+        "time_limit_seconds = 2\n",
+        encoding="utf-8",
+    )
+    found = pyharness.run(suite_name=path)
+    assert "time limit of 2 s" in str(results_of(found, "hanging")["integrity"].reason)
+    assert results_of(found, "raw_bytes")["integrity"].status == "ok"
+
+
+def test_a_library_that_prints_does_not_break_the_protocol() -> None:
+    assert results_of(measure(["chatty"], ["integrity"]), "chatty")["integrity"].status == "ok"
+
+
+def test_the_record_follows_its_schema_and_reads_back(tmp_path: Path) -> None:
+    path = tmp_path / "record.json"
+    found = measure(
+        ["raw_bytes", "wrong", "home"],
+        ["compression", "fairness", "reachability", "throughput", "latency", "load"],
+        corpus="sample",
+        output=path,
+    )
+    schema = json.loads(store.SCHEMA_FILE.read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate(json.loads(path.read_text(encoding="utf-8")), schema)
+    again = pyharness.read(path)
+    assert again.record.results == found.record.results
+    assert not list(tmp_path.glob("*.journal"))
+    frame = again.to_dataframe()
+    assert {"bytes_per_token", "parity", "encode_bytes_per_second", "latency_p50", "load_seconds"} <= set(
+        frame.metric.dropna()
+    )
+    value = frame[(frame.metric == "bytes_per_token") & (frame.tokenizer == "raw_bytes")].value
+    assert value.tolist() == [1.0]
+    assert set(frame.metric.dropna()) <= set(found.record.data["metrics"])
+
+
+def deterministic(record: store.Record) -> str:
+    kept = [
+        store.measurement_as_json(measurement)
+        for result in record.results
+        for measurement in result.measurements
+        if record.data["metrics"][measurement.metric]["deterministic"]
+    ]
+    return json.dumps(kept)
+
+
+def test_two_runs_give_byte_identical_deterministic_metrics() -> None:
+    chosen = ["compression", "fairness", "reachability", "integrity"]
+    first, second = (measure(["raw_bytes"], chosen, corpus="sample") for _ in range(2))
+    assert deterministic(first.record) == deterministic(second.record)
+    assert len(deterministic(first.record)) > 1000
+
+
+RUN = "from pyharness.cli import main; main()"
+SLOW = [
+    "run",
+    "-t",
+    "raw_bytes",
+    "-t",
+    "slow",
+    "-c",
+    "sample:prose",
+    "-c",
+    "sample:code",
+    "-b",
+    "compression",
+]
+
+
+def start(tmp_path: Path, *arguments: str, seconds: str = "30") -> subprocess.Popen[str]:
+    environment = os.environ | {"DOUBLES_MARKER": str(tmp_path / "begun"), "DOUBLES_SECONDS": seconds}
+    command = [sys.executable, "-c", RUN, *SLOW, "-o", str(tmp_path / "record.json"), *arguments]
+    return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def wait_for(path: Path) -> None:
+    deadline = time.monotonic() + 60
+    while not path.exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_a_killed_run_resumes_to_the_same_bits(tmp_path: Path) -> None:
+    process = start(tmp_path)
+    wait_for(tmp_path / "begun")
+    process.kill()
+    process.communicate()
+    assert not (tmp_path / "record.json").exists()
+    journal = (tmp_path / "record.json.journal").read_text(encoding="utf-8").splitlines()
+    assert len(journal) > 1, "raw_bytes was measured before the kill"
+    refused = start(tmp_path, seconds="0")
+    assert "--resume" in refused.communicate()[1]
+    assert refused.returncode == 2
+    resumed = start(tmp_path, "--resume", seconds="0")
+    _, log = resumed.communicate()
+    assert resumed.returncode == 0, log
+    (tmp_path / "whole").mkdir()
+    whole = start(tmp_path / "whole", seconds="0")
+    whole.communicate()
+    records = [store.read(folder / "record.json") for folder in (tmp_path, tmp_path / "whole")]
+    assert deterministic(records[0]) == deterministic(records[1])
+    assert records[0].data["complete"]
+
+
+def test_resuming_on_other_text_is_refused(tmp_path: Path) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("one text\n", encoding="utf-8")
+    plan = suite.plan(session.declare(["raw_bytes"], [f"path:{text}"], ["compression"]))
+    output = tmp_path / "r" / "record.json"
+    journal = store.Journal(output)
+
+    assert journal.start(runner._header(plan), resume=False) == []
+    found = pyharness.run(tokenizers=["raw_bytes"], corpora=[f"path:{text}"], benchmarks=["compression"])
+    journal.add({"result": store.result_as_json(found.record.of("compression")[0]), "facts": None})
+    journal.close()
+    text.write_text("other text\n", encoding="utf-8")
+    with pytest.raises(InputError, match="no longer the text that was measured"):
+        runner.run(plan, output, session.Silent(), resume=True)
+
+
+def test_interrupting_leaves_a_valid_partial_record(tmp_path: Path) -> None:
+    process = start(tmp_path)
+    wait_for(tmp_path / "begun")
+    process.send_signal(signal.SIGINT)
+    process.communicate()
+    assert process.returncode == 130
+    record = store.read(tmp_path / "record.json")
+    schema = json.loads(store.SCHEMA_FILE.read_text(encoding="utf-8"))
+    jsonschema.validate(record.data, schema)
+    assert not record.data["complete"]
+    states = {one.case.tokenizer: one.status for one in record.of("compression")}
+    assert states == {"raw_bytes": "ok", "slow": "skipped"}
+    assert (tmp_path / "record.json.journal").exists()
+
+
+def test_killing_a_run_leaves_no_orphans(tmp_path: Path) -> None:
+    process = start(tmp_path)
+    wait_for(tmp_path / "begun")
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    workers = [int(pid) for pid in children.read_text().split()] if children.exists() else []
+    process.kill()
+    process.communicate()
+    deadline = time.monotonic() + 10
+    while any(Path(f"/proc/{pid}/status").exists() for pid in workers):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
