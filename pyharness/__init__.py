@@ -1,9 +1,9 @@
 """A benchmarking harness for tokenizers.
 
-    import pyharness
+import pyharness
 
-    result = pyharness.run(tokenizers=["raw_bytes"], corpora=["sample"], benchmarks=["compression"])
-    result.to_dataframe()
+result = pyharness.run(tokenizers=["raw_bytes"], corpora=["sample"], benchmarks=["compression"])
+result.to_dataframe()
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ def _tokenizers() -> list[Row]:
 
 def _corpora() -> list[Row]:
     return [
-        {"name": family.name, "extra": family.extra, "example": family.example, "about": family.summary}
+        {"name": family.name, "extra": family.extra, "about": f"{family.summary}; for example {family.example}"}
         for family in corpora.families().values()
     ]
 

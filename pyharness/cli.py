@@ -41,7 +41,7 @@ def _reports_errors(command: F) -> F:
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 88})
-@click.version_option(package_name="pyharness")
+@click.version_option(package_name="pyharness", prog_name="pyharness")
 def main() -> None:
     """Measure tokenizers: speed, compression, distribution, fairness, integrity, dead tokens.
 

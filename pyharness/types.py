@@ -24,6 +24,10 @@ class InputError(ValueError):
     """
 
 
+class Unsupported(Exception):
+    """A library cannot do what a case asks of it. The case is skipped, with this reason."""
+
+
 # ---------------------------------------------------------------------------------------------- tokens
 
 

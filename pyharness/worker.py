@@ -19,7 +19,7 @@ from pyharness import corpora, tokenizers
 from pyharness.benchmarks import Findings, Work, benchmarks
 from pyharness.environment import version_of
 from pyharness.store import measurement_as_json
-from pyharness.types import Case, Corpus, HasVocabulary, InputError, Tokenizer
+from pyharness.types import Case, Corpus, HasVocabulary, InputError, Tokenizer, Unsupported
 
 PROGRESS_SECONDS = 0.2
 
@@ -88,6 +88,8 @@ def handle(request: dict[str, Any], out: TextIO) -> dict[str, Any]:
         findings = benchmarks()[case.benchmark].run(work)
         known = facts(specification) if benchmarks()[case.benchmark].name != "load" else None
         return {"result": as_json(findings), "facts": known}
+    except Unsupported as reason:
+        return {"result": as_json(Findings(status="skipped", reason=str(reason))), "facts": None}
     except InputError as error:
         return {"failed": str(error), "failure": "input"}
     except (KeyboardInterrupt, SystemExit):

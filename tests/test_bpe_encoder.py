@@ -157,7 +157,7 @@ def test_wrong_dtypes_and_ids_are_refused() -> None:
     with pytest.raises(ValueError, match="threads"):
         encoder.encode_batch(ids([0, 1]), np.array([0, 2]), 0)
     with pytest.raises(TypeError, match="dtype uint32"):
-        encoder.encode(np.array([0.5]))  # type: ignore[arg-type]
+        encoder.encode(np.array([0.5]))
 
 
 def test_encoder_keeps_its_arrays_alive() -> None:

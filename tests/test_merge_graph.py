@@ -35,8 +35,8 @@ def test_rules_form(rules: list[oracle.Rule]) -> None:
     depth = oracle.derivable([0, 1, 2, 3], rules)
     orphans = [row for row, (left, right, _) in enumerate(rules) if left not in depth or right not in depth]
     assert graph.orphan_rules.tolist() == orphans
-    seen: set[oracle.Pair] = set()
-    shadowed = [row for row, (left, right, _) in enumerate(rules) if (left, right) in seen or seen.add((left, right))]
+    pairs = [(left, right) for left, right, _ in rules]
+    shadowed = [row for row, pair in enumerate(pairs) if pairs.index(pair) < row]
     assert graph.shadowed_rules.tolist() == shadowed
 
 

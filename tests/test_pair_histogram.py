@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ segments = st.lists(st.lists(st.one_of(st.integers(0, 3), ids_of_any_width), max
 def reference(documents: list[list[int]], weights: list[int] | None = None) -> list[Row]:
     counts: Counter[tuple[int, int]] = Counter()
     for position, ids in enumerate(documents):
-        for pair in zip(ids, ids[1:], strict=False):
+        for pair in pairwise(ids):
             counts[pair] += 1 if weights is None else weights[position]
     return sorted(((*pair, n) for pair, n in counts.items() if n), key=lambda row: (-row[2], row[0], row[1]))
 
@@ -37,8 +38,8 @@ def test_segments_and_weights(documents: list[list[int]], threads: int, data: st
     assert rows(pair_histogram(tokens.ids, threads=threads)) == reference([tokens.ids.tolist()])
     size = len(documents)
     weights = data.draw(st.lists(st.integers(0, 2**40), min_size=size, max_size=size))
-    for dtype in (np.int64, np.uint64):
-        weighted = pair_histogram(tokens.ids, tokens.offsets, np.array(weights, dtype), threads)
+    for array in (np.array(weights, np.int64), np.array(weights, np.uint64)):
+        weighted = pair_histogram(tokens.ids, tokens.offsets, array, threads)
         assert rows(weighted) == reference(documents, weights)
 
 
@@ -105,6 +106,6 @@ def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(ValueError, match="threads"):
         pair_histogram(ids, threads=0)
     with pytest.raises(TypeError, match="ids must have dtype uint32"):
-        pair_histogram(ids.astype(np.int64))  # type: ignore[arg-type]
+        pair_histogram(ids.astype(np.int64))
     with pytest.raises(ValueError, match="C-contiguous"):
         pair_histogram(ids[::2])

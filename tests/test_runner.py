@@ -124,7 +124,6 @@ def test_two_runs_give_byte_identical_deterministic_metrics() -> None:
     assert len(deterministic(first.record)) > 1000
 
 
-RUN = "from pyharness.cli import main; main()"
 SLOW = [
     "run",
     "-t",
@@ -142,7 +141,7 @@ SLOW = [
 
 def start(tmp_path: Path, *arguments: str, seconds: str = "30") -> subprocess.Popen[str]:
     environment = os.environ | {"DOUBLES_MARKER": str(tmp_path / "begun"), "DOUBLES_SECONDS": seconds}
-    command = [sys.executable, "-c", RUN, *SLOW, "-o", str(tmp_path / "record.json"), *arguments]
+    command = [sys.executable, "-m", "pyharness", *SLOW, "-o", str(tmp_path / "record.json"), *arguments]
     return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 

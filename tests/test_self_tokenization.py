@@ -71,16 +71,16 @@ def test_random_corpora(seed: int) -> None:
     distinct = {data: token for token, data in reversed(tokens.items())}
     tokens = {token: data for token, data in tokens.items() if distinct[data] == token}
     untested = {token for token in tokens if generator.random() < 0.1}
+    ranks = {token: generator.randrange(9) for token in tokens}
+    by_rule = {token: oracle.encode(list(data), damaged) for token, data in tokens.items()}
+    by_rank = {token: oracle.encode_ranks(list(data), tokens, ranks) for token, data in tokens.items()}
     for model, gives in (
-        (oracle.model(tokens, rules=damaged, untested=untested), lambda data: oracle.encode(list(data), damaged)),
-        (
-            oracle.model(tokens, ranks=(ranks := {t: generator.randrange(9) for t in tokens}), untested=untested),
-            lambda data: oracle.encode_ranks(list(data), tokens, ranks),  # noqa: B023
-        ),
+        (oracle.model(tokens, rules=damaged, untested=untested), by_rule),
+        (oracle.model(tokens, ranks=ranks, untested=untested), by_rank),
     ):
         result = self_tokenization(model)
         check(result, model)
-        expected = [t for t, data in tokens.items() if t not in untested and gives(data) != [t]]
+        expected = [token for token in tokens if token not in untested and gives[token] != [token]]
         assert result.failed.tolist() == expected
         for threads in (2, 3, 7):
             again = self_tokenization(model, threads)

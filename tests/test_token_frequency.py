@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,7 @@ def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(ValueError, match="not below"):
         token_frequency(tokens.ids, tokens.offsets, groups, np.zeros((1, 0), np.uint64))
     with pytest.raises(TypeError, match="out must have dtype uint64"):
-        token_frequency(tokens.ids, tokens.offsets, groups, out.astype(np.int64))  # type: ignore[arg-type]
+        token_frequency(tokens.ids, tokens.offsets, groups, out.astype(np.int64))
     frozen = np.zeros((1, 3), np.uint64)
     frozen.flags.writeable = False
     with pytest.raises(ValueError, match="writeable"):
@@ -81,7 +82,7 @@ def test_character_splits(rows: list[tuple[str, list[int]]]) -> None:
     for text, cuts in rows:
         data = text.encode()
         bounds = [0, *sorted(cut for cut in cuts if cut <= len(data)), len(data)]  # repeated cuts: empty tokens
-        pieces = [data[a:b] for a, b in zip(bounds, bounds[1:], strict=False)]
+        pieces = [data[a:b] for a, b in pairwise(bounds)]
         documents.append([vocabulary.setdefault(piece, len(vocabulary)) for piece in pieces])
         expected.append(splits(text, cuts))
     table = Vocabulary.from_tokens({token: piece for piece, token in vocabulary.items()}, {})

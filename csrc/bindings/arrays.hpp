@@ -17,14 +17,17 @@ namespace pyharness::bindings {
 
 namespace py = pybind11;
 
-// The values of a C-contiguous array of exactly this dtype; anything else is an error, never a silent conversion.
+// The values of a C-contiguous array of exactly this dtype; anything else is an error, never a silent
+// conversion.
 template <class Value>
 std::span<const Value> view(const py::array& array, const char* name) {
   if (!py::isinstance<py::array_t<Value, 0>>(array)) {
-    throw py::type_error(std::string(name) + " must have dtype " + std::string(py::str(py::dtype::of<Value>())) +
-                         ", not " + std::string(py::str(array.dtype())));
+    throw py::type_error(std::string(name) + " must have dtype " +
+                         std::string(py::str(py::dtype::of<Value>())) + ", not " +
+                         std::string(py::str(array.dtype())));
   }
-  if (!(array.flags() & py::array::c_style)) throw py::value_error(std::string(name) + " must be C-contiguous");
+  if (!(array.flags() & py::array::c_style))
+    throw py::value_error(std::string(name) + " must be C-contiguous");
   return {static_cast<const Value*>(array.data()), static_cast<std::size_t>(array.size())};
 }
 
@@ -47,10 +50,11 @@ py::array_t<Shown> hand_over(std::vector<Value>&& values) {
   static_assert(sizeof(Shown) == sizeof(Value));
   auto owner = std::make_unique<std::vector<Value>>(std::move(values));
   auto* vector = owner.get();
-  const py::capsule capsule(owner.get(), [](void* pointer) { delete static_cast<std::vector<Value>*>(pointer); });
+  const py::capsule capsule(owner.get(),
+                            [](void* pointer) { delete static_cast<std::vector<Value>*>(pointer); });
   owner.release();
-  return py::array_t<Shown>(static_cast<py::ssize_t>(vector->size()), reinterpret_cast<const Shown*>(vector->data()),
-                            capsule);
+  return py::array_t<Shown>(static_cast<py::ssize_t>(vector->size()),
+                            reinterpret_cast<const Shown*>(vector->data()), capsule);
 }
 
 template <class Value>

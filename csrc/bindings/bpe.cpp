@@ -7,8 +7,8 @@
 namespace pyharness::bindings {
 namespace {
 
-// The arrays of a pyharness.types.MergeModel, kept alive, and the core's view of them. Works on anything with those
-// attributes, so the extension does not import the package.
+// The arrays of a pyharness.types.MergeModel, kept alive, and the core's view of them. Works on anything with
+// those attributes, so the extension does not import the package.
 class ModelArrays {
  public:
   explicit ModelArrays(const py::object& model)
@@ -47,7 +47,8 @@ class ModelArrays {
       view_.ranks = view_1d<std::uint32_t>(values, "ranks");
       return;
     }
-    if (values.ndim() != 2 || values.shape(1) != 3) throw py::value_error("rules must have shape [n_rules, 3]");
+    if (values.ndim() != 2 || values.shape(1) != 3)
+      throw py::value_error("rules must have shape [n_rules, 3]");
     view_.rules = view_of_rules(values);
   }
 
@@ -128,8 +129,9 @@ py::tuple self_tokenization_of(const py::object& model, int threads) {
     const py::gil_scoped_release release;
     result = self_tokenization(arrays.view(), threads);
   }
-  return py::make_tuple(hand_over<std::uint8_t>(std::move(result.verdict)), hand_over(std::move(result.failed)),
-                        hand_over(std::move(result.witnesses.ids)), hand_over(std::move(result.witnesses.offsets)));
+  return py::make_tuple(hand_over<std::uint8_t>(std::move(result.verdict)),
+                        hand_over(std::move(result.failed)), hand_over(std::move(result.witnesses.ids)),
+                        hand_over(std::move(result.witnesses.offsets)));
 }
 
 }  // namespace
@@ -138,7 +140,8 @@ void bind_bpe(py::module_& module) {
   py::class_<Encoder>(module, "Encoder")
       .def(py::init<const py::object&>(), py::arg("model"))
       .def("encode", &Encoder::encode, py::arg("base"))
-      .def("encode_batch", &Encoder::encode_batch, py::arg("base"), py::arg("base_offsets"), py::arg("threads") = 1);
+      .def("encode_batch", &Encoder::encode_batch, py::arg("base"), py::arg("base_offsets"),
+           py::arg("threads") = 1);
   module.def("merge_graph", &merge_graph_of, py::arg("model"));
   module.def("self_tokenization", &self_tokenization_of, py::arg("model"), py::arg("threads") = 1);
 }

@@ -1,6 +1,7 @@
+#include "bindings/core.hpp"
+
 #include <pybind11/pybind11.h>
 
-#include "bindings/core.hpp"
 #include "core/unicode_tables.hpp"
 
 PYBIND11_MODULE(_core, module) {

@@ -7,7 +7,8 @@
 namespace pyharness::bindings {
 namespace {
 
-void add_token_frequency(const py::array& ids, const py::array& offsets, const py::array& groups, py::array& out) {
+void add_token_frequency(const py::array& ids, const py::array& offsets, const py::array& groups,
+                         py::array& out) {
   if (out.ndim() != 2) throw py::value_error("out must have two dimensions: groups and ids");
   if (!out.writeable()) throw py::value_error("out must be writeable");
   const auto counts = view<std::uint64_t>(out, "out");
@@ -20,7 +21,8 @@ void add_token_frequency(const py::array& ids, const py::array& offsets, const p
   token_frequency(ids_view, offsets_view, groups_view, id_limit, {first, counts.size()});
 }
 
-py::array_t<std::int64_t> character_splits_of(const py::array& ids, const py::array& offsets, const py::array& flags) {
+py::array_t<std::int64_t> character_splits_of(const py::array& ids, const py::array& offsets,
+                                              const py::array& flags) {
   const auto ids_view = view_1d<std::uint32_t>(ids, "ids");
   const auto offsets_view = view_1d<std::int64_t>(offsets, "offsets");
   const auto flags_view = view_1d<std::uint8_t>(flags, "flags");

@@ -15,7 +15,8 @@ std::string_view utf8_of(py::handle text, std::size_t index) {
   if (PyBytes_Check(text.ptr())) {
     return {PyBytes_AS_STRING(text.ptr()), static_cast<std::size_t>(PyBytes_GET_SIZE(text.ptr()))};
   }
-  throw py::type_error("texts[" + std::to_string(index) + "] must be str or bytes, not " + Py_TYPE(text.ptr())->tp_name);
+  throw py::type_error("texts[" + std::to_string(index) + "] must be str or bytes, not " +
+                       Py_TYPE(text.ptr())->tp_name);
 }
 
 py::array_t<std::int64_t> text_statistics_of(const py::sequence& texts, int threads) {

@@ -63,7 +63,8 @@ EncodedBatch encode_batch(const BpeEncoder& encoder, std::span<const std::uint32
   const std::size_t pieces = offsets.size() - 1;
   const auto begin_of = [&](std::size_t piece) { return static_cast<std::size_t>(offsets[piece]); };
   std::atomic<std::size_t> next{0};
-  // A piece never grows, so its ids fit where its base symbols were; lengths go to offsets[piece + 1] for now.
+  // A piece never grows, so its ids fit where its base symbols were; lengths go to offsets[piece + 1] for
+  // now.
   run_on_threads(threads, [&](int) {
     EncodingWorkspace workspace;
     for (std::size_t first = next.fetch_add(kBlock); first < pieces; first = next.fetch_add(kBlock)) {

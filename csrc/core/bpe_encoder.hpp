@@ -1,4 +1,5 @@
-// Exact rank-order BPE of one piece: apply the rule of the lowest rank, the leftmost position first, until none applies.
+// Exact rank-order BPE of one piece: apply the rule of the lowest rank, the leftmost position first, until
+// none applies.
 #pragma once
 
 #include <cstdint>
@@ -26,15 +27,21 @@ struct EncodingWorkspace {
 
 class BpeEncoder {
  public:
-  // Pieces up to this many symbols are merged by scanning an array: no queue, no links. Above it the scan's O(n^2)
-  // loses to the heap's O(n log n).
+  // Pieces up to this many symbols are merged by scanning an array: no queue, no links. Above it the scan's
+  // O(n^2) loses to the heap's O(n log n).
   static constexpr std::size_t kLinearLimit = 128;
 
   // Checks the model. The arrays behind it must outlive the encoder.
   explicit BpeEncoder(const MergeModel& model);
 
   // Ids of the piece that starts as the symbols `base`; valid until the workspace is used again.
-  std::span<const std::uint32_t> encode(std::span<const std::uint32_t> base, EncodingWorkspace& workspace) const;
+  std::span<const std::uint32_t> encode(std::span<const std::uint32_t> base,
+                                        EncodingWorkspace& workspace) const;
+
+  // Asks for the memory of the merge that gives `id`; encoding its base symbols ends there, and it is seldom cached.
+  void prefetch(std::size_t id) const {
+    if (const auto* symbols = std::get_if<SymbolTable>(&table_)) symbols->prefetch(model_.bytes(id));
+  }
 
   const MergeModel& model() const { return model_; }
 

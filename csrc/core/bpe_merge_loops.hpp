@@ -1,5 +1,6 @@
 // The two merge loops of bpe_encoder.cpp, over one small look-up interface:
-//   Found merge(left, right, end)   what symbol `left` makes with `right`; `end` is the symbol after `right`, or the
+//   Found merge(left, right, end)   what symbol `left` makes with `right`; `end` is the symbol after `right`,
+//   or the
 //                                   position just past the last symbol
 #pragma once
 
@@ -35,7 +36,8 @@ struct MergeByRank {
 };
 
 template <class LookUp>
-void note_merge(const LookUp& look_up, EncodingWorkspace& piece, std::size_t left, std::size_t right, std::size_t end) {
+void note_merge(const LookUp& look_up, EncodingWorkspace& piece, std::size_t left, std::size_t right,
+                std::size_t end) {
   const auto found = look_up.merge(left, right, end);
   piece.ranks[left] = found.rank;
   piece.results[left] = found.id;
@@ -43,7 +45,8 @@ void note_merge(const LookUp& look_up, EncodingWorkspace& piece, std::size_t lef
 
 template <class Value>
 void erase_at(std::vector<Value>& values, std::size_t index, std::size_t count) {
-  std::copy(values.begin() + static_cast<std::ptrdiff_t>(index + 1), values.begin() + static_cast<std::ptrdiff_t>(count),
+  std::copy(values.begin() + static_cast<std::ptrdiff_t>(index + 1),
+            values.begin() + static_cast<std::ptrdiff_t>(count),
             values.begin() + static_cast<std::ptrdiff_t>(index));
 }
 
@@ -67,8 +70,8 @@ std::size_t merge_by_scanning(const LookUp& look_up, EncodingWorkspace& piece, s
   return count;
 }
 
-// A queue of (rank, position) over a linked list of symbols. An entry is stale when the merge at its position has
-// another rank by now; stale entries are dropped when they come up.
+// A queue of (rank, position) over a linked list of symbols. An entry is stale when the merge at its position
+// has another rank by now; stale entries are dropped when they come up.
 template <class LookUp>
 class QueueMerger {
  public:

@@ -7,7 +7,7 @@ namespace {
 
 std::int64_t splits_of_document(std::span<const std::uint32_t> ids, std::span<const std::uint8_t> flags) {
   std::int64_t splits = 0;
-  bool started = false;    // a token with bytes came before
+  bool started = false;     // a token with bytes came before
   bool same_split = false;  // the next byte, if a continuation byte, continues a character already counted
   for (const std::uint32_t id : ids) {
     const std::uint8_t flag = flags[id];
@@ -29,7 +29,8 @@ void character_splits(std::span<const std::uint32_t> ids, std::span<const std::i
   check_ids(ids, flags.size(), "ids");
   for (std::size_t d = 0; d < splits.size(); ++d) {
     const auto begin = static_cast<std::size_t>(offsets[d]);
-    splits[d] = splits_of_document(ids.subspan(begin, static_cast<std::size_t>(offsets[d + 1]) - begin), flags);
+    splits[d] =
+        splits_of_document(ids.subspan(begin, static_cast<std::size_t>(offsets[d + 1]) - begin), flags);
   }
 }
 

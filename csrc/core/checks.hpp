@@ -1,5 +1,5 @@
-// Checks of what callers hand over. Hostile input ends in std::invalid_argument that names the value, never in a read
-// outside an array.
+// Checks of what callers hand over. Hostile input ends in std::invalid_argument that names the value, never
+// in a read outside an array.
 #pragma once
 
 #include <cstdint>
@@ -23,24 +23,25 @@ inline void check_offsets(std::span<const std::int64_t> offsets, std::size_t tot
     previous = offsets[i];
   }
   if (static_cast<std::uint64_t>(previous) != total) {
-    throw std::invalid_argument(who + " must end at " + std::to_string(total) + ", the number of items, not at " +
-                                std::to_string(previous));
+    throw std::invalid_argument(who + " must end at " + std::to_string(total) +
+                                ", the number of items, not at " + std::to_string(previous));
   }
 }
 
 inline void check_ids(std::span<const std::uint32_t> ids, std::size_t limit, const char* name) {
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (ids[i] >= limit) {
-      throw std::invalid_argument(std::string(name) + "[" + std::to_string(i) + "] = " + std::to_string(ids[i]) +
-                                  " is not below the limit " + std::to_string(limit));
+      throw std::invalid_argument(std::string(name) + "[" + std::to_string(i) +
+                                  "] = " + std::to_string(ids[i]) + " is not below the limit " +
+                                  std::to_string(limit));
     }
   }
 }
 
 inline void check_length(std::size_t length, std::size_t expected, const char* name) {
   if (length != expected) {
-    throw std::invalid_argument(std::string(name) + " must hold " + std::to_string(expected) + " values, not " +
-                                std::to_string(length));
+    throw std::invalid_argument(std::string(name) + " must hold " + std::to_string(expected) +
+                                " values, not " + std::to_string(length));
   }
 }
 

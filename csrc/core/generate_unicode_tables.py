@@ -98,7 +98,8 @@ def array(kind: str, name: str, values: list[int]) -> str:
 
 def header() -> str:
     """The whole file."""
-    found = re.search(r"Unicode (\d+\.\d+\.\d+)", str(metadata("regex").get_payload()))
+    # The package states its Unicode version in its description only.
+    found = re.search(r"Unicode (\d+\.\d+\.\d+)", metadata("regex")["Description"] or "")
     unicode_version = found.group(1) if found else "unknown"
     records, first, second = stages(properties())
     classes = "\n".join(f"  k{name}," for name, _ in WORD_BREAK)

@@ -110,8 +110,8 @@ Uses index_uses(const std::vector<Rule>& rules, const std::vector<std::int64_t>&
   return uses;
 }
 
-// Ids leave the queue in order of depth, so the rule that completes first gives the least depth; every rule completes at
-// most once, so cycles end.
+// Ids leave the queue in order of depth, so the rule that completes first gives the least depth; every rule
+// completes at most once, so cycles end.
 void derive(const MergeModel& model, const std::vector<Rule>& rules, MergeGraph& graph) {
   const Uses uses = index_uses(rules, graph.children);
   std::vector<std::uint8_t> missing(rules.size());

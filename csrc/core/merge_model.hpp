@@ -26,7 +26,8 @@ struct MergeModel {
 
   std::string_view bytes(std::size_t id) const {
     const auto begin = static_cast<std::size_t>(offsets[id]);
-    return {reinterpret_cast<const char*>(data.data()) + begin, static_cast<std::size_t>(offsets[id + 1]) - begin};
+    return {reinterpret_cast<const char*>(data.data()) + begin,
+            static_cast<std::size_t>(offsets[id + 1]) - begin};
   }
   std::span<const std::uint32_t> base_of(std::size_t id) const {
     const auto begin = static_cast<std::size_t>(base_offsets[id]);

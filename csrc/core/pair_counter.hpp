@@ -1,13 +1,14 @@
 // Counting of pairs, partition by partition.
 //
-// A pair becomes one integer key, mixed by a bijection. The top bits of the mixed key choose one of 1,024 partitions, the
-// remainder is what a partition stores: 26 bits instead of 64 for ids below 2^18, and a small table per partition that
-// stays in the first-level cache. Each partition belongs to one thread, so nothing is merged. (Measured against one large
-// table with prefetching, a table of hot pairs in front of it, and LSD radix sort: shared/spikes/cpu/hist.cpp.)
+// A pair becomes one integer key, mixed by a bijection. The top bits of the mixed key choose one of 1,024
+// partitions, the remainder is what a partition stores: 26 bits instead of 64 for ids below 2^18, and a small
+// table per partition that stays in the first-level cache. Each partition belongs to one thread, so nothing
+// is merged. (Measured against one large table with prefetching, a table of hot pairs in front of it, and LSD
+// radix sort: shared/spikes/cpu/hist.cpp.)
 #pragma once
 
-#include <cstdint>
 #include <bit>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <span>
@@ -129,7 +130,8 @@ class PartitionedShare {
         lines_(std::make_unique_for_overwrite<Line[]>(kPartitions)),
         begin_(kPartitions + 1) {}
 
-  void fill(std::span<const std::uint32_t> ids, const PairSegments& segments, std::size_t begin, std::size_t end) {
+  void fill(std::span<const std::uint32_t> ids, const PairSegments& segments, std::size_t begin,
+            std::size_t end) {
     std::fill(begin_.begin(), begin_.end(), 0u);
     segments.for_each_run(begin, end, [&](std::size_t first, std::size_t last, std::uint64_t) {
       for (std::size_t i = first; i < last; ++i) ++begin_[partition(Keys::mix(ids[i], ids[i + 1])) + 1];
@@ -138,17 +140,21 @@ class PartitionedShare {
     scatter(ids, segments, begin, end);
   }
 
-  std::span<const Item> items(std::size_t p) const { return {items_.get() + begin_[p], begin_[p + 1] - begin_[p]}; }
+  std::span<const Item> items(std::size_t p) const {
+    return {items_.get() + begin_[p], begin_[p + 1] - begin_[p]};
+  }
 
  private:
-  // Items of a partition gather in a cache line of their own and leave it 64 bytes at a time: 1,024 open destinations
-  // would otherwise miss the TLB on nearly every store.
+  // Items of a partition gather in a cache line of their own and leave it 64 bytes at a time: 1,024 open
+  // destinations would otherwise miss the TLB on nearly every store.
   static constexpr std::uint32_t kPerLine = 64 / sizeof(Item);
   struct alignas(64) Line {
     Item items[kPerLine];
   };
 
-  static std::size_t partition(std::uint64_t mixed) { return static_cast<std::size_t>(mixed >> Keys::kRemainderBits); }
+  static std::size_t partition(std::uint64_t mixed) {
+    return static_cast<std::size_t>(mixed >> Keys::kRemainderBits);
+  }
 
   static Item item_of(std::uint64_t mixed, [[maybe_unused]] std::uint64_t weight) {
     constexpr std::uint64_t kRemainder = (std::uint64_t{1} << Keys::kRemainderBits) - 1;
@@ -160,7 +166,8 @@ class PartitionedShare {
     }
   }
 
-  void scatter(std::span<const std::uint32_t> ids, const PairSegments& segments, std::size_t begin, std::size_t end) {
+  void scatter(std::span<const std::uint32_t> ids, const PairSegments& segments, std::size_t begin,
+               std::size_t end) {
     std::vector<std::size_t> at(begin_.begin(), begin_.end() - 1);
     std::vector<std::uint32_t> waiting(kPartitions);
     segments.for_each_run(begin, end, [&](std::size_t first, std::size_t last, std::uint64_t weight) {
@@ -189,9 +196,10 @@ class PartitionedShare {
 
 // The tables of all partitions, filled.
 template <class Keys, bool kWeighted>
-std::vector<PartitionTable<Keys>> count_pairs(std::span<const std::uint32_t> ids, const PairSegments& segments,
-                                              int threads) {
-  constexpr std::size_t kChunk = std::size_t{1} << 22;  // pairs partitioned before they are counted: bounds the memory
+std::vector<PartitionTable<Keys>> count_pairs(std::span<const std::uint32_t> ids,
+                                              const PairSegments& segments, int threads) {
+  constexpr std::size_t kChunk = std::size_t{1}
+                                 << 22;  // pairs partitioned before they are counted: bounds the memory
   const std::size_t positions = ids.empty() ? 0 : ids.size() - 1;
   const auto workers = static_cast<std::size_t>(threads);
   std::vector<PartitionTable<Keys>> tables(kPartitions);
@@ -208,7 +216,8 @@ std::vector<PartitionTable<Keys>> count_pairs(std::span<const std::uint32_t> ids
       for (auto p = static_cast<std::size_t>(worker); p < kPartitions; p += workers) {
         for (const auto& share : shares) {
           for (const auto& item : share->items(p)) {
-            if (item.weight != 0) tables[p].add(item.remainder, static_cast<typename Keys::Count>(item.weight));
+            if (item.weight != 0)
+              tables[p].add(item.remainder, static_cast<typename Keys::Count>(item.weight));
           }
         }
       }

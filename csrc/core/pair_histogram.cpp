@@ -7,8 +7,8 @@ namespace pyharness {
 namespace {
 
 template <class Keys, bool kWeighted>
-PairHistogram histogram_of(std::span<const std::uint32_t> ids, const PairSegments& segments, std::uint32_t largest,
-                           int threads) {
+PairHistogram histogram_of(std::span<const std::uint32_t> ids, const PairSegments& segments,
+                           std::uint32_t largest, int threads) {
   const auto tables = count_pairs<Keys, kWeighted>(ids, segments, threads);
   return PairOrder<Keys>(tables, largest, threads).run();
 }

@@ -1,8 +1,8 @@
 // Filled partition tables -> rows in order: counts fall, ties by (left, right).
 //
-// Rows go to buckets first, in an order that agrees with the final one, and each bucket is then sorted alone. Small
-// counts, where nearly all rows are, have a bucket per count and per leading bits of the left id; large counts one per
-// leading bits of the count.
+// Rows go to buckets first, in an order that agrees with the final one, and each bucket is then sorted alone.
+// Small counts, where nearly all rows are, have a bucket per count and per leading bits of the left id; large
+// counts one per leading bits of the count.
 #pragma once
 
 #include <algorithm>

@@ -38,8 +38,8 @@ class JoiningThreads {
   std::vector<std::thread> threads_;
 };
 
-// Calls work(worker) for worker = 0..threads-1, worker 0 on the calling thread. The calls must not wait for each
-// other: where the system refuses a thread, its share runs on the calling thread instead.
+// Calls work(worker) for worker = 0..threads-1, worker 0 on the calling thread. The calls must not wait for
+// each other: where the system refuses a thread, its share runs on the calling thread instead.
 template <class Work>
 void run_on_threads(int threads, Work&& work) {
   check_threads(threads);

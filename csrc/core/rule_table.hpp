@@ -24,11 +24,14 @@ class RuleTable {
       const std::uint32_t* row = model.rules->data() + 3 * rule;
       Slot& slot = slots_[locate(key_of(row[0], row[1]))];
       // The first rank wins for a rule that occurs twice (algorithms.md, common conventions).
-      if (slot.found.rank == kNever) slot = {key_of(row[0], row[1]), {row[2], static_cast<std::uint32_t>(rule)}};
+      if (slot.found.rank == kNever)
+        slot = {key_of(row[0], row[1]), {row[2], static_cast<std::uint32_t>(rule)}};
     }
   }
 
-  Found find(std::uint32_t left, std::uint32_t right) const { return slots_[locate(key_of(left, right))].found; }
+  Found find(std::uint32_t left, std::uint32_t right) const {
+    return slots_[locate(key_of(left, right))].found;
+  }
 
  private:
   struct Slot {

@@ -14,7 +14,8 @@ struct Failures {
   std::vector<std::size_t> witness_lengths;
 };
 
-// Cuts the ids into shares with equal numbers of base symbols: the work goes with the symbols, not with the tokens.
+// Cuts the ids into shares with equal numbers of base symbols: the work goes with the symbols, not with the
+// tokens.
 std::size_t cut_by_symbols(const MergeModel& model, int worker, int workers) {
   if (worker == workers) return model.size();
   const auto target = static_cast<std::int64_t>(share_begin(model.base.size(), worker, workers));
@@ -22,11 +23,14 @@ std::size_t cut_by_symbols(const MergeModel& model, int worker, int workers) {
   return worker == 0 ? 0 : static_cast<std::size_t>(at - model.base_offsets.begin());
 }
 
-Failures test_range(const BpeEncoder& encoder, std::size_t begin, std::size_t end, std::vector<Verdict>& verdict) {
+Failures test_range(const BpeEncoder& encoder, std::size_t begin, std::size_t end,
+                    std::vector<Verdict>& verdict) {
   const MergeModel& model = encoder.model();
   EncodingWorkspace workspace;
   Failures failures;
+  constexpr std::size_t kAhead = 4;
   for (std::size_t id = begin; id < end; ++id) {
+    if (id + kAhead < end) encoder.prefetch(id + kAhead);
     if (!model.tested[id]) continue;
     const auto ids = encoder.encode(model.base_of(id), workspace);
     if (ids.size() == 1 && ids[0] == id) {
@@ -60,8 +64,9 @@ SelfTokenization self_tokenization(const MergeModel& model, int threads) {
   result.witnesses.offsets.push_back(0);
   std::vector<Failures> failures(static_cast<std::size_t>(threads));
   run_on_threads(threads, [&](int worker) {
-    failures[static_cast<std::size_t>(worker)] = test_range(
-        encoder, cut_by_symbols(model, worker, threads), cut_by_symbols(model, worker + 1, threads), result.verdict);
+    failures[static_cast<std::size_t>(worker)] =
+        test_range(encoder, cut_by_symbols(model, worker, threads),
+                   cut_by_symbols(model, worker + 1, threads), result.verdict);
   });
   for (const Failures& share : failures) append(result, share);
   if (result.failed.empty()) return result;

@@ -1,4 +1,5 @@
-// The Self-Tokenization Test, layers 1 and 2 (arXiv 2512.03989; spec/metrics.md "Reachability"), over a whole vocabulary.
+// The Self-Tokenization Test, layers 1 and 2 (arXiv 2512.03989; spec/metrics.md "Reachability"), over a whole
+// vocabulary.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +22,8 @@ struct SelfTokenization {
   EncodedBatch witnesses;             // what the model gives instead, in the order of `failed`
 };
 
-// Layer 2 runs first: a token that it passes has a derivation, so layer 1 is looked at only when something failed. The
-// result does not depend on `threads`.
+// Layer 2 runs first: a token that it passes has a derivation, so layer 1 is looked at only when something
+// failed. The result does not depend on `threads`.
 SelfTokenization self_tokenization(const MergeModel& model, int threads);
 
 }  // namespace pyharness

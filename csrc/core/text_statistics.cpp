@@ -21,7 +21,8 @@ constexpr auto kAsciiWordByte = [] {
   std::array<bool, 256> table{};
   for (std::uint32_t byte = 0; byte < 128; ++byte) {
     const WordBreak value = word_break(unicode::properties(byte));
-    table[byte] = value == WordBreak::kLetter || value == WordBreak::kNumeric || value == WordBreak::kExtendNumberLetter;
+    table[byte] = value == WordBreak::kLetter || value == WordBreak::kNumeric ||
+                  value == WordBreak::kExtendNumberLetter;
   }
   return table;
 }();

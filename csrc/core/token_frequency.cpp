@@ -21,12 +21,14 @@ void check(std::span<const std::uint32_t> ids, std::span<const std::int64_t> off
 }  // namespace
 
 void token_frequency(std::span<const std::uint32_t> ids, std::span<const std::int64_t> offsets,
-                     std::span<const std::uint8_t> groups, std::size_t id_limit, std::span<std::uint64_t> counts) {
+                     std::span<const std::uint8_t> groups, std::size_t id_limit,
+                     std::span<std::uint64_t> counts) {
   check(ids, offsets, groups, id_limit, id_limit == 0 ? 0 : counts.size() / id_limit);
   for (std::size_t d = 0; d < groups.size(); ++d) {
     std::uint64_t* row = counts.data() + groups[d] * id_limit;
     const auto begin = static_cast<std::size_t>(offsets[d]);
-    for (const std::uint32_t id : ids.subspan(begin, static_cast<std::size_t>(offsets[d + 1]) - begin)) ++row[id];
+    for (const std::uint32_t id : ids.subspan(begin, static_cast<std::size_t>(offsets[d + 1]) - begin))
+      ++row[id];
   }
 }
 

@@ -1,4 +1,5 @@
-// Strict UTF-8 decoding (Unicode standard, table 3-7): no overlong forms, no surrogates, nothing above U+10FFFF.
+// Strict UTF-8 decoding (Unicode standard, table 3-7): no overlong forms, no surrogates, nothing above
+// U+10FFFF.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +21,9 @@ struct CodePoint {
 
 // The code point at `position` < text.size().
 inline CodePoint decode_utf8(std::string_view text, std::size_t position) {
-  const auto byte = [&](std::size_t i) -> std::uint32_t { return static_cast<unsigned char>(text[position + i]); };
+  const auto byte = [&](std::size_t i) -> std::uint32_t {
+    return static_cast<unsigned char>(text[position + i]);
+  };
   const std::uint32_t lead = byte(0);
   if (lead < 0x80) return {lead, 1};
   const std::uint32_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;

@@ -5,13 +5,18 @@ from __future__ import annotations
 import html
 import io
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from pyharness.report.tables import Table
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
-LABEL_WIDTH = 26
-_TEXT_COLUMNS = {"class", "benchmark", "corpus", "status", "reason", "metric", "verdict"}
+LABEL_WIDTH = 20
+HEADER_WIDTH = 8
+_WRAPPED = {"reason", "about", "parameters"}
+_TEXT_COLUMNS = _WRAPPED | {
+    "tokenizer", "class", "benchmark", "corpus", "status", "metric", "verdict", "name", "extra", "example", "unit",
+    "better",
+}  # fmt: skip
 
 
 def visible(text: str) -> str:
@@ -40,23 +45,33 @@ def to_text(tables: Iterable[Table], width: int = 80, color: bool = False) -> st
             console.print()
         console.print(Text(visible(table.title), style="bold"))
         drawn = RichTable(box=None, padding=(0, 2, 0, 0), header_style="dim" if color else "", pad_edge=False)
-        for index, column in enumerate(table.columns):
-            text_like = index == 0 or column in _TEXT_COLUMNS
+        for column, header in zip(table.columns, _headers(table.columns), strict=True):
+            wraps = column in _WRAPPED
             drawn.add_column(
-                Text(visible(column)),
-                justify="left" if text_like else "right",
-                no_wrap=column != "reason",
-                overflow="fold" if column == "reason" else "ellipsis",
-                ratio=1 if column == "reason" else None,
+                Text(header),
+                justify="left" if column in _TEXT_COLUMNS else "right",
+                no_wrap=not wraps,
+                overflow="fold" if wraps else "ellipsis",
+                ratio=1 if wraps else None,
             )
         for row in table.rows:
-            cells = (shorten(row[0]), *(shorten(cell) if len(table.columns) > 4 and c in _TEXT_COLUMNS - {"reason"}
-                                        else cell for c, cell in zip(table.columns[1:], row[1:], strict=True)))  # fmt: skip
-            drawn.add_row(*(Text(visible(cell)) for cell in cells))
+            drawn.add_row(*(Text(_cell(column, cell)) for column, cell in zip(table.columns, row, strict=True)))
         console.print(drawn)
         for note in table.notes:
             console.print(Text(visible(note), style="dim" if color else ""))
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+
+
+def _headers(columns: Sequence[str]) -> list[str]:
+    """Set the last word of a long header under the others: columns stay as narrow as their numbers."""
+    parts = [column.rpartition(" ") if len(column) > HEADER_WIDTH else ("", "", column) for column in columns]
+    two_lines = any(head for head, _, _ in parts)
+    return [f"{visible(head)}\n{visible(last)}" if two_lines else visible(last) for head, _, last in parts]
+
+
+def _cell(column: str, text: str) -> str:
+    shown = visible(text)
+    return shorten(shown) if column in _TEXT_COLUMNS and column not in _WRAPPED else shown
 
 
 def to_markdown(tables: Iterable[Table]) -> str:
@@ -65,7 +80,7 @@ def to_markdown(tables: Iterable[Table]) -> str:
     for table in tables:
         lines = [f"### {_markdown_cell(table.title)}", ""]
         lines.append("| " + " | ".join(map(_markdown_cell, table.columns)) + " |")
-        ruler = [":--" if i == 0 or c in _TEXT_COLUMNS else "--:" for i, c in enumerate(table.columns)]
+        ruler = [":--" if column in _TEXT_COLUMNS else "--:" for column in table.columns]
         lines.append("| " + " | ".join(ruler) + " |")
         lines += ["| " + " | ".join(map(_markdown_cell, row)) + " |" for row in table.rows]
         lines += ["", *(_markdown_cell(note) for note in table.notes)]
@@ -74,7 +89,7 @@ def to_markdown(tables: Iterable[Table]) -> str:
 
 
 def _markdown_cell(text: str) -> str:
-    escaped = re.sub(r"([\\`*_\[\]|~])", r"\\\1", visible(text))
+    escaped = re.sub(r"([\\`*\[\]|~])", r"\\\1", visible(text))
     return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 

@@ -157,7 +157,7 @@ def _same_ids(result: CaseResult) -> str:
     compared = result.details.get("identical_ids")
     if compared is None:
         return NOTHING
-    return f"{compared['documents']:,} docs" + (f", {compared['left_out']} out" if compared["left_out"] else "")
+    return f"{compared['documents']:,}" + (f" (-{compared['left_out']})" if compared["left_out"] else "")
 
 
 def _plain_rows(

@@ -17,7 +17,10 @@ def byte_level_model(
     rules: NDArray[np.uint32] | None = None,
     ranks: NDArray[np.uint32] | None = None,
 ) -> MergeModel:
-    """Model strings are the tokens' bytes, and every byte is one base symbol: all of it is one table look-up."""
+    """Model strings are the tokens' bytes, and every byte is one base symbol: all of it is one table look-up.
+
+    A byte without a token (files of 2022 leave out the 13 that valid UTF-8 never has) must not occur in a token.
+    """
     lengths = np.diff(vocabulary.offsets)
     return MergeModel(
         data=vocabulary.data,

@@ -24,7 +24,10 @@ _BLANKS = r"\s*[\r\n]+|\s+(?!\S)|\s+"
 _NOT_HAN = r"\p{M}&&[^\p{Han}]]"
 
 GPT2 = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"
-CL100K = r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
+CL100K = (
+    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+"
+    r"| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
+)
 O200K = "|".join(
     (*(f"{word}{_CONTRACTION}?" for word in _WORD_CASES), r"\p{N}{1,3}", r" ?[^\s\p{L}\p{N}]+[\r\n/]*", _BLANKS)
 )

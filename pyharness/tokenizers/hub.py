@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import re
 from collections.abc import Mapping
@@ -19,8 +20,6 @@ SHAPE = re.compile(r"([\w.-]+/)?[\w.-]+(@[\w./-]+)?")
 
 def expand(argument: str, options: Mapping[str, str]) -> TokenizerSpec:
     """Describe a repository's tokenizer; nothing is downloaded yet."""
-    import dataclasses
-
     name = f"hf:{argument}"
     if not SHAPE.fullmatch(argument) or ".." in argument:
         raise InputError(f"{name!r} is not hf:ORGANISATION/NAME[@revision], e.g. hf:openai-community/gpt2")
@@ -65,7 +64,7 @@ def find(repository: str, revision: str) -> Path | None:
 def fetch(repository: str, revision: str) -> bytes:
     """Download one file of a repository into the Hub's cache."""
     name = f"hf:{repository}"
-    endpoint = os.environ.get("HF_ENDPOINT", "https://huggingface.co")
+    endpoint = os.environ.get("HF_ENDPOINT") or "https://huggingface.co"
     if os.environ.get("HF_HUB_OFFLINE", "0").lower() in ("1", "true", "yes", "on"):
         raise InputError(f"{name!r} is not in the local cache and HF_HUB_OFFLINE is set; {_advice(repository)}")
     network.probe(name, endpoint, _advice(repository))

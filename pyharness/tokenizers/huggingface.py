@@ -92,8 +92,7 @@ class HuggingFaceTokenizer(HuggingFaceTables):
 
     def normalize(self, text: str) -> str:
         """Text after the normaliser, as decoding would give it back if the model kept every piece whole."""
-        parts = self._cut_added(text)
-        return "".join(self._text_form(part, first=index == 0) for index, part in enumerate(parts))
+        return "".join(map(self._text_form, self._cut_added(text)))
 
     def cuts(self, text: str) -> Sequence[int]:
         """Where the pre-tokenizer cuts; its offsets count characters, byte-level or not."""
@@ -112,7 +111,7 @@ class HuggingFaceTokenizer(HuggingFaceTables):
         return [self._vocabulary[token] for token in range(self.id_limit)]
 
     def _cut_added(self, text: str) -> list[str]:
-        """Cut a text where added tokens are taken out before normalising: at even places text, at odd ones tokens."""
+        """Cut a text where added tokens are taken out of it before it is normalised."""
         import regex
 
         contents = sorted(
@@ -120,13 +119,13 @@ class HuggingFaceTokenizer(HuggingFaceTables):
         )
         if not contents:
             return [text]
-        return regex.split(f"({'|'.join(map(regex.escape, contents))})", text)
+        parts: list[str] = regex.split(f"({'|'.join(map(regex.escape, contents))})", text)
+        return parts
 
-    def _text_form(self, text: str, first: bool) -> str:
+    def _text_form(self, text: str) -> str:
         """Run text through normaliser, pre-tokenizer and decoder, as if each piece were one token."""
         if self.library.normalizer is not None:
             text = self.library.normalizer.normalize_str(text)
-        del first
         pieces = [text]
         if self.library.pre_tokenizer is not None:
             pieces = [piece for piece, _ in self.library.pre_tokenizer.pre_tokenize_str(text)]
@@ -134,7 +133,7 @@ class HuggingFaceTokenizer(HuggingFaceTables):
 
     @cached_property
     def _text_decoder(self) -> Any:
-        """Return the decoder without byte fallback, which would take a piece of text that reads ``<0x41>`` for a byte."""
+        """Return the decoder without byte fallback, which would take a text that reads ``<0x41>`` for a byte."""
         import tokenizers
 
         steps = [step for step in self.file.stages("decoder") if step["type"] != "ByteFallback"]

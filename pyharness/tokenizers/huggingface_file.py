@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pyharness.tokenizers.json_file import parse_json
 from pyharness.tokenizers.source import BIGGEST_ID
-from pyharness.tokenizers.tekken import parse_json
 from pyharness.types import InputError
 
 STAGES = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
 MODELS = ("BPE", "Unigram", "WordPiece", "WordLevel")
+DEEPEST = 16  # published files nest sequences once
 FLAGS = ("special", "normalized", "lstrip", "rstrip", "single_word")
 
 
@@ -55,6 +56,7 @@ def read_file(data: bytes, label: str) -> HuggingFaceFile:
     kind = _model_type(model, label)
     vocab = _vocab(model, kind, label)
     _check_unknown(model, vocab, kind, label)
+    _check_options(model, label)
     merges = _merges(model, vocab, label) if kind == "BPE" else ()
     return HuggingFaceFile(content, model, kind, vocab, merges, _added(content, vocab, label))
 
@@ -70,9 +72,11 @@ def _flat(stage: Any) -> list[Mapping[str, Any]]:
     return [stage]
 
 
-def _check_stage(stage: Any, label: str) -> None:
+def _check_stage(stage: Any, label: str, depth: int = 0) -> None:
     if stage is None:
         return
+    if depth > DEEPEST:
+        raise InputError(f"{label}: sequences are nested more than {DEEPEST} deep")
     if not isinstance(stage, dict) or not isinstance(stage.get("type"), str):
         raise InputError(f"{label} is {str(stage)[:60]!r}, not an object with a type")
     for key in ("normalizers", "pretokenizers", "decoders", "processors"):
@@ -80,7 +84,7 @@ def _check_stage(stage: Any, label: str) -> None:
             if not isinstance(stage[key], list):
                 raise InputError(f"{label}: {key!r} is not a list")
             for item in stage[key]:
-                _check_stage(item or {}, label)
+                _check_stage(item or {}, label, depth + 1)
 
 
 def _model_type(model: Mapping[str, Any], label: str) -> str:
@@ -148,6 +152,21 @@ def _check_unknown(model: Mapping[str, Any], vocab: Mapping[str, int], kind: str
         raise InputError(f"{label}: unk_id {unknown!r} is no id of its vocabulary of {len(vocab):,}")
     if kind != "Unigram" and not isinstance(unknown, str):
         raise InputError(f"{label}: unk_token {unknown!r} is not a string")
+
+
+def _check_options(model: Mapping[str, Any], label: str) -> None:
+    kinds: Mapping[str, type | tuple[type, ...]] = {
+        "continuing_subword_prefix": str,
+        "end_of_word_suffix": str,
+        "max_input_chars_per_word": int,
+        "dropout": (int, float),
+        "byte_fallback": bool,
+        "ignore_merges": bool,
+        "fuse_unk": bool,
+    }
+    for option, kind in kinds.items():
+        if model.get(option) is not None and not isinstance(model[option], kind):
+            raise InputError(f"{label}: the model's {option!r} is {str(model[option])[:60]!r}")
 
 
 def _merges(model: Mapping[str, Any], vocab: Mapping[str, int], label: str) -> tuple[tuple[str, str], ...]:

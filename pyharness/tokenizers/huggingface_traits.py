@@ -1,4 +1,4 @@
-"""What a tokenizer.json implies: can text come back unchanged, and what is worth noting. Derived from the file alone."""
+"""What a tokenizer.json implies, from the file alone: can text come back unchanged, and what is worth noting."""
 
 from __future__ import annotations
 
@@ -13,6 +13,10 @@ _PRINTABLE = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
 BYTE_ALPHABET = {byte: chr(byte) for byte in _PRINTABLE} | {
     byte: chr(256 + index) for index, byte in enumerate(sorted(set(range(256)) - set(_PRINTABLE)))
 }
+
+SPECIAL_IN_MODEL = "special tokens are entries of the Unigram model, which finds them in text that spells them"
+
+_NEVER_IN_UTF8 = frozenset((0xC0, 0xC1, *range(0xF5, 0x100)))
 
 _EXACT, _NORMALISED, _LOSSY = 0, 1, 2
 _CLASSES: tuple[RoundTrip, ...] = ("exact", "normalised", "lossy")
@@ -53,18 +57,13 @@ def has_byte_fallback(file: HuggingFaceFile) -> bool:
 
 def notes(file: HuggingFaceFile) -> list[str]:
     """What was found in the file and is switched off or kept when measuring."""
-    found = []
-    for stage, what in (("truncation", "truncation"), ("padding", "padding")):
-        if file.content.get(stage) is not None:
-            found.append(f"{what} switched off")
+    found = [f"{stage} switched off" for stage in ("truncation", "padding") if file.content.get(stage) is not None]
     if file.content.get("post_processor") is not None:
         found.append(f"post-processor {file.content['post_processor']['type']} not applied")
-    for stage in ("normalizer", "pre_tokenizer", "decoder"):
-        if steps := [step["type"] for step in file.stages(stage)]:
-            found.append(f"{stage}: {', '.join(steps)}")
-    for option in ("ignore_merges", "byte_fallback", "fuse_unk"):
-        if file.model.get(option):
-            found.append(f"{option} is on")
+    stages = {name: [step["type"] for step in file.stages(name)] for name in ("normalizer", "pre_tokenizer", "decoder")}
+    found.extend(f"{name}: {', '.join(types)}" for name, types in stages.items() if types)
+    options = ("ignore_merges", "byte_fallback", "fuse_unk")
+    found.extend(f"{option} is on" for option in options if file.model.get(option))
     if file.model.get("dropout"):
         found.append(f"dropout {file.model['dropout']} switched off")
     kept = [token.content for token in file.added if not token.special]
@@ -72,6 +71,9 @@ def notes(file: HuggingFaceFile) -> list[str]:
         found.append(
             f"{len(file.added) - len(kept)} special tokens are plain text, {len(kept)} other added tokens stay on"
         )
+    if file.model_type == "Unigram" and any(token.special and token.content in file.vocab for token in file.added):
+        # The library has no other way to leave them out than to change the vocabulary, and then it is not theirs.
+        found.append(SPECIAL_IN_MODEL)
     return found
 
 
@@ -99,7 +101,8 @@ def _model_losses(file: HuggingFaceFile) -> Iterator[tuple[int, str]]:
         yield _LOSSY, f"{file.model_type} has an unknown token"
         return
     if is_byte_level(file):
-        if not all(character in file.vocab for character in BYTE_ALPHABET.values()):
+        # Files of 2022 leave out the 13 bytes that valid UTF-8 never has, and texts are valid UTF-8.
+        if not all(character in file.vocab for byte, character in BYTE_ALPHABET.items() if byte not in _NEVER_IN_UTF8):
             yield _LOSSY, "some bytes are not in the vocabulary"
     elif not has_byte_fallback(file):
         yield _LOSSY, "characters outside the vocabulary have no byte fallback"

@@ -14,6 +14,7 @@ from pyharness.tokenizers.huggingface_traits import BYTE_ALPHABET, has_byte_fall
 from pyharness.tokenizers.sentencepiece_model import byte_of
 from pyharness.types import MergeModel, TokenKind, Vocabulary
 
+_ABSENT = np.iinfo(np.uint32).max
 _NOT_A_BYTE = "\uffff"  # cannot be encoded as Latin-1, so a foreign character is noticed
 _ALPHABET = str.maketrans(
     dict.fromkeys(map(chr, range(256)), _NOT_A_BYTE)
@@ -98,8 +99,9 @@ def merge_model(file: HuggingFaceFile, table: Vocabulary) -> MergeModel:
     """Rules form of a BPE model, by bytes where it is byte-level and by characters where not."""
     rules = _rules(file)
     if is_byte_level(file) and not file.model.get("end_of_word_suffix"):
-        symbols = [file.vocab.get(BYTE_ALPHABET[byte]) for byte in range(256)]
-        if None not in symbols:
+        symbols = [file.vocab.get(BYTE_ALPHABET[byte], _ABSENT) for byte in range(256)]
+        present = np.bincount(table.data, minlength=256) > 0
+        if not any(present[byte] for byte, symbol in enumerate(symbols) if symbol == _ABSENT):
             return byte_level_model(table, np.array(symbols, np.uint32), rules=rules)
     return _symbol_model(file, table, rules)
 

@@ -101,7 +101,7 @@ def _download(encoding: Encoding, cached: Path | None) -> bytes:
     )
     network.probe(f"tiktoken:{encoding.name}", url, advice)
     try:
-        with urllib.request.urlopen(url, timeout=network.SECONDS) as answer:
+        with urllib.request.urlopen(url, timeout=network.SECONDS) as answer:  # noqa: S310 (a constant https URL)
             data: bytes = answer.read(source.BIGGEST_FILE)
     except (OSError, urllib.error.URLError) as error:
         raise InputError(f"tiktoken:{encoding.name}: {url} could not be read ({error}); {advice}") from None

@@ -108,8 +108,8 @@ class BpeSentencePiece(SentencePieceTokenizer):
         """Return the ranks form: pieces by descending score, equal scores having equal ranks."""
         model = self.model
         kinds = np.array([KINDS[kind] for kind in model.types], np.uint8)
-        _, ranks = np.unique(-np.array(model.scores, np.float64), return_inverse=True)
-        ranks = ranks.astype(np.uint32)
+        _, order = np.unique(-np.array(model.scores, np.float64), return_inverse=True)
+        ranks = order.astype(np.uint32)
         single = np.array([len(piece) == 1 for piece in model.pieces])
         ranks[(kinds != TokenKind.NORMAL) | single] = np.iinfo(np.uint32).max
         return symbol_model([piece.encode() for piece in model.pieces], self._base(), kinds, ranks=ranks)

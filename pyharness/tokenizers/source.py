@@ -5,9 +5,8 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -78,6 +77,10 @@ def read(path: Path) -> bytes:
 def find(argument: str) -> Path:
     """File meant by a path: itself, or the tokenizer file of a directory."""
     path = Path(argument).expanduser()
+    try:
+        path.exists()
+    except OSError as error:
+        raise InputError(f"cannot look for {argument[:200]!r}: {error.strerror}") from None
     if path.is_dir():
         for name in NAMES:
             if found := sorted(path.glob(name)):

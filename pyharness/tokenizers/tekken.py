@@ -7,10 +7,10 @@ vocabulary size are in the file but not in the model, and must not take part in 
 from __future__ import annotations
 
 import binascii
-import json
 from collections.abc import Mapping
 from typing import Any
 
+from pyharness.tokenizers.json_file import parse_json
 from pyharness.tokenizers.rank_file import RankVocabulary, check_ranks
 from pyharness.tokenizers.source import BIGGEST_ID
 from pyharness.types import InputError
@@ -29,7 +29,7 @@ def read_tekken(data: bytes, label: str) -> RankVocabulary:
             f"{label}: a vocabulary of {size:,} ids with {specials:,} special ones needs "
             f"{max(0, size - specials):,} entries, the file has {len(vocab):,}"
         )
-    ranks = {}
+    ranks: dict[bytes, int] = {}
     for index, entry in enumerate(vocab[: size - specials]):
         token = _token(entry, index, label)
         if token in ranks:
@@ -38,34 +38,6 @@ def read_tekken(data: bytes, label: str) -> RankVocabulary:
     check_ranks(ranks, label)
     notes = (f"ids are rank + {specials}; {len(vocab) - size + specials:,} entries of the file are outside the model",)
     return RankVocabulary(ranks, _special(content, specials, label), pattern, exact=True, notes=notes)
-
-
-def parse_json(data: bytes, label: str) -> dict[str, Any]:
-    """Parse a JSON object, refusing double keys, bad encodings and nesting bombs."""
-    try:
-        content = json.loads(data, object_pairs_hook=_unique)
-    except RecursionError:
-        raise InputError(f"{label} is nested too deeply to be a tokenizer") from None
-    except json.JSONDecodeError as error:
-        raise InputError(f"{label} is not valid JSON, or is cut off: {error}") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{label} is not valid UTF-8: {error.reason} at byte {error.start}") from None
-    except ValueError as error:  # a double key, or an integer of more than 4300 digits
-        raise InputError(f"{label}: {error}") from None
-    if not isinstance(content, dict):
-        raise InputError(f"{label} is JSON, but a {type(content).__name__} and not an object")
-    return content
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        seen: set[str] = set()
-        for key, _ in pairs:
-            if key in seen:
-                raise ValueError(f"key {key!r} occurs twice in one object")
-            seen.add(key)
-    return found
 
 
 def _field(content: Mapping[str, Any], name: str, kind: type, label: str) -> Any:

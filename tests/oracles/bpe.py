@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -20,7 +21,7 @@ NEVER = 2**32 - 1
 def pair_counts(sequences: Iterable[Sequence[int]], weights: Iterable[int]) -> Counter[Pair]:
     counts: Counter[Pair] = Counter()
     for sequence, weight in zip(sequences, weights, strict=True):
-        for pair in zip(sequence, sequence[1:], strict=False):
+        for pair in pairwise(sequence):
             counts[pair] += weight  # overlapping: (a, a) is in (a, a, a) twice
     return counts
 
@@ -64,9 +65,7 @@ def encode(base: Sequence[int], rules: Sequence[Rule]) -> list[int]:
         found.setdefault((left, right), (rank, new))
     symbols = list(base)
     while True:
-        candidates = [
-            (*found[pair], at) for at, pair in enumerate(zip(symbols, symbols[1:], strict=False)) if pair in found
-        ]
+        candidates = [(*found[pair], at) for at, pair in enumerate(pairwise(symbols)) if pair in found]
         if not candidates:
             return symbols
         _, new, at = min(candidates, key=lambda candidate: (candidate[0], candidate[2]))
@@ -83,7 +82,7 @@ def encode_ranks(base: Sequence[int], tokens: Mapping[int, bytes], ranks: Mappin
     while True:
         candidates = [
             (*by_bytes[left[1] + right[1]], at)
-            for at, (left, right) in enumerate(zip(symbols, symbols[1:], strict=False))
+            for at, (left, right) in enumerate(pairwise(symbols))
             if left[1] + right[1] in by_bytes
         ]
         if not candidates:

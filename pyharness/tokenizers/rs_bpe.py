@@ -1,0 +1,107 @@
+"""rs-bpe: cl100k_base and o200k_base, compiled into its wheel."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from pyharness.registry import pick
+from pyharness.tokenizers import encodings, source
+from pyharness.tokenizers.engine_row import check_ids
+from pyharness.tokenizers.source import refusing
+from pyharness.tokenizers.specification import check_options
+from pyharness.types import Engine, Ids, InputError, RoundTrip, Tokenizer, TokenizerFamily, TokenizerSpec, Tokens
+
+KNOWN = {"cl100k_base": 100256, "o200k_base": 199998}
+
+
+class RsBpeTokenizer:
+    """One of its two vocabularies. It has no special tokens at all."""
+
+    round_trip: RoundTrip = "exact"
+    notes: tuple[str, ...] = ("runs on one thread: its parallel call gives no control over threads",)
+
+    def __init__(self, name: str, library: Any) -> None:
+        self.vocab_size = self.id_limit = KNOWN[name]
+        self._library = library
+
+    def encode_batch(self, texts: Sequence[str], threads: int = 1) -> Tokens:
+        """Encode documents, on one thread whatever is asked for."""
+        del threads
+        return Tokens.from_lists(self._library.encode_batch(list(texts))[0])
+
+    def decode(self, ids: Ids) -> bytes:
+        """Bytes of the text of one document's ids."""
+        # It reads past its table and takes the process down with an id that is not in it.
+        check_ids(np.asarray(ids, np.uint32), self.id_limit, "rs_bpe")
+        text: str | None = self._library.decode(np.asarray(ids).tolist())
+        if text is None:
+            raise InputError("rs_bpe decodes only ids whose bytes are valid UTF-8")
+        return text.encode()
+
+    def timed_call(self, texts: Sequence[str], threads: int = 1) -> Callable[[], object]:
+        """Return the library's batch call."""
+        if threads > 1:
+            raise InputError("rs_bpe runs on one thread: its parallel call gives no control over threads")
+        encode, documents = self._library.encode_batch, list(texts)
+        return lambda: encode(documents)
+
+    def timed_decode(self, tokens: Tokens, threads: int = 1) -> Callable[[], object]:
+        """Return the library's batch decode call."""
+        if threads > 1:
+            raise InputError("rs_bpe runs on one thread: its parallel call gives no control over threads")
+        check_ids(tokens.ids, self.id_limit, "rs_bpe")
+        decode, batch = self._library.decode_batch, [tokens.document(index).tolist() for index in range(len(tokens))]
+        return lambda: decode(batch)
+
+
+def load(spec: TokenizerSpec) -> Tokenizer:
+    """Load one of the compiled-in vocabularies."""
+    name = encodings.OPENAI_ENCODINGS[str(spec.vocabulary)].name
+    with refusing(spec.name, "rs-bpe"):
+        from rs_bpe.bpe import openai  # the package's own rs_bpe.openai prints an error and has nothing in it
+
+        return RsBpeTokenizer(name, openai.cl100k_base() if name == "cl100k_base" else openai.o200k_base())
+
+
+def expand(argument: str, options: Mapping[str, str]) -> TokenizerSpec:
+    """Describe one of the two vocabularies."""
+    name = f"rs_bpe:{argument}"
+    pick("rs_bpe vocabulary", argument, KNOWN)
+    check_options(name, options, ())
+    source.require(name, "rs_bpe", "rs-bpe", "engines")
+    return TokenizerSpec(
+        name=name,
+        load=load,
+        library="rs-bpe",
+        source="rs-bpe wheel",
+        licence="MIT",
+        extra="engines",
+        vocabulary=argument,
+    )
+
+
+def wrap(home: TokenizerSpec) -> TokenizerSpec:
+    """Run a home row whose vocabulary is compiled in."""
+    if home.vocabulary not in KNOWN:
+        raise InputError(
+            f"rs_bpe cannot run {home.name!r}; it has {' and '.join(KNOWN)} compiled in, and reads no files"
+        )
+    row = expand(str(home.vocabulary), {})
+    return dataclasses.replace(row, name=f"rs_bpe+{home.name}")
+
+
+FAMILIES = (
+    TokenizerFamily(
+        name="rs_bpe",
+        expand=expand,
+        summary="vocabularies compiled into the rs-bpe wheel",
+        example="rs_bpe:cl100k_base",
+        known=lambda: tuple(KNOWN),
+        extra="engines",
+    ),
+)
+ENGINES = (Engine(name="rs_bpe", wrap=wrap, summary="cl100k_base and o200k_base only, compiled in", extra="engines"),)

