@@ -1,7 +1,7 @@
 """Speed of the native core: ``pytest bench/test_core_speed.py``. Every benchmark asserts its result.
 
-Real data is used when PYHARNESS_DATA names it. Ratios are taken side by side in one run and printed with ``-s``; nothing
-here asserts a time, because machines differ and neighbours disturb.
+Real data is used when PYHARNESS_DATA names it. Ratios are taken side by side in one run and printed with ``-s``.
+Nothing here asserts a time, because machines differ and neighbours disturb.
 """
 
 from __future__ import annotations

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
 import datetime as dt
 import hashlib
-import json
-import os
-import queue
-import subprocess
-import sys
 import tempfile
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import Any, Protocol
 
-from pyharness import store, tokenizers
+from pyharness import store
 from pyharness.benchmarks import benchmarks
-from pyharness.environment import cores, fingerprint
+from pyharness.environment import cores, fingerprint, version_of
 from pyharness.metrics import all_metrics, compression
+from pyharness.process import Worker, WorkerDied
+from pyharness.schedule import Schedule
 from pyharness.suite import Plan
 from pyharness.types import Case, CaseResult, InputError, Measurement, Tally, TokenizerSpec
-
-POLL_SECONDS = 0.25
 
 
 class Listener(Protocol):
@@ -46,163 +39,6 @@ class Listener(Protocol):
     def finished(self, result: CaseResult) -> None:
         """Learn what became of a case."""
         ...
-
-
-# ---------------------------------------------------------------------------------------------- schedule
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """Cases in the order they run in, and which rows are compared with which."""
-
-    cases: tuple[Case, ...]
-    rows: Mapping[str, TokenizerSpec]
-    compared_with: Mapping[str, str]  # row -> the row whose ids it must give
-
-    @classmethod
-    def of(cls, plan: Plan) -> Schedule:
-        """Add what verification needs: integrity cases, and home rows of engines that stand alone."""
-        rows = dict(plan.tokenizers)
-        compared_with = _comparisons(rows)
-        cases = {case.key: case for case in (*_integrity_cases(plan, compared_with), *plan.cases)}
-        homes = set(compared_with.values())
-        order = sorted(rows, key=lambda label: label not in homes)  # homes first, else as declared
-        rank = {label: number for number, label in enumerate(order)}
-
-        def position(case: Case) -> tuple[int, int]:
-            benchmark = benchmarks()[case.benchmark]
-            return rank[case.tokenizer], 0 if case.benchmark == "integrity" else 2 if benchmark.timed else 1
-
-        return cls(tuple(sorted(cases.values(), key=position)), rows, compared_with)
-
-
-def _comparisons(rows: dict[str, TokenizerSpec]) -> dict[str, str]:
-    by_vocabulary: dict[str, list[str]] = {}
-    for label, spec in rows.items():
-        if spec.vocabulary is not None:
-            by_vocabulary.setdefault(spec.vocabulary, []).append(label)
-    found = {}
-    for labels in by_vocabulary.values():
-        if all(rows[label].reference for label in labels):
-            found.update(dict.fromkeys(labels[1:], labels[0]))
-            continue
-        home = next((label for label in labels if rows[label].reference), None) or _add_home(rows, labels)
-        found.update({label: home for label in labels if label != home})
-    return found
-
-
-def _add_home(rows: dict[str, TokenizerSpec], labels: list[str]) -> str:
-    for label in labels:
-        _, plus, home = rows[label].name.partition("+")
-        if plus:
-            rows.setdefault(home, tokenizers.resolve(home))
-            return home
-    return labels[0]  # no home library at hand: the first row is what the others are compared with
-
-
-def _integrity_cases(plan: Plan, compared_with: Mapping[str, str]) -> Iterator[Case]:
-    declared = benchmarks()["integrity"]
-    wanted: dict[tuple[str, str], int] = {}
-    for case in plan.cases:
-        if case.corpus is not None and benchmarks()[case.benchmark].verified:
-            for row in (case.tokenizer, compared_with.get(case.tokenizer, case.tokenizer)):
-                size = int(case.parameters.get("bytes", declared.parameters["bytes"]))
-                wanted[row, case.corpus] = max(size, wanted.get((row, case.corpus), 0))
-    # Rows that are compared must read the same text.
-    for (row, corpus), size in wanted.items():
-        family = [r for r in {row, *compared_with} if compared_with.get(r, r) == compared_with.get(row, row)]
-        largest = max(wanted.get((member, corpus), size) for member in family)
-        yield Case("integrity", row, corpus, {**declared.parameters, "bytes": largest})
-
-
-# ---------------------------------------------------------------------------------------------- workers
-
-
-class WorkerDied(Exception):
-    """The worker process ended or was ended."""
-
-
-class Worker:
-    """One worker process and its pipes."""
-
-    def __init__(self, threads: int) -> None:
-        self.threads = threads
-        self.stderr: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 -- lives as long as the process
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "pyharness.worker"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self.stderr,
-            text=True,
-            encoding="utf-8",
-            env=os.environ | _thread_limits(threads),
-            start_new_session=True,  # Ctrl-C is for the parent, which then ends its workers
-        )
-        self.messages: queue.Queue[dict[str, Any] | None] = queue.Queue()
-        threading.Thread(target=self._listen, daemon=True).start()
-
-    def _listen(self) -> None:
-        assert self.process.stdout is not None  # noqa: S101 -- a pipe was asked for
-        for line in self.process.stdout:
-            try:
-                self.messages.put(json.loads(line))
-            except json.JSONDecodeError:
-                break
-        self.messages.put(None)
-
-    def ask(self, request: dict[str, Any], time_limit: float, progress: Callable[[int], None]) -> dict[str, Any]:
-        """Send a case and wait for its result; raises ``WorkerDied`` with the reason."""
-        assert self.process.stdin is not None  # noqa: S101 -- a pipe was asked for
-        deadline = time.monotonic() + time_limit
-        try:
-            self.process.stdin.write(json.dumps(request) + "\n")
-            self.process.stdin.flush()
-        except OSError:
-            raise WorkerDied(self._post_mortem()) from None
-        while True:
-            try:
-                message = self.messages.get(timeout=POLL_SECONDS)
-            except queue.Empty:
-                if time.monotonic() > deadline:
-                    self.close()
-                    raise WorkerDied(f"no result within the time limit of {time_limit:g} s") from None
-                continue
-            if message is None:
-                raise WorkerDied(self._post_mortem())
-            if "progress" in message:
-                progress(message["progress"])
-                continue
-            return message
-
-    def _post_mortem(self) -> str:
-        status = self.process.wait(timeout=10)
-        self.stderr.seek(0)
-        lines = [
-            line.strip() for line in self.stderr.read()[-4000:].decode(errors="replace").splitlines() if line.strip()
-        ]
-        ending = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
-        return f"the process {ending}" + (f": {lines[-1][:200]}" if lines else "")
-
-    def close(self) -> None:
-        """End the process."""
-        self.process.kill()
-        self.process.wait()
-        for stream in (self.process.stdin, self.process.stdout):
-            if stream is not None:
-                with contextlib.suppress(OSError):
-                    stream.close()
-        self.stderr.close()
-
-
-def _thread_limits(threads: int) -> dict[str, str]:
-    count = str(threads)
-    return {
-        "RAYON_NUM_THREADS": count,
-        "OMP_NUM_THREADS": count,
-        "OMP_WAIT_POLICY": "PASSIVE",  # spinning threads would steal the core of whoever is timed next
-        "OPENBLAS_NUM_THREADS": "1",
-        "PYTHONHASHSEED": "0",
-    }
 
 
 # ---------------------------------------------------------------------------------------------- the loop
@@ -366,6 +202,7 @@ def _header(plan: Plan) -> dict[str, Any]:
     return {
         "suite": plan.suite.digest,
         "environment": environment,
+        "versions": {label: version_of(spec.library) for label, spec in rows.items()},
         "files": {label: _sha256(spec.path) for label, spec in rows.items() if spec.path is not None},
     }
 
@@ -396,7 +233,10 @@ def _tallies(results: Any) -> dict[str, dict[str, Any]]:
 
 
 def _write(going: Run, header: Mapping[str, Any], output: Path, started: float, *, complete: bool) -> store.Record:
-    results = [going.results.get(case.key) or _not_run(case) for case in going.schedule.cases]
+    declared = list(going.plan.tokenizers)
+    rank = {label: number for number, label in enumerate([*declared, *going.schedule.rows])}
+    cases = sorted(going.schedule.cases, key=lambda case: min(rank[case.tokenizer], len(declared)))
+    results = [going.results.get(case.key) or _not_run(case) for case in cases]
     results = [_normalised(result, going) for result in results]
     data = {
         "kind": store.KIND,

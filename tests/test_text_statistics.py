@@ -137,7 +137,7 @@ INVALID = (
         b"\xf5\x80\x80\x80",
         b"\xf4\x90\x80\x80",
         b"\xed\xa0\x80",
-    ),  # no lead byte, too large, surrogate
+    ),  # no lead byte; too large; surrogate
     *(b"\xc0\x80", b"\xc1\xbf", b"\xe0\x80\x80", b"\xf0\x80\x80\x80"),  # longer than needed
     *(b"\xc2", b"a\xe2\x82", b"\xf0\x9f\x98"),  # cut short
 )

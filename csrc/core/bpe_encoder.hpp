@@ -27,9 +27,10 @@ struct EncodingWorkspace {
 
 class BpeEncoder {
  public:
-  // Pieces up to this many symbols are merged by scanning an array: no queue, no links. Above it the scan's
-  // O(n^2) loses to the heap's O(n log n).
-  static constexpr std::size_t kLinearLimit = 128;
+  // Pieces up to this many symbols are merged by scanning an array: no queue, no links. Measured with o200k,
+  // ms per MB of base symbols, scan against queue: 83/94 at 16 symbols, 125/119 at 32, 149/118 at 64, 654/184
+  // at 1,024.
+  static constexpr std::size_t kLinearLimit = 32;
 
   // Checks the model. The arrays behind it must outlive the encoder.
   explicit BpeEncoder(const MergeModel& model);
@@ -38,7 +39,8 @@ class BpeEncoder {
   std::span<const std::uint32_t> encode(std::span<const std::uint32_t> base,
                                         EncodingWorkspace& workspace) const;
 
-  // Asks for the memory of the merge that gives `id`; encoding its base symbols ends there, and it is seldom cached.
+  // Asks for the memory of the merge that gives `id`; encoding its base symbols ends there, and it is seldom
+  // cached.
   void prefetch(std::size_t id) const {
     if (const auto* symbols = std::get_if<SymbolTable>(&table_)) symbols->prefetch(model_.bytes(id));
   }

@@ -44,8 +44,8 @@ inline std::uint64_t hash_bytes(std::string_view bytes) {
   return mix_word(hash ^ pack_bytes(at, left));
 }
 
-// Only ids that take part are in the table. Of ids with equal bytes the lowest rank wins, then the lowest id: the first
-// rule wins, as with duplicate rules.
+// Only ids that take part are in the table. Of ids with equal bytes the lowest rank wins, then the lowest id:
+// the first rule wins, as with duplicate rules.
 class SymbolTable {
  public:
   struct Found {
@@ -55,8 +55,8 @@ class SymbolTable {
 
   explicit SymbolTable(const MergeModel& model);
 
-  // The id of exactly these bytes and its rank; {kNever, kNever} when there is none. An atomic id that no merge
-  // produces is found with rank kNever.
+  // The id of exactly these bytes and its rank; {kNever, kNever} when there is none. An atomic id that no
+  // merge produces is found with rank kNever.
   Found find(std::string_view bytes) const {
     if (bytes.size() == 2) return pairs_[pair_index(bytes)];
     if (bytes.empty() || bytes.size() > longest_) return {};
@@ -70,8 +70,8 @@ class SymbolTable {
   }
 
  private:
-  // `exact` tells strings of up to seven bytes apart by itself: the bytes, and the length on top. Of longer ones it is a
-  // hash with 255 on top, and the bytes are compared.
+  // `exact` tells strings of up to seven bytes apart by itself: the bytes, and the length on top. Of longer
+  // ones it is a hash with 255 on top, and the bytes are compared.
   struct Key {
     std::uint64_t exact;
     std::uint64_t hash;
@@ -93,11 +93,12 @@ class SymbolTable {
   }
 
   static std::size_t pair_index(std::string_view bytes) {
-    return static_cast<std::size_t>(static_cast<unsigned char>(bytes[0])) << 8 | static_cast<unsigned char>(bytes[1]);
+    return static_cast<std::size_t>(static_cast<unsigned char>(bytes[0])) << 8 |
+           static_cast<unsigned char>(bytes[1]);
   }
 
-  // Many strings that merging asks about are in no vocabulary. One bit per string, at least eight per entry, answers
-  // most such questions from a quarter of a megabyte instead of a miss in a table of several.
+  // Many strings that merging asks about are in no vocabulary. One bit per string, at least eight per entry,
+  // answers most such questions from a quarter of a megabyte instead of a miss in a table of several.
   bool may_hold(Key key) const {
     const std::uint64_t bit = key.hash >> 32 & filter_mask_;
     return filter_[bit / 64] >> bit % 64 & 1;

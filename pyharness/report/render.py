@@ -10,13 +10,13 @@ from collections.abc import Iterable, Sequence
 from pyharness.report.tables import Table
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
-LABEL_WIDTH = 20
-HEADER_WIDTH = 8
-_WRAPPED = {"reason", "about", "parameters"}
-_TEXT_COLUMNS = _WRAPPED | {
-    "tokenizer", "class", "benchmark", "corpus", "status", "metric", "verdict", "name", "extra", "example", "unit",
-    "better",
-}  # fmt: skip
+HEADER_WIDTH = 7
+WRAPPED_WIDTH = 24
+MIN_NAME_WIDTH = 12
+GAP = 2
+_WRAPPED = {"reason", "about", "parameters", "metric"}
+_CUT = {"tokenizer", "corpus"}
+_TEXT_COLUMNS = _WRAPPED | _CUT | {"class", "benchmark", "status", "verdict", "name", "extra", "unit", "better"}
 
 
 def visible(text: str) -> str:
@@ -24,7 +24,7 @@ def visible(text: str) -> str:
     return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
 
 
-def shorten(text: str, width: int = LABEL_WIDTH) -> str:
+def shorten(text: str, width: int) -> str:
     """Cut the middle out of a long name: both ends tell names apart."""
     if len(text) <= width:
         return text
@@ -44,7 +44,7 @@ def to_text(tables: Iterable[Table], width: int = 80, color: bool = False) -> st
         if number:
             console.print()
         console.print(Text(visible(table.title), style="bold"))
-        drawn = RichTable(box=None, padding=(0, 2, 0, 0), header_style="dim" if color else "", pad_edge=False)
+        drawn = RichTable(box=None, padding=(0, GAP, 0, 0), header_style="dim" if color else "", pad_edge=False)
         for column, header in zip(table.columns, _headers(table.columns), strict=True):
             wraps = column in _WRAPPED
             drawn.add_column(
@@ -54,8 +54,9 @@ def to_text(tables: Iterable[Table], width: int = 80, color: bool = False) -> st
                 overflow="fold" if wraps else "ellipsis",
                 ratio=1 if wraps else None,
             )
+        room = _room_for_names(table, width)
         for row in table.rows:
-            drawn.add_row(*(Text(_cell(column, cell)) for column, cell in zip(table.columns, row, strict=True)))
+            drawn.add_row(*(Text(_cell(column, cell, room)) for column, cell in zip(table.columns, row, strict=True)))
         console.print(drawn)
         for note in table.notes:
             console.print(Text(visible(note), style="dim" if color else ""))
@@ -69,9 +70,22 @@ def _headers(columns: Sequence[str]) -> list[str]:
     return [f"{visible(head)}\n{visible(last)}" if two_lines else visible(last) for head, _, last in parts]
 
 
-def _cell(column: str, text: str) -> str:
+def _room_for_names(table: Table, width: int) -> int:
+    """Columns left for each name once every number has its own."""
+    taken = 0
+    for index, (column, header) in enumerate(zip(table.columns, _headers(table.columns), strict=True)):
+        if column in _WRAPPED:
+            taken += WRAPPED_WIDTH + GAP
+        elif column not in _CUT:
+            cells = (visible(row[index]) for row in table.rows)
+            taken += max(map(len, (*header.split("\n"), *cells))) + GAP
+    names = sum(column in _CUT for column in table.columns)
+    return max(MIN_NAME_WIDTH, (width - taken) // max(names, 1) - GAP)
+
+
+def _cell(column: str, text: str, room: int) -> str:
     shown = visible(text)
-    return shorten(shown) if column in _TEXT_COLUMNS and column not in _WRAPPED else shown
+    return shorten(shown, room) if column in _CUT else shown
 
 
 def to_markdown(tables: Iterable[Table]) -> str:

@@ -11,6 +11,11 @@ from pyharness.store import Record
 from pyharness.types import CaseResult, Measurement
 
 NOTHING = "-"
+_MET = {
+    "empty_documents": "empty documents left out",
+    "cut_documents": "long documents cut",
+    "replaced_sequences": "invalid UTF-8 sequences replaced",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +87,13 @@ def _about(record: Record, label: str) -> str:
 
 
 def _notes(record: Record, label: str) -> tuple[str, ...]:
-    if record.data["corpora"].get(label, {}).get("smoke_test"):
-        return ("The sample is a smoke test: differences and premiums on it are not evidence.",)
-    return ()
+    corpus = record.data["corpora"].get(label, {})
+    notes = []
+    if corpus.get("smoke_test"):
+        notes.append("The sample is a smoke test: differences and premiums on it are not evidence.")
+    tally = corpus.get("tally") or {}
+    met = [f"{tally[name]:,} {what}" for name, what in _MET.items() if tally.get(name)]
+    return (*notes, *([f"Text as read: {', '.join(met)}."] if met else []))
 
 
 # ---------------------------------------------------------------------------------------------- text

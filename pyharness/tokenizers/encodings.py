@@ -126,6 +126,14 @@ KNOWN_FILES: Mapping[str, Encoding] = {
         {END_OF_TEXT: 151643, "<|im_start|>": 151644, "<|im_end|>": 151645},
         licence="Apache-2.0",
     ),
+    "llama3": Encoding(
+        "llama3",
+        "llama3",
+        LLAMA3,
+        "82e9d31979e92ab929cd544440f129d9ecd797b69e327f80f17e1c50d5551b55",
+        {"<|begin_of_text|>": 128000, "<|end_of_text|>": 128001},
+        licence="Llama 3 Community License",
+    ),
     "kimi_k2": Encoding(
         "kimi_k2",
         "kimi_k2",

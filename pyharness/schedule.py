@@ -1,0 +1,75 @@
+"""The order that cases run in: what is verified first, and which rows are compared with which."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from pyharness import tokenizers
+from pyharness.benchmarks import benchmarks
+from pyharness.suite import Plan
+from pyharness.types import Case, TokenizerSpec
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Cases in the order they run in, and which rows are compared with which."""
+
+    cases: tuple[Case, ...]
+    rows: Mapping[str, TokenizerSpec]
+    compared_with: Mapping[str, str]  # row -> the row whose ids it must give
+
+    @classmethod
+    def of(cls, plan: Plan) -> Schedule:
+        """Add what verification needs: integrity cases, and home rows of engines that stand alone."""
+        rows = dict(plan.tokenizers)
+        compared_with = _comparisons(rows)
+        cases = {case.key: case for case in (*_integrity_cases(plan, compared_with), *plan.cases)}
+        homes = set(compared_with.values())
+        order = sorted(rows, key=lambda label: label not in homes)  # homes first, else as declared
+        rank = {label: number for number, label in enumerate(order)}
+
+        def position(case: Case) -> tuple[int, int]:
+            benchmark = benchmarks()[case.benchmark]
+            return rank[case.tokenizer], 0 if case.benchmark == "integrity" else 2 if benchmark.timed else 1
+
+        return cls(tuple(sorted(cases.values(), key=position)), rows, compared_with)
+
+
+def _comparisons(rows: dict[str, TokenizerSpec]) -> dict[str, str]:
+    by_vocabulary: dict[str, list[str]] = {}
+    for label, spec in rows.items():
+        if spec.vocabulary is not None:
+            by_vocabulary.setdefault(spec.vocabulary, []).append(label)
+    found = {}
+    for labels in by_vocabulary.values():
+        if all(rows[label].reference for label in labels):
+            found.update(dict.fromkeys(labels[1:], labels[0]))
+            continue
+        home = next((label for label in labels if rows[label].reference), None) or _add_home(rows, labels)
+        found.update({label: home for label in labels if label != home})
+    return found
+
+
+def _add_home(rows: dict[str, TokenizerSpec], labels: list[str]) -> str:
+    for label in labels:
+        _, plus, home = rows[label].name.partition("+")
+        if plus:
+            rows.setdefault(home, tokenizers.resolve(home))
+            return home
+    return labels[0]  # no home library at hand: the first row is what the others are compared with
+
+
+def _integrity_cases(plan: Plan, compared_with: Mapping[str, str]) -> Iterator[Case]:
+    declared = benchmarks()["integrity"]
+    wanted: dict[tuple[str, str], int] = {}
+    for case in plan.cases:
+        if case.corpus is not None and benchmarks()[case.benchmark].verified:
+            for row in (case.tokenizer, compared_with.get(case.tokenizer, case.tokenizer)):
+                size = int(case.parameters.get("bytes", declared.parameters["bytes"]))
+                wanted[row, case.corpus] = max(size, wanted.get((row, case.corpus), 0))
+    # Rows that are compared must read the same text.
+    for (row, corpus), size in wanted.items():
+        family = [r for r in {row, *compared_with} if compared_with.get(r, r) == compared_with.get(row, row)]
+        largest = max(wanted.get((member, corpus), size) for member in family)
+        yield Case("integrity", row, corpus, {**declared.parameters, "bytes": largest})
