@@ -24,8 +24,8 @@ class InputError(ValueError):
     """
 
 
-class Unsupported(Exception):
-    """A library cannot do what a case asks of it. The case is skipped, with this reason."""
+class Unsupported(InputError):
+    """A library cannot do what a case asks of it: the case is skipped, with this reason."""
 
 
 # ---------------------------------------------------------------------------------------------- tokens

@@ -16,6 +16,11 @@ REPORTED = (
     _timing("latency_p50", "s", False, "median time of one call"),
     _timing("latency_p90", "s", False, "90th percentile of the time of one call"),
     _timing("latency_p99", "s", False, "99th percentile of the time of one call"),
-    _timing("load_seconds", "s", False, "time to import the library and load the vocabulary, in a fresh process"),
+    _timing(
+        "load_seconds",
+        "s",
+        False,
+        "time to import the library and build the tokenizer from its file's content, in a fresh process",
+    ),
     _timing("peak_memory_bytes", "byte", False, "memory of a fresh process after loading, net of the interpreter"),
 )

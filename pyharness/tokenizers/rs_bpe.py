@@ -13,7 +13,17 @@ from pyharness.tokenizers import encodings, source
 from pyharness.tokenizers.engine_row import check_ids
 from pyharness.tokenizers.source import refusing
 from pyharness.tokenizers.specification import check_options
-from pyharness.types import Engine, Ids, InputError, RoundTrip, Tokenizer, TokenizerFamily, TokenizerSpec, Tokens
+from pyharness.types import (
+    Engine,
+    Ids,
+    InputError,
+    RoundTrip,
+    Tokenizer,
+    TokenizerFamily,
+    TokenizerSpec,
+    Tokens,
+    Unsupported,
+)
 
 KNOWN = {"cl100k_base": 100256, "o200k_base": 199998}
 
@@ -45,14 +55,14 @@ class RsBpeTokenizer:
     def timed_call(self, texts: Sequence[str], threads: int = 1) -> Callable[[], object]:
         """Return the library's batch call."""
         if threads > 1:
-            raise InputError("rs_bpe runs on one thread: its parallel call gives no control over threads")
+            raise Unsupported("rs_bpe runs on one thread: its parallel call gives no control over threads")
         encode, documents = self._library.encode_batch, list(texts)
         return lambda: encode(documents)
 
     def timed_decode(self, tokens: Tokens, threads: int = 1) -> Callable[[], object]:
         """Return the library's batch decode call."""
         if threads > 1:
-            raise InputError("rs_bpe runs on one thread: its parallel call gives no control over threads")
+            raise Unsupported("rs_bpe runs on one thread: its parallel call gives no control over threads")
         check_ids(tokens.ids, self.id_limit, "rs_bpe")
         decode, batch = self._library.decode_batch, [tokens.document(index).tolist() for index in range(len(tokens))]
         return lambda: decode(batch)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from pyharness.tokenizers.encodings import Encoding
+from pyharness.timing import in_libraries
 from pyharness.types import InputError, Tokenizer, TokenizerSpec
 
 Kind: TypeAlias = Literal["huggingface", "rank_file", "tekken", "sentencepiece"]
@@ -140,9 +141,10 @@ def require(name: str, module: str, distribution: str, extra: str | None) -> Pat
 
 @contextmanager
 def refusing(label: str, library: str) -> Iterator[None]:
-    """Turn whatever a native library throws at a bad file, panics included, into one ``InputError``."""
+    """Turn whatever a native library throws at a bad file, panics included, into one ``InputError``; time it."""
     try:
-        yield
+        with in_libraries:
+            yield
     except (InputError, KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
     except BaseException as error:  # pyo3's PanicException is no Exception

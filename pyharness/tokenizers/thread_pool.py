@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from pyharness.types import InputError
+from pyharness.types import Unsupported
 
 
 class ThreadPool:
@@ -29,7 +29,7 @@ class ThreadPool:
     def require(self, threads: int) -> None:
         """Raise unless the pool can run on this many threads."""
         if threads >= self.smallest and self.size not in (None, threads):
-            raise InputError(
+            raise Unsupported(
                 f"{self.library} started its pool with {self.size} threads in this process and cannot be timed on "
                 f"{threads}; time each number of threads in a process of its own"
             )
