@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,15 +53,20 @@ def quick_laps(calls: Sequence[Callable[[], Any]]) -> list[int]:
 
 
 class Stopwatch:
-    """Adds up the wall time spent inside ``with`` blocks; a block within a block is not counted twice."""
+    """Adds up the wall time spent inside ``with`` blocks; a block within a block is not counted twice.
+
+    ``beside`` is entered before the clock starts and left after it stops: another meter of the same blocks.
+    """
 
     def __init__(self) -> None:
         self.seconds = 0.0
+        self.beside: AbstractContextManager[object] = nullcontext()
         self._depth = 0
         self._started = 0.0
 
     def __enter__(self) -> None:
         if self._depth == 0:
+            self.beside.__enter__()
             self._started = time.perf_counter()
         self._depth += 1
 
@@ -68,6 +74,7 @@ class Stopwatch:
         self._depth -= 1
         if self._depth == 0:
             self.seconds += time.perf_counter() - self._started
+            self.beside.__exit__(None, None, None)
 
 
 in_libraries = Stopwatch()  # what tokenizer libraries take to build a tokenizer, without our checks of its file

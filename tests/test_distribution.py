@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 import tokenization_scorer
-from oracles import metrics as oracle
 
+from oracles import metrics as oracle
 from pyharness.metrics import distribution, pairs
 from pyharness.metrics.state import Counts, Facts, Undefined
 from pyharness.types import Tokens

@@ -194,3 +194,14 @@ def test_the_empty_token_of_whisper_has_a_category_of_its_own(data: Path) -> Non
     tokenizer = tokenizers.load(f"file:{data}/tokenizers/tiktoken/whisper_multilingual.tiktoken")
     assert isinstance(tokenizer, HasVocabulary)
     assert (PipelineTest(tokenizer, tokenizer.vocabulary()).verdicts == Verdict.EMPTY).sum() == 1
+
+
+def test_scaffolding_is_what_is_rarely_emitted_for_all_its_uses() -> None:
+    never = 2**32 - 1
+    # 0 = a, 1 = b, 2 = c, 3 = ab (0, 1), 4 = abc (3, 2)
+    parts = np.array([[never, never]] * 3 + [[0, 1], [3, 2]], np.uint32)
+    lengths = np.array([1, 1, 1, 2, 3])
+    for emitted_ab, expected in ((0, 1), (1, 1), (11, 1), (12, 0)):
+        emitted = np.array([5, 5, 5, emitted_ab, 100], np.uint64)
+        assert reachability.scaffold_like(parts, lengths, emitted) == expected
+    assert reachability.scaffold_like(parts, lengths, np.zeros(5, np.uint64)) == 0

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from oracles import bpe as oracle
-from pyharness.bpe import Encoder, SelfTokenization, Verdict, merge_graph, self_tokenization
+from pyharness.bpe import NEVER, Encoder, SelfTokenization, Verdict, merge_graph, self_tokenization
 from pyharness.types import MergeModel
 
 VECTORS = json.loads((Path(__file__).parent / "vectors.json").read_text(encoding="utf-8"))["vectors"]
@@ -42,6 +42,20 @@ def test_vectors(vector: dict[str, Any]) -> None:
             assert [tokens[token].decode() for token in encoder.encode(base).tolist()] == expected
 
 
+def check_parts(result: SelfTokenization, model: MergeModel) -> None:
+    """The parts of a reachable token spell it; ids that no merge made have none."""
+
+    def spelled(token: int) -> bytes:
+        return model.data[model.offsets[token] : model.offsets[token + 1]].tobytes()
+
+    made = (result.verdict == Verdict.REACHABLE) & (np.diff(model.base_offsets) > 1)
+    assert (result.parts[~made] == NEVER).all()
+    for token in np.flatnonzero(made).tolist():
+        left, right = result.parts[token].tolist()
+        assert spelled(left) + spelled(right) == spelled(token)
+        assert model.rules is None or [left, right, token] in model.rules.tolist()
+
+
 def check(result: SelfTokenization, model: MergeModel) -> None:
     """Verdicts, witnesses and derivability agree with one another."""
     graph = merge_graph(model)
@@ -51,6 +65,7 @@ def check(result: SelfTokenization, model: MergeModel) -> None:
     failed = np.flatnonzero(model.tested & ~passed)
     assert result.failed.tolist() == failed.tolist()
     assert (result.verdict[failed] == Verdict.UNDERIVABLE).tolist() == (~graph.derivable[failed]).tolist()
+    check_parts(result, model)
     encoder = Encoder(model)
     for position, token in enumerate(failed.tolist()):
         base = model.base[model.base_offsets[token] : model.base_offsets[token + 1]]

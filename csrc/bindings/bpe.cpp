@@ -130,7 +130,8 @@ py::tuple self_tokenization_of(const py::object& model, int threads) {
     result = self_tokenization(arrays.view(), threads);
   }
   return py::make_tuple(hand_over<std::uint8_t>(std::move(result.verdict)),
-                        hand_over(std::move(result.failed)), hand_over(std::move(result.witnesses.ids)),
+                        hand_over(std::move(result.parts)), hand_over(std::move(result.failed)),
+                        hand_over(std::move(result.witnesses.ids)),
                         hand_over(std::move(result.witnesses.offsets)));
 }
 

@@ -22,7 +22,8 @@ struct EncodingWorkspace {
   std::vector<std::uint32_t> results;  // what that merge gives
   std::vector<std::uint32_t> next, previous;
   std::vector<std::uint64_t> queue;
-  std::string bytes;  // of the whole piece; ranks form only
+  std::string bytes;                            // of the whole piece; ranks form only
+  std::uint32_t last_left = 0, last_right = 0;  // ids of the latest merge's parts
 };
 
 class BpeEncoder {

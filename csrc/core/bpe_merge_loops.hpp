@@ -58,6 +58,8 @@ std::size_t merge_by_scanning(const LookUp& look_up, EncodingWorkspace& piece, s
     std::size_t best = 0;
     for (std::size_t i = 1; i + 1 < count; ++i) best = piece.ranks[i] < piece.ranks[best] ? i : best;
     if (piece.ranks[best] == kNever) break;
+    piece.last_left = piece.ids[best];
+    piece.last_right = piece.ids[best + 1];
     piece.ids[best] = piece.results[best];
     erase_at(piece.ids, best + 1, count);
     if constexpr (LookUp::kUsesBytes) erase_at(piece.starts, best + 1, count + 1);
@@ -108,6 +110,8 @@ class QueueMerger {
   void apply(std::size_t left) {
     const std::size_t right = piece_.next[left];
     const std::size_t end = piece_.next[right];
+    piece_.last_left = piece_.ids[left];
+    piece_.last_right = piece_.ids[right];
     piece_.ids[left] = piece_.results[left];
     piece_.next[left] = static_cast<std::uint32_t>(end);
     piece_.previous[end] = static_cast<std::uint32_t>(left);

@@ -23,8 +23,7 @@ std::size_t cut_by_symbols(const MergeModel& model, int worker, int workers) {
   return worker == 0 ? 0 : static_cast<std::size_t>(at - model.base_offsets.begin());
 }
 
-Failures test_range(const BpeEncoder& encoder, std::size_t begin, std::size_t end,
-                    std::vector<Verdict>& verdict) {
+Failures test_range(const BpeEncoder& encoder, std::size_t begin, std::size_t end, SelfTokenization& result) {
   const MergeModel& model = encoder.model();
   EncodingWorkspace workspace;
   Failures failures;
@@ -34,10 +33,14 @@ Failures test_range(const BpeEncoder& encoder, std::size_t begin, std::size_t en
     if (!model.tested[id]) continue;
     const auto ids = encoder.encode(model.base_of(id), workspace);
     if (ids.size() == 1 && ids[0] == id) {
-      verdict[id] = Verdict::kReachable;
+      result.verdict[id] = Verdict::kReachable;
+      if (model.base_of(id).size() > 1) {
+        result.parts[2 * id] = workspace.last_left;
+        result.parts[2 * id + 1] = workspace.last_right;
+      }
       continue;
     }
-    verdict[id] = Verdict::kModel;
+    result.verdict[id] = Verdict::kModel;
     failures.ids.push_back(static_cast<std::uint32_t>(id));
     failures.witness_ids.insert(failures.witness_ids.end(), ids.begin(), ids.end());
     failures.witness_lengths.push_back(ids.size());
@@ -61,12 +64,12 @@ SelfTokenization self_tokenization(const MergeModel& model, int threads) {
   const BpeEncoder encoder(model);
   SelfTokenization result;
   result.verdict.resize(model.size(), Verdict::kNotTested);
+  result.parts.resize(2 * model.size(), kNever);
   result.witnesses.offsets.push_back(0);
   std::vector<Failures> failures(static_cast<std::size_t>(threads));
   run_on_threads(threads, [&](int worker) {
-    failures[static_cast<std::size_t>(worker)] =
-        test_range(encoder, cut_by_symbols(model, worker, threads),
-                   cut_by_symbols(model, worker + 1, threads), result.verdict);
+    failures[static_cast<std::size_t>(worker)] = test_range(
+        encoder, cut_by_symbols(model, worker, threads), cut_by_symbols(model, worker + 1, threads), result);
   });
   for (const Failures& share : failures) append(result, share);
   if (result.failed.empty()) return result;

@@ -18,6 +18,7 @@ enum class Verdict : std::uint8_t {
 
 struct SelfTokenization {
   std::vector<Verdict> verdict;       // by id
+  std::vector<std::uint32_t> parts;   // by id, two each: whose merge made it; kNever where no merge did
   std::vector<std::uint32_t> failed;  // ids with kModel or kUnderivable, ascending
   EncodedBatch witnesses;             // what the model gives instead, in the order of `failed`
 };

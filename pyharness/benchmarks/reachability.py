@@ -28,7 +28,7 @@ def run(work: Work) -> Findings:
     pipeline = PipelineTest(tokenizer, vocabulary, work.threads)
     pipeline.run(model.failed if model else np.zeros(0, np.uint32), np.flatnonzero(emitted).astype(np.uint32))
     found = [*_model_counts(model), *_pipeline_counts(pipeline), *_graph_counts(model, vocabulary)]
-    found.append(_unused(work, vocabulary, emitted))
+    found += [_unused(work, vocabulary, emitted), _scaffold_like(work, model, vocabulary, emitted)]
     share = integrity.invalid_utf8_vocabulary(vocabulary) / max(tokenizer.vocab_size, 1)
     found.append(Measurement("invalid_utf8_vocabulary", share))
     details: dict[str, Any] = {
@@ -102,6 +102,18 @@ def _unused(work: Work, vocabulary: Vocabulary, emitted: NDArray[np.uint64]) -> 
     if work.corpus is None:
         return Measurement("unused_on_corpus", None, reason="no corpus was given for witnesses")
     return Measurement("unused_on_corpus", int(((emitted == 0) & vocabulary.counted).sum()), part=work.corpus.name)
+
+
+def _scaffold_like(
+    work: Work, model: ModelTest | None, vocabulary: Vocabulary, emitted: NDArray[np.uint64]
+) -> Measurement:
+    name = "scaffold_like"
+    if model is None or model.parts is None:
+        return Measurement(name, None, reason="the model exposes no merge rules")
+    if work.corpus is None:
+        return Measurement(name, None, reason="no corpus was given to count uses on")
+    count = reachability.scaffold_like(model.parts, np.diff(vocabulary.offsets), emitted)
+    return Measurement(name, count, part=work.corpus.name)
 
 
 def _categories(pipeline: PipelineTest) -> dict[str, int]:

@@ -2,6 +2,6 @@
 
 from pyharness.bpe.encoder import Encoder
 from pyharness.bpe.merge_graph import MergeGraph, merge_graph
-from pyharness.bpe.self_tokenization import SelfTokenization, Verdict, self_tokenization
+from pyharness.bpe.self_tokenization import NEVER, SelfTokenization, Verdict, self_tokenization
 
-__all__ = ["Encoder", "MergeGraph", "SelfTokenization", "Verdict", "merge_graph", "self_tokenization"]
+__all__ = ["NEVER", "Encoder", "MergeGraph", "SelfTokenization", "Verdict", "merge_graph", "self_tokenization"]

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from pyharness import _core
 from pyharness.types import Ids, MergeModel, Tokens
 
+NEVER = 2**32 - 1
+
 
 class Verdict(IntEnum):
     """What became of an id."""
@@ -26,6 +28,7 @@ class SelfTokenization:
     """Verdict of every id, and what the model gives instead of the ids that failed."""
 
     verdict: NDArray[np.uint8]  # Verdict [n]
+    parts: NDArray[np.uint32]  # [n, 2]: the symbols whose merge made each reachable id; NEVER where no merge did
     failed: Ids  # ids with MODEL or UNDERIVABLE, ascending
     witnesses: Tokens  # document k: what the base symbols of failed[k] encode to
 
@@ -41,5 +44,5 @@ def self_tokenization(model: MergeModel, threads: int = 1) -> SelfTokenization:
 
     Source: arXiv 2512.03989 section "Self-Tokenization Test"; ``spec/algorithms.md`` 3.3; ``spec/metrics.md``.
     """
-    verdict, failed, ids, offsets = _core.self_tokenization(model, threads)
-    return SelfTokenization(verdict, failed, Tokens(ids, offsets))
+    verdict, parts, failed, ids, offsets = _core.self_tokenization(model, threads)
+    return SelfTokenization(verdict, parts.reshape(-1, 2), failed, Tokens(ids, offsets))

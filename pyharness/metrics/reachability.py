@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
 
@@ -79,6 +79,7 @@ class ModelTest:
     failed: Ids  # layer 2
     instead: tuple[tuple[int, ...], ...]  # what the model makes of each failed id
     graph: bpe.MergeGraph | None = None
+    parts: NDArray[np.uint32] | None = None  # [n, 2], NEVER where no merge made the id
 
 
 def examine_model(tokenizer: Tokenizer, vocabulary: Vocabulary, threads: int = 1) -> ModelTest | None:
@@ -88,7 +89,8 @@ def examine_model(tokenizer: Tokenizer, vocabulary: Vocabulary, threads: int = 1
         result = bpe.self_tokenization(model, threads)
         instead = tuple(tuple(result.witnesses.document(i).tolist()) for i in range(len(result.failed)))
         underivable = result.failed[result.verdict[result.failed] == bpe.Verdict.UNDERIVABLE]
-        return ModelTest(int(model.tested.sum()), underivable, result.failed, instead, bpe.merge_graph(model))
+        graph = bpe.merge_graph(model)
+        return ModelTest(int(model.tested.sum()), underivable, result.failed, instead, graph, result.parts)
     if isinstance(tokenizer, HasModelEncoder):
         return _test_with_encoder(tokenizer, vocabulary)
     return None
@@ -182,18 +184,21 @@ class PipelineTest:
         return True
 
 
-def scaffold_like(splits: Sequence[tuple[int, int, int]], emitted: NDArray[np.uint64], share: float = 0.1) -> int:
-    """Count tokens whose final uses are below ``share`` of all their uses, as tokens or on the way to longer ones.
+def scaffold_like(
+    parts: NDArray[np.uint32], lengths: NDArray[np.int64], emitted: NDArray[np.uint64], share: float = 0.1
+) -> int:
+    """Count tokens that are mostly scaffolding: emitted in less than ``share`` of all their uses.
 
-    ``splits`` are (token, left, right), longest tokens first, so that uses flow down to the parts.
+    A token is used when it is emitted, and on the way to every use of a token it is a part of. ``parts`` [n, 2] as in
+    ``bpe.SelfTokenization``, ``lengths`` [n] bytes of the tokens, ``emitted`` [n] their counts on a corpus.
     """
-    uses = emitted.astype(np.float64)
-    for token, left, right in splits:
+    uses = emitted.astype(np.int64)
+    made = np.flatnonzero(parts[:, 0] != bpe.NEVER)
+    for token in made[np.argsort(-lengths[made], kind="stable")].tolist():  # longest first: uses flow down to the parts
+        left, right = parts[token]
         uses[left] += uses[token]
         uses[right] += uses[token]
-    inner = np.zeros(len(emitted), np.bool_)
-    inner[[token for token, _, _ in splits]] = True
-    return int(((emitted < share * uses) & inner & (uses > 0)).sum())
+    return int(((emitted[made] < share * uses[made]) & (uses[made] > 0)).sum())
 
 
 REPORTED = (

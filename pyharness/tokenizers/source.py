@@ -12,8 +12,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from pyharness.tokenizers.encodings import Encoding
 from pyharness.timing import in_libraries
+from pyharness.tokenizers.encodings import Encoding
 from pyharness.types import InputError, Tokenizer, TokenizerSpec
 
 Kind: TypeAlias = Literal["huggingface", "rank_file", "tekken", "sentencepiece"]
