@@ -143,7 +143,8 @@ def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
 def test_suites_of_ones_own(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(
-        'tokenizers = [{ name = "bytes", spec = "raw_bytes" }]\ncorpora = ["sample:code"]\nbenchmarks = ["integrity"]\n',
+        'tokenizers = [{ name = "bytes", spec = "raw_bytes" }]\n'
+        'corpora = ["sample:code"]\nbenchmarks = ["integrity"]\n',
         encoding="utf-8",
     )
     done = call("run", str(path), "-o", str(tmp_path / "r.json"))

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+BLOCKS: list[str] = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 
 
 def block(word: str) -> str:
