@@ -216,3 +216,18 @@ def test_killing_a_run_leaves_no_orphans(tmp_path: Path) -> None:
     while any(Path(f"/proc/{pid}/status").exists() for pid in workers):
         assert time.monotonic() < deadline
         time.sleep(0.1)
+
+
+@pytest.mark.data
+def test_an_engine_that_differs_on_one_real_file_is_caught(data: Path) -> None:
+    pytest.importorskip("tokie")
+    home = f"file:{data}/tokenizers/qwen2_5/tokenizer.json"
+    text = f"path:{data}/corpora/code/python.jsonl.xz?max_bytes=1MB"
+    found = measure([home, f"tokie+{home}"], ["throughput"], corpus=text)
+    row = results_of(found, f"tokie+{home}")
+    assert {one.status for one in row.values()} == {"failed"}
+    difference = row["integrity"].details["identical_ids"]["difference"]
+    assert difference["document"] == 33
+    assert difference["expected_ids"] != difference["got_ids"]
+    assert not any(one.measurements for one in row.values())
+    assert results_of(found, home)["throughput"].status == "ok"

@@ -64,7 +64,7 @@ def with_interval(measurement: Measurement | None, pattern: str = "{:.4f}") -> s
 def size(count: float) -> str:
     """Format a number of bytes for people."""
     for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if count >= scale:
+        if count >= 0.9995 * scale:  # what rounds to the unit is shown in it
             return f"{count / scale:.3g} {unit}"
     return f"{count:g} B"
 
