@@ -28,7 +28,7 @@ class Worker:
         self.threads = threads
         self.stderr: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 -- lives as long as the process
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "pyharness.worker"],
+            [sys.executable, "-P", "-m", "pyharness.worker"],  # -P: nothing in the current folder shadows a library
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.stderr,

@@ -13,7 +13,7 @@ import pytest
 from pyharness import suite
 from pyharness.types import InputError
 
-RUN = [sys.executable, "-m", "pyharness"]
+RUN = [sys.executable, "-P", "-m", "pyharness"]
 QUICK = ("run", "-t", "raw_bytes", "-c", "sample:prose", "-b", "compression")
 
 

@@ -21,6 +21,7 @@ MODULES = {
     "splintr": "splintr",
     "quicktok": "quicktok",
     "rs_bpe": "rs_bpe",
+    "tokie": "tokie",
 }
 TEXTS = [
     "def f(x: int) -> str:\n    return f'{x!r}'  # comment\n\n\tif x >= 10 and y != 0x1F:\n\t\tpass\n",
@@ -40,8 +41,8 @@ RUNS = {
     "deepseek": "gigatoken fastokens splintr",
 }
 DATA_RUNS = {
-    "gpt2/tokenizer.json": "gigatoken fastokens splintr",
-    "gpt_neox/tokenizer.json": "gigatoken fastokens splintr",
+    "gpt2/tokenizer.json": "gigatoken fastokens splintr tokie",
+    "gpt_neox/tokenizer.json": "gigatoken fastokens splintr tokie",
     "modernbert/tokenizer.json": "gigatoken fastokens splintr",
     "qwen2_5/tokenizer.json": "gigatoken fastokens splintr",
     "yi/tokenizer.json": "gigatoken fastokens splintr",
@@ -123,12 +124,12 @@ def test_real_files(name: str, data: Path) -> None:
         code = [json.loads(next(lines))["text"] for _ in range(2)]
     with lzma.open(data / "corpora/multilingual/th/thaigov_news.jsonl.xz", "rt", encoding="utf-8") as lines:
         thai = [json.loads(next(lines))["text"] for _ in range(2)]
-    for engine in ("gigatoken", "fastokens", "splintr"):
+    for engine in ("gigatoken", "fastokens", "splintr", "tokie"):
         if source.installed(MODULES[engine]) is None:
             continue
         if engine in DATA_RUNS[name].split():
             check_same(tokenizers.load(f"{engine}+{spec}"), home, TEXTS + code + thai)
-        elif f"{engine} {name}" not in SLOW:
+        elif engine != "tokie" and f"{engine} {name}" not in SLOW:
             with pytest.raises(InputError, match=engine):
                 tokenizers.load(f"{engine}+{spec}")
 

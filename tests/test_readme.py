@@ -25,7 +25,7 @@ def test_a_tokenizer_and_a_metric_are_one_file_each(tmp_path: Path) -> None:
     (tmp_path / "my_metric.py").write_text(block("METRICS ="), encoding="utf-8")
     output = tmp_path / "record.json"
     environment = os.environ | {"PYTHONPATH": str(tmp_path), "PYHARNESS_PLUGINS": "my_tokenizer,my_metric"}
-    command = [sys.executable, "-m", "pyharness", "run", "-t", "mine", "-c", "sample", "-o", str(output)]
+    command = [sys.executable, "-P", "-m", "pyharness", "run", "-t", "mine", "-c", "sample", "-o", str(output)]
     done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     results = json.loads(output.read_text(encoding="utf-8"))["results"]
@@ -38,7 +38,7 @@ def test_a_tokenizer_and_a_metric_are_one_file_each(tmp_path: Path) -> None:
 
 def test_a_plug_in_that_cannot_be_imported_is_named() -> None:
     environment = os.environ | {"PYHARNESS_PLUGINS": "no_such_module"}
-    command = [sys.executable, "-m", "pyharness", "list", "tokenizers"]
+    command = [sys.executable, "-P", "-m", "pyharness", "list", "tokenizers"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "PYHARNESS_PLUGINS names 'no_such_module'" in done.stderr

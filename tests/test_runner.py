@@ -141,7 +141,7 @@ SLOW = [
 
 def start(tmp_path: Path, *arguments: str, seconds: str = "30") -> subprocess.Popen[str]:
     environment = os.environ | {"DOUBLES_MARKER": str(tmp_path / "begun"), "DOUBLES_SECONDS": seconds}
-    command = [sys.executable, "-m", "pyharness", *SLOW, "-o", str(tmp_path / "record.json"), *arguments]
+    command = [sys.executable, "-P", "-m", "pyharness", *SLOW, "-o", str(tmp_path / "record.json"), *arguments]
     return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 

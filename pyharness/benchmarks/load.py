@@ -88,7 +88,7 @@ def probe(specification: str) -> dict[str, float]:
 
 def run(work: Work) -> Findings:
     """Start one process per repetition."""
-    command = [sys.executable, "-m", "pyharness.benchmarks.load", work.spec.name]
+    command = [sys.executable, "-P", "-m", "pyharness.benchmarks.load", work.spec.name]
     probes = []
     for _ in range(REPETITIONS):
         done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
