@@ -77,7 +77,7 @@ def test_a_missing_extra_says_what_to_install() -> None:
         "importlib.util.find_spec = lambda name, *a: None if name == 'mistral_common' else real(name, *a)\n"
         "from pyharness.cli import main; main()\n"
     )
-    command = [sys.executable, "-c", script, "run", "-t", "mistral:v3", "-c", "sample"]
+    command = [sys.executable, "-P", "-c", script, "run", "-t", "mistral:v3", "-c", "sample"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "pip install 'pyharness[zoo]'" in done.stderr

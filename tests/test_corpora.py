@@ -101,7 +101,7 @@ def test_importing_and_listing_is_light() -> None:
         "import sys, pyharness.corpora as c; c.families(); c.open_corpus('sample');"
         "print([m for m in ('pandas', 'pyarrow', 'zstandard', 'datasets') if m in sys.modules])"
     )
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    result = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"
 
 
@@ -481,7 +481,7 @@ def test_a_document_of_100_mb_without_newline_takes_bounded_memory(split: str, s
         with file.open("wb") as out:
             for _ in range(100):
                 out.write(b"x" * 1_000_000)
-    command = [sys.executable, "-c", MEMORY_PROBE, f"path:{file}?split={split}"]
+    command = [sys.executable, "-P", "-c", MEMORY_PROBE, f"path:{file}?split={split}"]
     total, cut, peak = map(int, subprocess.run(command, capture_output=True, check=True).stdout.split())
     assert (total, cut) == (100_000_000, 1)
     assert peak < 300

@@ -84,7 +84,7 @@ def test_the_core_includes_no_python() -> None:
 
 def test_importing_the_package_imports_almost_nothing() -> None:
     script = "import sys, pyharness; print(*{name.split('.')[0] for name in sys.modules})"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-P", "-c", script], capture_output=True, text=True, check=True)
     assert not set(done.stdout.split()) & (HEAVY | {"numpy"})
 
 
@@ -96,4 +96,4 @@ def test_listing_needs_none_of_the_libraries() -> None:
         "from pyharness import catalogue\n"
         "assert all(catalogue.KINDS[kind]() for kind in catalogue.KINDS)\n"
     )
-    subprocess.run([sys.executable, "-c", script], check=True)
+    subprocess.run([sys.executable, "-P", "-c", script], check=True)

@@ -504,7 +504,7 @@ def test_listing_imports_no_tokenizer_library() -> None:
         "heavy = {'tokenizers', 'tiktoken', 'sentencepiece', 'gigatoken', 'quicktok', 'splintr', 'regex', 'awkward'};"
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)"
     )
-    subprocess.run([sys.executable, "-c", code], check=True)
+    subprocess.run([sys.executable, "-P", "-c", code], check=True)
 
 
 def test_fixed_rows_resolve() -> None:
