@@ -33,7 +33,9 @@ def test_import(benchmark: Any) -> None:
     def importing() -> None:
         subprocess.run([sys.executable, "-P", "-c", "import pyharness"], check=True)
 
-    bare = statistics.median(seconds(lambda: subprocess.run([sys.executable, "-P", "-c", ""], check=True)) for _ in range(9))
+    bare = statistics.median(
+        seconds(lambda: subprocess.run([sys.executable, "-P", "-c", ""], check=True)) for _ in range(9)
+    )
     benchmark.pedantic(importing, rounds=9)
     benchmark.extra_info["seconds net of the interpreter"] = benchmark.stats.stats.median - bare
 

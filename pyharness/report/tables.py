@@ -241,8 +241,10 @@ def difference_tables(differences: Sequence[Difference]) -> list[Table]:
         if difference.a is None or difference.b is None:
             continue
         low, high = difference.interval or (None, None)
-        span = NOTHING if low is None or high is None else f"[{low:+.4g}, {high:+.4g}]"
-        cells = (f"{difference.a:.5g}", f"{difference.b:.5g}", f"{difference.b - difference.a:+.4g}", span)
+        half = NOTHING if low is None or high is None else f"{(high - low) / 2:.2g}"
+        cells = (f"{difference.a:.5g}", f"{difference.b:.5g}", f"{difference.b - difference.a:+.4g}", half)
         found.setdefault(difference.title, []).append((name, *cells, difference.verdict))
-    columns = ("metric", "A", "B", "B - A", "95 % paired", "verdict")
-    return [Table(title, columns, tuple(rows)) for title, rows in found.items()]
+    columns = ("metric", "A", "B", "B - A", "±", "verdict")
+    note = "±: half of the paired 95 % interval of the difference, over the same documents; -: too few documents."
+    last = list(found)[-1:]
+    return [Table(title, columns, tuple(rows), (note,) * (title in last)) for title, rows in found.items()]
