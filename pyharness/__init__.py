@@ -18,6 +18,10 @@ __all__ = ["Result", "read", "run"]
 
 def __getattr__(name: str) -> Any:
     # The imports behind these names are heavy; `import pyharness` stays light.
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("pyharness")
     if name in __all__:
         from pyharness import session
 
