@@ -18,7 +18,8 @@ from typing import Any
 import pytest
 import zstandard
 
-from pyharness.corpora import huggingface, open_corpus, reading, shard
+from pyharness import network
+from pyharness.corpora import open_corpus, reading, shard
 from pyharness.types import InputError, ParallelCorpus, Tally
 
 pa: Any = pytest.importorskip("pyarrow")
@@ -402,9 +403,10 @@ def test_no_network(fake: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_network_that_never_answers(fake: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     def hang(*_: object) -> None:
         time.sleep(20)
+        raise OSError("too late for anybody")
 
     monkeypatch.setattr(socket, "create_connection", hang)
-    monkeypatch.setattr(huggingface, "CONNECT_SECONDS", 0.1)
+    monkeypatch.setattr(network, "CONNECT_SECONDS", 0.1)
     start = time.monotonic()
     has(refusal("datasets:org/name"), "huggingface.co:443", "no answer")
     assert time.monotonic() - start < 5

@@ -42,7 +42,7 @@ RUNS = {
 }
 DATA_RUNS = {
     "gpt2/tokenizer.json": "gigatoken fastokens splintr tokie",
-    "gpt_neox/tokenizer.json": "gigatoken fastokens splintr tokie",
+    "gpt_neox/tokenizer.json": "gigatoken fastokens splintr",
     "modernbert/tokenizer.json": "gigatoken fastokens splintr",
     "qwen2_5/tokenizer.json": "gigatoken fastokens splintr",
     "yi/tokenizer.json": "gigatoken fastokens splintr",

@@ -5,11 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
-from pyharness import tokenizers
-from pyharness.tokenizers import encodings, network, openai_files, source
+from pyharness import network, tokenizers
+from pyharness.tokenizers import encodings, openai_files, source
 from pyharness.tokenizers.specification import parse
 from pyharness.types import (
     InputError,
@@ -95,7 +96,7 @@ def test_missing_extra_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_without_network_advice_comes_quickly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(network, "reachable", lambda host, port: False)
+    monkeypatch.setattr(network, "unreachable", lambda url: f"{urlsplit(url).hostname} (not here)")
     monkeypatch.setattr(openai_files, "carrier", lambda encoding: None)
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
     with pytest.raises(InputError, match=r"9b5ad71b2ce5302211f9c61530b329a4922fc6a4.*TIKTOKEN_CACHE_DIR"):

@@ -8,25 +8,21 @@ from __future__ import annotations
 
 import os
 import re
-import socket
-import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 from pyharness.corpora.reading import named_errors
 from pyharness.corpora.specification import TEXT_OPTIONS, described, document_limit, load, require
 from pyharness.corpora.streaming import TextCorpus
+from pyharness.network import unreachable
 from pyharness.registry import pick
 from pyharness.types import Corpus, CorpusFamily, InputError
 
 if TYPE_CHECKING:
     from pyharness.corpora.splitting import Fragment
 
-CONNECT_SECONDS = 3.0
 PURPOSE = "reading Hugging Face datasets"
 _BUILDERS = {
     ".parquet": "parquet",
@@ -114,34 +110,8 @@ def check_network(name: str) -> None:
     for variable in ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE"):
         if os.environ.get(variable, "").upper() in ("1", "ON", "YES", "TRUE"):
             raise InputError(f"dataset {name!r} is on the hub, but {variable} is set; unset it, or {advice}")
-    host, port = _first_hop(os.environ.get("HF_ENDPOINT") or "https://huggingface.co")
-    if reason := _unreachable(host, port):
-        raise InputError(f"dataset {name!r}: cannot reach {host}:{port} ({reason}); {advice}")
-
-
-def _first_hop(endpoint: str) -> tuple[str, int]:
-    url = urlsplit(endpoint)
-    proxy = getproxies().get(url.scheme)
-    if proxy and not proxy_bypass(url.hostname or ""):
-        url = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
-    return url.hostname or endpoint, url.port or (443 if url.scheme == "https" else 80)
-
-
-def _unreachable(host: str, port: int) -> str:
-    reasons = ["no answer"]
-
-    def connect() -> None:
-        try:
-            socket.create_connection((host, port), CONNECT_SECONDS).close()
-            reasons[0] = ""
-        except OSError as error:
-            reasons[0] = str(error)
-
-    # In a thread, because looking a name up has no timeout of its own.
-    thread = threading.Thread(target=connect, daemon=True)
-    thread.start()
-    thread.join(CONNECT_SECONDS + 1)
-    return reasons[0]
+    if host := unreachable(os.environ.get("HF_ENDPOINT") or "https://huggingface.co"):
+        raise InputError(f"dataset {name!r}: cannot reach {host}; {advice}")
 
 
 def _open(spec: str, argument: str, options: Mapping[str, str]) -> Corpus:

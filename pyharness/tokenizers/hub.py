@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
-from pyharness.tokenizers import file, network, source
+from pyharness import network
+from pyharness.tokenizers import file, source
 from pyharness.tokenizers.source import VocabularyFile
 from pyharness.tokenizers.specification import check_options
 from pyharness.types import InputError, TokenizerSpec
@@ -67,7 +68,10 @@ def fetch(repository: str, revision: str) -> bytes:
     endpoint = os.environ.get("HF_ENDPOINT") or "https://huggingface.co"
     if os.environ.get("HF_HUB_OFFLINE", "0").lower() in ("1", "true", "yes", "on"):
         raise InputError(f"{name!r} is not in the local cache and HF_HUB_OFFLINE is set; {_advice(repository)}")
-    network.probe(name, endpoint, _advice(repository))
+    if host := network.unreachable(endpoint):
+        raise InputError(
+            f"tokenizer {name!r} is not on this machine and {host} cannot be reached; {_advice(repository)}"
+        )
     from huggingface_hub import hf_hub_download
 
     try:

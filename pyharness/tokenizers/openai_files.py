@@ -12,8 +12,9 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
+from pyharness import network
 from pyharness.registry import pick
-from pyharness.tokenizers import network, rank_file, source
+from pyharness.tokenizers import rank_file, source
 from pyharness.tokenizers.encodings import OPENAI_ENCODINGS, Encoding
 from pyharness.tokenizers.source import VocabularyFile
 from pyharness.tokenizers.specification import check_options
@@ -99,9 +100,12 @@ def _download(encoding: Encoding, cached: Path | None) -> bytes:
         f"put {url} at {place} (the folder is TIKTOKEN_CACHE_DIR, the name is the SHA-1 of the URL), install "
         f"'pyharness[engines]' for cl100k_base and o200k_base, or use file:PATH/{url.rpartition('/')[2]}"
     )
-    network.probe(f"tiktoken:{encoding.name}", url, advice)
+    if host := network.unreachable(url):
+        raise InputError(
+            f"tokenizer {f'tiktoken:{encoding.name}'!r} is not on this machine and {host} cannot be reached; {advice}"
+        )
     try:
-        with urllib.request.urlopen(url, timeout=network.SECONDS) as answer:  # noqa: S310 (a constant https URL)
+        with urllib.request.urlopen(url, timeout=network.CONNECT_SECONDS) as answer:  # noqa: S310 (a constant https URL)
             data: bytes = answer.read(source.BIGGEST_FILE)
     except (OSError, urllib.error.URLError) as error:
         raise InputError(f"tiktoken:{encoding.name}: {url} could not be read ({error}); {advice}") from None
