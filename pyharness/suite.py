@@ -210,7 +210,7 @@ def _selection(item: str | Mapping[str, Any]) -> Selection:
 def plan(suite: Suite) -> Plan:
     """Resolve every name; all that is wrong is reported at once, before anything runs."""
     problems: list[str] = []
-    rows = _each(suite.tokenizers, tokenizers.resolve, problems)
+    rows = _each(suite.tokenizers, tokenizers.obtain, problems)
     texts = _each(suite.corpora, corpora.open_corpus, problems)
     cases: list[Case] = []
     for selection in suite.selections:

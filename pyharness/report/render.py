@@ -14,7 +14,7 @@ HEADER_WIDTH = 7
 WRAPPED_WIDTH = 24
 MIN_NAME_WIDTH = 12
 GAP = 2
-_WRAPPED = {"reason", "about", "parameters", "metric"}
+_WRAPPED = {"reason", "cases", "about", "parameters", "metric"}
 _CUT = {"tokenizer", "corpus"}
 _TEXT_COLUMNS = _WRAPPED | _CUT | {"class", "benchmark", "status", "verdict", "name", "extra", "unit", "better"}
 

@@ -224,13 +224,16 @@ def _load(record: Record) -> list[Table]:
 
 
 def _not_measured(record: Record) -> list[Table]:
-    rows = tuple(
-        (result.case.tokenizer, result.case.benchmark, str(result.case.corpus or NOTHING), result.status,
-         str(result.reason))
-        for result in record.results
-        if result.status != "ok"
-    )  # fmt: skip
-    return [Table("Not measured", ("tokenizer", "benchmark", "corpus", "status", "reason"), rows)]
+    """Say it once for all cases of a row that share a reason."""
+    cases: dict[tuple[str, str, str], list[str]] = {}
+    for result in record.results:
+        if result.status != "ok":
+            about = result.case
+            threads = f" x{about.parameters['threads']}" if "threads" in about.parameters else ""
+            name = f"{about.benchmark}{threads}" + (f" on {about.corpus}" if about.corpus else "")
+            cases.setdefault((about.tokenizer, result.status, str(result.reason)), []).append(name)
+    rows = tuple((row, status, ", ".join(names), reason) for (row, status, reason), names in cases.items())
+    return [Table("Not measured", ("tokenizer", "status", "cases", "reason"), rows)]
 
 
 def difference_tables(differences: Sequence[Difference]) -> list[Table]:

@@ -76,6 +76,15 @@ def resolve(spec: str) -> TokenizerSpec:
     return dataclasses.replace(row, name=spec)
 
 
+def obtain(spec: str) -> TokenizerSpec:
+    """Resolve a specification whose vocabulary may have to be downloaded first: what is missing is found out here."""
+    wanted = parse(spec)
+    home = _home(parse(wanted.home))
+    if home.path is None and isinstance(home.load, source.VocabularyFile):
+        home.load.fetch()
+    return resolve(spec)
+
+
 def load(spec: str | TokenizerSpec) -> Tokenizer:
     """Load a tokenizer with its library; whatever is wrong with its file is an ``InputError``."""
     row = resolve(spec) if isinstance(spec, str) else spec

@@ -102,7 +102,7 @@ def _download(encoding: Encoding, cached: Path | None) -> bytes:
     )
     if host := network.unreachable(url):
         raise InputError(
-            f"tokenizer {f'tiktoken:{encoding.name}'!r} is not on this machine and {host} cannot be reached; {advice}"
+            f"tokenizer {f'tiktoken:{encoding.name}'!r} is not on this machine, and {host} cannot be reached; {advice}"
         )
     try:
         with urllib.request.urlopen(url, timeout=network.CONNECT_SECONDS) as answer:  # noqa: S310 (a constant https URL)
