@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import glob
 import os
+import re
 import sys
 import time
 from collections.abc import Callable
@@ -28,7 +30,7 @@ def _reports_errors(command: F) -> F:
             return command(*args, **kwargs)
         except InputError as error:
             for line in str(error).splitlines():
-                click.echo(f"error: {line}", err=True)
+                _complain(f"error: {line}")
             sys.exit(2)
         except BrokenPipeError:  # the reader of a pipe, such as head, has gone
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -38,6 +40,13 @@ def _reports_errors(command: F) -> F:
             sys.exit(130)
 
     return wrapped  # type: ignore[return-value]
+
+
+def _complain(line: str) -> None:
+    """Write a line to standard error; what is in it must not drive the terminal."""
+    from pyharness.report import visible
+
+    click.echo(visible(line), err=True)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 88})
@@ -66,6 +75,7 @@ def main() -> None:
     help="Run only this; repeatable.",
 )
 @click.option("-o", "--output", type=click.Path(path_type=Path), help=f"Record to write [default: in {RESULTS}/].")
+@click.option("--force", is_flag=True, help="Replace the file that --output names, if there is one.")
 @click.option("--resume", is_flag=True, help="Continue an unfinished run: finished cases are kept.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress, no tables; the record and errors only.")
 @_reports_errors
@@ -75,6 +85,7 @@ def run(
     texts: tuple[str, ...],
     chosen: tuple[str, ...],
     output: Path | None,
+    force: bool,
     resume: bool,
     quiet: bool,
 ) -> None:
@@ -87,37 +98,48 @@ def run(
     \b
     Exit status: 0 measured, 1 some cases failed, 2 bad input, 130 interrupted
     (what was finished is kept: continue with --resume).
+    A file that is there already is never overwritten without --force.
     """
-    from pyharness import report, runner, session, suite
+    from pyharness import report, runner, session, store, suite
     from pyharness.progress import listener
 
     base = suite.read(suite.find(suite_name or suite.DEFAULT)) if suite_name or not rows else None
     plan = suite.plan(session.declare(rows, texts, [_benchmark(name) for name in chosen], base))
     path = output or _default_output(plan.suite.name, resume)
+    store.check_output(path, force, resume)
     with listener(quiet) as watching:
         record = runner.run(plan, path, watching, resume)
     if not quiet:
         _print(report.to_text(report.tables(record), width=_width(), color=_color()))
-    click.echo(f"record: {path}", err=True)
+    _complain(f"record: {path}")
     sys.exit(_status(record))
 
 
 def _benchmark(text: str) -> dict[str, Any]:
     name, _, options = text.partition("?")
-    values = dict(pair.partition("=")[::2] for pair in options.split("&")) if options else {}
-    return {"name": name, **{key: _literal(value) for key, value in values.items()}}
+    found: dict[str, Any] = {"name": name}
+    for pair in filter(None, options.split("&")):
+        key, _, value = pair.partition("=")
+        if key == "name":
+            raise InputError(f"benchmark {text!r}: 'name' is no parameter; the name stands before the question mark")
+        if key in found:
+            raise InputError(f"benchmark {text!r} gives {key}= twice; give it once")
+        listed = "," in value or key in ("tokenizers", "corpora")
+        literal = str if key in ("tokenizers", "corpora") else _literal
+        found[key] = [literal(one) for one in value.split(",")] if listed else literal(value)
+    return found
 
 
 def _literal(value: str) -> Any:
     if value in ("true", "false"):
         return value == "true"
-    return int(value) if value.isdigit() else value
+    return int(value) if re.fullmatch(r"[0-9]{1,18}", value) else value
 
 
 def _default_output(name: str, resume: bool) -> Path:
     folder = Path(RESULTS)
     if resume:
-        journals = sorted(folder.glob(f"{name}-*.json.journal"))
+        journals = sorted(folder.glob(f"{glob.escape(name)}-{'[0-9]' * 8}-{'[0-9]' * 6}.json.journal"))
         if not journals:
             raise InputError(f"no unfinished run of suite {name!r} in {RESULTS}/; name its record with --output")
         return journals[-1].with_suffix("")
@@ -128,7 +150,7 @@ def _status(record: Record) -> int:
     failures = [result for result in record.results if result.status == "failed"]
     if any(result.details.get("failure") == "input" for result in failures):
         for reason in dict.fromkeys(r.reason for r in failures if r.details.get("failure") == "input"):
-            click.echo(f"error: {reason}", err=True)
+            _complain(f"error: {reason}")
         return 2
     return 1 if failures else 0
 
@@ -232,9 +254,10 @@ def _print(text: str) -> None:
 
 
 def _width() -> int:
-    if not sys.stdout.isatty():
-        return 80 if "COLUMNS" not in os.environ else int(os.environ["COLUMNS"])
-    return max(60, os.get_terminal_size(sys.stdout.fileno()).columns)
+    if sys.stdout.isatty():
+        return max(60, os.get_terminal_size(sys.stdout.fileno()).columns)
+    columns = os.environ.get("COLUMNS", "")
+    return min(max(int(columns), 40), 1000) if re.fullmatch(r"[0-9]{1,9}", columns) else 80
 
 
 def _color() -> bool:

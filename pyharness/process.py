@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import queue
+import signal
 import subprocess
 import sys
 import tempfile
@@ -59,12 +60,12 @@ class Worker:
         except OSError:
             raise WorkerDied(self._post_mortem()) from None
         while True:
+            if time.monotonic() > deadline:
+                self.close()
+                raise WorkerDied(f"no result within the time limit of {time_limit:g} s")
             try:
                 message = self.messages.get(timeout=POLL_SECONDS)
             except queue.Empty:
-                if time.monotonic() > deadline:
-                    self.close()
-                    raise WorkerDied(f"no result within the time limit of {time_limit:g} s") from None
                 continue
             if message is None:
                 raise WorkerDied(self._post_mortem())
@@ -74,7 +75,10 @@ class Worker:
             return message
 
     def _post_mortem(self) -> str:
-        status = self.process.wait(timeout=10)
+        try:
+            status = self.process.wait(timeout=10)
+        except subprocess.TimeoutExpired:  # it closed its output and lives on
+            return "the process stopped answering"
         self.stderr.seek(0)
         lines = [
             line.strip() for line in self.stderr.read()[-4000:].decode(errors="replace").splitlines() if line.strip()
@@ -83,8 +87,9 @@ class Worker:
         return f"the process {ending}" + (f": {lines[-1][:200]}" if lines else "")
 
     def close(self) -> None:
-        """End the process."""
-        self.process.kill()
+        """End the process and whatever it has started: they are one group."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         for stream in (self.process.stdin, self.process.stdout):
             if stream is not None:

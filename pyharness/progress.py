@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from pyharness.report import visible
 from pyharness.session import Silent
 from pyharness.types import Case, CaseResult
 
@@ -28,14 +29,15 @@ def listener(quiet: bool) -> Iterator[Listener]:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-        columns = (BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+        said = TextColumn("{task.description}", markup=False)  # brackets in a name are no colours
+        columns = (BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn(), said)
         with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
             yield Bar(progress)
 
 
 def _name(case: Case) -> str:
     threads = f" x{case.parameters['threads']}" if "threads" in case.parameters else ""
-    return "  ".join(filter(None, (f"{case.benchmark}{threads}", case.tokenizer, case.corpus)))
+    return visible("  ".join(filter(None, (f"{case.benchmark}{threads}", case.tokenizer, case.corpus))))
 
 
 class Lines:
@@ -57,7 +59,7 @@ class Lines:
         self.done += 1
         seconds = time.monotonic() - self.clock
         ending = "" if result.status == "ok" else f"  {result.status}: {result.reason}"
-        line = f"[{self.done:>3}/{self.total}] {seconds:6.1f} s  {_name(result.case)}{ending}"
+        line = f"[{self.done:>3}/{self.total}] {seconds:6.1f} s  {_name(result.case)}{visible(ending)}"
         print(line, file=sys.stderr, flush=True)  # noqa: T201
 
 
@@ -84,4 +86,5 @@ class Bar:
         """Advance; failures stay on the screen."""
         self.bar.advance(self.task)
         if result.status == "failed":
-            self.bar.console.print(f"failed: {_name(result.case)}: {result.reason}", markup=False, highlight=False)
+            line = f"failed: {_name(result.case)}: {visible(str(result.reason))}"
+            self.bar.console.print(line, markup=False, highlight=False, emoji=False)

@@ -6,8 +6,8 @@ import difflib
 import importlib
 import os
 import pkgutil
-from collections.abc import Iterable, Mapping
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from importlib.metadata import entry_points
 from types import ModuleType
 from typing import Any, TypeVar
@@ -25,23 +25,46 @@ def discover(package: ModuleType, constant: str) -> Mapping[str, Any]:
     is named in the environment variable ``PYHARNESS_PLUGINS`` (several: separated by commas).
     """
     names = [info.name for info in pkgutil.iter_modules(package.__path__, f"{package.__name__}.")]
-    modules = [importlib.import_module(name) for name in names]
-    modules += [entry.load() for entry in entry_points(group=package.__name__)]
-    modules += [_own(name) for name in os.environ.get("PYHARNESS_PLUGINS", "").split(",") if name]
     found: dict[str, Any] = {}
-    for module in modules:
+    for module in map(importlib.import_module, names):
         for item in getattr(module, constant, ()):
             if item.name in found:
                 raise ValueError(f"{module.__name__} defines {item.name!r}, which already exists")
             found[item.name] = item
+    for name, plugin in _plugins(package.__name__):
+        for item in _items(name, plugin, constant):
+            if item.name in found:
+                raise InputError(f"{name} defines {item.name!r} in {constant}, which already exists; rename it")
+            found[item.name] = item
     return found
 
 
-def _own(name: str) -> ModuleType:
+def _plugins(group: str) -> Iterator[tuple[str, Any]]:
+    """Third-party modules, with what messages call them. One that cannot be imported is named."""
+    for entry in entry_points(group=group):
+        name = f"plug-in {entry.name!r} of package {entry.dist.name if entry.dist else 'unknown'}"
+        yield name, _imported(f"{name} cannot be imported", "upgrade or uninstall that package", entry.load)
+    for own in filter(None, map(str.strip, os.environ.get("PYHARNESS_PLUGINS", "").split(","))):
+        said = f"PYHARNESS_PLUGINS names {own!r}, which cannot be imported"
+        yield f"plug-in {own!r}", _imported(said, "mend it or unset that", partial(importlib.import_module, own))
+
+
+def _imported(said: str, advice: str, load: Callable[[], Any]) -> Any:
     try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise InputError(f"PYHARNESS_PLUGINS names {name!r}, which cannot be imported: {error}") from None
+        return load()
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # whatever a stranger's module does: SystemExit and panics of Rust, too
+        about = " ".join(str(error).split())
+        kind = "" if isinstance(error, ImportError | InputError) else f"{type(error).__name__}: "
+        raise InputError(f"{said}: {kind}{about}; {advice}") from error
+
+
+def _items(name: str, plugin: Any, constant: str) -> Sequence[Any]:
+    items = getattr(plugin, constant, ())
+    if not isinstance(items, tuple | list) or not all(isinstance(getattr(item, "name", None), str) for item in items):
+        raise InputError(f"{name}: {constant} is not a tuple of things with a name; see the README")
+    return items
 
 
 def suggest(kind: str, name: str, known: Iterable[str]) -> InputError:

@@ -6,13 +6,13 @@ import datetime as dt
 import hashlib
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 from pyharness import store
-from pyharness.benchmarks import benchmarks
+from pyharness.benchmarks import benchmarks, first_documents
 from pyharness.environment import cores, fingerprint, version_of
 from pyharness.metrics import all_metrics, compression
 from pyharness.process import Worker, WorkerDied
@@ -20,6 +20,7 @@ from pyharness.schedule import Schedule
 from pyharness.suite import Plan
 from pyharness.types import Case, CaseResult, InputError, Measurement, Tally, TokenizerSpec
 
+_READERS = ("compression", "integrity")  # benchmarks whose tally can be taken again
 UNVERIFIED = "not measured: the integrity check of this tokenizer failed"
 
 
@@ -101,16 +102,25 @@ class Run:
         return self.workdir / f"{name}.npz"
 
     def _blocked(self, case: Case) -> CaseResult | None:
+        """Say why a case must not be measured, if so: a wrong answer never gets a number."""
         if case.benchmark == "integrity":
+            home = self.schedule.compared_with.get(case.tokenizer)
+            if home is None or self._ids_of(case, home).exists():
+                return None
+            reason = f"its ids have nothing to be compared with: {home!r} could not be checked"
+            return CaseResult(case, "failed", reason, details={"failure": "unverified"})
+        if not benchmarks()[case.benchmark].verified and not benchmarks()[case.benchmark].timed:
             return None
-        benchmark = benchmarks()[case.benchmark]
-        for result in self.results.values():
-            other = result.case
-            if other.benchmark != "integrity" or other.tokenizer != case.tokenizer or result.status != "failed":
-                continue
-            if other.corpus == case.corpus or (benchmark.timed and case.corpus is None):
-                return CaseResult(case, "failed", UNVERIFIED, details={"failure": "unverified"})
+        if any(self._forbids(result, case) for result in self.results.values()):
+            return CaseResult(case, "failed", UNVERIFIED, details={"failure": "unverified"})
         return None
+
+    def _forbids(self, result: CaseResult, case: Case) -> bool:
+        """Tell whether a failed check stands against a case: wrong ids on any corpus, a crash on its own."""
+        checked = result.case
+        if checked.benchmark != "integrity" or checked.tokenizer != case.tokenizer or result.status != "failed":
+            return False
+        return result.details.get("failure") == "wrong" or case.corpus in (None, checked.corpus)
 
     def _measure(self, case: Case) -> CaseResult:
         worker = self._worker(case)
@@ -215,28 +225,39 @@ def _sha256(path: str) -> str:
 
 def _check_corpora(going: Run) -> None:
     """Refuse to go on with text that is no longer what the finished cases have read."""
-    for label, expected in _tallies(going.results.values()).items():
+    for label, found in _tallies(going.results.values()).items():
         tally = Tally()
-        for document in going.plan.corpora[label].documents(tally):
-            tally.add(document)
-        if f"{tally.digest:032x}" != expected["digest"]:
+        corpus = going.plan.corpora[label]
+        if found["whole"]:
+            for document in corpus.documents(tally):
+                tally.add(document)
+        else:
+            first_documents(corpus, found["limit"], tally)
+        if f"{tally.digest:032x}" != found["tally"]["digest"]:
             raise InputError(
                 f"cannot resume: corpus {label!r} is no longer the text that was measured (digests differ)"
             )
 
 
-def _tallies(results: Any) -> dict[str, dict[str, Any]]:
-    whole = [result for result in results if result.case.benchmark == "compression" and result.status == "ok"]
-    return {str(result.case.corpus): dict(result.details["tally"]) for result in whole}
+def _tallies(results: Iterable[CaseResult]) -> dict[str, dict[str, Any]]:
+    """What is known of each corpus: of the whole where a compression case has read it, else of the part verified."""
+    found: dict[str, dict[str, Any]] = {}
+    for result in results:
+        whole = result.case.benchmark == "compression"
+        if result.case.corpus is None or "tally" not in result.details or result.case.benchmark not in _READERS:
+            continue
+        about = {"whole": whole, "tally": dict(result.details["tally"]), "limit": result.case.parameters.get("bytes")}
+        if whole or result.case.corpus not in found:
+            found[result.case.corpus] = about
+    return found
 
 
 # ---------------------------------------------------------------------------------------------- the record
 
 
 def _write(going: Run, header: Mapping[str, Any], output: Path, started: float, *, complete: bool) -> store.Record:
-    declared = list(going.plan.tokenizers)
-    rank = {label: number for number, label in enumerate([*declared, *going.schedule.rows])}
-    cases = sorted(going.schedule.cases, key=lambda case: min(rank[case.tokenizer], len(declared)))
+    declared = {label: number for number, label in enumerate(going.plan.tokenizers)}
+    cases = sorted(going.schedule.cases, key=lambda case: declared.get(case.tokenizer, len(declared)))
     results = [going.results.get(case.key) or _not_run(case) for case in cases]
     results = [_normalised(result, going) for result in results]
     data = {
@@ -299,7 +320,8 @@ def _about_corpora(going: Run) -> dict[str, Any]:
             "domain": corpus.domain,
             "licence": corpus.licence,
             "smoke_test": corpus.smoke_test,
-            "tally": tallies.get(label),
+            "tally": tallies.get(label, {}).get("tally"),
+            "whole": tallies.get(label, {}).get("whole", False),
         }
         for label, corpus in going.plan.corpora.items()
     }

@@ -70,6 +70,7 @@ def _integrity_cases(plan: Plan, compared_with: Mapping[str, str]) -> Iterator[C
                 wanted[row, case.corpus] = max(size, wanted.get((row, case.corpus), 0))
     # Rows that are compared must read the same text.
     for (row, corpus), size in wanted.items():
-        family = [r for r in {row, *compared_with} if compared_with.get(r, r) == compared_with.get(row, row)]
+        home = compared_with.get(row, row)
+        family = [home, *(other for other, its_home in compared_with.items() if its_home == home)]
         largest = max(wanted.get((member, corpus), size) for member in family)
         yield Case("integrity", row, corpus, {**declared.parameters, "bytes": largest})

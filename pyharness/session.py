@@ -69,9 +69,9 @@ def declare(
     """Build a suite from names; what is not given comes from ``base``, or is what a quick look needs."""
     chosen = suite.selections(benchmarks) if benchmarks else None
     if base is None:
-        rows, texts = suite.entries(tokenizers), suite.entries(corpora or CORPORA)
+        rows, texts = suite.entries(tokenizers), suite.entries(corpora or CORPORA, "corpora")
         return suite.Suite("custom", rows, texts, chosen or suite.selections(BENCHMARKS))
-    return suite.override(base, suite.entries(tokenizers), suite.entries(corpora), chosen or ())
+    return suite.override(base, suite.entries(tokenizers), suite.entries(corpora, "corpora"), chosen or ())
 
 
 def run(
@@ -81,17 +81,21 @@ def run(
     suite_name: str | os.PathLike[str] | None = None,
     output: str | os.PathLike[str] | None = None,
     listener: runner.Listener | None = None,
+    *,
+    force: bool = False,
 ) -> Result:
     """Measure tokenizers on corpora.
 
     Names are those of ``pyharness list``. Without ``tokenizers`` the suite ``suite_name`` runs (default ``quick``).
-    Raises ``InputError`` for anything unknown, before anything runs. The record is kept only when ``output`` is given.
+    Raises ``InputError`` for anything unknown, before anything runs. The record is kept only when ``output`` is given;
+    a file that is there already is refused, or replaced with ``force``.
     """
     base = None
     if suite_name is not None or not tokenizers:
         base = suite.read(suite.find(os.fspath(suite_name or suite.DEFAULT)))
     plan = suite.plan(declare(tokenizers, corpora, benchmarks, base))
     if output is not None:
+        store.check_output(Path(output), force)
         return Result(runner.run(plan, Path(output), listener or Silent()))
     with tempfile.TemporaryDirectory(prefix="pyharness-") as folder:
         return Result(runner.run(plan, Path(folder) / "record.json", listener or Silent()))

@@ -247,6 +247,11 @@ class Engine:
 # ---------------------------------------------------------------------------------------------- corpora
 
 
+def digest_of(text: str) -> Digest:
+    """Return 16 bytes that stand for the content of a document."""
+    return hashlib.blake2b(text.encode(), digest_size=16).digest()
+
+
 @dataclass(slots=True)
 class Tally:
     """What streaming a corpus met. Integers only; ``merge`` is associative and commutative."""
@@ -260,10 +265,9 @@ class Tally:
 
     def add(self, text: str) -> Digest:
         """Count one document; returns its digest (16 bytes)."""
-        data = text.encode()
-        digest = hashlib.blake2b(data, digest_size=16).digest()
+        digest = digest_of(text)
         self.documents += 1
-        self.bytes += len(data)
+        self.bytes += len(text.encode())
         self.digest = (self.digest + int.from_bytes(digest, "little")) % (1 << 128)
         return digest
 
@@ -303,6 +307,15 @@ class ParallelCorpus(Corpus, Protocol):
 
     def rows(self, tally: Tally) -> Iterator[Mapping[str, str]]:
         """Stream rows that have text in every language of ``languages``."""
+        ...
+
+
+@runtime_checkable
+class HasKeys(Protocol):
+    """Ability of corpora with dependent documents: a key that documents of one group share, such as aligned rows."""
+
+    def keyed_documents(self, tally: Tally) -> Iterator[tuple[str, str]]:
+        """Stream what ``documents`` streams, each with the text whose hash decides its group."""
         ...
 
 

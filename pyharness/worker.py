@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import threading
 import time
 from functools import cache
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any, TextIO
 from pyharness import corpora, tokenizers
 from pyharness.benchmarks import Findings, Work, benchmarks
 from pyharness.environment import version_of
+from pyharness.lifeline import end_with_parent
 from pyharness.store import measurement_as_json
 from pyharness.types import Case, Corpus, HasVocabulary, InputError, Tokenizer, Unsupported
 
@@ -109,22 +109,11 @@ def as_json(findings: Findings) -> dict[str, Any]:
     }
 
 
-def _leave_with_parent() -> None:
-    parent = os.getppid()
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(0.5)
-        os._exit(3)  # killed runs leave no orphans
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
 def main() -> None:
     """Serve requests until standard input ends."""
     protocol = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
-    _leave_with_parent()
+    end_with_parent()
     for line in sys.stdin:
         send(protocol, handle(json.loads(line), protocol))
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
+from pyharness.tokenizers import Timed
 from pyharness.tokenizers.raw_bytes import RawBytes
 from pyharness.types import Ids, Tokenizer, TokenizerSpec, Tokens
 
@@ -36,6 +40,53 @@ class Forgetful(RawBytes):
         return super().decode(ids).lower()
 
 
+class Lying(RawBytes):
+    """Right when it is verified, and fast and wrong when it is timed."""
+
+    def timed_call(self, texts: Sequence[str], threads: int = 1) -> Timed:
+        wrong = Tokens(np.zeros(len(texts), np.uint32), np.arange(len(texts) + 1, dtype=np.int64))
+        return Timed(lambda: None, lambda _: wrong)
+
+    def timed_single(self, text: str) -> Timed:
+        return self.timed_call([text])
+
+
+class Mute(RawBytes):
+    """Decodes to nothing when it is timed."""
+
+    def timed_decode(self, tokens: Tokens, threads: int = 1) -> Timed:
+        return Timed(lambda: None, lambda _: b"")
+
+
+class Undecodable(RawBytes):
+    """A home library that does not survive decoding."""
+
+    def decode(self, ids: Ids) -> bytes:
+        os.abort()
+
+
+class Permuted(RawBytes):
+    """Other ids for everything, and still lossless."""
+
+    def encode_batch(self, texts: Sequence[str], threads: int = 1) -> Tokens:
+        tokens = super().encode_batch(texts, threads)
+        return Tokens(255 - tokens.ids, tokens.offsets)
+
+    def decode(self, ids: Ids) -> bytes:
+        return super().decode(255 - ids)
+
+
+class WrongOnProse(RawBytes):
+    """Gives a wrong id for some words of the sample's prose, and of nothing else."""
+
+    def encode_batch(self, texts: Sequence[str], threads: int = 1) -> Tokens:
+        tokens = super().encode_batch(texts, threads)
+        prose = any("def " not in text and "the" in text and len(text) > 300 for text in texts)
+        ids = tokens.ids.copy()
+        ids[0] = (ids[0] + prose) % 256
+        return Tokens(ids, tokens.offsets)
+
+
 class Aborting(RawBytes):
     """Takes the process down."""
 
@@ -48,6 +99,16 @@ class Hanging(RawBytes):
 
     def encode_batch(self, texts: Sequence[str], threads: int = 1) -> Tokens:
         time.sleep(3600)
+        raise AssertionError
+
+
+class Stuck(RawBytes):
+    """Hangs in native code that holds the interpreter lock."""
+
+    def encode_batch(self, texts: Sequence[str], threads: int = 1) -> Tokens:
+        if marker := os.environ.get("DOUBLES_MARKER"):
+            Path(marker).touch()
+        ctypes.PyDLL(None).sleep(600)
         raise AssertionError
 
 
@@ -93,8 +154,14 @@ TOKENIZERS = (
     _spec("same", RawBytes, "bytes-of-doubles"),
     _spec("wrong", Wrong, "bytes-of-doubles"),
     _spec("forgetful", Forgetful),
+    _spec("wrong-on-prose", WrongOnProse, "bytes-of-doubles"),
+    _spec("lying", Lying),
+    _spec("mute", Mute),
+    _spec("undecodable", Undecodable, "other-bytes", reference=True),
+    _spec("permuted", Permuted, "other-bytes"),
     _spec("aborting", Aborting),
     _spec("hanging", Hanging),
+    _spec("stuck", Stuck),
     _spec("panicking", Panicking),
     _spec("chatty", Chatty),
     _spec("slow", Slow),

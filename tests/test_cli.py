@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -9,9 +10,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from rich.console import Console
+from rich.progress import Progress, TextColumn
 
-from pyharness import suite
-from pyharness.types import InputError
+from pyharness import cli, progress, session, suite
+from pyharness.types import Case, CaseResult, InputError
 
 RUN = [sys.executable, "-P", "-m", "pyharness"]
 QUICK = ("run", "-t", "raw_bytes", "-c", "sample:prose", "-b", "compression")
@@ -24,8 +27,8 @@ def call(*arguments: str, cwd: Path | None = None, **variables: str) -> subproce
     )
 
 
-def refused(*arguments: str, cwd: Path | None = None) -> str:
-    done = call(*arguments, cwd=cwd)
+def refused(*arguments: str, cwd: Path | None = None, **variables: str) -> str:
+    done = call(*arguments, cwd=cwd, **variables)
     assert done.returncode == 2, done.stderr
     assert "Traceback" not in done.stderr
     return done.stderr
@@ -152,3 +155,156 @@ def test_suites_of_ones_own(tmp_path: Path) -> None:
     assert "bytes" in done.stdout
     with pytest.raises(InputError):
         suite.find(str(tmp_path / "other.toml"))
+
+
+def test_an_output_is_never_overwritten_unasked(tmp_path: Path) -> None:
+    output = tmp_path / "r.json"
+    for folder in (str(tmp_path), f"{tmp_path}/", ".", ".."):
+        assert "is a folder; name a file in it" in refused(*QUICK, "-o", folder, cwd=tmp_path)
+    assert not list(tmp_path.iterdir())
+    output.write_text("mine", encoding="utf-8")
+    assert "exists already: replace it with --force" in refused(*QUICK, "-o", str(output))
+    assert "no unfinished run to resume" in refused(*QUICK, "-o", str(output), "--resume")
+    assert output.read_text(encoding="utf-8") == "mine"
+    assert call(*QUICK, "-q", "-o", str(output), "--force").returncode == 0
+    assert json.loads(output.read_text(encoding="utf-8"))["complete"] is True
+    with pytest.raises(InputError, match="--force"):
+        session.run(["raw_bytes"], ["sample:prose"], ["load"], output=output)
+    session.run(["raw_bytes"], ["sample:prose"], ["load"], output=output, force=True)
+    assert [file.name for file in tmp_path.iterdir()] == ["r.json"]
+    assert "--force" in call("run", "--help").stdout
+    assert "is a folder" in refused("report", str(output), "--format", "parquet", "-o", ".", cwd=tmp_path)
+
+
+def test_parameters_on_the_command_line(tmp_path: Path) -> None:
+    output = tmp_path / "r.json"
+    chosen = ("-b", "throughput?bytes=20kB&threads=1")
+    done = call("run", "-t", "raw_bytes", "-c", "sample:prose", *chosen, "-q", "-o", str(output))
+    assert done.returncode == 0, done.stderr
+    results = json.loads(output.read_text(encoding="utf-8"))["results"]
+    assert {"bytes": 20_000, "threads": 1} in [one["parameters"] for one in results]
+    assert cli._benchmark("throughput?threads=1,2&bytes=2MB") == {
+        "name": "throughput",
+        "threads": [1, 2],
+        "bytes": "2MB",
+    }
+    assert cli._benchmark("x?corpora=a,1&tokenizers=b&u=\u00b2") == {
+        "name": "x",
+        "corpora": ["a", "1"],
+        "tokenizers": ["b"],
+        "u": "\u00b2",
+    }
+
+
+@pytest.mark.parametrize(
+    ("chosen", "message"),
+    [
+        ("throughput?threads=1,9999", "benchmark 'throughput': threads = 9999"),
+        ("throughput?threads=0", "threads = 0 is out of range"),
+        ("throughput?bytes=", "bytes= is not a size"),
+        ("throughput?bytes", "bytes= is not a size"),
+        ("throughput?bytes=\u00b2", "is not a size"),
+        ("throughput?bytes=" + "9" * 5000, "benchmark 'throughput': bytes"),
+        ("throughput?bytes=1&bytes=2", "gives bytes= twice"),
+        ("throughput?name=load", "'name' is no parameter"),
+        ("throughput?tokenizers=nobody", "unknown tokenizer 'nobody'"),
+        ("compression?list_unused=1", "list_unused = 1 is not true or false"),
+    ],
+)
+def test_bad_parameters_on_the_command_line(tmp_path: Path, chosen: str, message: str) -> None:
+    said = refused("run", "-t", "raw_bytes", "-c", "sample:prose", "-b", chosen, cwd=tmp_path)
+    assert message in said
+    assert len(said.splitlines()) == 1
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("columns", ["", "wide", "-1", "0", "\u00b2", "1" * 30])
+def test_columns_that_are_no_number(columns: str) -> None:
+    done = call("list", "suites", COLUMNS=columns)
+    assert done.returncode == 0, done.stderr
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+def test_a_folder_named_like_a_suite_hides_nothing(tmp_path: Path) -> None:
+    (tmp_path / "full").mkdir()
+    assert "PYHARNESS_DATA" in refused("run", "full", cwd=tmp_path)
+
+
+def test_resuming_finds_the_journals_of_its_own_suite_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / cli.RESULTS
+    folder.mkdir()
+    for name in ("a-20260101-000000", "a-20260102-000000", "a-b-20270101-000000", "a-notes"):
+        (folder / f"{name}.json.journal").touch()
+    assert cli._default_output("a", resume=True) == Path(cli.RESULTS) / "a-20260102-000000.json"
+    with pytest.raises(InputError, match="no unfinished run"):
+        cli._default_output("[ab]", resume=True)
+
+
+def test_what_is_printed_cannot_drive_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nasty = "\x1b[31m[red]\u202egnp"
+    case = Case("compression", nasty, nasty)
+    lines = progress.Lines()
+    lines.begin(1)
+    lines.started(case)
+    lines.finished(CaseResult(case, "failed", f"because {nasty}"))
+    out = io.StringIO()
+    bar = Progress(
+        TextColumn("{task.description}", markup=False), console=Console(file=out, width=200, force_terminal=False)
+    )
+    with bar:
+        shown = progress.Bar(bar)
+        shown.begin(1)
+        shown.started(case)
+        shown.progress(case, 5)
+        shown.finished(CaseResult(case, "failed", f"because {nasty}"))
+    message = refused("run", "-t", nasty, "-c", "sample", cwd=tmp_path)
+    for text in (capsys.readouterr().err, out.getvalue(), message):
+        assert "\x1b" not in text
+        assert "\u202e" not in text
+        assert "x1b[31m[red]" in text
+        assert "because" in text or "unknown tokenizer" in text
+
+
+def test_the_bar_of_a_terminal_takes_brackets_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    with progress.listener(quiet=False) as watching:
+        watching.begin(1)
+        watching.started(Case("compression", "path:[/a]", "[bold]"))
+        assert isinstance(watching, progress.Bar)
+        (column,) = (one for one in watching.bar.columns if isinstance(one, TextColumn))
+        assert column.render(watching.bar.tasks[0]).plain == "compression  path:[/a]  [bold]"
+
+
+PLUGINS = {
+    "raises": ("raise RuntimeError('no luck\\ntoday')", "cannot be imported: RuntimeError: no luck today"),
+    "leaves": ("raise SystemExit(0)", "cannot be imported: SystemExit: 0"),
+    "typo": ("def", "cannot be imported: SyntaxError"),
+    "lacks": ("import no_such_library", "cannot be imported: No module named 'no_such_library'"),
+    "shapeless": ("TOKENIZERS = 5", "TOKENIZERS is not a tuple"),
+    "nameless": ("TOKENIZERS = (object(),)", "TOKENIZERS is not a tuple"),
+    "doubled": ("from pyharness.tokenizers.raw_bytes import TOKENIZERS", "defines 'raw_bytes'"),
+}
+
+
+@pytest.mark.parametrize("name", PLUGINS)
+def test_a_broken_plug_in_names_itself(tmp_path: Path, name: str) -> None:
+    code, message = PLUGINS[name]
+    (tmp_path / f"plug_{name}.py").write_text(code, encoding="utf-8")
+    said = refused("list", "tokenizers", PYTHONPATH=str(tmp_path), PYHARNESS_PLUGINS=f"plug_{name}")
+    assert f"'plug_{name}'" in said
+    assert message in said
+    assert len(said.splitlines()) == 1
+    info = tmp_path / "stranger-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: stranger\nVersion: 1.0\n", encoding="utf-8")
+    (info / "entry_points.txt").write_text(f"[pyharness.tokenizers]\nodd = plug_{name}\n", encoding="utf-8")
+    said = refused("list", "tokenizers", PYTHONPATH=str(tmp_path))
+    assert "plug-in 'odd' of package stranger" in said
+    assert message in said

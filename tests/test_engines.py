@@ -13,7 +13,8 @@ from pyharness import tokenizers
 from pyharness.tokenizers import encodings, rank_file, source
 from pyharness.tokenizers.fastokens import POOL as FASTOKENS_POOL
 from pyharness.tokenizers.thread_pool import ThreadPool
-from pyharness.types import InputError, Tokenizer
+from pyharness.types import HasPipeline, InputError, Tokenizer, Unsupported
+from tokenizer_files import check_timed
 
 MODULES = {
     "gigatoken": "gigatoken",
@@ -97,8 +98,11 @@ def check_same(engine: Tokenizer, home: Tokenizer, texts: list[str]) -> None:
     for index, text in enumerate(texts):
         if engine.round_trip == "exact":
             assert engine.decode(found.document(index)) == text.encode()
-    tokenizers.timed_call(engine, texts, 1)()
-    tokenizers.timed_decode(engine, found, 1)()
+        elif engine.round_trip == "normalised" and isinstance(engine, tokenizers.HasNormalize):
+            assert isinstance(home, HasPipeline)
+            assert engine.normalize(text) == home.normalize(text)
+            assert engine.decode(found.document(index)).decode() == engine.normalize(text)
+    check_timed(engine, texts)
 
 
 @pytest.mark.parametrize("pair", [f"{engine}+{home}" for home, names in RUNS.items() for engine in names.split()])
@@ -143,8 +147,67 @@ def test_what_an_engine_cannot_run_is_said() -> None:
         pytest.skip("rs_bpe is not installed")
     with pytest.raises(InputError, match="has cl100k_base and o200k_base compiled in"):
         tokenizers.resolve("rs_bpe+tiktoken:r50k_base")
-    with pytest.raises(InputError, match="on one thread"):
-        tokenizers.timed_call(load("rs_bpe:cl100k_base"), TEXTS, 2)
+
+
+@pytest.mark.parametrize(
+    ("spec", "directions"),
+    [
+        ("raw_bytes", ("encoding", "decoding")),
+        ("rs_bpe:cl100k_base", ("encoding", "decoding")),
+        ("quicktok:cl100k_base", ("decoding",)),
+        ("gigatoken+tiktoken:cl100k_base", ("decoding",)),
+        ("fastokens+tiktoken:cl100k_base", ("decoding",)),
+    ],
+)
+def test_calls_without_threads_are_not_timed_on_several(spec: str, directions: tuple[str, ...]) -> None:
+    row = load(spec)
+    tokens = row.encode_batch(TEXTS)
+    calls = {
+        "encoding": lambda: tokenizers.timed_call(row, TEXTS, 2),
+        "decoding": lambda: tokenizers.timed_decode(row, tokens, 2),
+    }
+    for direction in directions:
+        with pytest.raises(Unsupported, match=f"has no threads for {direction}: it cannot be timed on 2"):
+            calls[direction]()
+
+
+@pytest.mark.parametrize(
+    "engine",
+    ["rs_bpe:cl100k_base", "quicktok:cl100k_base", "gigatoken+tiktoken:cl100k_base", "splintr:cl100k_base"],
+)
+def test_half_a_character_is_decoded(engine: str) -> None:
+    row = load(engine)
+    text = "🜁"  # several tokens
+    ids = row.encode_batch([text]).ids
+    assert len(ids) > 1
+    assert row.decode(ids[:1]) + row.decode(ids[1:]) == text.encode()
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("engine", ["quicktok", "tokie", "gigatoken", "splintr", "fastokens"])
+def test_strings_that_an_engine_cannot_map_are_named(engine: str, data: Path) -> None:
+    spec = f"file:{data / 'tokenizers/qwen2_5/tokenizer.json'}"
+    home, row = tokenizers.load(spec), load(f"{engine}+{spec}")
+    check_mapped_strings(row, home)
+    named = set(tokenizers.mapped_strings(row))
+    assert ("<tool_call>" in named) == (engine in ("quicktok", "tokie"))
+    assert tokenizers.mapped_strings(home) == ()
+
+
+def test_pieces_that_gigatoken_cannot_map_are_named() -> None:
+    home, row = load("mistral:v3"), load("gigatoken+mistral:v3")
+    check_mapped_strings(row, home)
+    assert "[REFERENCE_DOC_19]" in tokenizers.mapped_strings(row)
+
+
+def check_mapped_strings(row: Tokenizer, home: Tokenizer) -> None:
+    """Texts with a named string get other ids than the home library's; with any other added token, the same."""
+    assert isinstance(home, HasPipeline)
+    named = set(tokenizers.mapped_strings(row))
+    for content in home.added_tokens():
+        texts = [f"one {content} two", f"x{content}y"]
+        same = row.encode_batch(texts).ids.tolist() == home.encode_batch(texts).ids.tolist()
+        assert same == (content not in named)
 
 
 def test_an_unknown_split_pattern_is_refused_by_gigatoken(tmp_path: Path) -> None:

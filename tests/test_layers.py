@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "pyharness"
 LAYERS = (
     "types registry",
-    "bpe kernels timing environment network",
+    "bpe kernels timing environment network lifeline",
     "tokenizers corpora",
     "metrics",
     "benchmarks",

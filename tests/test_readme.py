@@ -9,7 +9,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
+
+from pyharness import catalogue, suite
+from pyharness.cli import main
 
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 BLOCKS: list[str] = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
@@ -48,3 +52,35 @@ def test_a_plug_in_that_cannot_be_imported_is_named() -> None:
 def test_suites_named_in_the_readme_exist(name: str) -> None:
     assert f"{name}.toml" in README
     assert (Path(__file__).parents[1] / "bench" / "suites" / f"{name}.toml").is_file()
+
+
+def test_no_placeholder_is_left() -> None:
+    assert "@@" not in README
+
+
+def test_commands_and_kinds_named_in_the_readme_exist() -> None:
+    named = set(re.findall(r"(?:^|`|&& |[A-Z]=\S+ )pyharness ([a-z][a-z-]*)", README, re.MULTILINE))
+    assert {"run", "compare", "report", "list"} <= named <= set(main.commands)
+    (kinds,) = re.findall(r"pyharness list ([a-z|]+)", README)
+    assert set(kinds.split("|")) == set(catalogue.KINDS)
+    (forms,) = re.findall(r"--format ([a-z|]+)", README)
+    (option,) = (one for one in main.commands["report"].params if one.name == "form")
+    assert isinstance(option.type, click.Choice)
+    assert set(forms.split("|")) < set(option.type.choices)
+
+
+def test_options_named_in_the_readme_exist() -> None:
+    known = {name for command in main.commands.values() for one in command.params for name in one.opts}
+    lines = re.findall(r"^(?:.*&& )?pyharness (.*?)(?:#.*)?$", README, re.MULTILINE)
+    assert {word for line in lines for word in re.findall(r"(?<=\s)--?[a-z]+\b", line)} <= known
+
+
+def test_every_suite_named_in_the_readme_is_shipped() -> None:
+    named = set(re.findall(r"\b([a-z]+)\.toml", README)) - {"suite", "pyproject"}
+    assert named == {"quick", "full", "engines"} == set(suite.shipped())
+
+
+def test_entry_points_named_in_the_readme_are_those_looked_up() -> None:
+    groups = set(re.findall(r"`(pyharness\.[a-z]+)`", README))
+    assert groups == {f"pyharness.{kind}" for kind in ("tokenizers", "metrics", "corpora", "benchmarks")}
+    assert all((Path(__file__).parents[1] / group.replace(".", "/")).is_dir() for group in groups)

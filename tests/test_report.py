@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
+import random
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -118,3 +122,70 @@ def test_comparing_across_different_text_is_refused(result: session.Result) -> N
     empty = store.Record({**data, "results": []}, ())
     with pytest.raises(InputError, match="share no case"):
         comparison.records(result.record, empty)
+
+
+def places(data: Any) -> Iterator[tuple[Any, Any]]:
+    """Every container and key; of long lists the ends."""
+    for key in list(data) if isinstance(data, dict) else sorted({0, len(data) - 1} if data else ()):
+        yield data, key
+        if isinstance(data[key], dict | list):
+            yield from places(data[key])
+
+
+def show_everything(record: store.Record) -> None:
+    tables = report.tables(record)
+    for text in (report.to_text(tables), report.to_markdown(tables), report.to_html(tables)):
+        text.encode()
+    report.to_csv(record).encode()
+    report.to_json(record).encode()
+    with contextlib.suppress(InputError):
+        report.to_text(report.difference_tables(comparison.rows(record, "raw_bytes", "mistral:v3")))
+    with contextlib.suppress(InputError):
+        report.to_text(report.difference_tables(comparison.records(record, record)))
+
+
+def edited(data: Any) -> store.Record | None:
+    with contextlib.suppress(InputError):
+        return store.Record.from_json(data, "edited")
+    return None
+
+
+def test_records_edited_by_hand_are_shown_or_refused(result: session.Result) -> None:
+    text = store.dump(result.record.data)
+    count = len(list(places(json.loads(text))))
+    dice = random.Random(7)
+    shown = 0
+    for number in dice.sample(range(count), 250):
+        data = json.loads(text)
+        container, key = list(places(data))[number]
+        change: Any = dice.choice(("remove", None, True, -1, 1e140, "\udcff\x1b", [], {}, [None], {"x": {}}))
+        if change == "remove":
+            del container[key]
+        else:
+            container[key] = change
+        if (record := edited(data)) is not None:
+            show_everything(record)
+            shown += 1
+    assert 20 < shown < 250
+
+
+@pytest.mark.parametrize("name", ["tokenizers", "corpora", "metrics"])
+def test_labels_that_are_described_nowhere_are_shown_all_the_same(result: session.Result, name: str) -> None:
+    record = store.Record.from_json({**result.record.data, name: {}}, "edited")
+    show_everything(record)
+    assert "raw_bytes" in report.to_text(report.tables(record))
+
+
+def test_details_that_are_gone_are_shown_as_nothing(result: session.Result) -> None:
+    data = json.loads(store.dump(result.record.data))
+    for one in data["results"]:
+        one |= {"details": {}, "parameters": {}}
+    show_everything(store.Record.from_json(data, "edited"))
+
+
+def test_an_interval_of_very_many_samples(result: session.Result) -> None:
+    data = json.loads(store.dump(result.record.data))
+    (one, *_) = (one for case in data["results"] for one in case["measurements"] if one.get("samples"))
+    one |= {"value": 2500.0, "samples": list(range(5001))}
+    (row, *_) = (row for row in report.flat.rows(store.Record.from_json(data, "long")) if row["value"] == 2500.0)
+    assert 2300 < row["low"] < 2500 < row["high"] < 2700

@@ -38,18 +38,65 @@ def test_wrong_ids_fail_the_row_with_the_first_difference_and_no_speed() -> None
     assert (difference["document"], difference["token"], difference["byte_offset"]) == (0, 40, 40)
     assert "wrong ids: document 0, byte 40" in str(wrong["integrity"].reason)
     assert wrong["throughput"].reason == runner.UNVERIFIED
-    assert {one.status for one in results_of(found, "same").values()} == {"ok"}
+    assert "failed" not in {one.status for one in results_of(found, "same").values()}
 
 
 def test_the_home_row_is_what_the_others_are_compared_with() -> None:
     found = measure(["wrong", "same", "home"], ["integrity"])
     rows = found.record.data["tokenizers"]
+    assert [one.case.tokenizer for one in found.record.results] == ["wrong", "same", "home"], "in the order given"
     assert {label: rows[label]["compared_with"] for label in rows} == {
         "wrong": "home",
         "same": "home",
         "home": None,
     }
     assert results_of(found, "same")["integrity"].details["identical_ids"]["difference"] is None
+
+
+@pytest.mark.parametrize("row", ["lying", "mute"])
+def test_what_was_timed_is_what_is_checked(row: str) -> None:
+    found = results_of(measure([row], [{"name": "throughput", "threads": [1]}]), row)
+    assert found["integrity"].status == "ok"
+    assert found["throughput"].status == "failed"
+    assert "the timed" in str(found["throughput"].reason)
+    assert not found["throughput"].measurements
+
+
+def test_a_timed_single_call_is_checked_too() -> None:
+    found = results_of(measure(["lying"], ["latency"], corpus="installed:python-docs?max_bytes=2MB"), "lying")
+    assert "the timed single call differs" in str(found["latency"].reason)
+
+
+def test_without_a_home_to_compare_with_there_is_no_number() -> None:
+    found = results_of(measure(["permuted", "undecodable"], ["throughput", "load"]), "permuted")
+    assert "nothing to be compared with: 'undecodable'" in str(found["integrity"].reason)
+    assert {one.status for one in found.values()} == {"failed"}
+
+
+def test_rows_that_are_compared_read_the_same_text() -> None:
+    found = measure(
+        ["home", "same"],
+        [
+            {"name": "compression", "tokenizers": ["home"]},
+            {"name": "throughput", "tokenizers": ["same"], "bytes": 100_000},
+        ],
+    )
+    assert "failed" not in {one.status for one in found.record.results}
+
+
+def test_wrong_ids_on_one_text_leave_no_number_on_any_other() -> None:
+    found = pyharness.run(
+        tokenizers=["home", "wrong-on-prose"],
+        corpora=["sample:prose", "sample:numbers"],
+        benchmarks=["throughput", "load"],
+    )
+    states = {
+        (one.case.benchmark, one.case.corpus): one.status
+        for one in found.record.results
+        if one.case.tokenizer == "wrong-on-prose" and one.case.benchmark != "integrity"
+    }
+    assert set(states.values()) == {"failed"}
+    assert len(states) >= 3
 
 
 def test_a_tokenizer_that_loses_text_against_its_word_fails_with_a_witness() -> None:
@@ -78,6 +125,19 @@ def test_a_hang_is_ended_at_the_time_limit(tmp_path: Path) -> None:
     found = pyharness.run(suite_name=path)
     assert "time limit of 2 s" in str(results_of(found, "hanging")["integrity"].reason)
     assert results_of(found, "raw_bytes")["integrity"].status == "ok"
+
+
+def test_the_time_limit_holds_while_a_case_reports_progress(tmp_path: Path) -> None:
+    path = tmp_path / "s.toml"
+    path.write_text(
+        'tokenizers = ["raw_bytes"]\ncorpora = ["repeat:1000000:sample:prose"]\nbenchmarks = ["compression"]\n'
+        "time_limit_seconds = 3\n",
+        encoding="utf-8",
+    )
+    start_time = time.monotonic()
+    found = results_of(pyharness.run(suite_name=path), "raw_bytes")
+    assert "time limit of 3 s" in str(found["compression"].reason)
+    assert time.monotonic() - start_time < 30
 
 
 def test_a_library_that_prints_does_not_break_the_protocol() -> None:
@@ -139,9 +199,10 @@ SLOW = [
 ]
 
 
-def start(tmp_path: Path, *arguments: str, seconds: str = "30") -> subprocess.Popen[str]:
+def start(tmp_path: Path, *arguments: str, seconds: str = "30", row: str = "slow") -> subprocess.Popen[str]:
     environment = os.environ | {"DOUBLES_MARKER": str(tmp_path / "begun"), "DOUBLES_SECONDS": seconds}
-    command = [sys.executable, "-P", "-m", "pyharness", *SLOW, "-o", str(tmp_path / "record.json"), *arguments]
+    chosen = [row if word == "slow" else word for word in SLOW]
+    command = [sys.executable, "-P", "-m", "pyharness", *chosen, "-o", str(tmp_path / "record.json"), *arguments]
     return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
@@ -205,17 +266,43 @@ def test_interrupting_leaves_a_valid_partial_record(tmp_path: Path) -> None:
     assert (tmp_path / "record.json.journal").exists()
 
 
-def test_killing_a_run_leaves_no_orphans(tmp_path: Path) -> None:
-    process = start(tmp_path)
+@pytest.mark.parametrize("row", ["slow", "stuck"])
+def test_killing_a_run_leaves_no_orphans(tmp_path: Path, row: str) -> None:
+    process = start(tmp_path, row=row)
     wait_for(tmp_path / "begun")
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
     workers = [int(pid) for pid in children.read_text().split()] if children.exists() else []
     process.kill()
     process.communicate()
     deadline = time.monotonic() + 10
-    while any(Path(f"/proc/{pid}/status").exists() for pid in workers):
+    while any(alive(pid) for pid in workers):
         assert time.monotonic() < deadline
         time.sleep(0.1)
+
+
+def alive(pid: int) -> bool:
+    try:
+        return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
+
+
+def test_text_that_changed_is_noticed_without_a_compression_case(tmp_path: Path) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("".join(f"line {n}\n" for n in range(1000)), encoding="utf-8")
+    chosen = session.declare(["raw_bytes"], [f"path:{text}?split=line"], ["throughput"])
+    plan, output = suite.plan(chosen), tmp_path / "r" / "record.json"
+    found = runner.run(plan, tmp_path / "first.json", session.Silent())
+    tally = found.data["corpora"][f"path:{text}?split=line"]
+    assert tally["tally"]["documents"] == 1000
+    assert not tally["whole"]
+    journal = store.Journal(output)
+    journal.start(runner._header(plan), resume=False)
+    journal.add({"result": store.result_as_json(found.of("integrity")[0]), "facts": None})
+    journal.close()
+    text.write_text("".join(f"line {n + 1}\n" for n in range(1000)), encoding="utf-8")
+    with pytest.raises(InputError, match="no longer the text that was measured"):
+        runner.run(plan, output, session.Silent(), resume=True)
 
 
 @pytest.mark.data

@@ -5,13 +5,21 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pyharness import store
 from pyharness.types import InputError
 
-EMPTY = {"kind": store.KIND, "schema": store.SCHEMA, "results": []}
+EMPTY: dict[str, Any] = {
+    "kind": store.KIND, "schema": store.SCHEMA, "created": "2026-01-01T00:00:00+00:00", "seconds": 1.5,
+    "complete": True, "suite": {}, "environment": {}, "tokenizers": {}, "corpora": {}, "metrics": {}, "results": [],
+}  # fmt: skip
+CASE: dict[str, Any] = {
+    "key": "x", "benchmark": "compression", "tokenizer": "a", "corpus": None, "parameters": {}, "status": "ok",
+    "reason": None, "measurements": [{"metric": "bytes_per_token", "value": 1.5}], "details": {},
+}  # fmt: skip
 
 
 def test_a_newer_record_is_refused_with_what_to_do(tmp_path: Path) -> None:
@@ -98,3 +106,117 @@ def test_an_unfinished_run_is_not_overwritten_and_not_mixed(tmp_path: Path) -> N
         store.Journal(record).start({"suite": "a", "environment": 1}, resume=False)
     with pytest.raises(InputError, match=r"cannot resume .*: environment was 1, now it is 2"):
         store.Journal(record).start({"suite": "a", "environment": 2}, resume=True)
+
+
+def test_a_record_has_what_a_record_has() -> None:
+    assert store.Record.from_json(EMPTY | {"results": [CASE]}, "r").results[0].measurements[0].value == 1.5
+    for name in EMPTY.keys() - {"kind", "schema"}:
+        for data in ({key: value for key, value in EMPTY.items() if key != name}, EMPTY | {name: None}):
+            with pytest.raises(InputError, match=f"r is not a complete run record: '{name}'"):
+                store.Record.from_json(data, "r")
+
+
+@pytest.mark.parametrize("schema", [None, True, 0, -1, "1", 1.0, [1]])
+def test_a_schema_is_a_number_from_one(schema: object) -> None:
+    with pytest.raises(InputError, match="its schema is"):
+        store.Record.from_json(EMPTY | {"schema": schema}, "r")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"benchmark": 3}, "'benchmark' is 3; it must be text"),
+        ({"tokenizer": None}, "'tokenizer' is null"),
+        ({"corpus": []}, "'corpus'"),
+        ({"parameters": "x"}, "'parameters'"),
+        ({"status": "fine"}, "known: ok, skipped, failed"),
+        ({"reason": 1}, "'reason'"),
+        ({"measurements": {}}, "'measurements'"),
+        ({"measurements": ["x"]}, "where an object with"),
+        ({"measurements": [{"metric": "m"}]}, "'value' is missing"),
+        ({"measurements": [{"metric": "m", "value": True}]}, "'value' is true; it must be a number"),
+        ({"measurements": [{"metric": "m", "value": 1, "samples": ["1"]}]}, "'samples'"),
+        ({"measurements": [{"metric": "m", "value": 1, "replicates": [1.0] * 33}]}, "there are 32 groups"),
+        ({"details": []}, "'details'"),
+        ({"details": {"tally": {"documents": 1}}}, "'bytes' is missing"),
+    ],
+)
+def test_a_result_has_what_a_result_has(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=rf"r is not a complete run record: result 2: .*{message}"):
+        store.Record.from_json(EMPTY | {"results": [CASE, CASE | change]}, "r")
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", "1e200", "9" * 5000, "1" + "0" * 400])
+def test_numbers_are_finite(tmp_path: Path, number: str) -> None:
+    path = tmp_path / "odd.json"
+    path.write_text(json.dumps(EMPTY | {"results": [CASE]}).replace("1.5}]", f"{number}}}]"), encoding="utf-8")
+    with pytest.raises(InputError, match=r"odd\.json"):
+        store.read(path)
+
+
+def test_what_a_record_cannot_hold_is_said_and_file_names_can_be_held() -> None:
+    for value in (float("nan"), float("inf"), b"x", {1, 2}):
+        with pytest.raises(InputError, match="a record cannot hold this"):
+            store.dump(EMPTY | {"suite": {"x": value}})
+    data = EMPTY | {"suite": {"name": "file:\udcff"}}
+    text = store.dump(data)
+    assert json.loads(text.encode()) == data
+
+
+def test_an_output_that_cannot_be_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder in (tmp_path, Path(), Path(".."), Path("/")):
+        for force in (False, True):
+            with pytest.raises(InputError, match="is a folder; name a file in it with --output"):
+                store.check_output(folder, force)
+        with pytest.raises(InputError, match="is a folder"):
+            store.Journal(folder)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InputError, match="not a regular file"):
+        store.check_output(tmp_path / "pipe", force=True)
+    with pytest.raises(InputError, match="cannot write to"):
+        store.Journal(tmp_path / ("x" * 245))
+    assert [file.name for file in tmp_path.iterdir()] == ["pipe"]
+
+
+def test_an_output_that_exists_is_refused_without_force(tmp_path: Path) -> None:
+    record = tmp_path / "record.json"
+    store.check_output(record)
+    store.check_output(record, resume=True)
+    record.write_text("mine", encoding="utf-8")
+    with pytest.raises(InputError, match=r"record\.json' exists already: replace it with --force, or choose another"):
+        store.check_output(record)
+    with pytest.raises(InputError, match="no unfinished run to resume there"):
+        store.check_output(record, resume=True)
+    store.check_output(record, force=True)
+    journal = store.Journal(record)
+    with pytest.raises(InputError, match="exists already"):  # an empty journal is no unfinished run
+        store.check_output(record)
+    journal.start({"suite": "a"}, resume=False)
+    journal.close()
+    store.check_output(record, resume=True)
+    assert record.read_text(encoding="utf-8") == "mine"
+
+
+@pytest.mark.parametrize("text", [b"dear diary\n", b"dear diary", b"\xff\xfe\n", b"[1]\n", b'{"header": 1}\n'])
+def test_a_file_that_is_no_journal_is_left_alone(tmp_path: Path, text: bytes) -> None:
+    path = tmp_path / "record.json.journal"
+    path.write_bytes(text)
+    with pytest.raises(InputError, match="no journal of a run"):
+        store.Journal(tmp_path / "record.json").start({"suite": "a"}, resume=True)
+    assert path.read_bytes() == text
+
+
+def test_a_journal_killed_in_its_first_line_begins_anew(tmp_path: Path) -> None:
+    (tmp_path / "record.json.journal").write_text('{"header": {"su', encoding="utf-8")
+    journal = store.Journal(tmp_path / "record.json")
+    assert journal.start({"suite": "a"}, resume=False) == []
+    journal.close()
+    assert json.loads(journal.path.read_text(encoding="utf-8")) == {"header": {"suite": "a"}}
+
+
+def test_a_header_that_cannot_be_recorded_is_refused_before_measuring(tmp_path: Path) -> None:
+    journal = store.Journal(tmp_path / "record.json")
+    with pytest.raises(InputError, match="a record cannot hold this"):
+        journal.start({"environment": float("nan")}, resume=False)
+    journal.close()

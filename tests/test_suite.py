@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ def test_the_product_of_rows_texts_and_parameters(tmp_path: Path) -> None:
     path = written(
         tmp_path,
         """
+        oversubscribe = true
         tokenizers = ["raw_bytes", { name = "again", spec = "raw_bytes" }]
         corpora = ["sample:prose", "sample:parallel"]
         benchmarks = [
@@ -72,6 +74,19 @@ def test_everything_unknown_is_reported_at_once(tmp_path: Path) -> None:
         ('tokenizers = ["a", "a"]\nbenchmarks = []', "used twice"),
         ('tokenizers = [{ name = "a" }]\nbenchmarks = []', "needs the keys 'spec'"),
         ("tokenizers = [1]\nbenchmarks = []", "not laid out like one"),
+        ('tokenizers = "raw_bytes"\nbenchmarks = []', r'text where a list is due: write tokenizers = \["raw_bytes"\]'),
+        ("tokenizers = 3\nbenchmarks = []", "a list is due"),
+        ('tokenizers = []\ncorpora = "sample"\nbenchmarks = []', r'write corpora = \["sample"\]'),
+        ('tokenizers = []\nbenchmarks = "load"', r'write benchmarks = \["load"\]'),
+        ("tokenizers = []\nbenchmarks = [1]", "not laid out like one"),
+        ("tokenizers = []\nbenchmarks = [{ bytes = 1 }]", "lacks the key 'name'"),
+        ('tokenizers = []\nbenchmarks = [{ name = "load", tokenizers = "x" }]', r'write tokenizers = \["x"\]'),
+        ('tokenizers = []\nbenchmarks = [{ name = "load", tokenizers = [1] }]', "of benchmark 'load' is not text"),
+        ("tokenizers = [{ spec = 1 }]\nbenchmarks = []", "spec = 1 in tokenizers is not text"),
+        ("reference = 1\ntokenizers = []\nbenchmarks = []", "reference = 1 is not text"),
+        ("oversubscribe = 1\ntokenizers = []\nbenchmarks = []", "neither true nor false"),
+        (f"reference = 0x{'f' * 5000}\ntokenizers = []\nbenchmarks = []", "reference = a number is not text"),
+        (f"reference = {'9' * 5000}\ntokenizers = []\nbenchmarks = []", "not valid TOML"),
         (
             'tokenizers = ["file:${NO_SUCH_VARIABLE}/x"]\nbenchmarks = []',
             "NO_SUCH_VARIABLE, which is not set",
@@ -117,3 +132,107 @@ def test_names_given_replace_those_of_the_suite() -> None:
 
 def test_powers_of_two() -> None:
     assert [suite.powers_of_two(n) for n in (1, 2, 3, 8)] == [[1], [1, 2], [1, 2], [1, 2, 4, 8]]
+
+
+def plain(folder: Path, line: str) -> suite.Suite:
+    return suite.read(written(folder, f"{line}\ntokenizers = []\nbenchmarks = []"))
+
+
+@pytest.mark.parametrize("value", ["inf", "-inf", "nan", "0", "-1", "true", '"120"', "1" + "0" * 400, "2020-01-01"])
+def test_a_time_limit_is_finite_and_above_zero(tmp_path: Path, value: str) -> None:
+    with pytest.raises(InputError, match=r"time_limit_seconds = .* is not a finite number above 0"):
+        plain(tmp_path, f"time_limit_seconds = {value}")
+
+
+def test_time_limits(tmp_path: Path) -> None:
+    assert plain(tmp_path, "time_limit_seconds = 0.5").time_limit_seconds == 0.5
+    assert plain(tmp_path, "time_limit_seconds = 120").time_limit_seconds == 120.0
+
+
+@pytest.mark.parametrize("name", ["../x", "a/b", "", ".hidden", "-q", "a b", "a*", "[a]", "ä", "x" * 65, "a\\n"])
+def test_a_name_is_fit_for_a_file_name(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match="cannot be part of a file name"):
+        plain(tmp_path, f'name = "{name}"')
+
+
+def test_names(tmp_path: Path) -> None:
+    for name in ("quick", "v1.2_final-3", "7", "x" * 64):
+        assert plain(tmp_path, f'name = "{name}"').name == name
+    with pytest.raises(InputError, match="name = 3 is not text"):
+        plain(tmp_path, "name = 3")
+    for file, name in (("mine.toml", "mine"), ("my suite [1].toml", "my-suite-1-"), ("ä.toml", "suite")):
+        (tmp_path / file).write_text("tokenizers = []\nbenchmarks = []", encoding="utf-8")
+        assert suite.read(tmp_path / file).name == name
+
+
+def points(benchmark: str, **parameters: object) -> list[dict[str, object]]:
+    chosen = session.declare(["raw_bytes"], ["sample:prose"], [{"name": benchmark, **parameters}])
+    return [dict(case.parameters) for case in suite.plan(chosen).cases]
+
+
+def test_parameters_are_read_by_their_type(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(suite, "cores", lambda: 4)
+    assert points("throughput", bytes="2MB", threads=[1, 2]) == [
+        {"bytes": 2_000_000, "threads": 1},
+        {"bytes": 2_000_000, "threads": 2},
+    ]
+    assert points("throughput", bytes=["1KiB", 7], threads=1) == [
+        {"bytes": 1024, "threads": 1},
+        {"bytes": 7, "threads": 1},
+    ]
+    assert [point["threads"] for point in points("throughput")] == [1, 2, 4]
+    assert [point["threads"] for point in points("throughput", threads="powers of two")] == [1, 2, 4]
+    assert points("compression", list_unused=True) == [{"list_unused": True}]
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("throughput", {"bytes": size})
+        for size in (0, -1, True, 2e6, float("nan"), None, "lots", "2 lemons", "-1", [], [1, "x"], {}, 10**400)
+    ]
+    + [("throughput", {"threads": count}) for count in (0, -1, True, 1.5, "two", None, [], [1, 0], [[1]], 5, 10**9)]
+    + [("compression", {"list_unused": switch}) for switch in (1, "yes", None)],
+)
+def test_bad_parameters_are_named_before_anything_runs(
+    name: str, parameters: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(suite, "cores", lambda: 4)
+    (parameter,) = parameters
+    with pytest.raises(InputError, match=f"benchmark '{name}': {parameter}"):
+        points(name, **parameters)
+
+
+def test_more_threads_than_cores_only_if_the_suite_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(suite, "cores", lambda: 2)
+    text = 'tokenizers = ["raw_bytes"]\ncorpora = ["sample"]\nbenchmarks = [{ name = "throughput", threads = [1, 8] }]'
+    with pytest.raises(InputError, match="threads = 8 is more than this process has cores"):
+        suite.plan(suite.read(written(tmp_path, text)))
+    allowed = suite.plan(suite.read(written(tmp_path, "oversubscribe = true\n" + text)))
+    assert [case.parameters["threads"] for case in allowed.cases] == [1, 8]
+
+
+def test_a_bare_string_from_python_is_refused() -> None:
+    with pytest.raises(InputError, match=r"tokenizers = .raw_bytes. is text where a list is due"):
+        session.run("raw_bytes")
+    with pytest.raises(InputError, match="corpora = 'sample' is text where a list is due"):
+        session.run(["raw_bytes"], "sample")
+
+
+def test_a_folder_does_not_hide_a_shipped_suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "quick").mkdir()
+    assert suite.find("quick") == suite.shipped()["quick"]
+    with pytest.raises(InputError, match="is a folder, not a suite file"):
+        suite.find("./quick")
+    (tmp_path / "full").write_text("", encoding="utf-8")
+    assert suite.find("full") == suite.shipped()["full"]
+    assert suite.find("./full") == Path("./full")
+    (tmp_path / "own").write_text("", encoding="utf-8")
+    assert suite.find("own") == Path("own")
+
+
+def test_what_a_record_cannot_hold_is_found_out_before_measuring() -> None:
+    chosen = session.declare(["raw_bytes"], ["sample:prose"], ["load"])
+    with pytest.raises(InputError, match="suite 'custom': a record cannot hold this"):
+        suite.plan(replace(chosen, time_limit_seconds=float("inf")))

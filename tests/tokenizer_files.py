@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 from pyharness import tokenizers
 from pyharness.tokenizers import encodings, rank_file
@@ -16,9 +18,12 @@ from pyharness.types import (
     HasMergeModel,
     HasPipeline,
     HasVocabulary,
+    InputError,
     MergeModel,
     Tokenizer,
     TokenKind,
+    Tokens,
+    Unsupported,
 )
 
 SPECIAL = "<|endoftext|> <s> </s> [CLS] <|im_start|> <unk>"
@@ -132,12 +137,42 @@ def check_contract(tokenizer: Tokenizer) -> None:
     both = tokenizer.encode_batch(TEXTS, 2)
     assert np.array_equal(both.ids, batch.ids)
     assert np.array_equal(both.offsets, batch.offsets)
-    tokenizers.timed_call(tokenizer, TEXTS, 1)()
-    tokenizers.timed_decode(tokenizer, batch, 1)()
+    check_timed(tokenizer, TEXTS)
     if isinstance(tokenizer, HasVocabulary):
         check_vocabulary(tokenizer, batch)
     if isinstance(tokenizer, HasMergeModel):
         check_merge_model(tokenizer.merge_model(), tokenizer.id_limit)
+
+
+def check_timed(tokenizer: Tokenizer, texts: Sequence[str]) -> None:
+    """What is timed gives what the tokenizer gives, on one thread and two."""
+    tokens = tokenizer.encode_batch(texts, 1)
+    decoded = b"".join(tokenizer.decode(tokens.document(index)) for index in range(len(tokens)))
+    for threads in (1, 2):
+        with suppress(Unsupported):
+            timed = tokenizers.timed_call(tokenizer, texts, threads)
+            check_tokens(timed.result(timed.call()), tokens)
+            check_tokens(timed.result(timed.call()), tokens)
+        with suppress(Unsupported):
+            timed = tokenizers.timed_decode(tokenizer, tokens, threads)
+            assert timed.result(timed.call()) == decoded
+    for text in texts:
+        with suppress(Unsupported):
+            timed = tokenizers.timed_single(tokenizer, text)
+            check_tokens(timed.result(timed.call()), tokenizer.encode_batch([text], 1))
+    for threads in (0, -1):
+        with pytest.raises(InputError, match=f"on {threads} threads"):
+            tokenizers.timed_call(tokenizer, texts, threads)
+        with pytest.raises(InputError, match=f"on {threads} threads"):
+            tokenizers.timed_decode(tokenizer, tokens, threads)
+
+
+def check_tokens(found: Tokens | bytes, expected: Tokens) -> None:
+    assert isinstance(found, Tokens)
+    assert found.ids.dtype == np.uint32
+    assert found.offsets.dtype == np.int64
+    assert found.offsets.tolist() == expected.offsets.tolist()
+    assert np.array_equal(found.ids, expected.ids)
 
 
 def check_round_trip(tokenizer: Tokenizer, text: str, back: bytes) -> None:

@@ -7,10 +7,10 @@ decides what that process has done before.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from pyharness.registry import discover
 from pyharness.types import (
@@ -88,14 +88,17 @@ def benchmarks() -> Mapping[str, Benchmark]:
     return found
 
 
-def batches(documents: Iterator[str], characters: int = 1 << 20) -> Iterator[list[str]]:
-    """Group documents into lists of at least ``characters`` characters (the last one may be shorter)."""
-    batch: list[str] = []
+T = TypeVar("T")
+
+
+def batches(documents: Iterable[T], size_of: Callable[[T], int], least: int = 1 << 20) -> Iterator[list[T]]:
+    """Group documents into lists whose sizes add up to at least ``least`` (the last one may be smaller)."""
+    batch: list[T] = []
     size = 0
     for document in documents:
         batch.append(document)
-        size += len(document)
-        if size >= characters:
+        size += size_of(document)
+        if size >= least:
             yield batch
             batch, size = [], 0
     if batch:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from pyharness import corpora
 from pyharness.benchmarks import Benchmark, Findings, Work, batches
 from pyharness.metrics import corpus_metrics, counters, jackknife, pairs, words
 from pyharness.metrics.sampling import DocumentSample
 from pyharness.metrics.state import CorpusState, Facts, group_of
-from pyharness.types import Corpus, Measurement, Tally, Tokenizer
+from pyharness.types import Corpus, Measurement, Tally, Tokenizer, digest_of
 
-PAIR_SAMPLE_TOKENS = 2_000_000
-WORD_SAMPLE_TOKENS = 100_000
+# Documents are cut at 1 MiB unless asked otherwise: a sample must have room for at least one.
+PAIR_SAMPLE_BYTES = 8 << 20
+WORD_SAMPLE_BYTES = 2 << 20
 EXTRA_METRICS = ("continued_word_share", "normalized_sequence_length", "bigram_entropy", "mutual_information")
 
 
@@ -25,8 +27,8 @@ class CorpusPass:
     tokenizer: Tokenizer
     state: CorpusState
     tally: Tally = field(default_factory=Tally)
-    for_pairs: DocumentSample = field(default_factory=lambda: DocumentSample(PAIR_SAMPLE_TOKENS))
-    for_words: DocumentSample = field(default_factory=lambda: DocumentSample(WORD_SAMPLE_TOKENS))
+    for_pairs: DocumentSample = field(default_factory=lambda: DocumentSample(PAIR_SAMPLE_BYTES))
+    for_words: DocumentSample = field(default_factory=lambda: DocumentSample(WORD_SAMPLE_BYTES))
 
     @classmethod
     def start(cls, tokenizer: Tokenizer) -> CorpusPass:
@@ -36,9 +38,14 @@ class CorpusPass:
     def read(self, corpus: Corpus, threads: int = 1, progress: Any = lambda _: None) -> CorpusPass:
         """Stream the corpus through the tokenizer, a batch at a time."""
         counting = counters().values()
-        for texts in batches(corpus.documents(self.tally)):
+        for pairs_of_text_and_key in batches(corpora.keyed(corpus, self.tally), lambda pair: len(pair[0])):
+            texts = [text for text, _ in pairs_of_text_and_key]
             digests = [self.tally.add(text) for text in texts]
-            groups = np.array([group_of(digest) for digest in digests], np.uint8)
+            keys = [
+                digest if key is text else digest_of(key)
+                for digest, (text, key) in zip(digests, pairs_of_text_and_key, strict=True)
+            ]
+            groups = np.array([group_of(key) for key in keys], np.uint8)
             tokens = self.tokenizer.encode_batch(texts, threads)
             self.state.update(texts, tokens, groups, counting, threads)
             for index, (digest, text) in enumerate(zip(digests, texts, strict=True)):
@@ -57,8 +64,9 @@ class CorpusPass:
     def measurements(self, threads: int = 1) -> list[Measurement]:
         """Every metric of the pass."""
         found = jackknife.measure(self.state, corpus_metrics().values())
-        found += pairs.measure(self.for_pairs.laid_out(), threads)
-        return [*found, words.measure(self.tokenizer, self.for_words.texts())]
+        sampled = pairs.measure(self.for_pairs.laid_out(), threads)
+        found += [_unless_too_large(self.for_pairs, one) for one in sampled]
+        return [*found, _unless_too_large(self.for_words, words.measure(self.tokenizer, self.for_words.texts()))]
 
     def details(self, list_unused: bool = False) -> dict[str, Any]:
         """What is kept beside the numbers: the tally, the counts per group, lengths of tokens, samples."""
@@ -66,13 +74,20 @@ class CorpusPass:
         details = {
             "tally": describe(self.tally),
             "groups": {name: sums.tolist() for name, sums in sorted(self.state.counters.items())},
-            "samples": {"pairs_tokens": self.for_pairs.tokens, "words_tokens": self.for_words.tokens},
+            "samples": {"pairs_bytes": self.for_pairs.bytes, "words_bytes": self.for_words.bytes},
             "token_length_histogram": token_lengths(total.histogram, self.state.facts),
         }
         if list_unused:
             unused = (total.histogram == 0) & self.state.facts.counted
             details["unused_ids"] = np.flatnonzero(unused).tolist()
         return details
+
+
+def _unless_too_large(sample: DocumentSample, found: Measurement) -> Measurement:
+    if not sample.is_too_small:
+        return found
+    reason = f"a document is larger than the sample of {sample.byte_cap:,} bytes: cut documents (max_document_bytes=)"
+    return replace(found, value=None, reason=reason)
 
 
 def describe(tally: Tally) -> dict[str, Any]:

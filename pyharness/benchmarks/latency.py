@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from itertools import islice
+
+import numpy as np
 
 from pyharness import tokenizers
 from pyharness.benchmarks import Benchmark, Findings, Work, first_documents
 from pyharness.benchmarks.compression import describe
 from pyharness.timing import percentile, quick_laps
-from pyharness.types import Measurement, Tally
+from pyharness.types import Measurement, Tally, Tokens
 
 LENGTHS = {32: 400, 512: 200, 8192: 60}  # bytes of an input -> inputs timed
 WARM_UP = 20
@@ -16,33 +19,40 @@ QUANTILES = {"latency_p50": 0.50, "latency_p90": 0.90, "latency_p99": 0.99}
 SECOND = 1e9
 
 
-def inputs(documents: Sequence[str], size: int) -> Iterator[str]:
-    """Cut running text into pieces of at most ``size`` bytes, at least three quarters of it, between code points."""
-    data = "\n".join(documents).encode()
-    start = 0
+def inputs(data: bytes, size: int, start: int) -> Iterator[tuple[str, int]]:
+    """Cut running text into pieces of ``size`` bytes at most, between code points; each with where the next begins."""
     while start + size <= len(data):
         piece = data[start : start + size].decode(errors="ignore")  # an unfinished code point at the end is left out
         start += max(len(piece.encode()), 1)
-        yield piece
+        yield piece, start
 
 
 def run(work: Work) -> Findings:
-    """Time single calls at each input length, after a warm-up on other text."""
+    """Time single calls at each input length, on new text each, after a warm-up on other text; then check the ids."""
     tally = Tally()
     needed = sum(size * (count + WARM_UP) for size, count in LENGTHS.items())
-    documents = first_documents(work.text, 2 * needed, tally)
+    data = "\n".join(first_documents(work.text, 2 * needed, tally)).encode()
     tokenizer = work.load()
     found: list[Measurement] = []
     raw: dict[str, list[int]] = {}
+    position = 0
     for size, count in LENGTHS.items():
         label = f"{size} B"
-        texts = [text for text, _ in zip(inputs(documents, size), range(count + WARM_UP), strict=False)]
-        if len(texts) <= WARM_UP + 10:
+        cut = list(islice(inputs(data, size, position), count + WARM_UP))
+        if len(cut) <= WARM_UP + 10:
             reason = "the corpus has too little text for this input length"
             found += [Measurement(metric, None, reason=reason, part=label) for metric in QUANTILES]
             continue
-        calls = [tokenizers.timed_call(tokenizer, [text], 1) for text in texts]
-        raw[label] = quick_laps(calls)[WARM_UP:]
+        position = cut[-1][1]
+        texts = [text for text, _ in cut]
+        timed = [tokenizers.timed_single(tokenizer, text) for text in texts]
+        laps = quick_laps([one.call for one in timed])
+        for text, one, (_, result) in zip(texts, timed, laps, strict=True):
+            ids = one.result(result)
+            if not isinstance(ids, Tokens) or not np.array_equal(ids.ids, tokenizer.encode_batch([text]).ids):
+                reason = f"wrong ids: the timed single call differs from what was verified, on {text[:24]!r}"
+                return Findings(details={"tally": describe(tally)}, status="failed", reason=reason)
+        raw[label] = [nanoseconds for nanoseconds, _ in laps[WARM_UP:]]
         found += [
             Measurement(metric, percentile(raw[label], share) / SECOND, part=label)
             for metric, share in QUANTILES.items()

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from pyharness import tokenizers
 from pyharness.benchmarks import Benchmark, Findings, Work
+from pyharness.lifeline import end_with_parent
 from pyharness.timing import in_libraries, median
 from pyharness.types import InputError, Measurement
 
@@ -115,6 +116,7 @@ BENCHMARKS = (
 )
 
 if __name__ == "__main__":
+    end_with_parent()
     try:
         print(json.dumps(probe(sys.argv[1])))  # noqa: T201
     except InputError as error:

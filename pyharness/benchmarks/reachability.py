@@ -46,7 +46,7 @@ def emitted_tokens(work: Work, tokenizer: Tokenizer) -> tuple[NDArray[np.uint64]
     """Count every id over the corpus given for witnesses; zeros without one."""
     counts, tally = np.zeros(tokenizer.id_limit, np.uint64), Tally()
     if work.corpus is not None:
-        for texts in batches(work.corpus.documents(tally)):
+        for texts in batches(work.corpus.documents(tally), len):
             for text in texts:
                 tally.add(text)
             ids = tokenizer.encode_batch(texts, work.threads).ids

@@ -7,7 +7,7 @@ the last slice again, and labelled.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -16,8 +16,8 @@ import numpy as np
 from pyharness import tokenizers
 from pyharness.benchmarks import Benchmark, Findings, Work, first_documents
 from pyharness.benchmarks.compression import describe
-from pyharness.timing import lap, median
-from pyharness.types import Measurement, Tally, Tokens
+from pyharness.timing import Lap, lap, median
+from pyharness.types import Measurement, Tally, Tokenizer, Tokens, Unsupported
 
 STEADY_SLICES = 7
 REPLAYS = 3
@@ -44,52 +44,83 @@ def slices_of(documents: Sequence[str], count: int) -> list[list[str]]:
     return [piece for piece in found if piece]
 
 
+class Mismatch(Exception):
+    """A timed call gave something else than what was verified."""
+
+
 def run(work: Work) -> Findings:
-    """Time cold, steady and replayed slices, encoding first, then decoding."""
+    """Time cold, steady and replayed slices, encoding first, then decoding; what the timed calls gave is checked."""
     tally = Tally()
     documents = first_documents(work.text, int(work.case.parameters["bytes"]), tally)
     slices = slices_of(documents, 1 + STEADY_SLICES)
     if len(slices) < 3:
         return Findings(status="skipped", reason="fewer than three documents: nothing new to read after the first")
     tokenizer = work.load()
-    laps = _time(lambda texts: tokenizers.timed_call(tokenizer, texts, work.threads), slices)
-    tokens = [tokenizer.encode_batch(texts, work.threads) for texts in slices]
-    repetitions = _describe("encode", laps, slices, tokens)
-    laps = _time(lambda ids: tokenizers.timed_decode(tokenizer, ids, work.threads), tokens)
-    repetitions += _describe("decode", laps, slices, tokens)
-    details = {"tally": describe(tally), "repetitions": [asdict(repetition) for repetition in repetitions]}
-    return Findings(tuple(_rates(repetitions)), details)
+    details: dict[str, Any] = {"tally": describe(tally)}
+    try:
+        repetitions, tokens = _encoding(tokenizer, slices, work.threads)
+        no_decoding = None
+        try:
+            repetitions += _decoding(tokenizer, slices, tokens, work.threads)
+        except Unsupported as reason:
+            no_decoding = str(reason)
+    except Mismatch as reason:
+        return Findings(details=details, status="failed", reason=str(reason))
+    details["repetitions"] = [asdict(repetition) for repetition in repetitions]
+    return Findings(tuple(_rates(repetitions, no_decoding)), details)
 
 
-def _time(prepare: Callable[[Any], Callable[[], object]], slices: Sequence[Any]) -> list[tuple[int, str, Any]]:
-    calls = [prepare(piece) for piece in slices]
-    last = len(calls) - 1
-    order = [
-        (0, "cold"),
-        *((index, "steady") for index in range(1, len(calls))),
-        *[(last, "replay")] * REPLAYS,
-    ]
-    return [(index, phase, lap(calls[index])) for index, phase in order]
+def _order(slices: int) -> list[tuple[int, str]]:
+    last = slices - 1
+    return [(0, "cold"), *((index, "steady") for index in range(1, slices)), *[(last, "replay")] * REPLAYS]
 
 
-def _describe(
-    direction: str,
-    laps: Sequence[tuple[int, str, Any]],
-    slices: Sequence[list[str]],
-    tokens: Sequence[Tokens],
+def _encoding(tokenizer: Tokenizer, slices: Sequence[list[str]], threads: int) -> tuple[list[Repetition], list[Tokens]]:
+    timed = [tokenizers.timed_call(tokenizer, texts, threads) for texts in slices]
+    laps = [(index, phase, *lap(timed[index].call)) for index, phase in _order(len(slices))]
+    tokens = [tokenizer.encode_batch(texts) for texts in slices]
+    for index, phase, _, raw in laps:
+        found = timed[index].result(raw)
+        if not isinstance(found, Tokens) or not same(found, tokens[index]):
+            raise Mismatch(f"wrong ids: the timed call ({phase}, slice {index}) gave other ids than were verified")
+    return _repetitions("encode", laps, slices, tokens), tokens
+
+
+def _decoding(
+    tokenizer: Tokenizer, slices: Sequence[list[str]], tokens: Sequence[Tokens], threads: int
+) -> list[Repetition]:
+    timed = [tokenizers.timed_decode(tokenizer, ids, threads) for ids in tokens]
+    laps = [(index, phase, *lap(timed[index].call)) for index, phase in _order(len(slices))]
+    expected = [b"".join(tokenizer.decode(ids.document(n)) for n in range(len(ids))) for ids in tokens]
+    for index, phase, _, raw in laps:
+        if timed[index].result(raw) != expected[index]:
+            raise Mismatch(f"the timed decoding ({phase}, slice {index}) gave other text than was verified")
+    return _repetitions("decode", laps, slices, tokens)
+
+
+def same(found: Tokens, expected: Tokens) -> bool:
+    """Whether two batches hold the same ids, document by document."""
+    return np.array_equal(found.offsets, expected.offsets) and np.array_equal(found.ids, expected.ids)
+
+
+def _repetitions(
+    direction: str, laps: Sequence[tuple[int, str, Lap, Any]], slices: Sequence[list[str]], tokens: Sequence[Tokens]
 ) -> list[Repetition]:
     sizes = [sum(len(text.encode()) for text in texts) for texts in slices]
     return [
         Repetition(direction, phase, sizes[index], len(tokens[index].ids), taken.wall, taken.cpu)
-        for index, phase, taken in laps
+        for index, phase, taken, _ in laps
     ]
 
 
-def _rates(repetitions: Sequence[Repetition]) -> list[Measurement]:
+def _rates(repetitions: Sequence[Repetition], no_decoding: str | None) -> list[Measurement]:
     wanted = [("encode", "bytes", phase) for phase in ("cold", "steady", "replay")]
     wanted += [("encode", "tokens", "steady"), ("decode", "bytes", "steady")]
     found = []
     for direction, unit, phase in wanted:
+        if direction == "decode" and no_decoding is not None:
+            found.append(Measurement("decode_bytes_per_second", None, reason=no_decoding, part=phase))
+            continue
         chosen = [r for r in repetitions if (r.direction, r.phase) == (direction, phase)]
         samples = tuple(getattr(r, unit) * SECOND / max(r.wall, 1) for r in chosen)
         found.append(Measurement(f"{direction}_{unit}_per_second", median(samples), part=phase, samples=samples))

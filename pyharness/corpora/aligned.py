@@ -39,6 +39,11 @@ class AlignedCorpus:
         for row in self.rows(tally):
             yield from row.values()
 
+    def keyed_documents(self, tally: Tally) -> Iterator[tuple[str, str]]:
+        """Texts of one row depend on each other: the text in the reference language decides the group of all."""
+        for row in self.rows(tally):
+            yield from ((text, row[self.reference]) for text in row.values())
+
     def _admitted(self, tally: Tally) -> Iterator[Mapping[str, str]]:
         total = 0
         for row in self.read():

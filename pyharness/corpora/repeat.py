@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from pyharness.corpora.streaming import keyed
 from pyharness.types import Corpus, CorpusFamily, InputError, Tally
 
 MOST_PASSES = 10**9
@@ -31,6 +32,11 @@ class Repeat:
         """Stream all passes; each counts what it leaves out, cuts or replaces."""
         for _ in range(self.passes):
             yield from self.once.documents(tally)
+
+    def keyed_documents(self, tally: Tally) -> Iterator[tuple[str, str]]:
+        """Stream all passes with the keys that the documents have in one."""
+        for _ in range(self.passes):
+            yield from keyed(self.once, tally)
 
 
 def _open(spec: str, argument: str, options: Mapping[str, str]) -> Corpus:  # noqa: ARG001 - the inner one gets them

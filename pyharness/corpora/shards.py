@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
+from pyharness.corpora.streaming import keyed
 from pyharness.types import Corpus, CorpusFamily, InputError, Tally
 
 
@@ -25,9 +26,13 @@ class Shard:
 
     def documents(self, tally: Tally) -> Iterator[str]:
         """Stream this shard's documents; merging the tallies of all shards gives the tally of the whole."""
+        return (text for text, _ in self.keyed_documents(tally))
+
+    def keyed_documents(self, tally: Tally) -> Iterator[tuple[str, str]]:
+        """Stream this shard's documents with the keys they have in the whole."""
         # Every shard meets everything that is left out, cut or replaced; one of them reports it.
         met = tally if self.index == 0 else Tally()
-        return islice(self.whole.documents(met), self.index, None, self.count)
+        return islice(keyed(self.whole, met), self.index, None, self.count)
 
 
 def shard(corpus: Corpus, index: int, count: int) -> Corpus:

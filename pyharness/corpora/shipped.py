@@ -38,6 +38,10 @@ class Sample(AlignedCorpus):
         found = admitted(pieces(self._everything(), MAX_DOCUMENT_BYTES), self.max_bytes, tally)
         return never_empty(self.name, found, tally)
 
+    def keyed_documents(self, tally: Tally) -> Iterator[tuple[str, str]]:
+        """Stream every document under its own key: most parts are not aligned."""
+        return ((text, text) for text in self.documents(tally))
+
     def _everything(self) -> Iterator[Fragment]:
         for part in PARTS:
             yield from _fragments(part)

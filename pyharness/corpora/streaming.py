@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from pyharness.corpora.splitting import Fragment, pieces
-from pyharness.types import InputError, Tally
+from pyharness.types import Corpus, HasKeys, InputError, Tally
 
 T = TypeVar("T")
 
@@ -75,6 +75,13 @@ def settled(text: str) -> tuple[str, int, int]:
     except UnicodeEncodeError:
         clean, replaced = _SURROGATES.subn("\ufffd", text)
         return clean, replaced, len(clean.encode())
+
+
+def keyed(corpus: Corpus, tally: Tally) -> Iterator[tuple[str, str]]:
+    """Stream documents with the text that decides their group: their own, unless the corpus knows better."""
+    if isinstance(corpus, HasKeys):
+        return corpus.keyed_documents(tally)
+    return ((text, text) for text in corpus.documents(tally))
 
 
 def never_empty(name: str, items: Iterable[T], tally: Tally) -> Iterator[T]:

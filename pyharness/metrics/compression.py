@@ -14,18 +14,23 @@ from pyharness.types import Measurement, Metric
 # A macro average is a sum of floor(2^40 * bytes / tokens), kept in two halves of 32 bits: integers merge exactly.
 FIXED_POINT_BITS = 40
 HALF = 32
+LOWER = (1 << HALF) - 1
 
 
 def _column(index: int) -> Callable[[Batch], NDArray[np.int64]]:
     return lambda batch: np.ascontiguousarray(batch.statistics[:, index])
 
 
-def _fixed_point_ratio(batch: Batch) -> NDArray[np.int64]:
+def _fixed_point_halves(batch: Batch) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Upper and lower half of floor(2^40 * bytes / tokens) per document; 0 where there are no tokens."""
     sizes = batch.statistics[:, TextColumn.BYTES]
-    if sizes.max(initial=0) >= 1 << (63 - FIXED_POINT_BITS):
-        raise OverflowError("a document of 8 MiB or more: cut documents before counting them")
-    ratios = (sizes << FIXED_POINT_BITS) // np.maximum(batch.lengths, 1)
-    return np.where(batch.lengths > 0, ratios, 0)
+    if sizes.max(initial=0) < 1 << (63 - FIXED_POINT_BITS):
+        ratios = np.where(batch.lengths > 0, (sizes << FIXED_POINT_BITS) // np.maximum(batch.lengths, 1), 0)
+        return ratios >> HALF, ratios & LOWER
+    # A document of 8 MiB or more leaves 64 bits: Python's integers have room.
+    pairs = zip(sizes.tolist(), batch.lengths.tolist(), strict=True)
+    whole = [(size << FIXED_POINT_BITS) // length if length else 0 for size, length in pairs]
+    return np.array([ratio >> HALF for ratio in whole], np.int64), np.array([r & LOWER for r in whole], np.int64)
 
 
 def _need_tokens(counts: Counts) -> int:
@@ -96,8 +101,8 @@ COUNTERS = (
     Counter("letters", _column(TextColumn.LETTERS)),
     Counter("unsegmented", _column(TextColumn.UNSEGMENTED)),
     Counter("tokens", lambda batch: batch.lengths),
-    Counter("ratio_high", lambda batch: _fixed_point_ratio(batch) >> HALF),
-    Counter("ratio_low", lambda batch: _fixed_point_ratio(batch) & ((1 << HALF) - 1)),
+    Counter("ratio_high", lambda batch: _fixed_point_halves(batch)[0]),
+    Counter("ratio_low", lambda batch: _fixed_point_halves(batch)[1]),
 )
 
 METRICS = (

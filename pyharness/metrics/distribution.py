@@ -44,11 +44,19 @@ def percentile_frequency(p: NDArray[np.float64], low: float = 0.03, high: float 
 
 
 def _observed(counts: Counts) -> int:
-    return int(np.count_nonzero(counts.histogram[counts.facts.counted[: len(counts.histogram)]]))
+    """V_obs: ids that occur, without special and unknown ones."""
+    return int(np.count_nonzero(counts.histogram[counts.facts.counted]))
 
 
 def _entropy(alpha: float) -> Callable[[Counts], float]:
     return lambda counts: renyi_entropy(counts.probabilities, alpha)
+
+
+def hartley_entropy(counts: Counts) -> float:
+    """Renyi entropy of order 0: log2 V_obs."""
+    if _observed(counts) == 0:
+        raise Undefined("no tokens were produced")
+    return math.log2(_observed(counts))
 
 
 def renyi_efficiency(counts: Counts) -> float:
@@ -57,9 +65,8 @@ def renyi_efficiency(counts: Counts) -> float:
 
 
 def renyi_efficiency_observed(counts: Counts) -> float:
-    """Share of log2 V_obs: what tokenization-scorer prints with power=2.5."""
-    p = counts.probabilities
-    return efficiency(renyi_entropy(p, ALPHA), len(p))
+    """Share of log2 V_obs: what tokenization-scorer prints with power=2.5 (where no token is unknown)."""
+    return efficiency(renyi_entropy(counts.probabilities, ALPHA), _observed(counts))
 
 
 def redundancy(counts: Counts) -> float:
@@ -86,7 +93,7 @@ def mean_token_bytes(counts: Counts) -> float:
 
 METRICS = (
     CorpusMetric(Metric("shannon_entropy", "bit", "none", "entropy of the token distribution"), _entropy(1)),
-    CorpusMetric(Metric("renyi_entropy_0", "bit", "none", "log2 of the types observed"), _entropy(0)),
+    CorpusMetric(Metric("renyi_entropy_0", "bit", "none", "log2 of V_obs, the ids that occur"), hartley_entropy),
     CorpusMetric(Metric("renyi_entropy_2", "bit", "none", "Renyi entropy, alpha = 2"), _entropy(2)),
     CorpusMetric(Metric("renyi_entropy_2.5", "bit", "none", "Renyi entropy, alpha = 2.5"), _entropy(ALPHA)),
     CorpusMetric(

@@ -25,7 +25,7 @@ def measure(tokenizer: Tokenizer, texts: list[str]) -> Measurement:
         segment for text in texts for segment in _SEGMENT.split(text) if segment and _WORD_LIKE.search(segment)
     )
     if not words:
-        return Measurement(METRIC, None, reason="the sample has no words")
+        return Measurement(METRIC, None, reason="the sample of documents has no words")
     total = words.total()
     if 2 * sum(count for word, count in words.items() if _UNSEGMENTED.search(word)) > total:
         reason = "the text is mostly in a script written without spaces, where UAX #29 cuts characters"

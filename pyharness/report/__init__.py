@@ -6,7 +6,7 @@ Renders, measures nothing: values come from the record, intervals from the value
 from __future__ import annotations
 
 from pyharness.report.flat import to_csv, to_frame, to_json, to_parquet
-from pyharness.report.render import to_html, to_markdown, to_text
+from pyharness.report.render import to_html, to_markdown, to_text, visible
 from pyharness.report.tables import Table, difference_tables, tables
 
 __all__ = [
@@ -20,4 +20,5 @@ __all__ = [
     "to_markdown",
     "to_parquet",
     "to_text",
+    "visible",
 ]

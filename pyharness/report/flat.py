@@ -18,6 +18,7 @@ COLUMNS = (
     "benchmark", "tokenizer", "corpus", "parameters", "metric", "part", "value", "low", "high", "unit", "direction",
     "status", "reason",
 )  # fmt: skip
+MOST_SAMPLES = 1000  # binomial probabilities of more samples are too small for a float
 
 
 def rows(record: Record) -> list[dict[str, Any]]:
@@ -44,12 +45,17 @@ def rows(record: Record) -> list[dict[str, Any]]:
             )
         if not result.measurements:
             found.append(dict.fromkeys(COLUMNS) | common | {"reason": result.reason})
-    return found
+    return [{column: _writable(cell) for column, cell in row.items()} for row in found]
+
+
+def _writable(cell: object) -> object:
+    """Escape lone surrogates, which come from file names: no UTF-8 file can hold them."""
+    return cell.encode("utf-8", "backslashreplace").decode() if isinstance(cell, str) else cell
 
 
 def _interval(measurement: Measurement) -> tuple[float, float] | None:
     if measurement.samples:
-        return median_interval(measurement.samples)
+        return median_interval(measurement.samples[:: -(-len(measurement.samples) // MOST_SAMPLES)])
     return interval(measurement.value, measurement.replicates)
 
 
@@ -85,6 +91,8 @@ def to_parquet(record: Record, path: Path) -> None:
         import pyarrow as pa  # noqa: F401
     except ImportError:
         raise InputError("Parquet needs an extra: pip install 'pyharness[files]'") from None
+    if path.is_dir():
+        raise InputError(f"{str(path)!r} is a folder; name a file in it with --output")
     part = path.with_name(f".{path.name}.part")
     try:
         to_frame(record).to_parquet(part, index=False)

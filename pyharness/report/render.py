@@ -9,7 +9,9 @@ from collections.abc import Iterable, Sequence
 
 from pyharness.report.tables import Table
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+_CONTROL = re.compile(  # also lone surrogates, which no terminal or file can be given
+    r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 HEADER_WIDTH = 7
 WRAPPED_WIDTH = 24
 MIN_NAME_WIDTH = 12
@@ -39,7 +41,7 @@ def to_text(tables: Iterable[Table], width: int = 80, color: bool = False) -> st
     from rich.text import Text
 
     out = io.StringIO()
-    console = Console(file=out, width=width, force_terminal=color, color_system="auto" if color else None)
+    console = Console(file=out, width=width, height=100, force_terminal=color, color_system="auto" if color else None)
     for number, table in enumerate(tables):
         if number:
             console.print()

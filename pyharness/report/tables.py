@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from pyharness.comparison import Difference
 from pyharness.metrics.jackknife import interval
@@ -69,6 +70,12 @@ def size(count: float) -> str:
     return f"{count:g} B"
 
 
+def _count(found: Mapping[str, Any], name: str) -> int:
+    """Whole number behind a key; 0 where a record that was edited by hand has none."""
+    value = found.get(name)
+    return value if isinstance(value, int) else 0
+
+
 def _by_corpus(results: Iterable[CaseResult]) -> dict[str, list[CaseResult]]:
     found: dict[str, list[CaseResult]] = {}
     for result in results:
@@ -105,7 +112,7 @@ def _compression(record: Record) -> list[Table]:
         rows = tuple(
             (
                 result.case.tokenizer,
-                f"{record.data['tokenizers'][result.case.tokenizer].get('vocab_size', 0):,}",
+                f"{_count(record.data['tokenizers'].get(result.case.tokenizer, {}), 'vocab_size'):,}",
                 with_interval(pick(result, "bytes_per_token")),
                 plain(pick(result, "tokens_per_word")),
                 plain(pick(result, "renyi_efficiency")),
@@ -130,8 +137,10 @@ def _fairness(record: Record) -> list[Table]:
             gini = with_interval(pick(result, "premium_gini"))
             rows.append((result.case.tokenizer, gini, middle, lowest or NOTHING, highest or NOTHING))
         details = results[0].details
-        title = f"Fairness: {label}, {len(details['tokens'])} languages, {details['rows']:,} rows"
-        columns = ("tokenizer", "Gini", "median", f"least, of {details['reference']}", "most")
+        tokens = details.get("tokens")
+        languages = len(tokens) if isinstance(tokens, dict) else 0
+        title = f"Fairness: {label}, {languages} languages, {_count(details, 'rows'):,} rows"
+        columns = ("tokenizer", "Gini", "median", f"least, of {details.get('reference', NOTHING)}", "most")
         found.append(Table(title, columns, tuple(rows), _notes(record, label)))
     return found
 
@@ -149,20 +158,22 @@ def _integrity(record: Record) -> list[Table]:
     for result in record.of("integrity"):
         if result.status == "ok":
             by_row.setdefault(result.case.tokenizer, []).append(result)
-    rows = tuple((row, str(results[0].details["class"]), *_round_trips(results)) for row, results in by_row.items())
+    rows = tuple(
+        (row, str(results[0].details.get("class", NOTHING)), *_round_trips(results)) for row, results in by_row.items()
+    )
     columns = ("tokenizer", "class", "documents", "as class", "exact", "idempotent", "same ids")
     notes = ("Shares are the lowest over the corpora; the sample's code and odd Unicode are always read too.",)
     return [Table("Round trips", columns, rows, notes)]
 
 
 def _round_trips(results: Sequence[CaseResult]) -> list[str]:
-    cells = [f"{sum(result.details['documents'] for result in results):,}"]
+    cells = [f"{sum(_count(result.details, 'documents') for result in results):,}"]
     for metric in ("round_trip_share", "exact_round_trip_share", "idempotent_share"):
         shares = [m for result in results if (m := pick(result, metric)) is not None and m.value is not None]
         cells.append(plain(min(shares, key=lambda m: m.value or 0.0, default=None)))
-    compared = [found for result in results if (found := result.details.get("identical_ids")) is not None]
-    left_out = sum(found["left_out"] for found in compared)
-    same = f"{sum(found['documents'] for found in compared):,}" + (f" (-{left_out})" if left_out else "")
+    compared = [found for one in results if isinstance(found := one.details.get("identical_ids"), dict)]
+    left_out = sum(_count(found, "left_out") for found in compared)
+    same = f"{sum(_count(found, 'documents') for found in compared):,}" + (f" (-{left_out})" if left_out else "")
     return [*cells, same if compared else NOTHING]
 
 
@@ -178,12 +189,11 @@ def _plain_rows(
 def _throughput(record: Record) -> list[Table]:
     found = []
     for label, results in _by_corpus(record.of("throughput")).items():
-        threads = sorted({int(result.case.parameters["threads"]) for result in results})
-        for count in threads:
-            chosen = [result for result in results if int(result.case.parameters["threads"]) == count]
+        for count in sorted({_count(result.case.parameters, "threads") for result in results}):
+            chosen = [result for result in results if _count(result.case.parameters, "threads") == count]
             rows = _plain_rows(chosen, _rates)
             columns = ("tokenizer", "cold", "steady", "replay", "Mtok/s", "decode")
-            title = f"Throughput, MB/s: {label}, {count} thread{'s' if count > 1 else ''}"
+            title = f"Throughput, MB/s: {label}" + (f", {count} thread{'s' if count > 1 else ''}" if count else "")
             notes = ("cold: first text in a fresh process; steady: new text; replay: the same text again.",)
             found.append(Table(title, columns, rows, notes))
     return found

@@ -9,21 +9,35 @@ from __future__ import annotations
 import dataclasses
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from pyharness import registry
 from pyharness.tokenizers import source
 from pyharness.tokenizers.specification import Specification, check_options, parse
+from pyharness.tokenizers.thread_pool import require_one
 from pyharness.types import Engine, InputError, Tokenizer, TokenizerFamily, TokenizerSpec, Tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """A call to time, and how to read what it gave back: ``timed.result(timed.call())`` is what gets verified.
+
+    ``call`` does nothing but the library's own call. ``result`` turns what that returned into ``Tokens`` (encoding) or
+    into the bytes of all documents joined (decoding); it runs outside the timer.
+    """
+
+    call: Callable[[], object]
+    result: Callable[[Any], Tokens | bytes]
 
 
 @runtime_checkable
 class HasTimedCall(Protocol):
     """Ability: prepare the library's own input, and return the one call that is timed."""
 
-    def timed_call(self, texts: Sequence[str], threads: int = 1) -> Callable[[], object]:
-        """Return a function that does nothing but the library's encode call."""
+    def timed_call(self, texts: Sequence[str], threads: int = 1) -> Timed:
+        """Return the library's encode call for a batch."""
         ...
 
 
@@ -31,24 +45,67 @@ class HasTimedCall(Protocol):
 class HasTimedDecode(Protocol):
     """Ability: the same for decoding."""
 
-    def timed_decode(self, tokens: Tokens, threads: int = 1) -> Callable[[], object]:
-        """Return a function that does nothing but the library's decode call."""
+    def timed_decode(self, tokens: Tokens, threads: int = 1) -> Timed:
+        """Return the library's decode call for a batch."""
         ...
 
 
-def timed_call(tokenizer: Tokenizer, texts: Sequence[str], threads: int = 1) -> Callable[[], object]:
-    """Return the call to time. Raises ``InputError`` when the library cannot run on that many threads."""
+@runtime_checkable
+class HasTimedSingle(Protocol):
+    """Ability: the same for one text, as a server would encode it."""
+
+    def timed_single(self, text: str) -> Timed:
+        """Return the library's encode call for one text."""
+        ...
+
+
+@runtime_checkable
+class HasNormalize(Protocol):
+    """Ability: what decoding can give back at best. A part of ``HasPipeline`` that rows of other engines have too."""
+
+    def normalize(self, text: str) -> str:
+        """Text as the model sees it, in text form."""
+        ...
+
+
+def timed_call(tokenizer: Tokenizer, texts: Sequence[str], threads: int = 1) -> Timed:
+    """Return the call to time. Raises ``Unsupported`` when the library cannot run on that many threads."""
+    _at_least_one(threads)
     if isinstance(tokenizer, HasTimedCall):
         return tokenizer.timed_call(texts, threads)
-    return lambda: tokenizer.encode_batch(texts, threads)
+    return Timed(lambda: tokenizer.encode_batch(texts, threads), _same)
 
 
-def timed_decode(tokenizer: Tokenizer, tokens: Tokens, threads: int = 1) -> Callable[[], object]:
+def timed_decode(tokenizer: Tokenizer, tokens: Tokens, threads: int = 1) -> Timed:
     """Return the decode call to time, on ids laid out as the library wants them."""
+    _at_least_one(threads)
     if isinstance(tokenizer, HasTimedDecode):
         return tokenizer.timed_decode(tokens, threads)
+    require_one(type(tokenizer).__name__, "decoding", threads)
     documents = [tokens.document(index) for index in range(len(tokens))]
-    return lambda: [tokenizer.decode(document) for document in documents]
+    return Timed(lambda: [tokenizer.decode(document) for document in documents], b"".join)
+
+
+def timed_single(tokenizer: Tokenizer, text: str) -> Timed:
+    """Return the call to time for one text, on one thread."""
+    if isinstance(tokenizer, HasTimedSingle):
+        return tokenizer.timed_single(text)
+    texts = [text]
+    return Timed(lambda: tokenizer.encode_batch(texts, 1), _same)
+
+
+def mapped_strings(tokenizer: Tokenizer) -> tuple[str, ...]:
+    """Strings that this engine cannot treat as the home library does: its ids for texts with them are not compared."""
+    return tuple(getattr(tokenizer, "mapped_strings", ()))
+
+
+def _at_least_one(threads: int) -> None:
+    if threads < 1:
+        raise InputError(f"cannot run on {threads} threads")
+
+
+def _same(tokens: Tokens) -> Tokens:
+    return tokens
 
 
 def specs() -> Mapping[str, TokenizerSpec]:

@@ -5,16 +5,15 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Protocol
-
-import numpy as np
 
 from pyharness.tokenizers import huggingface, sentencepiece, source, tiktoken
 from pyharness.tokenizers.huggingface_file import read_file
 from pyharness.tokenizers.rank_file import write_ranks
 from pyharness.tokenizers.sentencepiece_model import read_model
 from pyharness.tokenizers.source import VocabularyFile
-from pyharness.types import InputError, RoundTrip, Tokenizer, TokenizerSpec, Vocabulary
+from pyharness.types import HasPipeline, Ids, InputError, RoundTrip, Tokenizer, TokenizerSpec, Vocabulary
 
 
 class Tables(Protocol):
@@ -31,18 +30,39 @@ class Tables(Protocol):
 
 
 class EngineRow:
-    """Base of tokenizers that run a vocabulary which is not their own."""
+    """Base of tokenizers that run a vocabulary which is not their own.
 
-    def __init__(self, tables: Tables, *notes: str) -> None:
+    ``home`` is the file that the home library would run; rank vocabularies need none, as nothing is normalised there.
+    """
+
+    def __init__(self, tables: Tables, *notes: str, home: VocabularyFile | None = None) -> None:
         self.id_limit = tables.id_limit
         self.vocab_size = tables.vocab_size
         self.round_trip = tables.round_trip
         self.notes = (*tables.notes, *notes)
         self._tables = tables
+        self._home = home
 
     def vocabulary(self) -> Vocabulary:
         """Return the vocabulary as its file has it."""
         return self._tables.vocabulary()
+
+    def normalize(self, text: str) -> str:
+        """Return what decoding can give back at best, as the home library has it (which is loaded for it once)."""
+        return text if self._pipeline is None else self._pipeline.normalize(text)
+
+    @cached_property
+    def mapped_strings(self) -> tuple[str, ...]:
+        """Strings that the engine cannot treat as the home library does, so that texts with them get other ids."""
+        return ()
+
+    @cached_property
+    def _pipeline(self) -> HasPipeline | None:
+        if self._home is None or isinstance(self._tables, tiktoken.RankTables):
+            return None
+        library = sentencepiece if self._home.kind == "sentencepiece" else huggingface
+        home = library.load(self._home)
+        return home if isinstance(home, HasPipeline) else None
 
 
 def tables(file: VocabularyFile, data: bytes) -> huggingface.HuggingFaceTables | tiktoken.RankTables | Tables:
@@ -100,7 +120,8 @@ def wrap(
     return row
 
 
-def check_ids(ids: np.ndarray[tuple[int], np.dtype[np.uint32]], limit: int, engine: str) -> None:
+def check_ids(ids: Ids, limit: int, engine: str, first: int = 0) -> None:
     """Refuse ids that would make an engine read past its tables."""
-    if len(ids) and int(ids.max()) >= limit:
-        raise InputError(f"{engine}: id {int(ids.max())} is not in the vocabulary (ids are below {limit:,})")
+    if len(ids) and not first <= int(ids.min()) <= int(ids.max()) < limit:
+        wrong = int(ids.max()) if int(ids.max()) >= limit else int(ids.min())
+        raise InputError(f"{engine}: id {wrong} is not in the vocabulary (ids are from {first:,} to {limit - 1:,})")

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from pyharness.tokenizers import Timed
 from pyharness.tokenizers.engine_row import EngineRow, Tables, dense_ranks, tables, without_special, wrap
 from pyharness.tokenizers.source import VocabularyFile, refusing
-from pyharness.tokenizers.thread_pool import ThreadPool
+from pyharness.tokenizers.thread_pool import ThreadPool, require_one
 from pyharness.tokenizers.tiktoken import RankTables
 from pyharness.types import Engine, Ids, InputError, Tokens
 
@@ -23,40 +24,58 @@ POOL = ThreadPool("fastokens", "FASTOKENS_BPE_THREADS", even_one=True)
 class FastokensTokenizer(EngineRow):
     """A vocabulary in fastokens."""
 
-    def __init__(self, library: Any, first: int, table: Tables) -> None:
-        super().__init__(table)
+    def __init__(self, library: Any, first: int, table: Tables, home: VocabularyFile) -> None:
+        super().__init__(table, home=home)
         self._library, self._first = library, first
 
     def encode_batch(self, texts: Sequence[str], threads: int = 1) -> Tokens:
         """Encode documents; special tokens are plain text, other added tokens stay on."""
         POOL.start(threads)
-        flat, ends = self._library.encode_batch_flat(list(texts), split_special_tokens=True)
-        ids = np.frombuffer(flat, np.uint32)
-        return Tokens(ids + np.uint32(self._first) if self._first else ids, np.frombuffer(ends, np.int64))
+        return self._tokens(self._library.encode_batch_flat(list(texts), split_special_tokens=True))
 
     def decode(self, ids: Ids) -> bytes:
         """Bytes of the text of one document's ids."""
         text: str = self._library.decode((np.asarray(ids) - np.uint32(self._first)).tolist())
         return text.encode()
 
-    def timed_call(self, texts: Sequence[str], threads: int = 1) -> Callable[[], object]:
+    def timed_call(self, texts: Sequence[str], threads: int = 1) -> Timed:
         """Return the library's flat batch call; in a process that began with one thread, one call per thread."""
         POOL.start(threads)
         encode, documents = self._library.encode_batch_flat, list(texts)
         if threads > 1 and POOL.size == 1:
             shards = [documents[start::threads] for start in range(threads)]
             pool = ThreadPoolExecutor(threads)
-            return lambda: list(pool.map(lambda shard: encode(shard, split_special_tokens=True), shards))
+            return Timed(
+                lambda: list(pool.map(lambda shard: encode(shard, split_special_tokens=True), shards)),
+                lambda batches: self._interleaved(batches, len(documents)),
+            )
         POOL.require(threads)
-        return lambda: encode(documents, split_special_tokens=True)
+        return Timed(lambda: encode(documents, split_special_tokens=True), self._tokens)
 
-    def timed_decode(self, tokens: Tokens, threads: int = 1) -> Callable[[], object]:
-        """Return the library's batch decode call, which takes no number of threads."""
-        POOL.require(threads)
-        POOL.start(threads)
+    def timed_decode(self, tokens: Tokens, threads: int = 1) -> Timed:
+        """Return the library's batch decode call, which runs on one thread (measured) whatever its pool is."""
+        require_one("fastokens", "decoding", threads)
         decode = self._library.decode_batch
         batch = [(tokens.document(index) - np.uint32(self._first)).tolist() for index in range(len(tokens))]
-        return lambda: decode(batch)
+        return Timed(lambda: decode(batch), lambda texts: "".join(texts).encode())
+
+    def timed_single(self, text: str) -> Timed:
+        """Return the library's single call."""
+        POOL.require(1)
+        POOL.start(1)
+        encode = self._library.encode
+        return Timed(
+            lambda: encode(text, split_special_tokens=True),
+            lambda encoding: Tokens.from_lists([np.array(encoding.ids, np.uint32) + np.uint32(self._first)]),
+        )
+
+    def _tokens(self, batch: tuple[bytes, bytes]) -> Tokens:
+        ids, ends = np.frombuffer(batch[0], np.uint32), np.frombuffer(batch[1], np.int64)
+        return Tokens(ids + np.uint32(self._first) if self._first else ids, ends)
+
+    def _interleaved(self, batches: Sequence[tuple[bytes, bytes]], count: int) -> Tokens:
+        parts = [self._tokens(batch) for batch in batches]
+        return Tokens.from_lists([parts[index % len(parts)].document(index // len(parts)) for index in range(count)])
 
 
 def build(file: VocabularyFile) -> FastokensTokenizer:
@@ -75,7 +94,7 @@ def build(file: VocabularyFile) -> FastokensTokenizer:
                 library = Tokenizer.from_tiktoken(str(path), pattern=table.ranks.pattern, special_tokens={})
         else:
             library = Tokenizer.from_json_str(_plain(data, file.label))
-    return FastokensTokenizer(library, first, table)
+    return FastokensTokenizer(library, first, table, file)
 
 
 def _plain(data: bytes, label: str) -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from pyharness.tokenizers import hub, huggingface_traits, huggingface_vocabulary
+from pyharness.tokenizers import Timed, hub, huggingface_traits, huggingface_vocabulary
 from pyharness.tokenizers.huggingface_file import HuggingFaceFile, read_file
 from pyharness.tokenizers.source import VocabularyFile, refusing
 from pyharness.tokenizers.thread_pool import ThreadPool
@@ -64,7 +64,7 @@ class HuggingFaceTokenizer(HuggingFaceTables):
         """Encode documents without templates and offsets; non-special added tokens stay on."""
         self._parallel(threads)
         encoded = self.library.encode_batch_fast(list(texts), add_special_tokens=False)
-        return Tokens.from_lists([document.ids for document in encoded])
+        return _tokens(encoded)
 
     def decode(self, ids: Ids) -> bytes:
         """Bytes of the text of one document's ids; where that is exact, also of ids that split a character."""
@@ -75,20 +75,26 @@ class HuggingFaceTokenizer(HuggingFaceTables):
         text: str = self.library.decode(numbers, skip_special_tokens=False)
         return text.encode()
 
-    def timed_call(self, texts: Sequence[str], threads: int = 1) -> Callable[[], object]:
+    def timed_call(self, texts: Sequence[str], threads: int = 1) -> Timed:
         """Return the library's batch call without offsets."""
         POOL.require(threads)
         self._parallel(threads)
         encode, documents = self.library.encode_batch_fast, list(texts)
-        return lambda: encode(documents, add_special_tokens=False)
+        return Timed(lambda: encode(documents, add_special_tokens=False), _tokens)
 
-    def timed_decode(self, tokens: Tokens, threads: int = 1) -> Callable[[], object]:
+    def timed_decode(self, tokens: Tokens, threads: int = 1) -> Timed:
         """Return the library's batch decode call."""
         POOL.require(threads)
         self._parallel(threads)
         decode = self.library.decode_batch
         batch = [tokens.document(index).tolist() for index in range(len(tokens))]
-        return lambda: decode(batch, skip_special_tokens=False)
+        return Timed(lambda: decode(batch, skip_special_tokens=False), lambda texts: "".join(texts).encode())
+
+    def timed_single(self, text: str) -> Timed:
+        """Return the call without offsets on one text: ``encode`` computes them, and takes twice as long."""
+        self._parallel(1)
+        encode, documents = self.library.encode_batch_fast, [text]
+        return Timed(lambda: encode(documents, add_special_tokens=False), _tokens)
 
     def normalize(self, text: str) -> str:
         """Text after the normaliser, as decoding would give it back if the model kept every piece whole."""
@@ -182,6 +188,10 @@ class HuggingFaceWords(HuggingFaceTokenizer):
         return tokenizers.models.WordPiece(
             vocab=vocab, unk_token=unknown, max_input_chars_per_word=longest, continuing_subword_prefix=""
         )
+
+
+def _tokens(encodings: Sequence[Any]) -> Tokens:
+    return Tokens.from_lists([document.ids for document in encodings])
 
 
 def load(file: VocabularyFile) -> Tokenizer:

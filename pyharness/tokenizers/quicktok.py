@@ -6,18 +6,23 @@ import contextlib
 import dataclasses
 import io
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+import unicodedata
+import warnings
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from pyharness.registry import pick
-from pyharness.tokenizers import encodings, openai_files, source
+from pyharness.tokenizers import Timed, encodings, openai_files, source
 from pyharness.tokenizers.engine_row import EngineRow, Tables, check_ids, tables
+from pyharness.tokenizers.huggingface import HuggingFaceTables
 from pyharness.tokenizers.rank_file import RankVocabulary
 from pyharness.tokenizers.source import VocabularyFile, refusing
 from pyharness.tokenizers.specification import check_options
+from pyharness.tokenizers.thread_pool import require_one
 from pyharness.tokenizers.tiktoken import RankTables
 from pyharness.types import Engine, Ids, InputError, Tokenizer, TokenizerFamily, TokenizerSpec, Tokens
 
@@ -35,8 +40,8 @@ NFC = "text is normalised to NFC"
 class QuicktokTokenizer(EngineRow):
     """A vocabulary in quicktok; special tokens are plain text unless asked for."""
 
-    def __init__(self, library: Any, table: Tables, *notes: str) -> None:
-        super().__init__(table, *notes)
+    def __init__(self, library: Any, table: Tables, *notes: str, home: VocabularyFile | None = None) -> None:
+        super().__init__(table, *notes, home=home)
         self._library = library
         if NFC in notes:
             self.round_trip = "normalised"
@@ -48,20 +53,37 @@ class QuicktokTokenizer(EngineRow):
     def decode(self, ids: Ids) -> bytes:
         """Bytes of the text of one document's ids."""
         check_ids(np.asarray(ids, np.uint32), self.id_limit, "quicktok")
-        data: bytes = self._library.decode_bytes(np.asarray(ids).tolist())
+        try:
+            data: bytes = self._library.decode_bytes(np.asarray(ids).tolist())
+        except KeyError as error:
+            raise InputError(f"quicktok: id {error} is not in the vocabulary") from None
         return data
 
-    def timed_call(self, texts: Sequence[str], threads: int = 1) -> Callable[[], object]:
+    @cached_property
+    def mapped_strings(self) -> tuple[str, ...]:
+        """Added tokens that are not special: plain text to quicktok."""
+        return tuple(self._tables.added_tokens()) if isinstance(self._tables, HuggingFaceTables) else ()
+
+    def normalize(self, text: str) -> str:
+        """Return what decoding can give back at best."""
+        return unicodedata.normalize("NFC", text) if NFC in self.notes else super().normalize(text)
+
+    def timed_call(self, texts: Sequence[str], threads: int = 1) -> Timed:
         """Return the library's batch call."""
         encode, documents = self._library.encode_batch, list(texts)
-        return lambda: encode(documents, threads)
+        return Timed(lambda: encode(documents, threads), lambda batch: Tokens(*batch))
 
-    def timed_decode(self, tokens: Tokens, threads: int = 1) -> Callable[[], object]:
+    def timed_decode(self, tokens: Tokens, threads: int = 1) -> Timed:
         """Return a loop over the library's exact decode call, which has no batch form and no threads."""
-        del threads
+        require_one("quicktok", "decoding", threads)
         decode = self._library.decode_bytes
         documents = [tokens.document(index).tolist() for index in range(len(tokens))]
-        return lambda: [decode(ids) for ids in documents]
+        return Timed(lambda: [decode(ids) for ids in documents], b"".join)
+
+    def timed_single(self, text: str) -> Timed:
+        """Return the library's single call."""
+        encode = self._library.encode_ordinary
+        return Timed(lambda: encode(text), lambda ids: Tokens.from_lists([ids]))
 
 
 def load(spec: TokenizerSpec) -> Tokenizer:
@@ -88,12 +110,17 @@ def build(file: VocabularyFile) -> QuicktokTokenizer:
         # The importer tells the two kinds apart by name.
         path = Path(folder) / ("tekken.json" if file.kind == "tekken" else "tokenizer.json")
         path.write_bytes(data)
-        with refusing(file.label, "quicktok"), contextlib.redirect_stdout(io.StringIO()):
+        with (
+            refusing(file.label, "quicktok"),
+            contextlib.redirect_stdout(io.StringIO()),
+            warnings.catch_warnings(),
+        ):
+            warnings.simplefilter("ignore", ResourceWarning)  # the importer leaves the file open
             quicktok.import_tokenizer(str(path), "imported", data_dir=folder)
             library = quicktok.Tokenizer("imported", folder)  # get_encoding() would keep it for the next import's name
-    added: Mapping[str, int] = getattr(table, "added_tokens", dict)()
+    added = table.added_tokens() if isinstance(table, HuggingFaceTables) else {}
     notes = [f"{len(added)} added tokens are plain text to quicktok: texts with them get other ids"] if added else []
-    return QuicktokTokenizer(library, table, *notes)
+    return QuicktokTokenizer(library, table, *notes, home=file)
 
 
 def expand(argument: str, options: Mapping[str, str]) -> TokenizerSpec:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
+from pyharness.tokenizers import Timed
+from pyharness.tokenizers.thread_pool import require_one
 from pyharness.types import Ids, RoundTrip, Tokenizer, TokenizerSpec, Tokens, Vocabulary
 
 
@@ -33,10 +35,10 @@ class RawBytes:
         """Return the 256 bytes."""
         return Vocabulary.from_tokens({byte: bytes([byte]) for byte in range(256)}, {})
 
-    def timed_decode(self, tokens: Tokens, threads: int = 1) -> Callable[[], object]:
-        """Decode every document with one cast."""
-        del threads
-        return lambda: tokens.ids.astype(np.uint8).tobytes()
+    def timed_call(self, texts: Sequence[str], threads: int = 1) -> Timed:
+        """Return the encode call: joining bytes has no threads. (Decoding is timed document by document.)"""
+        require_one("raw_bytes", "encoding", threads)
+        return Timed(lambda: self.encode_batch(texts), lambda tokens: tokens)
 
 
 def load(spec: TokenizerSpec) -> Tokenizer:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from pyharness.registry import pick
-from pyharness.tokenizers import encodings, source
+from pyharness.tokenizers import Timed, encodings, source
 from pyharness.tokenizers.engine_row import check_ids
 from pyharness.tokenizers.source import refusing
 from pyharness.tokenizers.specification import check_options
+from pyharness.tokenizers.thread_pool import require_one
 from pyharness.types import (
     Engine,
     Ids,
@@ -22,7 +23,6 @@ from pyharness.types import (
     TokenizerFamily,
     TokenizerSpec,
     Tokens,
-    Unsupported,
 )
 
 KNOWN = {"cl100k_base": 100256, "o200k_base": 199998}
@@ -37,6 +37,7 @@ class RsBpeTokenizer:
     def __init__(self, name: str, library: Any) -> None:
         self.vocab_size = self.id_limit = KNOWN[name]
         self._library = library
+        self._bytes = library.bpe()
 
     def encode_batch(self, texts: Sequence[str], threads: int = 1) -> Tokens:
         """Encode documents, on one thread whatever is asked for."""
@@ -47,25 +48,26 @@ class RsBpeTokenizer:
         """Bytes of the text of one document's ids."""
         # It reads past its table and takes the process down with an id that is not in it.
         check_ids(np.asarray(ids, np.uint32), self.id_limit, "rs_bpe")
-        text: str | None = self._library.decode(np.asarray(ids).tolist())
-        if text is None:
-            raise InputError("rs_bpe decodes only ids whose bytes are valid UTF-8")
-        return text.encode()
+        data: bytes = self._bytes.decode_tokens(np.asarray(ids).tolist())  # decode() gives nothing for half characters
+        return data
 
-    def timed_call(self, texts: Sequence[str], threads: int = 1) -> Callable[[], object]:
-        """Return the library's batch call."""
-        if threads > 1:
-            raise Unsupported("rs_bpe runs on one thread: its parallel call gives no control over threads")
+    def timed_call(self, texts: Sequence[str], threads: int = 1) -> Timed:
+        """Return the library's batch call, which has no threads (its parallel call gives no control over them)."""
+        require_one("rs_bpe", "encoding", threads)
         encode, documents = self._library.encode_batch, list(texts)
-        return lambda: encode(documents)
+        return Timed(lambda: encode(documents), lambda batch: Tokens.from_lists(batch[0]))
 
-    def timed_decode(self, tokens: Tokens, threads: int = 1) -> Callable[[], object]:
+    def timed_decode(self, tokens: Tokens, threads: int = 1) -> Timed:
         """Return the library's batch decode call."""
-        if threads > 1:
-            raise Unsupported("rs_bpe runs on one thread: its parallel call gives no control over threads")
+        require_one("rs_bpe", "decoding", threads)
         check_ids(tokens.ids, self.id_limit, "rs_bpe")
         decode, batch = self._library.decode_batch, [tokens.document(index).tolist() for index in range(len(tokens))]
-        return lambda: decode(batch)
+        return Timed(lambda: decode(batch), lambda texts: "".join(texts).encode())
+
+    def timed_single(self, text: str) -> Timed:
+        """Return the library's single call."""
+        encode = self._library.encode
+        return Timed(lambda: encode(text), lambda ids: Tokens.from_lists([ids]))
 
 
 def load(spec: TokenizerSpec) -> Tokenizer:

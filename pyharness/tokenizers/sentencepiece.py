@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from pyharness.tokenizers import Timed
 from pyharness.tokenizers.bpe_model import character_symbols, symbol_model
 from pyharness.tokenizers.sentencepiece_model import (
     ModelType,
@@ -46,6 +47,11 @@ class SentencePieceTables:
         tokens = {token: self._bytes(token) for token in range(self.id_limit)}
         return Vocabulary.from_tokens(tokens, {token: KINDS[kind] for token, kind in enumerate(self.model.types)})
 
+    def added_tokens(self) -> Mapping[str, int]:
+        """User-defined pieces: they are cut out of the text before the model runs."""
+        types = self.model.types
+        return {piece: token for token, piece in enumerate(self.model.pieces) if types[token] is PieceType.USER_DEFINED}
+
     def _bytes(self, token: int) -> bytes:
         piece = self.model.pieces[token]
         if self.model.types[token] is PieceType.BYTE:
@@ -74,16 +80,21 @@ class SentencePieceTokenizer(SentencePieceTables):
         text: str = self.processor.decode(np.asarray(ids).tolist())
         return text.encode()
 
-    def timed_call(self, texts: Sequence[str], threads: int = 1) -> Callable[[], object]:
+    def timed_call(self, texts: Sequence[str], threads: int = 1) -> Timed:
         """Return the library's batch call."""
         encode, documents = self.processor.encode, list(texts)
-        return lambda: encode(documents, out_type=int, num_threads=threads)
+        return Timed(lambda: encode(documents, out_type=int, num_threads=threads), Tokens.from_lists)
 
-    def timed_decode(self, tokens: Tokens, threads: int = 1) -> Callable[[], object]:
+    def timed_decode(self, tokens: Tokens, threads: int = 1) -> Timed:
         """Return the library's batch decode call."""
         decode = self.processor.decode
         batch = [tokens.document(index).tolist() for index in range(len(tokens))]
-        return lambda: decode(batch, num_threads=threads)
+        return Timed(lambda: decode(batch, num_threads=threads), lambda texts: "".join(texts).encode())
+
+    def timed_single(self, text: str) -> Timed:
+        """Return the library's single call."""
+        encode = self.processor.encode
+        return Timed(lambda: encode(text, out_type=int), lambda ids: Tokens.from_lists([ids]))
 
     def normalize(self, text: str) -> str:
         """Text after the model's normaliser, with spaces as spaces."""
@@ -94,11 +105,6 @@ class SentencePieceTokenizer(SentencePieceTables):
         """Return nothing: SentencePiece merges across the whole text."""
         del text
         return ()
-
-    def added_tokens(self) -> Mapping[str, int]:
-        """User-defined pieces: they are cut out of the text before the model runs."""
-        types = self.model.types
-        return {piece: token for token, piece in enumerate(self.model.pieces) if types[token] is PieceType.USER_DEFINED}
 
 
 class BpeSentencePiece(SentencePieceTokenizer):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from pyharness.registry import pick
-from pyharness.tokenizers import encodings, source
+from pyharness.tokenizers import Timed, encodings, source
 from pyharness.tokenizers.engine_row import EngineRow, Tables, check_ids, tables, without_special, wrap
 from pyharness.tokenizers.rank_file import RankVocabulary, write_ranks
 from pyharness.tokenizers.source import VocabularyFile, refusing
@@ -34,18 +34,18 @@ BUNDLED: Mapping[str, tuple[str, str, int]] = {
 class SplintrTokenizer(EngineRow):
     """A vocabulary in splintr, with no special tokens in it: its batch call would recognise them."""
 
-    def __init__(self, library: Any, table: Tables) -> None:
-        super().__init__(table, "special tokens were left out of splintr's vocabulary, so that they are plain text")
+    def __init__(self, library: Any, table: Tables, home: VocabularyFile | None = None) -> None:
+        note = "special tokens were left out of splintr's vocabulary, so that they are plain text"
+        super().__init__(table, note, home=home)
         self._library = library
 
     def encode_batch(self, texts: Sequence[str], threads: int = 1) -> Tokens:
         """Encode documents: one by one, or on the library's own pool."""
         POOL.start(threads)
         if threads > 1:
-            flat, ends = self._library.encode_batch_flat(list(texts))
-            return Tokens(np.frombuffer(flat, np.uint32), np.frombuffer(ends, np.uint64).astype(np.int64))
+            return _flat(self._library.encode_batch_flat(list(texts)))
         encode = self._library.encode_flat
-        return Tokens.from_lists([np.frombuffer(encode(text), np.uint32) for text in texts])
+        return _single([encode(text) for text in texts])
 
     def decode(self, ids: Ids) -> bytes:
         """Bytes of the text of one document's ids."""
@@ -57,20 +57,37 @@ class SplintrTokenizer(EngineRow):
         text: str = self._library.decode(numbers)  # a tokenizer.json has a decoder, which decode_bytes() would pass by
         return text.encode()
 
-    def timed_call(self, texts: Sequence[str], threads: int = 1) -> Callable[[], object]:
+    def timed_call(self, texts: Sequence[str], threads: int = 1) -> Timed:
         """Return the batch call, or on one thread a loop of its single call (the batch call takes every core)."""
         POOL.require(threads)
         POOL.start(threads)
         documents, encode, batch = list(texts), self._library.encode_flat, self._library.encode_batch_flat
-        return (lambda: batch(documents)) if threads > 1 else (lambda: [encode(text) for text in documents])
+        if threads > 1:
+            return Timed(lambda: batch(documents), _flat)
+        return Timed(lambda: [encode(text) for text in documents], _single)
 
-    def timed_decode(self, tokens: Tokens, threads: int = 1) -> Callable[[], object]:
+    def timed_decode(self, tokens: Tokens, threads: int = 1) -> Timed:
         """Return the batch decode call, or on one thread a loop of the single call."""
         POOL.require(threads)
         POOL.start(threads)
         documents = [tokens.document(index).tolist() for index in range(len(tokens))]
         decode, batch = self._library.decode, self._library.decode_batch
-        return (lambda: batch(documents)) if threads > 1 else (lambda: [decode(ids) for ids in documents])
+        if threads > 1:
+            return Timed(lambda: batch(documents), lambda texts: "".join(texts).encode())
+        return Timed(lambda: [decode(ids) for ids in documents], lambda texts: "".join(texts).encode())
+
+    def timed_single(self, text: str) -> Timed:
+        """Return the library's single call."""
+        encode = self._library.encode_flat
+        return Timed(lambda: encode(text), lambda data: _single([data]))
+
+
+def _flat(batch: tuple[bytes, bytes]) -> Tokens:
+    return Tokens(np.frombuffer(batch[0], np.uint32), np.frombuffer(batch[1], np.uint64).astype(np.int64))
+
+
+def _single(documents: Sequence[bytes]) -> Tokens:
+    return Tokens.from_lists([np.frombuffer(document, np.uint32) for document in documents])
 
 
 def build(file: VocabularyFile) -> SplintrTokenizer:
@@ -82,7 +99,7 @@ def build(file: VocabularyFile) -> SplintrTokenizer:
     with refusing(file.label, "splintr"):
         if isinstance(table, RankTables):
             return _from_ranks(table)
-        return SplintrTokenizer(splintr.from_json_bytes(without_special(data).encode()), table)
+        return SplintrTokenizer(splintr.from_json_bytes(without_special(data).encode()), table, file)
 
 
 def _from_ranks(table: RankTables) -> SplintrTokenizer:

@@ -33,3 +33,9 @@ class ThreadPool:
                 f"{self.library} started its pool with {self.size} threads in this process and cannot be timed on "
                 f"{threads}; time each number of threads in a process of its own"
             )
+
+
+def require_one(library: str, action: str, threads: int) -> None:
+    """Raise for a call of a library that has no threads."""
+    if threads > 1:
+        raise Unsupported(f"{library} has no threads for {action}: it cannot be timed on {threads}")

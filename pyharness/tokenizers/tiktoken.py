@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from pyharness.tokenizers import openai_files, rank_file
+from pyharness.tokenizers import Timed, openai_files, rank_file
 from pyharness.tokenizers.bpe_model import byte_level_model
 from pyharness.tokenizers.encodings import OPENAI_ENCODINGS, PATTERNS
 from pyharness.tokenizers.rank_file import RankVocabulary
@@ -87,16 +87,25 @@ class TiktokenTokenizer(RankPipeline):
         """Bytes of the text of one document's ids."""
         return self.encoding.decode_bytes(np.asarray(ids).tolist())
 
-    def timed_call(self, texts: Sequence[str], threads: int = 1) -> Callable[[], object]:
-        """Return tiktoken's batch call."""
-        encode, documents = self.encoding.encode_ordinary_batch, list(texts)
-        return lambda: encode(documents, num_threads=threads)
+    def timed_call(self, texts: Sequence[str], threads: int = 1) -> Timed:
+        """Return a loop over the single call: the batch call is a Python executor with a future for every document."""
+        documents, encode, batch = list(texts), self.encoding.encode_ordinary, self.encoding.encode_ordinary_batch
+        if threads > 1:
+            return Timed(lambda: batch(documents, num_threads=threads), Tokens.from_lists)
+        return Timed(lambda: [encode(text) for text in documents], Tokens.from_lists)
 
-    def timed_decode(self, tokens: Tokens, threads: int = 1) -> Callable[[], object]:
-        """Return tiktoken's batch decode call."""
-        decode = self.encoding.decode_bytes_batch
-        batch = [tokens.document(index).tolist() for index in range(len(tokens))]
-        return lambda: decode(batch, num_threads=threads)
+    def timed_decode(self, tokens: Tokens, threads: int = 1) -> Timed:
+        """Return the same for decoding to bytes."""
+        documents = [tokens.document(index).tolist() for index in range(len(tokens))]
+        decode, batch = self.encoding.decode_bytes, self.encoding.decode_bytes_batch
+        if threads > 1:
+            return Timed(lambda: batch(documents, num_threads=threads), b"".join)
+        return Timed(lambda: [decode(ids) for ids in documents], b"".join)
+
+    def timed_single(self, text: str) -> Timed:
+        """Return tiktoken's single call."""
+        encode = self.encoding.encode_ordinary
+        return Timed(lambda: encode(text), lambda ids: Tokens.from_lists([ids]))
 
 
 def read(file: VocabularyFile) -> RankVocabulary:
