@@ -84,6 +84,8 @@ def result_from_json(data: Mapping[str, Any]) -> CaseResult:
     measurements = tuple(measurement_from_json(item) for item in _get(data, "measurements", list))
     details = _get(data, "details", dict)
     _check_tally(details)
+    if "tally" in details and details["tally"] is None:  # a case that read no text has none
+        details = {name: value for name, value in details.items() if name != "tally"}
     return CaseResult(case, status, _get(data, "reason", str, None), measurements, details)
 
 

@@ -185,14 +185,17 @@ def test_parameters_are_read_by_their_type(monkeypatch: pytest.MonkeyPatch) -> N
     assert points("compression", list_unused=True) == [{"list_unused": True}]
 
 
+BAD_SIZES: list[object] = [0, -1, True, 2e6, float("nan"), None, "lots", "2 lemons", "-1", [], [1, "x"], {}, 10**400]
+BAD_THREADS: list[object] = [0, -1, True, 1.5, "two", None, [], [1, 0], [[1]], 5, 10**9]
+
+
 @pytest.mark.parametrize(
     ("name", "parameters"),
     [
-        ("throughput", {"bytes": size})
-        for size in (0, -1, True, 2e6, float("nan"), None, "lots", "2 lemons", "-1", [], [1, "x"], {}, 10**400)
-    ]
-    + [("throughput", {"threads": count}) for count in (0, -1, True, 1.5, "two", None, [], [1, 0], [[1]], 5, 10**9)]
-    + [("compression", {"list_unused": switch}) for switch in (1, "yes", None)],
+        *(("throughput", {"bytes": size}) for size in BAD_SIZES),
+        *(("throughput", {"threads": count}) for count in BAD_THREADS),
+        *(("compression", {"list_unused": switch}) for switch in (1, "yes", None)),
+    ],
 )
 def test_bad_parameters_are_named_before_anything_runs(
     name: str, parameters: dict[str, object], monkeypatch: pytest.MonkeyPatch

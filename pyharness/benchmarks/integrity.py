@@ -14,7 +14,8 @@ import numpy as np
 from pyharness import corpora
 from pyharness.benchmarks import Benchmark, Findings, Work, batches, first_documents
 from pyharness.benchmarks.compression import describe
-from pyharness.types import Digest, HasPipeline, HasVocabulary, Measurement, Tally, Tokenizer, Tokens, digest_of
+from pyharness.tokenizers import HasNormalize, mapped_strings
+from pyharness.types import Digest, HasVocabulary, Measurement, Tally, Tokenizer, Tokens, digest_of
 
 ALWAYS = ("sample:code", "sample:unicode")
 SNIPPET = 24
@@ -58,7 +59,7 @@ class RoundTrips:
         self.idempotent += idempotent
 
     def _as_normalised(self, text: str, decoded: bytes) -> bool:
-        if self.tokenizer.round_trip != "normalised" or not isinstance(self.tokenizer, HasPipeline):
+        if self.tokenizer.round_trip != "normalised" or not isinstance(self.tokenizer, HasNormalize):
             return False
         return decoded == self.tokenizer.normalize(text).encode()
 
@@ -67,7 +68,7 @@ class RoundTrips:
         promised = Measurement("round_trip_share", self.as_derived / self.documents)
         if self.tokenizer.round_trip == "lossy":
             promised = Measurement("round_trip_share", None, reason="a lossy tokenizer promises no round trip")
-        elif self.tokenizer.round_trip == "normalised" and not isinstance(self.tokenizer, HasPipeline):
+        elif self.tokenizer.round_trip == "normalised" and not isinstance(self.tokenizer, HasNormalize):
             promised = Measurement("round_trip_share", None, reason="this engine's normaliser cannot be asked")
         return (
             promised,
@@ -120,7 +121,7 @@ class Comparison:
 
     def check(self, tokenizer: Tokenizer, texts: list[str], tokens: Tokens) -> None:
         """Compare a batch; stops looking after the first difference."""
-        mapped = getattr(tokenizer, "mapped_strings", ())
+        mapped = mapped_strings(tokenizer)
         for index, text in enumerate(texts):
             number = self.documents
             self.documents += 1
