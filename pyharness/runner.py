@@ -68,7 +68,10 @@ class Run:
     def take_over(self, finished: list[dict[str, Any]]) -> None:
         """Keep what an interrupted run has measured already."""
         for entry in finished:
-            result = store.result_from_json(entry["result"])
+            try:
+                result = store.result_from_json(entry["result"])
+            except (KeyError, TypeError, AttributeError) as error:
+                raise InputError(f"cannot resume: the journal has an entry that is no result ({error!r})") from None
             self.results[result.case.key] = result
             if entry.get("facts"):
                 self.facts[result.case.tokenizer] = entry["facts"]

@@ -103,7 +103,7 @@ def size(option: str, value: str) -> int:
     (2000000, 1536)
     """
     match = _SIZE.fullmatch(value)
-    if match is None or match[2].lower() not in _UNITS:
+    if match is None or match[2].lower() not in _UNITS or len(match[1]) > 18:
         raise InputError(
             f"{option}={value} is not a size; write bytes, or a number with kB, MB, GB, KiB, MiB or GiB: 2MB"
         )
