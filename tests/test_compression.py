@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from pyharness import corpora, tokenizers
 from pyharness.benchmarks.compression import CorpusPass
 from pyharness.corpora import shard
-from pyharness.metrics import corpus_metrics, words
+from pyharness.metrics import compression, corpus_metrics, words
 from pyharness.metrics.jackknife import interval
-from pyharness.metrics.state import GROUPS, CorpusState, Facts
-from pyharness.types import Measurement, Tally, Tokenizer
+from pyharness.metrics.state import GROUPS, Batch, CorpusState, Facts
+from pyharness.tokenizers.raw_bytes import RawBytes
+from pyharness.types import Measurement, ParallelCorpus, Tally, Tokenizer, Tokens
 
 VALUES = dict[str, Measurement]
 
@@ -142,3 +143,26 @@ def test_state_is_the_sum_of_its_batches(texts: list[str], step: int) -> None:
     byte_counts = Counter(byte for text in texts for byte in text.encode())
     assert {i: int(c) for i, c in enumerate(whole.total().histogram) if c} == dict(byte_counts)
     assert corpus_metrics()["bytes_per_token"].compute(whole.total()) == 1.0
+
+
+def test_texts_of_one_row_fall_in_one_group() -> None:
+    corpus = corpora.open_corpus("sample:parallel")
+    assert isinstance(corpus, ParallelCorpus)
+    whole = CorpusPass.start(tokenizers.load("raw_bytes")).read(corpus)
+    documents = whole.state.counters["documents"]
+    assert documents.sum() == 64 * len(corpus.languages)
+    assert (documents % len(corpus.languages) == 0).all(), "translations depend on each other"
+    parts = [CorpusPass.start(tokenizers.load("raw_bytes")).read(shard(corpus, index, 3)) for index in range(3)]
+    for part in parts[1:]:
+        parts[0].merge(part)
+    assert parts[0].measurements() == whole.measurements()
+
+
+@pytest.mark.parametrize("size", [1, (1 << 23) - 1, 1 << 23, 1 << 28])
+def test_documents_of_any_size_have_a_fixed_point_ratio(size: int) -> None:
+    lengths = np.array([0, 1, 3, size], np.int64)
+    statistics = np.full((len(lengths), 6), size, np.int64)
+    batch = Batch([], statistics, Tokens.from_lists([]), lengths, np.zeros(0, np.uint8), Facts.of(RawBytes()))
+    high, low = compression._fixed_point_halves(batch)
+    found = [(int(upper) << 32) + int(lower) for upper, lower in zip(high, low, strict=True)]
+    assert found == [(size << 40) // length if length else 0 for length in lengths.tolist()]
