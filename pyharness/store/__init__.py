@@ -1,0 +1,25 @@
+"""Run records: one versioned JSON file per run, and the journal that a run can be resumed from.
+
+The record holds raw values; intervals and medians are computed from them when they are shown.
+"""
+
+from pyharness.store.files import write
+from pyharness.store.journal import Journal, check_output
+from pyharness.store.records import KIND, SCHEMA, SCHEMA_FILE, Record, dump, read
+from pyharness.store.results import measurement_as_json, measurement_from_json, result_as_json, result_from_json
+
+__all__ = [
+    "KIND",
+    "SCHEMA",
+    "SCHEMA_FILE",
+    "Journal",
+    "Record",
+    "check_output",
+    "dump",
+    "measurement_as_json",
+    "measurement_from_json",
+    "read",
+    "result_as_json",
+    "result_from_json",
+    "write",
+]
