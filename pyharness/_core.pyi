@@ -1,6 +1,6 @@
 """The native core. Only ``pyharness.kernels`` and ``pyharness.bpe`` import it; they carry the documentation."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypedDict
 
 import numpy as np
@@ -43,3 +43,26 @@ def merge_graph(model: Any) -> _MergeGraph: ...
 def self_tokenization(
     model: Any, threads: int = 1
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32], NDArray[np.int64]]: ...
+def train_bpe(
+    *,
+    symbols: NDArray[np.uint32],
+    offsets: NDArray[np.int64],
+    weights: NDArray[np.uint64],
+    data: NDArray[np.uint8],
+    token_offsets: NDArray[np.int64],
+    vocabulary_size: int,
+    min_frequency: int,
+    max_token_length: int,
+    tie_rule: str,
+    scaffold: bool,
+    keep_events: bool,
+    progress: Callable[[int], None] | None,
+) -> dict[str, Any]: ...
+def demolition(
+    *,
+    data: NDArray[np.uint8],
+    token_offsets: NDArray[np.int64],
+    rules: NDArray[np.uint32],
+    scaffold: NDArray[np.bool_],
+    rule: str,
+) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...

@@ -3,5 +3,18 @@
 from pyharness.bpe.encoder import Encoder
 from pyharness.bpe.merge_graph import MergeGraph, merge_graph
 from pyharness.bpe.self_tokenization import NEVER, SelfTokenization, Verdict, self_tokenization
+from pyharness.bpe.trainer import ScaffoldEvent, TrainedBpe, WeightedPieces, train
 
-__all__ = ["NEVER", "Encoder", "MergeGraph", "SelfTokenization", "Verdict", "merge_graph", "self_tokenization"]
+__all__ = [
+    "NEVER",
+    "Encoder",
+    "MergeGraph",
+    "ScaffoldEvent",
+    "SelfTokenization",
+    "TrainedBpe",
+    "Verdict",
+    "WeightedPieces",
+    "merge_graph",
+    "self_tokenization",
+    "train",
+]

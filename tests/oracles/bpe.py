@@ -6,8 +6,9 @@ Base symbols are bytes with ids 0..255 unless said otherwise. Everything is reco
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -39,21 +40,56 @@ def merge_pair(sequence: Sequence[int], pair: Pair, new: int) -> list[int]:
     return merged
 
 
-def train(words: Mapping[bytes, int], vocabulary_size: int) -> tuple[dict[int, bytes], list[Rule]]:
-    """Highest count first, ties to the smallest (left, right)."""
+def order_of_ties(name: str, vocabulary: Mapping[int, bytes], counts: Mapping[Pair, int]) -> Callable[[Pair], Any]:
+    """Return what the smallest of equally frequent pairs is found by; ``counts`` has the pairs as they are met."""
+    place = {pair: at for at, pair in enumerate(counts)}
+
+    def piece(pair: Pair) -> bytes:
+        return vocabulary[pair[0]] + vocabulary[pair[1]]
+
+    def characters(pair: Pair) -> int:
+        return sum(byte & 0xC0 != 0x80 for byte in piece(pair))
+
+    orders: dict[str, Callable[[Pair], Any]] = {
+        "smallest_ids": lambda pair: pair,
+        "first_seen": place.__getitem__,
+        "lexicographic": lambda pair: (vocabulary[pair[0]], vocabulary[pair[1]], pair),
+        "sentencepiece": lambda pair: (characters(pair), piece(pair), pair),
+    }
+    return orders[name]
+
+
+def train(
+    words: Mapping[bytes, int],
+    vocabulary_size: int,
+    ties: str = "smallest_ids",
+    min_frequency: int = 1,
+    max_length: int | None = None,
+    counted: list[int] | None = None,
+) -> tuple[dict[int, bytes], list[Rule]]:
+    """Highest count first, ties by ``ties``; the count of each rule's pair goes to ``counted``."""
     sequences = [list(word) for word in words]
     vocabulary = {byte: bytes([byte]) for byte in range(256)}
     ids = {data: token for token, data in vocabulary.items()}
     rules: list[Rule] = []
     while len(vocabulary) < vocabulary_size:
-        counts = pair_counts(sequences, words.values())
+        found = pair_counts(sequences, words.values())
+        counts = {
+            pair: count
+            for pair, count in found.items()
+            if count >= min_frequency
+            and (max_length is None or len(vocabulary[pair[0]] + vocabulary[pair[1]]) <= max_length)
+        }
         if not counts:
             break
-        pair = min(counts, key=lambda p: (-counts[p], p))
+        order = order_of_ties(ties, vocabulary, counts)
+        pair = min(counts, key=lambda p: (-counts[p], order(p)))
         data = vocabulary[pair[0]] + vocabulary[pair[1]]
         new = ids.setdefault(data, len(vocabulary))
         vocabulary[new] = data
         rules.append((*pair, new))
+        if counted is not None:
+            counted.append(counts[pair])
         sequences = [merge_pair(sequence, pair, new) for sequence in sequences]
     return vocabulary, rules
 

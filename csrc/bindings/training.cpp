@@ -1,0 +1,129 @@
+#include <cstring>
+#include <stdexcept>
+
+#include "bindings/arrays.hpp"
+#include "bindings/core.hpp"
+#include "core/bpe_trainer.hpp"
+#include "core/checks.hpp"
+#include "core/demolition.hpp"
+
+namespace pyharness::bindings {
+namespace {
+
+TokenStrings strings(const py::array& data, const py::array& offsets) {
+  const auto bytes = view_1d<std::uint8_t>(data, "data");
+  const auto bounds = view_1d<std::int64_t>(offsets, "token_offsets");
+  check_offsets(bounds, bytes.size(), "token_offsets");
+  TokenStrings tokens;
+  for (std::size_t id = 0; id + 1 < bounds.size(); ++id) {
+    const auto begin = static_cast<std::size_t>(bounds[id]);
+    const auto end = static_cast<std::size_t>(bounds[id + 1]);
+    if (begin == end) throw std::invalid_argument("token " + std::to_string(id) + " has no bytes");
+    tokens.add({reinterpret_cast<const char*>(bytes.data()) + begin, end - begin});
+  }
+  return tokens;
+}
+
+TieRule tie_rule(const std::string& name) {
+  if (name == "smallest_ids") return TieRule::kSmallestIds;
+  if (name == "first_seen") return TieRule::kFirstSeen;
+  if (name == "lexicographic") return TieRule::kLexicographic;
+  if (name == "sentencepiece") return TieRule::kSentencePiece;
+  throw std::invalid_argument("unknown tie rule '" + name +
+                              "'; known: smallest_ids, first_seen, lexicographic, sentencepiece");
+}
+
+// Runs without the interpreter; now and then it asks for signals and tells how far it is.
+std::function<void(std::size_t)> reporter(const py::object& progress) {
+  return [&progress](std::size_t tokens) {
+    const py::gil_scoped_acquire acquire;
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    if (!progress.is_none()) progress(tokens);
+  };
+}
+
+py::array_t<std::uint32_t> rows(const std::vector<MergeRule>& rules) {
+  static_assert(sizeof(MergeRule) == 3 * sizeof(std::uint32_t));
+  py::array_t<std::uint32_t> table({static_cast<py::ssize_t>(rules.size()), py::ssize_t{3}});
+  if (!rules.empty()) std::memcpy(table.mutable_data(), rules.data(), rules.size() * sizeof(MergeRule));
+  return table;
+}
+
+py::dict result_of(TrainedBpe&& trained) {
+  py::dict result;
+  result["offsets"] = hand_over(trained.tokens.offsets());
+  result["data"] = hand_over(trained.tokens.take_data());
+  result["rules"] = rows(trained.rules);
+  result["counts"] = hand_over(std::move(trained.counts));
+  return result;
+}
+
+py::dict result_of(TrainedScaffold&& trained) {
+  py::list events;
+  for (const ScaffoldEvent& event : trained.events) {
+    events.append(py::make_tuple(event.kind == ScaffoldEvent::kDemoted ? "demoted" : "promoted", event.token,
+                                 event.rules, event.frequency, event.head));
+  }
+  py::dict result = result_of(std::move(trained.expanded));
+  result["scaffold"] = hand_over<bool>(std::move(trained.scaffold));
+  result["events"] = events;
+  return result;
+}
+
+py::dict train(const py::array& symbols, const py::array& offsets, const py::array& weights,
+               const py::array& data, const py::array& token_offsets, std::size_t vocabulary_size,
+               std::uint64_t min_frequency, std::size_t max_token_length, const std::string& ties,
+               bool scaffold, bool keep_events, const py::object& progress) {
+  const WeightedPieces pieces{view_1d<std::uint32_t>(symbols, "symbols"),
+                              view_1d<std::int64_t>(offsets, "offsets"),
+                              view_1d<std::uint64_t>(weights, "weights")};
+  TokenStrings base = strings(data, token_offsets);
+  const TrainingOptions options{vocabulary_size, min_frequency, max_token_length, tie_rule(ties),
+                                reporter(progress)};
+  if (scaffold) {
+    TrainedScaffold trained;
+    {
+      const py::gil_scoped_release release;
+      trained = train_scaffold_bpe(pieces, std::move(base), options, keep_events);
+    }
+    return result_of(std::move(trained));
+  }
+  TrainedBpe trained;
+  {
+    const py::gil_scoped_release release;
+    trained = train_bpe(pieces, std::move(base), options);
+  }
+  return result_of(std::move(trained));
+}
+
+py::tuple demolition_of(const py::array& data, const py::array& token_offsets, const py::array& rules,
+                        const py::array& scaffold, const std::string& name) {
+  if (name != "eq6" && name != "shortest") {
+    throw std::invalid_argument("unknown demolition '" + name + "'; known: eq6, shortest");
+  }
+  if (rules.ndim() != 2 || rules.shape(1) != 3) throw py::value_error("rules must have shape [n_rules, 3]");
+  const TokenStrings tokens = strings(data, token_offsets);
+  const auto table = view<std::uint32_t>(rules, "rules");
+  const auto flags = view_bools(scaffold, "scaffold");
+  const std::span<const MergeRule> list(reinterpret_cast<const MergeRule*>(table.data()), table.size() / 3);
+  Demolition done;
+  {
+    const py::gil_scoped_release release;
+    done = demolition(tokens, list, flags,
+                      name == "eq6" ? DemolitionRule::kEquation6 : DemolitionRule::kShortest);
+  }
+  return py::make_tuple(hand_over(std::move(done.ids)), hand_over(std::move(done.offsets)));
+}
+
+}  // namespace
+
+void bind_training(py::module_& module) {
+  module.def("train_bpe", &train, py::kw_only(), py::arg("symbols"), py::arg("offsets"), py::arg("weights"),
+             py::arg("data"), py::arg("token_offsets"), py::arg("vocabulary_size"), py::arg("min_frequency"),
+             py::arg("max_token_length"), py::arg("tie_rule"), py::arg("scaffold"), py::arg("keep_events"),
+             py::arg("progress"));
+  module.def("demolition", &demolition_of, py::kw_only(), py::arg("data"), py::arg("token_offsets"),
+             py::arg("rules"), py::arg("scaffold"), py::arg("rule"));
+}
+
+}  // namespace pyharness::bindings

@@ -1,0 +1,187 @@
+"""Training of byte-pair encodings over weighted pieces: plain BPE, and Scaffold-BPE with its demolition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyharness import _core
+from pyharness.types import Ids, InputError, Offsets
+
+TieRule: TypeAlias = Literal["smallest_ids", "first_seen", "lexicographic", "sentencepiece"]
+DemolitionRule: TypeAlias = Literal["eq6", "shortest"]
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedPieces:
+    """Distinct pieces of a corpus as base symbols, and how often each occurs.
+
+    Piece ``i`` is ``symbols[offsets[i]:offsets[i + 1]]`` and occurs ``weights[i]`` times. Base symbol ``s`` is the
+    bytes ``data[data_offsets[s]:data_offsets[s + 1]]``. The order of the pieces matters to the tie rule ``first_seen``
+    only.
+    """
+
+    symbols: Ids  # uint32 [total symbols]
+    offsets: Offsets  # int64 [pieces + 1]
+    weights: NDArray[np.uint64]  # [pieces]
+    data: NDArray[np.uint8]  # [bytes of all base symbols]
+    data_offsets: Offsets  # int64 [base symbols + 1]
+
+    @classmethod
+    def of_bytes(cls, pieces: Mapping[bytes, int]) -> WeightedPieces:
+        """Pieces over the 256 bytes: base symbol ``b`` is the byte ``b``."""
+        symbols = np.frombuffer(b"".join(pieces), np.uint8).astype(np.uint32)
+        alphabet = np.arange(257, dtype=np.int64)
+        return cls(symbols, _offsets(map(len, pieces)), _weights(pieces), alphabet[:256].astype(np.uint8), alphabet)
+
+    @classmethod
+    def of_characters(cls, pieces: Mapping[str, int], alphabet: Sequence[str] | None = None) -> WeightedPieces:
+        """Pieces over characters; base symbols are the ``alphabet``, or all characters in code point order.
+
+        Raises:
+            InputError: a piece has a character that is not in the alphabet.
+        """
+        text = "".join(pieces)
+        known = sorted(set(text)) if alphabet is None else list(alphabet)
+        points = np.array([ord(character) for character in known], np.uint32)
+        order = np.argsort(points, kind="stable")
+        found = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+        at = np.searchsorted(points, found, sorter=order)
+        at = order[np.minimum(at, len(order) - 1)] if len(order) else np.zeros(len(found), np.int64)
+        if len(found) and (not len(points) or (wrong := points[at] != found).any()):
+            missing = text[0] if not len(points) else text[int(np.argmax(wrong))]
+            raise InputError(f"the alphabet has no {missing!r}; add it, or train on bytes")
+        encoded = [character.encode() for character in known]
+        data = np.frombuffer(b"".join(encoded), np.uint8)
+        return cls(
+            at.astype(np.uint32), _offsets(map(len, pieces)), _weights(pieces), data, _offsets(map(len, encoded))
+        )
+
+
+def _offsets(lengths: Iterable[int]) -> Offsets:
+    sizes = np.fromiter(lengths, np.int64)
+    offsets = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(sizes, out=offsets[1:])
+    return offsets
+
+
+def _weights(pieces: Mapping[bytes, int] | Mapping[str, int]) -> NDArray[np.uint64]:
+    for piece, weight in pieces.items():
+        if not 0 <= weight < 1 << 63:
+            raise InputError(f"piece {piece!r} has weight {weight}; it must be in 0..2^63 - 1")
+    return np.fromiter(pieces.values(), np.uint64, len(pieces))
+
+
+@dataclass(frozen=True, slots=True)
+class ScaffoldEvent:
+    """A token that left the vocabulary (``demoted``) or came back (``promoted``), after ``rules`` merges."""
+
+    kind: Literal["demoted", "promoted"]
+    token: int
+    rules: int
+    frequency: int  # of the token at that moment
+    head: int  # count at the head of the queue at that moment
+
+
+@dataclass(frozen=True, slots=True)
+class TrainedBpe:
+    """What a training gives. Tokens are numbered: base symbols first, then one per new string, in rank order.
+
+    Token ``t`` is the bytes ``data[offsets[t]:offsets[t + 1]]``. Rule ``r`` merges ``rules[r, 0]`` and ``rules[r, 1]``
+    into ``rules[r, 2]``; its pair had ``counts[r]`` occurrences when it was chosen. ``complete`` is False when no pair
+    was left to merge before the vocabulary had its size.
+    """
+
+    data: NDArray[np.uint8]
+    offsets: Offsets
+    rules: NDArray[np.uint32]  # [rules, 3]
+    counts: NDArray[np.uint64]  # [rules]
+    scaffold: NDArray[np.bool_]  # [tokens]: stepping stones, never in the output; none in plain BPE
+    events: tuple[ScaffoldEvent, ...]
+    complete: bool
+
+    def __len__(self) -> int:
+        """Tokens with the scaffold ones."""
+        return len(self.offsets) - 1
+
+    @property
+    def vocab_size(self) -> int:
+        """Tokens without the scaffold ones."""
+        return len(self) - int(self.scaffold.sum())
+
+    def __getitem__(self, token: int) -> bytes:
+        return self.data[self.offsets[token] : self.offsets[token + 1]].tobytes()
+
+    def demolition(self, rule: DemolitionRule = "eq6") -> tuple[Ids, Offsets]:
+        """What stands for each token in the output: token ``t`` becomes ``ids[offsets[t]:offsets[t + 1]]``.
+
+        ``eq6``: the parts it was merged from, in turn (arXiv 2404.17808, Eq. 6). ``shortest``: the fewest normal tokens
+        with its bytes, then the smallest ids; an ablation, not the paper's.
+        """
+        return _core.demolition(
+            data=self.data, token_offsets=self.offsets, rules=self.rules, scaffold=self.scaffold, rule=rule
+        )
+
+
+def train(
+    pieces: WeightedPieces,
+    vocab_size: int,
+    *,
+    scaffold: bool = False,
+    tie_rule: TieRule = "smallest_ids",
+    min_frequency: int = 1,
+    max_token_length: int | None = None,
+    keep_events: bool = False,
+    progress: Callable[[int], None] | None = None,
+) -> TrainedBpe:
+    """Merge the most frequent pair again and again, until the vocabulary has ``vocab_size`` tokens.
+
+    Counts are exact: a pair occurs wherever its parts are adjacent, and the result equals recounting everything before
+    each merge. With ``scaffold``, tokens that their own merges made rarer than the next candidate are demoted and do
+    not count towards ``vocab_size``.
+
+    Args:
+        pieces: what to learn from; no pair crosses pieces.
+        vocab_size: base symbols among them.
+        scaffold: train Scaffold-BPE.
+        tie_rule: of pairs with equal counts, ``smallest_ids`` takes the smallest ids (as ``tokenizers``),
+            ``first_seen`` the one that occurs first in the text as merged so far (as minbpe), ``lexicographic`` the
+            smallest bytes of the left, then the right part, ``sentencepiece`` the shortest piece in code points, then
+            the smallest bytes.
+        min_frequency: pairs that occur less often are not merged.
+        max_token_length: in bytes; longer tokens are not made.
+        keep_events: record every demotion and promotion.
+        progress: called now and then with the number of tokens so far.
+
+    Raises:
+        InputError: ``vocab_size`` is smaller than the alphabet, or an option is out of range.
+        ValueError: the pieces do not fit each other.
+
+    Source: ``spec/algorithms.md`` sections 1 and 2; Scaffold-BPE is arXiv 2404.17808, Algorithm 1.
+    """
+    base = len(pieces.data_offsets) - 1
+    if not base <= vocab_size < 1 << 31:
+        raise InputError(
+            f"vocab_size is {vocab_size}; it must be at least {base}, the size of the alphabet, below 2^31"
+        )
+    if min_frequency < 1 or (max_token_length is not None and max_token_length < 1):
+        raise InputError("min_frequency and max_token_length must be at least 1")
+    if scaffold and tie_rule != "smallest_ids":
+        raise InputError(f"Scaffold-BPE is defined for the tie rule 'smallest_ids', not {tie_rule!r}")
+    found = _core.train_bpe(
+        symbols=pieces.symbols, offsets=pieces.offsets, weights=pieces.weights,
+        data=pieces.data, token_offsets=pieces.data_offsets,
+        vocabulary_size=vocab_size, min_frequency=min_frequency, max_token_length=max_token_length or 0,
+        tie_rule=tie_rule, scaffold=scaffold, keep_events=keep_events, progress=progress,
+    )  # fmt: skip
+    tokens = len(found["offsets"]) - 1
+    flags = found.get("scaffold", np.zeros(tokens, np.bool_))
+    return TrainedBpe(
+        found["data"], found["offsets"], found["rules"], found["counts"], flags,
+        tuple(ScaffoldEvent(*event) for event in found.get("events", ())),
+        complete=tokens - int(flags.sum()) >= vocab_size,
+    )  # fmt: skip
