@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 UNICODE_VERSION: str
 REGEX_VERSION: str
+SPLIT_UNICODE_VERSION: str
 
 class _MergeGraph(TypedDict):
     derivable: NDArray[np.bool_]
@@ -27,6 +28,9 @@ class Encoder:
     ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...
 
 def text_statistics(texts: Sequence[str | bytes], threads: int = 1) -> NDArray[np.int64]: ...
+def split_texts(
+    pattern: str, texts: Sequence[str | bytes], threads: int = 1
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
 def token_frequency(
     ids: NDArray[np.uint32], offsets: NDArray[np.int64], groups: NDArray[np.uint8], out: NDArray[np.uint64]
 ) -> None: ...

@@ -12,4 +12,5 @@ PYBIND11_MODULE(_core, module) {
   pyharness::bindings::bind_counts(module);
   pyharness::bindings::bind_bpe(module);
   pyharness::bindings::bind_training(module);
+  pyharness::bindings::bind_splitting(module);
 }

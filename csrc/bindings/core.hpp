@@ -5,9 +5,10 @@
 
 namespace pyharness::bindings {
 
-void bind_text(pybind11::module_& module);      // text_statistics
-void bind_counts(pybind11::module_& module);    // token_frequency, character_splits, pair_histogram
-void bind_bpe(pybind11::module_& module);       // Encoder, merge_graph, self_tokenization
-void bind_training(pybind11::module_& module);  // train_bpe, demolition
+void bind_text(pybind11::module_& module);       // text_statistics
+void bind_counts(pybind11::module_& module);     // token_frequency, character_splits, pair_histogram
+void bind_bpe(pybind11::module_& module);        // Encoder, merge_graph, self_tokenization
+void bind_training(pybind11::module_& module);   // train_bpe, demolition
+void bind_splitting(pybind11::module_& module);  // split_texts
 
 }  // namespace pyharness::bindings

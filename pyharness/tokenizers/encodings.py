@@ -1,7 +1,7 @@
 """Split patterns and special tokens of published rank files, which carry neither.
 
-The OpenAI patterns are those of ``tiktoken_ext.openai_public``; they are written down here because resolving a name
-must not import tiktoken, and a test compares the two. The others come from the model cards.
+The patterns are those of :mod:`pyharness.bpe.split_patterns`, and Kimi's from its model card: resolving a name must not
+import tiktoken.
 """
 
 from __future__ import annotations
@@ -9,40 +9,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from pyharness.bpe.split_patterns import CASED_WORDS, CONTRACTION, WHITE_SPACE
+from pyharness.bpe.split_patterns import CL100K as CL100K
+from pyharness.bpe.split_patterns import GPT2 as GPT2
+from pyharness.bpe.split_patterns import LLAMA3 as LLAMA3
+from pyharness.bpe.split_patterns import O200K as O200K
+from pyharness.bpe.split_patterns import QWEN2 as QWEN2
+from pyharness.bpe.split_patterns import TEKKEN as TEKKEN
 from pyharness.registry import suggest
 from pyharness.types import InputError
 
 END_OF_TEXT = "<|endoftext|>"
 OPENAI = "https://openaipublic.blob.core.windows.net/encodings/"
 
-_WORD_CASES = (
-    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+",
-    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*",
-)
-_CONTRACTION = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
-_BLANKS = r"\s*[\r\n]+|\s+(?!\S)|\s+"
 _NOT_HAN = r"\p{M}&&[^\p{Han}]]"
-
-GPT2 = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"
-CL100K = (
-    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+"
-    r"| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
-)
-O200K = "|".join(
-    (*(f"{word}{_CONTRACTION}?" for word in _WORD_CASES), r"\p{N}{1,3}", r" ?[^\s\p{L}\p{N}]+[\r\n/]*", _BLANKS)
-)
-LLAMA3 = rf"{_CONTRACTION}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|\p{{N}}{{1,3}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|{_BLANKS}"
-QWEN2 = rf"{_CONTRACTION}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|\p{{N}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|{_BLANKS}"
 KIMI = "|".join(
     (
         r"[\p{Han}]+",
-        *(f"{word.replace(_NOT_HAN[:5] + ']', _NOT_HAN)}{_CONTRACTION}?" for word in _WORD_CASES),
+        *(f"{word.replace(_NOT_HAN[:5] + ']', _NOT_HAN)}{CONTRACTION}?" for word in CASED_WORDS),
         r"\p{N}{1,3}",
         r" ?[^\s\p{L}\p{N}]+[\r\n]*",
-        _BLANKS,
+        WHITE_SPACE,
     )
 )
-TEKKEN = "|".join((*_WORD_CASES, r"\p{N}", r" ?[^\s\p{L}\p{N}]+[\r\n/]*", _BLANKS))
 
 PATTERNS: Mapping[str, str] = {
     "gpt2": GPT2,
