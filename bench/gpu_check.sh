@@ -4,9 +4,10 @@
 #
 # usage: bench/gpu_check.sh [RESULTS]         RESULTS: a folder to write; $OUT or results/gpu_check by default
 #
-# PYTHON          Python to build the environment from; its packages are used where it has them [python3]
-# PYHARNESS_VENV  an environment to use and keep; one that exists is only brought up to date [a temporary one]
-# PIP_*           as pip reads them: PIP_NO_INDEX=1 PIP_FIND_LINKS=wheels builds without a network
+# PYTHON            Python to build the environment from; its packages are used where it has them [python3]
+# PYHARNESS_VENV    an environment to use and keep; one that exists is only brought up to date [a temporary one]
+# PYHARNESS_STRICT  OFF: compile with an nvcc or g++ that warns of something new [ON: warnings and spills are errors]
+# PIP_*             as pip reads them: PIP_NO_INDEX=1 PIP_FIND_LINKS=wheels builds without a network
 #
 # Exit status: 0 all passed; 1 a step failed, ran out of time or lacks its tool; 2 nothing was built: no GPU or no nvcc.
 set -uo pipefail
