@@ -10,19 +10,15 @@ import base64
 import json
 import lzma
 import os
-import statistics
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
-import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from oracles import bpe as oracle
 from pyharness.bpe import Verdict, self_tokenization
-from pyharness.kernels import PairHistogram, TextColumn, pair_histogram, text_statistics
+from pyharness.kernels import TextColumn, text_statistics
 from pyharness.types import MergeModel
 
 DATA = os.environ.get("PYHARNESS_DATA")
@@ -42,15 +38,6 @@ class Benchmark(Protocol):
 def report(benchmark: Benchmark, line: str) -> None:
     benchmark.extra_info["note"] = line
     print(f"\n{line}")  # noqa: T201
-
-
-def median_seconds(function: Callable[[], object], rounds: int = 5) -> float:
-    times = []
-    for _ in range(rounds):
-        start = time.perf_counter()
-        function()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times)
 
 
 def median_of(benchmark: Benchmark) -> float | None:
@@ -78,39 +65,6 @@ def test_self_tokenization_of_o200k(benchmark: Benchmark, o200k: MergeModel, thr
     assert (result.verdict == Verdict.REACHABLE).sum() == 199_998
     if seconds := median_of(benchmark):
         report(benchmark, f"STT layers 1 and 2, o200k, {threads} thread(s): {1e3 * seconds:.1f} ms")
-
-
-# ------------------------------------------------------------------------------------------ pair histogram
-
-
-@pytest.fixture(scope="module")
-def zipf_ids() -> NDArray[np.uint32]:
-    """Ids with the skew of text: 4,000,000 tokens of a vocabulary of 200,000."""
-    generator = np.random.default_rng(1)
-    return np.minimum(generator.zipf(1.2, 4_000_000), 199_999).astype(np.uint32)
-
-
-def unique_pairs(ids: NDArray[np.uint32]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    keys = ids[:-1].astype(np.uint64) << np.uint64(32) | ids[1:]
-    return np.unique(keys, return_counts=True)
-
-
-def check_histogram(histogram: PairHistogram, ids: NDArray[np.uint32]) -> None:
-    keys, counts = unique_pairs(ids)
-    order = np.lexsort((keys, -counts))
-    found = histogram.left.astype(np.uint64) << np.uint64(32) | histogram.right
-    assert np.array_equal(found, keys[order])
-    assert np.array_equal(histogram.count, counts[order])
-
-
-@pytest.mark.parametrize("offset", [0, 1 << 20], ids=["ids-below-2**18", "any-ids"])
-@pytest.mark.parametrize("threads", THREADS)
-def test_pair_histogram(benchmark: Benchmark, zipf_ids: NDArray[np.uint32], threads: int, offset: int) -> None:
-    ids = zipf_ids + np.uint32(offset)
-    check_histogram(benchmark(lambda: pair_histogram(ids, threads=threads)), ids)
-    if seconds := median_of(benchmark):
-        peer = median_seconds(lambda: unique_pairs(ids))
-        report(benchmark, f"pair_histogram, {threads} thread(s): {peer / seconds:.2f}x numpy.unique, which sorts less")
 
 
 # ------------------------------------------------------------------------------------------ text statistics

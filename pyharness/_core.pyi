@@ -70,3 +70,69 @@ def demolition(
     scaffold: NDArray[np.bool_],
     rule: str,
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...
+def entropy(
+    logits: Any,
+    targets: Any = None,
+    *,
+    temperature: float = 1.0,
+    unit_scale: float = 1.0,
+    entropy: Any = None,
+    log_sum_exp: Any = None,
+    nll: Any = None,
+    max_probability: Any = None,
+    argmax: Any = None,
+    margin: Any = None,
+    workspace: Any = None,
+    stream: int | None = None,
+    threads: int = 1,
+) -> None: ...
+def entropy_reference(
+    logits: Any,
+    targets: Any = None,
+    *,
+    temperature: float = 1.0,
+    unit_scale: float = 1.0,
+    entropy: Any = None,
+    log_sum_exp: Any = None,
+    nll: Any = None,
+    max_probability: Any = None,
+    argmax: Any = None,
+    margin: Any = None,
+) -> None: ...
+def entropy_workspace(rows: int, columns: int) -> int: ...
+def entropy_states(
+    logits: Any,
+    targets: Any,
+    states: Any,
+    *,
+    first_column: int = 0,
+    temperature: float = 1.0,
+    workspace: Any = None,
+    stream: int | None = None,
+    threads: int = 1,
+) -> None: ...
+def entropy_merge(
+    states: Any, other: Any, *, temperature: float = 1.0, stream: int | None = None, threads: int = 1
+) -> None: ...
+def entropy_finish(
+    states: Any,
+    *,
+    temperature: float = 1.0,
+    unit_scale: float = 1.0,
+    entropy: Any = None,
+    log_sum_exp: Any = None,
+    nll: Any = None,
+    max_probability: Any = None,
+    argmax: Any = None,
+    margin: Any = None,
+    stream: int | None = None,
+    threads: int = 1,
+) -> None: ...
+def check_targets(
+    targets: Any, vocab_size: int, *, workspace: Any = None, stream: int | None = None, threads: int = 1
+) -> None: ...
+def describe_array(
+    array: Any, name: str
+) -> tuple[int, int, str, int, tuple[int, ...], tuple[int, ...], bool, int]: ...
+def instruction_sets() -> list[str]: ...
+def instruction_set() -> str: ...

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from pyharness.metrics.jackknife import paired_interval
 from pyharness.registry import suggest
@@ -22,13 +24,17 @@ class Difference:
     b: float | None
     interval: tuple[float, float] | None
     direction: str
+    tolerance: float = 0.0  # relative
 
     @property
     def verdict(self) -> str:
-        """``better`` or ``worse`` only when the paired interval excludes zero, ``same`` when the values are equal."""
+        """``better`` or ``worse`` only when the paired interval excludes zero.
+
+        ``same`` when the values are equal, or within what machines differ by.
+        """
         if self.a is None or self.b is None:
             return ""
-        if self.a == self.b:
+        if math.isclose(self.a, self.b, rel_tol=self.tolerance):
             return "same"
         if self.interval is None or self.interval[0] <= 0 <= self.interval[1]:
             return "not resolved" if self.interval else ""
@@ -62,6 +68,13 @@ def rows(record: Record, first: str, second: str) -> list[Difference]:
     return found
 
 
+def variant(result: CaseResult, among: Sequence[CaseResult]) -> str:
+    """Parameters of a case in which the cases of its benchmark differ: what tables must tell apart."""
+    given = result.case.parameters
+    differing = [name for name in sorted(given) if any(one.case.parameters.get(name) != given[name] for one in among)]
+    return ", ".join(f"{name}={given[name]}" for name in differing)
+
+
 def _without_row(result: CaseResult) -> tuple[str, str | None, str]:
     return result.case.benchmark, result.case.corpus, str(sorted(result.case.parameters.items()))
 
@@ -78,13 +91,15 @@ def _differences(a: Record, one: CaseResult, b: Record, other: CaseResult) -> It
     metrics = {**a.data["metrics"], **b.data["metrics"]}
     theirs = {(found.metric, found.part): found for found in other.measurements}
     rows_named = dict.fromkeys([one.case.tokenizer, other.case.tokenizer])
-    title = " | ".join([one.case.benchmark, " -> ".join(rows_named), *filter(None, [one.case.corpus])])
+    measured = [result for result in a.of(one.case.benchmark) if result.status == "ok"]
+    about = [one.case.corpus, variant(one, measured)]
+    title = " | ".join([one.case.benchmark, " -> ".join(rows_named), *filter(None, about)])
     for mine in one.measurements:
-        about = metrics.get(mine.metric)
-        if about and about["deterministic"] and (match := theirs.get((mine.metric, mine.part))) is not None:
-            yield _difference(title, mine, match, about["direction"])
+        metric = metrics.get(mine.metric)
+        if metric and metric["deterministic"] and (match := theirs.get((mine.metric, mine.part))) is not None:
+            yield _difference(title, mine, match, metric)
 
 
-def _difference(title: str, mine: Measurement, match: Measurement, direction: str) -> Difference:
-    paired = paired_interval(mine, match)
-    return Difference(title, mine.metric, mine.part, mine.value, match.value, paired, direction)
+def _difference(title: str, mine: Measurement, match: Measurement, metric: Mapping[str, Any]) -> Difference:
+    paired, tolerance = paired_interval(mine, match), metric.get("tolerance", 0.0)
+    return Difference(title, mine.metric, mine.part, mine.value, match.value, paired, metric["direction"], tolerance)

@@ -20,7 +20,7 @@ from pyharness.schedule import Schedule
 from pyharness.suite import Plan
 from pyharness.types import Case, CaseResult, InputError, Measurement, Tally, TokenizerSpec
 
-_READERS = ("compression", "integrity")  # benchmarks whose tally can be taken again
+_READERS = ("compression", "next_token_entropy", "integrity")  # benchmarks whose tally can be taken again
 UNVERIFIED = "not measured: the integrity check of this tokenizer failed"
 
 
@@ -158,6 +158,7 @@ class Run:
             "threads": threads,
             "expected": None,
             "keep_ids": None,
+            "device": self.plan.suite.device,
         }
         if case.benchmark == "integrity":
             home = self.schedule.compared_with.get(case.tokenizer)
@@ -243,10 +244,10 @@ def _check_corpora(going: Run) -> None:
 
 
 def _tallies(results: Iterable[CaseResult]) -> dict[str, dict[str, Any]]:
-    """What is known of each corpus: of the whole where a compression case has read it, else of the part verified."""
+    """What is known of each corpus: of the whole where a case has read it, else of the part verified."""
     found: dict[str, dict[str, Any]] = {}
     for result in results:
-        whole = result.case.benchmark == "compression"
+        whole = result.case.benchmark != "integrity"
         if result.case.corpus is None or "tally" not in result.details or result.case.benchmark not in _READERS:
             continue
         about = {"whole": whole, "tally": dict(result.details["tally"]), "limit": result.case.parameters.get("bytes")}
@@ -338,6 +339,7 @@ def _about_metrics(results: list[CaseResult]) -> dict[str, Any]:
             "direction": about.direction,
             "summary": about.summary,
             "deterministic": about.deterministic,
+            "tolerance": about.tolerance,
         }
         for name, about in all_metrics().items()
         if name in names

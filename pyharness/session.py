@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -65,13 +65,16 @@ def declare(
     corpora: Sequence[str] = (),
     benchmarks: Sequence[str | dict[str, Any]] = (),
     base: suite.Suite | None = None,
+    device: str | None = None,
 ) -> suite.Suite:
     """Build a suite from names; what is not given comes from ``base``, or is what a quick look needs."""
     chosen = suite.selections(benchmarks) if benchmarks else None
     if base is None:
         rows, texts = suite.entries(tokenizers), suite.entries(corpora or CORPORA, "corpora")
-        return suite.Suite("custom", rows, texts, chosen or suite.selections(BENCHMARKS))
-    return suite.override(base, suite.entries(tokenizers), suite.entries(corpora, "corpora"), chosen or ())
+        found = suite.Suite("custom", rows, texts, chosen or suite.selections(BENCHMARKS))
+    else:
+        found = suite.override(base, suite.entries(tokenizers), suite.entries(corpora, "corpora"), chosen or ())
+    return found if device is None else replace(found, device=device)
 
 
 def run(
@@ -83,17 +86,19 @@ def run(
     listener: runner.Listener | None = None,
     *,
     force: bool = False,
+    device: str | None = None,
 ) -> Result:
     """Measure tokenizers on corpora.
 
     Names are those of ``pyharness list``. Without ``tokenizers`` the suite ``suite_name`` runs (default ``quick``).
     Raises ``InputError`` for anything unknown, before anything runs. The record is kept only when ``output`` is given;
-    a file that is there already is refused, or replaced with ``force``.
+    a file that is there already is refused, or replaced with ``force``. Pairs are counted and language models run on
+    ``device``, ``cpu`` or ``cuda`` (default: the suite's).
     """
     base = None
     if suite_name is not None or not tokenizers:
         base = suite.read(suite.find(os.fspath(suite_name or suite.DEFAULT)))
-    plan = suite.plan(declare(tokenizers, corpora, benchmarks, base))
+    plan = suite.plan(declare(tokenizers, corpora, benchmarks, base, device))
     if output is not None:
         store.check_output(Path(output), force)
         return Result(runner.run(plan, Path(output), listener or Silent()))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from math import inf, sqrt
 from typing import Any
 
 
@@ -18,36 +20,37 @@ class Lap:
     cpu: int  # all threads of the process
 
 
-def lap(call: Callable[[], Any]) -> tuple[Lap, Any]:
-    """Time one call; returns what it returned too, so that it can be checked."""
+@contextmanager
+def without_collector() -> Iterator[None]:
+    """Collect garbage now and not again within the block."""
     was_enabled = gc.isenabled()
     gc.collect()
     gc.disable()
     try:
-        cpu, wall = time.process_time_ns(), time.perf_counter_ns()
-        result = call()
-        wall, cpu = time.perf_counter_ns() - wall, time.process_time_ns() - cpu
+        yield
     finally:
         if was_enabled:
             gc.enable()
+
+
+def lap(call: Callable[[], Any]) -> tuple[Lap, Any]:
+    """Time one call; returns what it returned too, so that it can be checked."""
+    with without_collector():
+        cpu, wall = time.process_time_ns(), time.perf_counter_ns()
+        result = call()
+        wall, cpu = time.perf_counter_ns() - wall, time.process_time_ns() - cpu
     return Lap(wall, cpu), result
 
 
 def quick_laps(calls: Sequence[Callable[[], Any]]) -> list[tuple[int, Any]]:
     """Wall time in nanoseconds of each of many short calls, and what they returned; one collection for all."""
     clock = time.perf_counter_ns
-    was_enabled = gc.isenabled()
-    gc.collect()
-    gc.disable()
-    try:
-        laps = []
+    laps = []
+    with without_collector():
         for call in calls:
             start = clock()
             result = call()
             laps.append((clock() - start, result))
-    finally:
-        if was_enabled:
-            gc.enable()
     return laps
 
 
@@ -77,6 +80,81 @@ class Stopwatch:
 
 
 in_libraries = Stopwatch()  # what tokenizer libraries take to build a tokenizer, without our checks of its file
+
+
+# ---------------------------------------------------------------------------------------------- when to stop
+
+
+@dataclass(frozen=True, slots=True)
+class StoppingRule:
+    """When a series of timings is long enough.
+
+    At least ``min_samples`` samples that take ``min_seconds`` together; then as soon as the noise is at most
+    ``max_noise``, or has settled above it: a machine that is noisy by nature never gets there. Whoever takes the
+    samples ends a series at ``max_seconds`` in any case.
+
+    Source: ``nvbench/detail/stdrel_criterion.cxx`` of NVIDIA's nvbench, whose 5 % are kept; its window has 64 to 512.
+    """
+
+    min_samples: int = 10
+    min_seconds: float = 0.5
+    max_noise: float = 0.005
+    max_seconds: float = 15.0
+    window: int = 64
+    settled: float = 0.05
+
+
+@dataclass(slots=True)
+class Series:
+    """Timings in seconds, in order, with the running figures that the rule asks for: constant work per sample."""
+
+    rule: StoppingRule = field(default_factory=StoppingRule)
+    samples: list[float] = field(default_factory=list)
+    _mean: float = 0.0
+    _squares: float = 0.0  # sum of squared distances from the mean (Welford)
+    _noises: deque[float] = field(default_factory=deque)
+
+    def add(self, seconds: float) -> None:
+        """Take one more sample."""
+        self.samples.append(seconds)
+        distance = seconds - self._mean
+        self._mean += distance / len(self.samples)
+        self._squares += distance * (seconds - self._mean)
+        self._noises.append(self.noise)
+        if len(self._noises) > self.rule.window:
+            self._noises.popleft()
+
+    @property
+    def noise(self) -> float:
+        """Standard deviation over mean; infinite below two samples, whose spread says nothing."""
+        if len(self.samples) < 2:
+            return inf
+        return sqrt(self._squares / (len(self.samples) - 1)) / self._mean if self._mean > 0 else 0.0
+
+    @property
+    def enough(self) -> bool:
+        """Whether the rule lets the series end here."""
+        count = len(self.samples)
+        if count < self.rule.min_samples or self._mean * count < self.rule.min_seconds:
+            return False
+        return self.noise <= self.rule.max_noise or self._has_settled()
+
+    def _has_settled(self) -> bool:
+        if len(self._noises) < self.rule.window:
+            return False
+        spread = sum((noise - self.noise) ** 2 for noise in self._noises) / len(self._noises)
+        return sqrt(spread) < self.rule.settled * self.noise
+
+
+def noise(samples: Sequence[float]) -> float | None:
+    """Standard deviation over mean; None below two samples."""
+    series = Series()
+    for sample in samples:
+        series.add(sample)
+    return series.noise if len(samples) > 1 else None
+
+
+# ---------------------------------------------------------------------------------------------- statistics
 
 
 def median(values: Sequence[float]) -> float:

@@ -349,6 +349,7 @@ class Metric:
     summary: str
     primary: bool = False  # shown in the main table
     deterministic: bool = True  # the same text gives the same number on every machine
+    tolerance: float = 0.0  # relative: what machines may differ by, where floating point comes before the integers
 
 
 @dataclass(frozen=True, slots=True)

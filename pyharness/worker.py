@@ -84,6 +84,7 @@ def handle(request: dict[str, Any], out: TextIO) -> dict[str, Any]:
             Reporter(out),
             None if request["expected"] is None else Path(request["expected"]),
             None if request["keep_ids"] is None else Path(request["keep_ids"]),
+            request["device"],
         )
         findings = benchmarks()[case.benchmark].run(work)
         known = facts(specification) if benchmarks()[case.benchmark].name != "load" else None

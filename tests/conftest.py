@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from backends import backend as backend  # the fixture
+
 HERE = Path(__file__).parent
 
 

@@ -16,9 +16,9 @@ PACKAGE = ROOT / "pyharness"
 LAYERS = (
     "types registry",
     "bpe kernels timing environment network lifeline",
-    "tokenizers corpora",
+    "tokenizers corpora language_models",
     "metrics",
-    "benchmarks",
+    "benchmarks profiling",
     "suite store",
     "worker process schedule comparison",
     "runner report",

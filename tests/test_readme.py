@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import doctest
+import io
 import json
 import os
 import re
@@ -38,6 +40,14 @@ def test_a_tokenizer_and_a_metric_are_one_file_each(tmp_path: Path) -> None:
     groups = compression["details"]["groups"]
     assert values["tokens_per_document"] == sum(groups["tokens"]) / sum(groups["documents"])
     assert 1 < values["bytes_per_token"] < 3
+
+
+def test_the_kernels_give_what_the_readme_shows() -> None:
+    pytest.importorskip("torch")
+    example = doctest.DocTestParser().get_doctest(block("kernels.entropy"), {}, "README", "README.md", 0)
+    report = io.StringIO()
+    doctest.DocTestRunner().run(example, out=report.write)
+    assert report.getvalue() == ""
 
 
 def test_a_plug_in_that_cannot_be_imported_is_named() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pyharness import session, suite
+from pyharness.suite import parameters as suite_parameters
 from pyharness.types import InputError
 
 
@@ -171,7 +172,7 @@ def points(benchmark: str, **parameters: object) -> list[dict[str, object]]:
 
 
 def test_parameters_are_read_by_their_type(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(suite, "cores", lambda: 4)
+    monkeypatch.setattr(suite_parameters, "cores", lambda: 4)
     assert points("throughput", bytes="2MB", threads=[1, 2]) == [
         {"bytes": 2_000_000, "threads": 1},
         {"bytes": 2_000_000, "threads": 2},
@@ -200,14 +201,14 @@ BAD_THREADS: list[object] = [0, -1, True, 1.5, "two", None, [], [1, 0], [[1]], 5
 def test_bad_parameters_are_named_before_anything_runs(
     name: str, parameters: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(suite, "cores", lambda: 4)
+    monkeypatch.setattr(suite_parameters, "cores", lambda: 4)
     (parameter,) = parameters
     with pytest.raises(InputError, match=f"benchmark '{name}': {parameter}"):
         points(name, **parameters)
 
 
 def test_more_threads_than_cores_only_if_the_suite_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(suite, "cores", lambda: 2)
+    monkeypatch.setattr(suite_parameters, "cores", lambda: 2)
     text = 'tokenizers = ["raw_bytes"]\ncorpora = ["sample"]\nbenchmarks = [{ name = "throughput", threads = [1, 8] }]'
     with pytest.raises(InputError, match="threads = 8 is more than this process has cores"):
         suite.plan(suite.read(written(tmp_path, text)))

@@ -10,6 +10,7 @@ PYBIND11_MODULE(_core, module) {
   module.attr("REGEX_VERSION") = pyharness::unicode::kRegexVersion;
   pyharness::bindings::bind_text(module);
   pyharness::bindings::bind_counts(module);
+  pyharness::bindings::bind_entropy(module);
   pyharness::bindings::bind_bpe(module);
   pyharness::bindings::bind_training(module);
   pyharness::bindings::bind_splitting(module);

@@ -1,229 +1,193 @@
 // Counting of pairs, partition by partition.
 //
-// A pair becomes one integer key, mixed by a bijection. The top bits of the mixed key choose one of 1,024
-// partitions, the remainder is what a partition stores: 26 bits instead of 64 for ids below 2^18, and a small
-// table per partition that stays in the first-level cache. Each partition belongs to one thread, so nothing
-// is merged. (Measured against one large table with prefetching, a table of hot pairs in front of it, and LSD
-// radix sort: shared/spikes/cpu/hist.cpp.)
+// A chunk of pairs is scattered to up to 1,024 partitions, then every partition is counted by one thread in a
+// small table, so nothing is merged. The table is the thread's own and serves one partition after another: it
+// stays in the second-level cache and its pages are new only once. What a partition keeps is its rows,
+// without gaps; a later chunk puts them back into the table first.
+//
+// Memory beyond the ids and the result, for ids below 2^18: 8 bytes per distinct pair for the rows; beside
+// them 4 bytes per pair of the chunk, at most the larger of 64 MiB and 32 bytes per distinct pair, and 4 MiB
+// per thread; then 16 bytes per distinct pair to order them. With wider ids 16 bytes, 8 and at most 64; with
+// weights 16, 16 and at most 128.
+//
+// A table per partition, kept from chunk to chunk of 4 million pairs, took 2.3 times as long as a whole (60.5
+// million tokens, 5.2 million distinct pairs, std::sort for the order): new pages, and a cold table every
+// time.
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <span>
-#include <type_traits>
 #include <vector>
 
+#include "core/pair_blocks.hpp"
+#include "core/pair_keys.hpp"
+#include "core/pair_memory.hpp"
 #include "core/pair_segments.hpp"
 #include "core/parallel.hpp"
 
 namespace pyharness {
 
-inline constexpr int kPartitionBits = 10;
-inline constexpr std::size_t kPartitions = std::size_t{1} << kPartitionBits;
-
-// Inverse of an odd number modulo 2^64 by Newton's iteration; every step doubles the number of right bits.
-constexpr std::uint64_t odd_inverse(std::uint64_t odd) {
-  std::uint64_t inverse = odd;
-  for (int step = 0; step < 6; ++step) inverse *= 2 - odd * inverse;
-  return inverse;
-}
-
-inline constexpr std::uint64_t kMixFactor = 0x9E3779B97F4A7C15u;
-inline constexpr std::uint64_t kUnmixFactor = odd_inverse(kMixFactor);
-
-// Ids below 2^18 and fewer than 2^32 pairs.
-struct NarrowKeys {
-  using Remainder = std::uint32_t;
-  using Count = std::uint32_t;
-  static constexpr int kRemainderBits = 36 - kPartitionBits;
-  static constexpr std::uint64_t kMask = (std::uint64_t{1} << 36) - 1;
-
-  static std::uint64_t mix(std::uint32_t left, std::uint32_t right) {
-    return ((static_cast<std::uint64_t>(left) << 18 | right) * kMixFactor) & kMask;
-  }
-  static std::uint64_t unmix(std::uint64_t mixed) {
-    const std::uint64_t key = (mixed * kUnmixFactor) & kMask;
-    return key >> 18 << 32 | (key & 0x3FFFF);
-  }
+template <class Keys>
+struct PairRow {
+  typename Keys::Remainder remainder;
+  typename Keys::Count count;
 };
 
-// Any ids, any counts.
-struct WideKeys {
-  using Remainder = std::uint64_t;
-  using Count = std::uint64_t;
-  static constexpr int kRemainderBits = 64 - kPartitionBits;
+// The distinct pairs of every partition, in no useful order.
+template <class Keys>
+struct PairPartitions {
+  explicit PairPartitions(std::size_t pairs) : partitioning(pairs), rows(partitioning.size()) {}
 
-  static std::uint64_t mix(std::uint32_t left, std::uint32_t right) {
-    const std::uint64_t key = (static_cast<std::uint64_t>(left) << 32 | right) * kMixFactor;
-    return key ^ key >> 32;
-  }
-  static std::uint64_t unmix(std::uint64_t mixed) { return (mixed ^ mixed >> 32) * kUnmixFactor; }
+  PairPartitioning<Keys> partitioning;
+  std::vector<std::vector<PairRow<Keys>>> rows;
 };
 
 // Open addressing on the top bits of the remainder, which a bijection has mixed already.
 template <class Keys>
-class PartitionTable {
+class PairTable {
  public:
   using Remainder = typename Keys::Remainder;
   using Count = typename Keys::Count;
-  struct Slot {
-    Remainder key;
-    Count count;  // 0: free
-  };
+  using Row = PairRow<Keys>;
 
-  void add(Remainder key, Count count) {
-    if (2 * used_ >= slots_.size()) grow();
-    Slot& slot = slots_[locate(key)];
-    used_ += slot.count == 0;
-    slot.key = key;
-    slot.count += count;
+  explicit PairTable(int remainder_bits) : remainder_bits_(remainder_bits) { allocate(kFirstSize); }
+
+  void clear() {
+    std::fill_n(slots_.get(), mask_ + 1, Row{kFree, 0});
+    used_ = 0;
   }
 
-  std::span<const Slot> slots() const { return slots_; }
-  std::size_t size() const { return used_; }
+  void add(Remainder remainder, Count count) {
+    auto at = static_cast<std::size_t>(remainder >> shift_);
+    while (slots_[at].remainder != remainder) {
+      if (slots_[at].remainder == kFree) return insert(at, {remainder, count});
+      at = (at + 1) & mask_;
+    }
+    slots_[at].count += count;
+  }
+
+  // Free slots are written and overwritten: a branch per slot would be mispredicted every third time.
+  void store(std::vector<Row>& rows) const {
+    rows.clear();
+    rows.reserve(used_ + 1);  // exactly: resize alone would double
+    rows.resize(used_ + 1);
+    Row* out = rows.data();
+    for (std::size_t at = 0; at <= mask_; ++at) {
+      *out = slots_[at];
+      out += slots_[at].remainder != kFree;
+    }
+    rows.pop_back();
+  }
 
  private:
-  std::size_t locate(Remainder key) const {
-    const std::size_t mask = slots_.size() - 1;
-    std::size_t at = static_cast<std::size_t>(key >> shift_);
-    while (slots_[at].count != 0 && slots_[at].key != key) at = (at + 1) & mask;
-    return at;
+  static constexpr std::size_t kFirstSize = 64;
+  static constexpr Remainder kFree = ~Remainder{0};
+
+  void insert(std::size_t at, Row row) {
+    slots_[at] = row;
+    if (2 * ++used_ > mask_) [[unlikely]]
+      grow();
+  }
+
+  void allocate(std::size_t size) {
+    slots_ = make_scratch<Row>(size);
+    mask_ = size - 1;
+    shift_ = std::max(0, remainder_bits_ - static_cast<int>(std::bit_width(mask_)));
+    clear();
   }
 
   void grow() {
-    std::vector<Slot> old(slots_.empty() ? kFirstSize : slots_.size() * 2);
-    old.swap(slots_);
-    shift_ = std::max(0, Keys::kRemainderBits - static_cast<int>(std::bit_width(slots_.size() - 1)));
-    for (const Slot& slot : old) {
-      if (slot.count != 0) slots_[locate(slot.key)] = slot;
+    const std::size_t size = mask_ + 1;
+    const Scratch<Row> old = std::move(slots_);
+    allocate(2 * size);
+    for (std::size_t at = 0; at < size; ++at) {
+      if (old[at].remainder != kFree) add(old[at].remainder, old[at].count);
     }
   }
 
-  static constexpr std::size_t kFirstSize = 64;
-  std::vector<Slot> slots_;
+  Scratch<Row> slots_;
+  std::size_t mask_ = 0;  // slots - 1
   std::size_t used_ = 0;
+  int remainder_bits_;
   int shift_ = 0;
 };
 
-// What travels from a position to its partition: the remainder, and a weight where there are weights.
 template <class Keys, bool kWeighted>
-struct PairItem {
-  typename Keys::Remainder remainder;
-  std::uint64_t weight;
-};
-template <class Keys>
-struct PairItem<Keys, false> {
-  typename Keys::Remainder remainder;
-  static constexpr typename Keys::Count weight = 1;
-};
-
-// One thread's share of a chunk, sorted by partition.
-template <class Keys, bool kWeighted>
-class PartitionedShare {
+class PairCounter {
  public:
-  using Item = PairItem<Keys, kWeighted>;
+  PairCounter(std::span<const std::uint32_t> ids, const PairSegments& segments, int threads)
+      : ids_(ids),
+        segments_(segments),
+        threads_(threads),
+        partitions_(ids.size()),
+        shares_(static_cast<std::size_t>(threads)) {}
 
-  explicit PartitionedShare(std::size_t capacity)
-      : items_(std::make_unique_for_overwrite<Item[]>(capacity)),
-        lines_(std::make_unique_for_overwrite<Line[]>(kPartitions)),
-        begin_(kPartitions + 1) {}
-
-  void fill(std::span<const std::uint32_t> ids, const PairSegments& segments, std::size_t begin,
-            std::size_t end) {
-    std::fill(begin_.begin(), begin_.end(), 0u);
-    segments.for_each_run(begin, end, [&](std::size_t first, std::size_t last, std::uint64_t) {
-      for (std::size_t i = first; i < last; ++i) ++begin_[partition(Keys::mix(ids[i], ids[i + 1])) + 1];
-    });
-    for (std::size_t p = 0; p < kPartitions; ++p) begin_[p + 1] += begin_[p];
-    scatter(ids, segments, begin, end);
-  }
-
-  std::span<const Item> items(std::size_t p) const {
-    return {items_.get() + begin_[p], begin_[p + 1] - begin_[p]};
+  PairPartitions<Keys> run() {
+    const std::size_t positions = ids_.empty() ? 0 : ids_.size() - 1;
+    for (std::size_t begin = 0; begin < positions;) {
+      const std::size_t end = begin + std::min(chunk_size(), positions - begin);
+      scatter(begin, end);
+      count();
+      begin = end;
+    }
+    return std::move(partitions_);
   }
 
  private:
-  // Items of a partition gather in a cache line of their own and leave it 64 bytes at a time: 1,024 open
-  // destinations would otherwise miss the TLB on nearly every store.
-  static constexpr std::uint32_t kPerLine = 64 / sizeof(Item);
-  struct alignas(64) Line {
-    Item items[kPerLine];
-  };
+  using Blocks = PairBlocks<Keys, kWeighted>;
 
-  static std::size_t partition(std::uint64_t mixed) {
-    return static_cast<std::size_t>(mixed >> Keys::kRemainderBits);
+  // Grows with the rows, or putting them back would outweigh the counting; by doubling, because new memory
+  // has to be zeroed by the system.
+  std::size_t chunk_size() const {
+    constexpr std::size_t kLeast = (std::size_t{64} << 20) / sizeof(typename Blocks::Item);
+    std::size_t rows = 0;
+    for (const auto& partition : partitions_.rows) rows += partition.size();
+    return std::max(kLeast, std::bit_floor(8 * rows));
   }
 
-  static Item item_of(std::uint64_t mixed, [[maybe_unused]] std::uint64_t weight) {
-    constexpr std::uint64_t kRemainder = (std::uint64_t{1} << Keys::kRemainderBits) - 1;
-    const auto remainder = static_cast<typename Keys::Remainder>(mixed & kRemainder);
-    if constexpr (kWeighted) {
-      return Item{remainder, weight};
-    } else {
-      return Item{remainder};
-    }
-  }
-
-  void scatter(std::span<const std::uint32_t> ids, const PairSegments& segments, std::size_t begin,
-               std::size_t end) {
-    std::vector<std::size_t> at(begin_.begin(), begin_.end() - 1);
-    std::vector<std::uint32_t> waiting(kPartitions);
-    segments.for_each_run(begin, end, [&](std::size_t first, std::size_t last, std::uint64_t weight) {
-      for (std::size_t i = first; i < last; ++i) {
-        const std::uint64_t mixed = Keys::mix(ids[i], ids[i + 1]);
-        const std::size_t p = partition(mixed);
-        std::uint32_t filled = waiting[p];
-        lines_[p].items[filled] = item_of(mixed, weight);
-        if (++filled == kPerLine) {
-          std::memcpy(items_.get() + at[p], lines_[p].items, sizeof(Line));
-          at[p] += kPerLine;
-          filled = 0;
-        }
-        waiting[p] = filled;
-      }
+  void scatter(std::size_t begin, std::size_t end) {
+    const std::size_t length = end - begin;
+    const std::size_t longest = length / shares_.size() + 1;
+    run_on_threads(threads_, [&](int worker) {
+      auto& share = shares_[static_cast<std::size_t>(worker)];
+      if (share && share->capacity() < longest) share.reset();
+      if (!share) share = std::make_unique<Blocks>(partitions_.partitioning, longest);
+      share->fill(ids_, segments_, begin + share_begin(length, worker, threads_),
+                  begin + share_begin(length, worker + 1, threads_));
     });
-    for (std::size_t p = 0; p < kPartitions; ++p) {
-      std::memcpy(items_.get() + at[p], lines_[p].items, waiting[p] * sizeof(Item));
-    }
   }
 
-  std::unique_ptr<Item[]> items_;
-  std::unique_ptr<Line[]> lines_;
-  std::vector<std::size_t> begin_;
+  void count() {
+    std::atomic<std::size_t> next{0};
+    run_on_threads(threads_, [&](int) {
+      PairTable<Keys> table(partitions_.partitioning.remainder_bits());
+      for (std::size_t p = next++; p < partitions_.rows.size(); p = next++) count_partition(p, table);
+    });
+  }
+
+  void count_partition(std::size_t p, PairTable<Keys>& table) {
+    table.clear();
+    for (const auto& row : partitions_.rows[p]) table.add(row.remainder, row.count);
+    for (const auto& share : shares_) {
+      share->for_each_block(p, [&](auto items) {
+        for (const auto& item : items) {
+          table.add(item.remainder, static_cast<typename Keys::Count>(item.weight));
+        }
+      });
+    }
+    table.store(partitions_.rows[p]);
+  }
+
+  std::span<const std::uint32_t> ids_;
+  const PairSegments& segments_;
+  int threads_;
+  PairPartitions<Keys> partitions_;
+  std::vector<std::unique_ptr<Blocks>> shares_;
 };
-
-// The tables of all partitions, filled.
-template <class Keys, bool kWeighted>
-std::vector<PartitionTable<Keys>> count_pairs(std::span<const std::uint32_t> ids,
-                                              const PairSegments& segments, int threads) {
-  constexpr std::size_t kChunk = std::size_t{1}
-                                 << 22;  // pairs partitioned before they are counted: bounds the memory
-  const std::size_t positions = ids.empty() ? 0 : ids.size() - 1;
-  const auto workers = static_cast<std::size_t>(threads);
-  std::vector<PartitionTable<Keys>> tables(kPartitions);
-  std::vector<std::unique_ptr<PartitionedShare<Keys, kWeighted>>> shares(workers);
-  for (std::size_t chunk = 0; chunk < positions; chunk += kChunk) {
-    const std::size_t length = std::min(kChunk, positions - chunk);
-    run_on_threads(threads, [&](int worker) {
-      auto& share = shares[static_cast<std::size_t>(worker)];
-      if (!share) share = std::make_unique<PartitionedShare<Keys, kWeighted>>(length / workers + 1);
-      share->fill(ids, segments, chunk + share_begin(length, worker, threads),
-                  chunk + share_begin(length, worker + 1, threads));
-    });
-    run_on_threads(threads, [&](int worker) {
-      for (auto p = static_cast<std::size_t>(worker); p < kPartitions; p += workers) {
-        for (const auto& share : shares) {
-          for (const auto& item : share->items(p)) {
-            if (item.weight != 0)
-              tables[p].add(item.remainder, static_cast<typename Keys::Count>(item.weight));
-          }
-        }
-      }
-    });
-  }
-  return tables;
-}
 
 }  // namespace pyharness

@@ -1,16 +1,32 @@
 #include "core/pair_histogram.hpp"
 
+#include <bit>
+
 #include "core/pair_counter.hpp"
 #include "core/pair_order.hpp"
 
 namespace pyharness {
 namespace {
 
+// Bits of the widest id.
+int id_bits_of(std::span<const std::uint32_t> ids, int threads) {
+  std::vector<std::uint32_t> seen(static_cast<std::size_t>(threads));
+  run_on_threads(threads, [&](int worker) {
+    const std::size_t begin = share_begin(ids.size(), worker, threads);
+    std::uint32_t bits = 0;
+    for (const auto id : ids.subspan(begin, share_begin(ids.size(), worker + 1, threads) - begin)) bits |= id;
+    seen[static_cast<std::size_t>(worker)] = bits;
+  });
+  std::uint32_t bits = 0;
+  for (const std::uint32_t part : seen) bits |= part;
+  return static_cast<int>(std::bit_width(bits));
+}
+
 template <class Keys, bool kWeighted>
-PairHistogram histogram_of(std::span<const std::uint32_t> ids, const PairSegments& segments,
-                           std::uint32_t largest, int threads) {
-  const auto tables = count_pairs<Keys, kWeighted>(ids, segments, threads);
-  return PairOrder<Keys>(tables, largest, threads).run();
+PairHistogram histogram_of(std::span<const std::uint32_t> ids, const PairSegments& segments, int id_bits,
+                           int threads) {
+  const auto partitions = PairCounter<Keys, kWeighted>(ids, segments, threads).run();
+  return PairOrder<Keys>(partitions, id_bits, threads).run();
 }
 
 }  // namespace
@@ -20,13 +36,12 @@ PairHistogram pair_histogram(std::span<const std::uint32_t> ids,
                              std::optional<std::span<const std::uint64_t>> weights, int threads) {
   check_threads(threads);
   const PairSegments segments(ids.size(), offsets, weights);
-  std::uint32_t largest = 0;
-  for (const std::uint32_t id : ids) largest = std::max(largest, id);
+  const int id_bits = id_bits_of(ids, threads);
   // Weighted counts may leave 32 bits, so they take the wide path whatever the ids.
-  if (weights) return histogram_of<WideKeys, true>(ids, segments, largest, threads);
-  const bool narrow = largest < 1u << 18 && ids.size() <= 0xFFFFFFFFu;
-  return narrow ? histogram_of<NarrowKeys, false>(ids, segments, largest, threads)
-                : histogram_of<WideKeys, false>(ids, segments, largest, threads);
+  if (weights) return histogram_of<WideKeys, true>(ids, segments, id_bits, threads);
+  const bool narrow = id_bits <= 18 && ids.size() <= 0xFFFFFFFFu;
+  return narrow ? histogram_of<NarrowKeys, false>(ids, segments, id_bits, threads)
+                : histogram_of<WideKeys, false>(ids, segments, id_bits, threads);
 }
 
 }  // namespace pyharness

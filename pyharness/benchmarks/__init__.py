@@ -38,6 +38,7 @@ class Work:
     progress: Callable[[int], None] = lambda _: None  # bytes of text done so far
     expected: Path | None = None  # ids of the row this vocabulary is compared with
     keep_ids: Path | None = None  # where to leave ids for others to be compared with
+    device: str = "cpu"  # or "cuda": where pairs are counted and language models run
 
     @property
     def text(self) -> Corpus:
@@ -64,6 +65,12 @@ class Findings:
     reason: str | None = None
 
 
+def as_given(parameters: Mapping[str, Any], row: TokenizerSpec, device: str) -> Mapping[str, Any]:
+    """Parameters that need no settling."""
+    del row, device
+    return parameters
+
+
 @dataclass(frozen=True, slots=True)
 class Benchmark:
     """A benchmark as data, known without running it."""
@@ -75,6 +82,8 @@ class Benchmark:
     metrics: tuple[str, ...]
     timed: bool = False  # runs alone, in a fresh process, and only after the integrity check has passed
     parameters: Mapping[str, Any] = field(default_factory=dict)  # name -> default; a list gives one case per value
+    # Checks the parameters of a case on its row and device before anything runs, and fills in what depends on these.
+    settle: Callable[[Mapping[str, Any], TokenizerSpec, str], Mapping[str, Any]] = as_given
 
     @property
     def verified(self) -> bool:

@@ -61,10 +61,10 @@ class CorpusPass:
         self.for_pairs.merge(other.for_pairs)
         self.for_words.merge(other.for_words)
 
-    def measurements(self, threads: int = 1) -> list[Measurement]:
-        """Every metric of the pass."""
+    def measurements(self, threads: int = 1, device: str = "cpu") -> list[Measurement]:
+        """Every metric of the pass; pairs are counted on ``device``, with the same counts on any."""
         found = jackknife.measure(self.state, corpus_metrics().values())
-        sampled = pairs.measure(self.for_pairs.laid_out(), threads)
+        sampled = pairs.measure(self.for_pairs.laid_out(), threads, device)
         found += [_unless_too_large(self.for_pairs, one) for one in sampled]
         return [*found, _unless_too_large(self.for_words, words.measure(self.tokenizer, self.for_words.texts()))]
 
@@ -113,7 +113,7 @@ def run(work: Work) -> Findings:
     """Read the whole corpus once."""
     passed = CorpusPass.start(work.load()).read(work.text, work.threads, work.progress)
     details = passed.details(bool(work.case.parameters.get("list_unused", False)))
-    return Findings(tuple(passed.measurements(work.threads)), details)
+    return Findings(tuple(passed.measurements(work.threads, work.device)), details)
 
 
 BENCHMARKS = (

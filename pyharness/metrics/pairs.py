@@ -9,9 +9,12 @@ from pyharness import kernels
 from pyharness.types import Measurement, Tokens
 
 
-def measure(tokens: Tokens, threads: int = 1) -> list[Measurement]:
-    """Conditional entropy H(next | current) and mutual information in bits, over the pairs of a sample."""
-    pairs = kernels.pair_histogram(tokens.ids, tokens.offsets, threads=threads)
+def measure(tokens: Tokens, threads: int = 1, device: str = "cpu") -> list[Measurement]:
+    """Conditional entropy H(next | current) and mutual information in bits, over the pairs of a sample.
+
+    Pairs are counted on ``device``; the counts, and so the numbers, are the same on any.
+    """
+    pairs = kernels.pair_histogram(tokens.ids, tokens.offsets, threads=threads, device=device)
     total = int(pairs.count.sum())
     if total == 0:
         reason = "no document of the sample has two tokens"

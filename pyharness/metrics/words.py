@@ -8,8 +8,8 @@ import regex
 
 from pyharness.types import HasVocabulary, Measurement, Tokenizer
 
-_SEGMENT = regex.compile(r"(?V1w)\b")
-_WORD_LIKE = regex.compile(r"[\p{L}\p{N}]")
+SEGMENT = regex.compile(r"(?V1w)\b")
+WORD_LIKE = regex.compile(r"[\p{L}\p{N}]")
 _UNSEGMENTED = regex.compile(
     r"[\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Han}\p{Hiragana}\p{Katakana}]"
 )
@@ -22,7 +22,7 @@ def measure(tokenizer: Tokenizer, texts: list[str]) -> Measurement:
     Each word is encoded alone, behind one space where the tokenizer marks spaces.
     """
     words = Counter(
-        segment for text in texts for segment in _SEGMENT.split(text) if segment and _WORD_LIKE.search(segment)
+        segment for text in texts for segment in SEGMENT.split(text) if segment and WORD_LIKE.search(segment)
     )
     if not words:
         return Measurement(METRIC, None, reason="the sample of documents has no words")

@@ -6,12 +6,14 @@ Renders, measures nothing: values come from the record, intervals from the value
 from __future__ import annotations
 
 from pyharness.report.flat import to_csv, to_frame, to_json, to_parquet
+from pyharness.report.profiles import profile_tables
 from pyharness.report.render import to_html, to_markdown, to_text, visible
 from pyharness.report.tables import Table, difference_tables, tables
 
 __all__ = [
     "Table",
     "difference_tables",
+    "profile_tables",
     "tables",
     "to_csv",
     "to_frame",

@@ -18,7 +18,9 @@ MIN_NAME_WIDTH = 12
 GAP = 2
 _WRAPPED = {"reason", "cases", "about", "parameters", "metric"}
 _CUT = {"tokenizer", "corpus"}
-_TEXT_COLUMNS = _WRAPPED | _CUT | {"class", "benchmark", "status", "verdict", "name", "extra", "unit", "better"}
+_TEXT_COLUMNS = _WRAPPED | _CUT | {
+    "class", "benchmark", "status", "verdict", "name", "extra", "unit", "better", "implementation", "problem", "here",
+}  # fmt: skip
 
 
 def visible(text: str) -> str:

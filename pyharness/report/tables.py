@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pyharness.comparison import Difference
+from pyharness.comparison import Difference, variant
+from pyharness.metrics import word_positions
 from pyharness.metrics.jackknife import interval
 from pyharness.store import Record
 from pyharness.types import CaseResult, Measurement
@@ -31,8 +32,8 @@ class Table:
 
 def tables(record: Record) -> list[Table]:
     """Every table that the record has results for."""
-    found = [*_compression(record), *_fairness(record), *_reachability(record), *_integrity(record)]
-    found += [*_throughput(record), *_latency(record), *_load(record), *_not_measured(record)]
+    found = [*_compression(record), *_fairness(record), *_next_token_entropy(record), *_reachability(record)]
+    found += [*_integrity(record), *_throughput(record), *_latency(record), *_load(record), *_not_measured(record)]
     return [table for table in found if table.rows]
 
 
@@ -143,6 +144,34 @@ def _fairness(record: Record) -> list[Table]:
         columns = ("tokenizer", "Gini", "median", f"least, of {details.get('reference', NOTHING)}", "most")
         found.append(Table(title, columns, tuple(rows), _notes(record, label)))
     return found
+
+
+def _next_token_entropy(record: Record) -> list[Table]:
+    found = []
+    columns = ("tokenizer", "bits/byte", "NLL", "entropy", *(f"NLL at {place}" for place in word_positions.PARTS))
+    for label, of_corpus in _by_corpus(record.of("next_token_entropy")).items():
+        for told_apart in dict.fromkeys(variants := [variant(result, of_corpus) for result in of_corpus]):
+            results = [result for result, its in zip(of_corpus, variants, strict=True) if its == told_apart]
+            title = f"Next token: {_about(record, label)}" + (f", {told_apart}" if told_apart else "")
+            notes = (*_notes(record, label), *_prediction_notes(results))
+            found.append(Table(title, columns, _plain_rows(results, _predictions), notes))
+    return found
+
+
+def _prediction_notes(results: Iterable[CaseResult]) -> list[str]:
+    unchecked = [one.case.tokenizer for one in results if str(one.details.get("pairing")).startswith("not checked")]
+    said = [f"Not checked whether the tokenizer is the model's: {', '.join(unchecked)}."] if unchecked else []
+    return [
+        *said,
+        "NLL and entropy: bits per token; of these, bits/byte alone compares tokenizers.",
+        "NLL at 0, 1, 2, 3+: by the number of tokens since the word's start.",
+    ]
+
+
+def _predictions(result: CaseResult) -> list[str]:
+    whole = [plain(pick(result, metric), "{:.3f}") for metric in ("next_token_nll", "next_token_entropy")]
+    places = [plain(pick(result, "word_position_nll", part), "{:.3f}") for part in word_positions.PARTS]
+    return [with_interval(pick(result, "bits_per_byte")), *whole, *places]
 
 
 def _reachability(record: Record) -> list[Table]:

@@ -36,6 +36,16 @@ def _replacement(path: Path) -> Iterator[IO[str]]:
         raise
 
 
+def check_folder(path: Path) -> None:
+    """Refuse a path beside which no file can be made: before anything is measured."""
+    try:
+        handle, name = temporary_beside(path)
+    except OSError as error:
+        raise InputError(f"cannot write to {str(path.parent)!r}: {error.strerror or error}") from None
+    os.close(handle)
+    Path(name).unlink()
+
+
 def temporary_beside(path: Path) -> tuple[int, str]:
     """Open a new file in the folder of ``path``: its handle and its name."""
     return tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")

@@ -53,12 +53,12 @@ def cache_folder() -> Path:
     return Path(home).expanduser() / "hub"
 
 
-def find(repository: str, revision: str) -> Path | None:
-    """Cached tokenizer.json of a branch, tag or commit."""
+def find(repository: str, revision: str, name: str = FILE) -> Path | None:
+    """Cached file of a branch, tag or commit."""
     folder = cache_folder() / f"models--{repository.replace('/', '--')}"
     reference = folder / "refs" / revision
     commit = reference.read_text().strip() if reference.is_file() else revision
-    path = folder / "snapshots" / commit / FILE
+    path = folder / "snapshots" / commit / name
     return path if path.is_file() else None
 
 

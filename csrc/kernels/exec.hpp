@@ -1,0 +1,93 @@
+// How a kernel is spelt so that one source compiles twice: by nvcc for the device, and by g++ over
+// emulator.hpp for the host, where every CUDA thread is a fiber. Kernels use CUDA's own names plus what is
+// defined here.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/device.hpp"  // Stream
+
+#if defined(__CUDACC__)
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime_api.h>
+
+#include <stdexcept>
+#include <string>
+
+#define PH_GLOBAL __global__
+#define PH_DEVICE __device__ __forceinline__
+#define PH_SHARED(Type, name, count) __shared__ Type name[count]
+#define PH_DYNAMIC_SHARED(Type, name)                             \
+  extern __shared__ __align__(16) unsigned char dynamic_shared[]; \
+  Type* const name = reinterpret_cast<Type*>(dynamic_shared)
+// A kernel whose name holds a comma goes in parentheses: PH_LAUNCH((copy_rows<float, 4>), grid, ...).
+#define PH_LAUNCH(kernel, grid, block, shared_bytes, stream, ...)          \
+  do {                                                                     \
+    (kernel)<<<grid, block, shared_bytes, stream>>>(__VA_ARGS__);          \
+    ::pyharness::kernels::check(cudaGetLastError(), "launch of " #kernel); \
+  } while (false)
+#define PH_CHECK(call) ::pyharness::kernels::check((call), #call)
+
+using ph_bf16 = __nv_bfloat16;
+using ph_half = __half;
+
+PH_DEVICE float ph_float(float value) { return value; }
+PH_DEVICE float ph_float(ph_bf16 value) { return __bfloat162float(value); }
+PH_DEVICE float ph_float(ph_half value) { return __half2float(value); }
+
+// Two 16-bit values in one word, the first in the low half.
+PH_DEVICE void ph_float2(unsigned word, ph_bf16, float& first, float& second) {
+  first = __uint_as_float(word << 16);
+  second = __uint_as_float(word & 0xffff0000u);
+}
+PH_DEVICE void ph_float2(unsigned word, ph_half, float& first, float& second) {
+  const float2 both = __half22float2(*reinterpret_cast<const __half2*>(&word));
+  first = both.x;
+  second = both.y;
+}
+
+PH_DEVICE unsigned ph_max2(unsigned a, unsigned b, ph_bf16) {
+  const __nv_bfloat162 largest =
+      __hmax2(*reinterpret_cast<const __nv_bfloat162*>(&a), *reinterpret_cast<const __nv_bfloat162*>(&b));
+  return *reinterpret_cast<const unsigned*>(&largest);
+}
+PH_DEVICE unsigned ph_max2(unsigned a, unsigned b, ph_half) {
+  const __half2 largest =
+      __hmax2(*reinterpret_cast<const __half2*>(&a), *reinterpret_cast<const __half2*>(&b));
+  return *reinterpret_cast<const unsigned*>(&largest);
+}
+PH_DEVICE unsigned ph_bits(ph_bf16 value) { return __bfloat16_as_ushort(value); }
+PH_DEVICE unsigned ph_bits(ph_half value) { return __half_as_ushort(value); }
+
+// 2^x in one instruction, relative error below 2^-22 (PTX ISA, ex2); subnormal results are zero.
+PH_DEVICE float ph_exp2(float exponent) {
+  float power;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(exponent));
+  return power;
+}
+
+namespace pyharness::kernels {
+
+inline void check(cudaError_t status, const char* call) {
+  if (status == cudaSuccess) return;
+  cudaGetLastError();  // else the next launch would report it again
+  throw std::runtime_error(std::string(call) + ": " + cudaGetErrorName(status) + " (" +
+                           cudaGetErrorString(status) + ")");
+}
+
+inline void copy(void* to, const void* from, std::size_t bytes, Stream stream) {
+  PH_CHECK(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream));
+}
+inline void fill(void* to, int byte, std::size_t bytes, Stream stream) {
+  PH_CHECK(cudaMemsetAsync(to, byte, bytes, stream));
+}
+inline void synchronize(Stream stream) { PH_CHECK(cudaStreamSynchronize(stream)); }
+
+}  // namespace pyharness::kernels
+
+#else
+#include "kernels/emulator_cuda.hpp"
+#endif

@@ -1,0 +1,82 @@
+"""The kernels on CUDA devices. Only ``pyharness.kernels`` imports it, and carries the documentation."""
+
+from collections.abc import Callable
+from typing import Any, TypedDict
+
+class _DeviceInfo(TypedDict):
+    name: str
+    compute_capability: tuple[int, int]
+    multiprocessors: int
+    l2_bytes: int
+    memory_bytes: int
+    free_bytes: int
+    clock_khz: int
+    memory_clock_khz: int
+    memory_bus_bits: int
+    driver_version: int
+    runtime_version: int
+
+def device_count() -> int: ...
+def why_unavailable() -> str | None: ...
+def device_info(device: int = 0) -> _DeviceInfo: ...
+def entropy(
+    logits: Any,
+    targets: Any = None,
+    temperature: float = 1.0,
+    unit_scale: float = 1.0,
+    entropy: Any = None,
+    log_sum_exp: Any = None,
+    nll: Any = None,
+    max_probability: Any = None,
+    argmax: Any = None,
+    margin: Any = None,
+    workspace: Any = None,
+    stream: int | None = None,
+    threads: int = 1,
+) -> None: ...
+def entropy_workspace(rows: int, columns: int) -> int: ...
+def entropy_states(
+    logits: Any,
+    targets: Any = None,
+    states: Any = None,
+    first_column: int = 0,
+    temperature: float = 1.0,
+    workspace: Any = None,
+    stream: int | None = None,
+    threads: int = 1,
+) -> None: ...
+def entropy_merge(
+    states: Any, other: Any, temperature: float = 1.0, stream: int | None = None, threads: int = 1
+) -> None: ...
+def entropy_finish(
+    states: Any,
+    temperature: float = 1.0,
+    unit_scale: float = 1.0,
+    entropy: Any = None,
+    log_sum_exp: Any = None,
+    nll: Any = None,
+    max_probability: Any = None,
+    argmax: Any = None,
+    margin: Any = None,
+    stream: int | None = None,
+    threads: int = 1,
+) -> None: ...
+def check_targets(
+    targets: Any, vocab_size: int, workspace: Any = None, stream: int | None = None, threads: int = 1
+) -> None: ...
+
+class PairCounter:
+    def __init__(
+        self, method: str, allocate: Callable[[int, str], Any], device: int = 0, tuning: dict[str, int] = ...
+    ) -> None: ...
+    def add(
+        self, tokens: Any, first: int = 0, offsets: Any = None, weights: Any = None, stream: int | None = None
+    ) -> None: ...
+    def order(self, stream: int | None = None) -> int: ...
+    def write(self, left: Any, right: Any, count: Any, stream: int | None = None) -> None: ...
+
+def find_bad_id(tokens: Any, narrow: Any, allocate: Callable[[int, str], Any], stream: int | None = None) -> int: ...
+def check_segments(
+    offsets: Any, weights: Any, total: int, allocate: Callable[[int, str], Any], stream: int | None = None
+) -> None: ...
+def copy_array(to: Any, from_: Any, stream: int | None = None) -> None: ...

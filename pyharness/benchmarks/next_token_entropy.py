@@ -1,0 +1,163 @@
+"""Next-token entropy: what a causal language model makes of a corpus in its own tokens.
+
+The row's tokenizer must be the model's: where the model ships one, its ids are compared on all of the text, and a
+difference fails the case. Without ``model=`` the model is the one that the row's tokenizer file came with, so that rows
+with a model each have the same parameters, and compare.
+
+A model may have more logits than the tokenizer has ids: padding. It predicts them, so they count, unless
+``ignore_padding`` leaves out all ids that the tokenizer does not have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pyharness import corpora, language_models, tokenizers
+from pyharness.benchmarks import Benchmark, Findings, Work, batches
+from pyharness.benchmarks.compression import describe
+from pyharness.benchmarks.next_token_scoring import NoNumber, Scoring
+from pyharness.environment import version_of
+from pyharness.language_models import CausalModel
+from pyharness.metrics import language_model
+from pyharness.metrics.state import group_of
+from pyharness.tokenizers import file, source
+from pyharness.tokenizers.specification import parse
+from pyharness.types import InputError, Tally, Tokenizer, TokenizerSpec, Unsupported, digest_of
+
+MODEL_OF_ROW = ""
+LONGEST_CONTEXT = 2048  # that of GPT-3; where a model allows 64 times as much, hidden states would fill the memory
+DTYPES = {"cpu": "float32", "cuda": "bfloat16"}
+AUTO = "auto"
+BYTES_AT_ONCE = 1 << 16  # of text, whose windows are sorted by length
+
+
+# ---------------------------------------------------------------------------------------------- parameters
+
+
+def settle(parameters: Mapping[str, Any], row: TokenizerSpec, device: str) -> dict[str, Any]:
+    """Check what can be known before anything runs; the data type is filled in, because it decides the numbers."""
+    context, stride = parameters["context"], parameters["stride"]
+    if context == 1:
+        raise InputError("context = 1 leaves nothing to predict from; write 2 or more, or 0 for the model's own")
+    if context and stride > context:
+        raise InputError(f"stride = {stride} leaves tokens out: it is more than context = {context}")
+    if parameters["batch_tokens"] == 0:
+        raise InputError("batch_tokens = 0 is no batch; write the number of tokens that fit in memory at once")
+    dtype = DTYPES[device] if parameters["dtype"] == AUTO else parameters["dtype"]
+    if dtype not in language_models.DTYPES:
+        raise InputError(f"unknown dtype {dtype!r}; known: {AUTO}, {', '.join(language_models.DTYPES)}")
+    language_models.check(model_name(parameters, row))
+    return {**parameters, "dtype": dtype}
+
+
+def model_name(parameters: Mapping[str, Any], row: TokenizerSpec) -> str:
+    """Name of the model: the one given, or the one whose folder or repository the row's tokenizer is from."""
+    if parameters["model"] != MODEL_OF_ROW:
+        return str(parameters["model"])
+    home = parse(parse(row.name).home)
+    if home.name == "hf" and home.argument:
+        return home.argument
+    if row.path is not None and language_models.holds_model(Path(row.path).parent):
+        return str(Path(row.path).parent)
+    raise Unsupported(f"tokenizer {row.name!r} comes with no language model; name one: next_token_entropy?model=FOLDER")
+
+
+def window_sizes(parameters: Mapping[str, Any], model: CausalModel) -> tuple[int, int]:
+    """Context and stride in tokens: 0 stands for the model's own, up to 2048, and for half of the context."""
+    longest, context = model.longest, parameters["context"]
+    if longest is not None and context > longest:
+        raise InputError(f"context = {context} is more than the {longest} tokens of model {model.folder.name!r}")
+    context = context or min(longest or LONGEST_CONTEXT, LONGEST_CONTEXT)
+    stride = parameters["stride"] or max(context // 2, 1)
+    if stride > context:
+        raise InputError(f"stride = {stride} leaves tokens out: the model's context is {context}")
+    return context, stride
+
+
+# ---------------------------------------------------------------------------------------------- the case
+
+
+def run(work: Work) -> Findings:
+    """Score the whole corpus."""
+    parameters = work.case.parameters
+    model = language_models.load(model_name(parameters, work.spec), work.device, parameters["dtype"])
+    context, stride = window_sizes(parameters, model)
+    tokenizer, (own, pairing) = work.load(), own_tokenizer(model, work.spec)
+    columns = min(model.columns, tokenizer.id_limit) if parameters["ignore_padding"] else model.columns
+    scoring = Scoring(model, tokenizer, own, columns, context, stride, parameters["batch_tokens"], work.threads)
+    details: dict[str, Any] = {"model": about(scoring), "pairing": pairing}
+    tally = Tally()
+    try:
+        for pairs in batches(corpora.keyed(work.text, tally), lambda pair: len(pair[0]), BYTES_AT_ONCE):
+            texts = [text for text, _ in pairs]
+            for text in texts:
+                tally.add(text)
+            scoring.read(texts, [group_of(digest_of(key)) for _, key in pairs])
+            work.progress(tally.bytes)
+    except NoNumber as reason:
+        return Findings(details=details, status="failed", reason=str(reason))
+    details |= {
+        "tally": describe(tally),
+        "groups": {name: sums.tolist() for name, sums in sorted(scoring.state.counters.items())},
+        "unscored_tokens": scoring.unscored,
+        "documents_without_word_positions": scoring.unspelled,
+    }
+    return Findings(tuple(language_model.measure(scoring.state)), details)
+
+
+def about(scoring: Scoring) -> dict[str, Any]:
+    """Describe the model and how it is run, for the record."""
+    model = scoring.model
+    return {
+        "name": model.folder.name,
+        "sha256": model.folder.digest(),
+        "architecture": type(model.network).__name__,
+        "parameters": model.folder.parameters(),
+        "device": model.device,
+        "gpu": model.gpu(),
+        "dtype": model.dtype,
+        "libraries": {name: version_of(name) for name in ("torch", "transformers")},
+        "columns": model.columns,
+        "counted_columns": scoring.columns,
+        "bos": model.bos,
+        "context": scoring.context,
+        "stride": scoring.stride,
+        "stores_logits": not model.from_hidden,
+    }
+
+
+def own_tokenizer(model: CausalModel, row: TokenizerSpec) -> tuple[Tokenizer | None, str]:
+    """Load the tokenizer that the model ships, unless it is the row's file; and say how the pairing is checked.
+
+    An engine has been compared with the library at home in that file on the text of the integrity check alone.
+    """
+    try:
+        path = source.find(str(model.folder.path))
+        at_home = parse(row.name).engine is None
+        if at_home and row.path is not None and source.digest(path) == source.digest(Path(row.path)):
+            return None, f"{path.name} of the model is the tokenizer's file"
+        return tokenizers.load(file.row(f"file:{path}", path, {})), f"ids compared with {path.name} of the model"
+    except InputError as reason:
+        return None, f"not checked, only that ids fit: {reason}"
+
+
+BENCHMARKS = (
+    Benchmark(
+        "next_token_entropy",
+        "entropy, NLL and bits per byte of a causal language model over a corpus, and by place in a word",
+        run,
+        corpus="required",
+        metrics=tuple(metric.name for metric in language_model.REPORTED),
+        parameters={
+            "model": MODEL_OF_ROW,
+            "context": 0,
+            "stride": 0,
+            "batch_tokens": 4096,
+            "dtype": AUTO,
+            "ignore_padding": False,
+        },
+        settle=settle,
+    ),
+)

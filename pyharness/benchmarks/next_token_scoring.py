@@ -1,0 +1,122 @@
+"""Scores documents with a causal language model: every token once, or no number at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyharness import language_models
+from pyharness.language_models import CausalModel, Layout, Window
+from pyharness.metrics import language_model, word_positions
+from pyharness.metrics.language_model import Bits, Scores
+from pyharness.metrics.state import CorpusState
+from pyharness.types import HasVocabulary, Ids, Tokenizer, Tokens, Vocabulary
+
+MOST_LOGITS = 1 << 28  # stored at once where a model must, and one window does not need more: 1 GiB of float32
+
+
+class NoNumber(Exception):
+    """There is no right number, and this is why."""
+
+
+@dataclass(slots=True)
+class Scoring:
+    """One pass of a model over documents."""
+
+    model: CausalModel
+    tokenizer: Tokenizer
+    own: Tokenizer | None  # the tokenizer that the model ships, where it is another than the row's
+    columns: int  # logits that count: all of the model's, or without padding
+    context: int
+    stride: int
+    batch_tokens: int
+    threads: int = 1
+    vocabulary: Vocabulary | None = field(init=False)
+    state: CorpusState = field(default_factory=language_model.empty)
+    documents: int = 0
+    unscored: int = 0  # tokens without anything to predict them from
+    unspelled: int = 0  # documents whose tokens do not spell them
+
+    def __post_init__(self) -> None:
+        """Ask for the bytes of tokens, where the tokenizer exposes them; bound the logits that a batch has."""
+        if not self.model.from_hidden:
+            self.batch_tokens = min(self.batch_tokens, MOST_LOGITS // self.model.columns)
+        self.vocabulary = self.tokenizer.vocabulary() if isinstance(self.tokenizer, HasVocabulary) else None
+
+    def read(self, texts: Sequence[str], groups: Sequence[int]) -> None:
+        """Score documents; raises ``NoNumber`` when there is no right number."""
+        tokens = self.tokenizer.encode_batch(texts, self.threads)
+        self._check_pairing(texts, tokens)
+        bos = np.array([] if self.model.bos is None else [self.model.bos], np.int64)
+        sequences = [np.concatenate((bos, tokens.document(index)), dtype=np.int64) for index in range(len(tokens))]
+        entropy, nll = self._predictions(sequences)
+        for index, text in enumerate(texts):
+            found = entropy[index][len(bos) :], nll[index][len(bos) :]
+            self._add(text, tokens.document(index), found, groups[index])
+        self.documents += len(texts)
+
+    def _add(self, text: str, ids: Ids, found: tuple[Bits, Bits], group: int) -> None:
+        entropy, nll = found
+        positions = None if self.vocabulary is None else word_positions.positions(text, ids, self.vocabulary)
+        unscored = len(ids) > 0 and bool(np.isnan(nll[0]))
+        left_out = self._bytes_of_first(text, ids) if unscored else 0
+        self.unscored += unscored
+        self.unspelled += positions is None
+        language_model.update(self.state, group, Scores(text, entropy, nll, left_out, positions))
+
+    def _bytes_of_first(self, text: str, ids: Ids) -> int:
+        whole = len(text.encode())
+        if len(ids) == 1:
+            return whole
+        if self.vocabulary is None:
+            return min(len(self.tokenizer.decode(ids[:1])), whole)
+        stops = word_positions.token_stops(text, ids, self.vocabulary)
+        # Where tokens do not spell the text, the first may have more bytes than all of it.
+        return min(len(self.vocabulary[int(ids[0])]), whole) if stops is None else int(stops[0])
+
+    def _check_pairing(self, texts: Sequence[str], tokens: Tokens) -> None:
+        largest = int(tokens.ids.max(initial=0))
+        if largest >= self.columns:
+            raise NoNumber(
+                f"the tokenizer is not the model's: id {largest:,} is beyond the {self.columns:,} ids that "
+                f"{self.model.folder.name!r} predicts"
+            )
+        if self.own is None:
+            return
+        expected = self.own.encode_batch(texts, self.threads)
+        for index in range(len(texts)):
+            mine, theirs = tokens.document(index), expected.document(index)
+            if not np.array_equal(mine, theirs):
+                raise NoNumber(
+                    f"the tokenizer is not the model's: document {self.documents + index} begins {mine[:8].tolist()} "
+                    f"here and {theirs[:8].tolist()} by the tokenizer in {str(self.model.folder.path)!r}"
+                    + (" (they differ further on)" if np.array_equal(mine[:8], theirs[:8]) else "")
+                )
+
+    def _predictions(self, sequences: Sequence[NDArray[np.int64]]) -> tuple[list[Bits], list[Bits]]:
+        """Entropy and NLL in bits of every token of the sequences, NaN for the first."""
+        entropy, nll = ([np.full(len(sequence), np.nan) for sequence in sequences] for _ in range(2))
+        found = language_models.sliding_windows(map(len, sequences), self.context, self.stride)
+        for batch in language_models.batches(found, self.batch_tokens):
+            scores = self.model.score(Layout.of(sequences, batch), self.columns, self.threads)
+            self._distribute(batch, scores, (entropy, nll))
+        return entropy, nll
+
+    def _distribute(self, batch: Sequence[Window], scores: Sequence[Any], into: Sequence[list[Bits]]) -> None:
+        offset = 0
+        for window in batch:
+            size = window.stop + 1 - window.first
+            for found, values in zip(scores, into, strict=True):
+                part = found[offset : offset + size]
+                if not (valid := part <= language_model.MOST_BITS).all():
+                    token = window.first + int(np.argmin(valid)) - (self.model.bos is not None)
+                    raise NoNumber(
+                        f"the model gives {part[~valid][0]} bits for token {token} of document "
+                        f"{self.documents + window.sequence}: its predictions are no probabilities"
+                    )
+                values[window.sequence][window.first : window.stop + 1] = part
+            offset += size

@@ -1,0 +1,78 @@
+"""Is there a CUDA device, what is it, and if not, why not. Importing this needs neither a driver nor nvcc."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from functools import cache
+from types import ModuleType
+
+from pyharness.types import Unsupported
+
+
+class CudaUnavailable(Unsupported):
+    """CUDA was asked for and cannot be used; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceInfo:
+    """What a device is. Clocks are the highest that it may run at, not those of now."""
+
+    index: int
+    name: str
+    compute_capability: tuple[int, int]
+    multiprocessors: int
+    l2_bytes: int
+    memory_bytes: int
+    free_bytes: int  # when asked
+    clock_khz: int
+    memory_clock_khz: int
+    memory_bus_bits: int
+    driver_version: str  # the newest CUDA that the driver runs, such as "13.0"
+    runtime_version: str  # the CUDA that this build contains
+
+
+@cache
+def _load() -> tuple[ModuleType | None, str]:
+    """Import the extension: the module, or why there is none."""
+    try:
+        return importlib.import_module("pyharness._cuda"), ""
+    except ModuleNotFoundError:
+        return None, "this build has no CUDA kernels: install from source with nvcc on the PATH and PYHARNESS_CUDA=ON"
+    except ImportError as error:
+        return None, f"the CUDA kernels cannot be loaded: {error}"
+
+
+def cuda_reason() -> str | None:
+    """Say why CUDA cannot be used: not built, no driver, no device. None when it can."""
+    module, reason = _load()
+    if module is None:
+        return reason
+    why: str | None = module.why_unavailable()
+    return why
+
+
+def require_cuda() -> ModuleType:
+    """Return the module of CUDA kernels.
+
+    Raises:
+        CudaUnavailable: there is no device, no driver, or no build for them.
+    """
+    module, _ = _load()
+    reason = cuda_reason()
+    if module is None or reason is not None:
+        raise CudaUnavailable(f"CUDA is not available: {reason}. The same call works on arrays in host memory")
+    return module
+
+
+def device_info(device: int = 0) -> DeviceInfo:
+    """Describe a device.
+
+    Raises:
+        CudaUnavailable: there is none at all.
+        ValueError: there is none of this index.
+    """
+    facts = dict(require_cuda().device_info(device))
+    for name in ("driver_version", "runtime_version"):
+        facts[name] = f"{facts[name] // 1000}.{facts[name] % 1000 // 10}"
+    return DeviceInfo(index=device, **facts)

@@ -1,0 +1,23 @@
+"""Causal language models of ``transformers``: what they make of the tokens of a text.
+
+Weights come from safetensors only, and code that a repository brings along is never run.
+"""
+
+from pyharness.language_models.causal import CausalModel
+from pyharness.language_models.finding import check
+from pyharness.language_models.folder import ModelFolder, holds_model
+from pyharness.language_models.loading import DTYPES, load
+from pyharness.language_models.windows import Layout, Window, batches, sliding_windows
+
+__all__ = [
+    "DTYPES",
+    "CausalModel",
+    "Layout",
+    "ModelFolder",
+    "Window",
+    "batches",
+    "check",
+    "holds_model",
+    "load",
+    "sliding_windows",
+]

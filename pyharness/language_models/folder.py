@@ -1,0 +1,128 @@
+"""Where the files of a language model are, and what they say of themselves. No weights are read, no code is run."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from pyharness.tokenizers import source
+from pyharness.tokenizers.json_file import parse_json
+from pyharness.types import InputError
+
+CONFIG = "config.json"
+WEIGHTS = "model.safetensors"
+INDEX = f"{WEIGHTS}.index.json"
+LARGEST_HEADER = 100 << 20  # what the safetensors library accepts, too
+LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers")
+_SHARD = re.compile(r"[\w.-]+\.safetensors", re.ASCII)  # beside the index, nowhere else
+_RANKS = "shard-*-model-*.safetensors"  # of torch's distributed checkpoints, which transformers prefers
+_REFUSED = {
+    "quantization_config": "is quantised: what it computes in is not the dtype asked for, and code may be fetched for "
+    "it; save it dequantised",
+    "transformers_weights": f"names weights other than {WEIGHTS}; save it with save_pretrained()",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFolder:
+    """A folder with ``config.json`` and safetensors weights."""
+
+    name: str  # as the user wrote it
+    path: Path
+    config: Mapping[str, Any]
+    weights: tuple[Path, ...]
+
+    @classmethod
+    def read(cls, name: str, path: Path) -> ModelFolder:
+        """Check a folder; what it lacks to be loaded safely is an ``InputError``."""
+        if not (path / CONFIG).is_file():
+            raise InputError(f"language model {name!r}: {path} has no {CONFIG}; name a folder of save_pretrained()")
+        if (path / "adapter_config.json").exists():
+            raise InputError(f"language model {name!r} is an adapter of another model; merge it and save the whole")
+        config = parse_json(source.read(path / CONFIG), str(path / CONFIG))
+        for key, reason in _REFUSED.items():
+            if any(part.get(key) is not None for part in _parts(config)):
+                raise InputError(f"language model {name!r} {reason}")
+        return cls(name, path, config, _weights(name, path))
+
+    def parameters(self) -> int:
+        """Numbers in the weights, from the headers of their files."""
+        return sum(sum(_tensor_sizes(path)) for path in self.weights)
+
+    def check_layers(self) -> None:
+        """Refuse more layers than there are tensors: to build them without weights could take forever."""
+        tensors = sum(len(_tensor_sizes(path)) for path in self.weights)
+        for part in _parts(self.config):
+            for key in LAYERS:
+                if isinstance(layers := part.get(key), int) and layers > tensors:
+                    raise InputError(f"language model {self.name!r}: {key} = {layers:,}, but {tensors:,} tensors")
+
+    def digest(self) -> str:
+        """SHA-256 over configuration and weights: what a record knows the model by."""
+        files = (self.path / CONFIG, *self.weights)
+        return _digest(files, tuple(file.stat().st_mtime_ns for file in files))
+
+
+def holds_model(path: Path) -> bool:
+    """Tell whether a folder has weights and their configuration, not only a tokenizer."""
+    return (path / CONFIG).is_file() and ((path / WEIGHTS).is_file() or (path / INDEX).is_file())
+
+
+def listed(path: Path) -> tuple[Path, ...]:
+    """Files that the weights ought to be in."""
+    if (path / WEIGHTS).is_file() or not (path / INDEX).is_file():
+        return (path / WEIGHTS,)
+    by_tensor = parse_json(source.read(path / INDEX), str(path / INDEX)).get("weight_map")
+    names = list(by_tensor.values()) if isinstance(by_tensor, dict) else []
+    if not names or not all(isinstance(name, str) and _SHARD.fullmatch(name) for name in names):
+        raise InputError(f"{path / INDEX} is broken: its weight_map does not name safetensors files beside it")
+    return tuple(path / name for name in sorted(set(names)))
+
+
+def _parts(config: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """The configuration, and those of the models within it: of text, of images."""
+    yield config
+    yield from (value for value in config.values() if isinstance(value, dict))
+
+
+def _weights(name: str, path: Path) -> tuple[Path, ...]:
+    files = listed(path)
+    if any(path.glob(_RANKS)):
+        raise InputError(f"language model {name!r} is a distributed checkpoint; save it with save_pretrained()")
+    if not (absent := [file.name for file in files if not file.is_file()]):
+        return files
+    advice = "fetch it again, or save it with save_pretrained()"
+    if pickled := ", ".join(sorted(file.name for file in path.glob("*.bin"))):
+        advice = f"{path} has {pickled}, but pickles can run code: save it with save_pretrained(), as safetensors"
+    raise InputError(f"language model {name!r} lacks {absent[0]}: {advice}")
+
+
+def _tensor_sizes(path: Path) -> list[int]:
+    """Numbers in every tensor of a file, by its header: 8 bytes of length, then JSON (safetensors' own README)."""
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        if not 0 < length <= min(LARGEST_HEADER, path.stat().st_size):
+            raise InputError(f"{path} is no safetensors file, or is cut off")
+        header = file.read(length)
+    try:
+        tensors = {name: about for name, about in json.loads(header).items() if name != "__metadata__"}
+        return [int(math.prod(about["shape"])) for about in tensors.values()]
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
+        raise InputError(f"{path} is no safetensors file: its header is broken") from None
+
+
+@lru_cache(maxsize=8)
+def _digest(files: tuple[Path, ...], modified: tuple[int, ...]) -> str:
+    del modified
+    total = hashlib.sha256()
+    for path in files:
+        with path.open("rb") as file:
+            total.update(hashlib.file_digest(file, "sha256").digest())
+    return total.hexdigest()

@@ -1,0 +1,151 @@
+"""What a language model makes of a tokenizer's tokens: entropy and negative log-likelihood (NLL) of its predictions.
+
+For token t of a document, p(. | tokens before t) is the model's prediction. All figures are in bits and averaged over
+the *scored* tokens: all, but for the first of a document where the model has no BOS token to predict it from.
+
+- ``next_token_entropy`` = mean of H(p(. | before)), how unsure the model is;
+- ``next_token_nll`` = mean of -log2 p(t | before); about the entropy for a calibrated model. Both are per token, and
+  tokens of two tokenizers are not the same thing: these never compare tokenizers;
+- ``bits_per_byte`` = sum of -log2 p(t | before) / bytes of UTF-8 of the scored text, as in the Pile (Gao et al. 2020,
+  arXiv 2101.00027, section 3.1) and in lm-evaluation-harness, which does compare them. Bytes of a first token that is
+  not scored are left out, so that no byte is free;
+- ``word_position_entropy`` and ``word_position_nll``: the same means over the tokens at one place in a word
+  (``word_positions``), of documents whose tokens spell them.
+
+The state holds integers: bits are added up in units of 2^-24 bit, finer than the float32 they come from. So shards
+merge to the same bits; the model's own arithmetic differs in the last digits with batch sizes, threads and machines, so
+comparisons call what is within ``TOLERANCE`` the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyharness.kernels import TextColumn, text_statistics
+from pyharness.metrics import jackknife
+from pyharness.metrics.state import GROUPS, CorpusMetric, CorpusState, Counts, Facts, Undefined
+from pyharness.metrics.word_positions import PARTS
+from pyharness.types import Direction, Measurement, Metric
+
+UNIT = 1 << 24  # of a bit
+# Relative. Between batch sizes and threads, two small models differed by 7e-8 in float32 and by 2e-5 in 16 bits.
+TOLERANCE = 5e-5
+MOST_BITS = 1 << 20  # of a token: four times what float16 logits can make; with any number, sums would overflow int64
+COUNTERS_OF_DOCUMENT = ("documents", "spelled", "bytes", "letters", "unsegmented")
+
+Bits = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """A document with its predictions, in bits; NaN where a token was not scored."""
+
+    text: str
+    entropy: Bits  # float64 [tokens]
+    nll: Bits  # float64 [tokens]
+    unscored_bytes: int  # of the text
+    positions: NDArray[np.int64] | None  # [tokens], from word_positions; None: the tokens do not spell the text
+
+
+def empty() -> CorpusState:
+    """Nothing scored yet. The ids are not counted again: the histogram of the state is empty."""
+    return CorpusState.empty(Facts(0, np.zeros(0, np.bool_), None, lossy=False))
+
+
+def update(state: CorpusState, group: int, scores: Scores) -> None:
+    """Add one document."""
+    statistics = text_statistics([scores.text])[0]
+    values = (
+        1,
+        int(scores.positions is not None),
+        int(statistics[TextColumn.BYTES]) - scores.unscored_bytes,
+        int(statistics[TextColumn.LETTERS]),
+        int(statistics[TextColumn.UNSEGMENTED]),
+    )
+    for name, value in zip(COUNTERS_OF_DOCUMENT, values, strict=True):
+        _add(state, name, group, value)
+    scored = ~np.isnan(scores.nll)
+    _add_tokens(state, "", group, scores, scored)
+    if scores.positions is not None:
+        for position, part in enumerate(PARTS):
+            _add_tokens(state, f" {part}", group, scores, scored & (scores.positions == position))
+
+
+def _add_tokens(state: CorpusState, where: str, group: int, scores: Scores, chosen: NDArray[np.bool_]) -> None:
+    _add(state, f"tokens{where}", group, int(chosen.sum()))
+    _add(state, f"entropy{where}", group, int(np.rint(scores.entropy[chosen] * UNIT).astype(np.int64).sum()))
+    _add(state, f"nll{where}", group, int(np.rint(scores.nll[chosen] * UNIT).astype(np.int64).sum()))
+
+
+def _add(state: CorpusState, name: str, group: int, value: int) -> None:
+    state.counters.setdefault(name, np.zeros(GROUPS, np.int64))[group] += value
+
+
+def measure(state: CorpusState) -> list[Measurement]:
+    """Every metric, with the replicates of its interval; metrics by place in a word carry it as their part."""
+    found = jackknife.measure(state, _WHOLE)
+    for part in PARTS:
+        found += [replace(one, part=part) for one in jackknife.measure(state, _at(part))]
+    return found
+
+
+def _mean(bits: str, tokens: str) -> Callable[[Counts], float]:
+    def compute(counts: Counts) -> float:
+        if counts[tokens] == 0:
+            raise Undefined("no token was scored")
+        return counts[bits] / UNIT / counts[tokens]
+
+    return compute
+
+
+def bits_per_byte(counts: Counts) -> float:
+    """Sum of -log2 p over the scored tokens / bytes of UTF-8 of their text."""
+    if counts["tokens"] == 0 or counts["bytes"] == 0:
+        raise Undefined("no token was scored")
+    return counts["nll"] / UNIT / counts["bytes"]
+
+
+def _mean_at(bits: str, part: str) -> Callable[[Counts], float]:
+    def compute(counts: Counts) -> float:
+        if counts["spelled"] == 0:
+            raise Undefined("the tokens of no document spell its text, or the engine does not expose their bytes")
+        if 2 * counts["unsegmented"] > counts["letters"]:
+            raise Undefined("the text is mostly in a script written without spaces, where UAX #29 cuts characters")
+        return _mean(f"{bits} {part}", f"tokens {part}")(counts)
+
+    return compute
+
+
+def _at(part: str) -> list[CorpusMetric]:
+    return [CorpusMetric(about, _mean_at(bits, part)) for about, bits in zip(_BY_POSITION, _BITS, strict=True)]
+
+
+def _metric(name: str, unit: str, direction: Direction, summary: str, *, primary: bool = False) -> Metric:
+    return Metric(name, unit, direction, summary, primary=primary, tolerance=TOLERANCE)
+
+
+_BITS = ("entropy", "nll")
+_BY_POSITION = (
+    _metric("word_position_entropy", "bit/token", "none", "entropy of the prediction of tokens at a place in a word"),
+    _metric("word_position_nll", "bit/token", "none", "-log2 p of the tokens at a place in a word"),
+)
+_WHOLE = (
+    CorpusMetric(
+        _metric("next_token_entropy", "bit/token", "none", "mean entropy of a language model's predictions"),
+        _mean("entropy", "tokens"),
+    ),
+    CorpusMetric(
+        _metric("next_token_nll", "bit/token", "none", "mean -log2 p of the tokens; tokenizers: see bits_per_byte"),
+        _mean("nll", "tokens"),
+    ),
+    CorpusMetric(
+        _metric("bits_per_byte", "bit/byte", "lower", "-log2 p of the text / its UTF-8 bytes", primary=True),
+        bits_per_byte,
+    ),
+)
+# Not METRICS: those are computed of every pass over a corpus, which has no language model.
+REPORTED = (*(metric.about for metric in _WHOLE), *_BY_POSITION)

@@ -1,0 +1,167 @@
+"""Profiles of the kernels: what a call takes against what the machine's own memory and arithmetic allow.
+
+One module per kernel, ending in ``PROFILES = (Profile(...),)``. A profile says what the least work of a problem is,
+makes its data, and names the contenders: our kernel first, then the peers that do the same work on the same data.
+Every result is verified before anything is timed. ``pyharness.report`` renders what ``session.run`` returns.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, TypeAlias
+
+from pyharness.registry import discover
+
+Shape: TypeAlias = tuple[int, ...]
+DeviceKind: TypeAlias = Literal["cpu", "cuda"]
+Phase: TypeAlias = Literal["cold", "warm"]
+
+BYTES_OF: Mapping[str, int] = {"bf16": 2, "fp16": 2, "fp32": 4, "uint32": 4}
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """One number of a shape, and what it may be."""
+
+    name: str
+    least: int = 1
+    most: int = 1 << 62
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Real text to encode, as specifications of a corpus and a tokenizer."""
+
+    corpus: str
+    tokenizer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One size of a kernel's work."""
+
+    shape: Shape
+    dtype: str
+    device: DeviceKind
+    threads: int
+    text: Text | None = None  # where tokens come from; None: generated
+
+    @property
+    def label(self) -> str:
+        """Shape and dtype, such as ``128x50257 fp32``."""
+        return f"{'x'.join(map(str, self.shape))} {self.dtype}"
+
+
+@dataclass(frozen=True, slots=True)
+class Floor:
+    """The least a problem can cost: every input read once, every output written once, and the arithmetic in between.
+
+    ``flop`` is counted from the formula, not measured; ``matrix_flop`` is the part of it that a matrix product can do.
+    ``tokens`` is what a rate in tokens per second divides.
+    """
+
+    bytes: int
+    flop: int
+    matrix_flop: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """Another way to do the same work. ``build`` imports and compiles what it needs, and returns the call to time.
+
+    ``differs(result, ours)`` says where a result departs from our kernel's, or None. ``extra_bytes`` is its peak
+    beyond the input: it is checked before the call, because a CPU has no out-of-memory error to catch.
+    """
+
+    name: str
+    about: str
+    build: Callable[[], Callable[[], Any]]
+    extra_bytes: int
+    differs: Callable[[Any, Any], str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A problem with its data in place.
+
+    ``check(result)`` compares an excerpt of what ``ours`` returned with a slow reference, and says where they differ.
+    ``floor(result)`` knows what only the result tells, such as the size of a histogram.
+    """
+
+    problem: Problem
+    data: str  # what the data is, for people
+    ours: Callable[[], Any]
+    check: Callable[[Any], str | None]
+    peers: tuple[Peer, ...]
+    floor: Callable[[Any], Floor]
+
+
+class Device(Protocol):
+    """Where a problem runs: its clock, its memory and the two roofs that can be measured on it."""
+
+    kind: DeviceKind
+    phases: tuple[Phase, ...]
+    check_seconds: float  # between two questions whether it is throttled
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader must know about the timings here, and what is not measured."""
+        ...
+
+    def seconds(self, call: Callable[[], Any], phase: Phase) -> float:
+        """Time one call."""
+        ...
+
+    def throttled(self) -> bool:
+        """Say whether the device has run below its nominal clock since the last question."""
+        ...
+
+    def free_bytes(self) -> int | None:
+        """Memory that can be had now, or None where nobody says."""
+        ...
+
+    def reclaim(self) -> None:
+        """Give back memory that libraries keep for later."""
+        ...
+
+    def range(self, name: str) -> AbstractContextManager[object]:
+        """Mark a phase for a profiler that is watching; what the phase started has ended with it."""
+        ...
+
+    def copying(self) -> tuple[Callable[[], Any], int]:
+        """Return a call that copies a buffer within this device, and the bytes it reads and writes."""
+        ...
+
+    def multiplying(self, dtype: str) -> tuple[Callable[[], Any], int]:
+        """Return a call that multiplies large matrices, and its FLOP; raises ``Unsupported`` with a reason."""
+        ...
+
+    def describe(self) -> dict[str, Any]:
+        """Return name, driver, runtime and clocks as JSON values."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """How to profile a kernel: data, so that adding one is one module."""
+
+    name: str
+    summary: str
+    axes: tuple[Axis, ...]  # what the numbers of a shape mean
+    dtypes: tuple[str, ...]
+    default_dtypes: tuple[str, ...]
+    shapes: Mapping[DeviceKind, tuple[Shape, ...]]  # profiled by default
+    floor: Callable[[Problem], Floor]
+    needs: Callable[[Problem], int]  # bytes for the data and our own call
+    prepare: Callable[[Problem], Task]
+    reads_text: bool = False  # whether tokens of real text can stand in for generated ones
+
+
+def profiles() -> Mapping[str, Profile]:
+    """Every profile by the name of its kernel."""
+    found: Mapping[str, Profile] = discover(sys.modules[__name__], "PROFILES")
+    return found

@@ -1,0 +1,205 @@
+"""The loop of a profile: data, verify, measure, record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from pyharness.environment import fingerprint, version_of
+from pyharness.kernels.devices import cuda_reason, device_info, require_cuda
+from pyharness.profiling import Device, DeviceKind, Problem, Profile, Task
+from pyharness.profiling.cpu import Cpu
+from pyharness.profiling.measuring import Samples, interleaved, reason_of
+from pyharness.profiling.plan import Plan, check_memory
+from pyharness.profiling.record import COPY, OURS, Outcome, ProfileRecord, Roof
+from pyharness.profiling.verifying import verified
+from pyharness.timing import StoppingRule
+from pyharness.types import InputError, Status, Unsupported
+
+LIBRARIES = ("torch", "cupy-cuda13x", "cupy-cuda12x", "polars", "triton")
+RULES: Mapping[DeviceKind, StoppingRule] = {
+    "cpu": StoppingRule(max_seconds=12.0),  # four problems in a minute: a shared processor is rarely ever quiet
+    "cuda": StoppingRule(),
+}
+MATRIX_SECONDS = 3.0
+Say = Callable[[str], None]
+Keep = Callable[[ProfileRecord], None]
+
+
+def default_device() -> DeviceKind:
+    """CUDA where a device can be used, else the CPU."""
+    return "cuda" if cuda_reason() is None else "cpu"
+
+
+@contextmanager
+def opened(kind: DeviceKind, threads: int) -> Iterator[Device]:
+    """Open the device; raises ``CudaUnavailable`` or ``Unsupported`` with the reason."""
+    if kind == "cpu":
+        yield Cpu(threads)
+        return
+    require_cuda()
+    try:
+        import cupy
+    except ImportError:
+        raise Unsupported("profiling on CUDA needs cupy: pip install 'pyharness[cuda]'") from None
+    from pyharness.profiling.clocks import watching
+    from pyharness.profiling.cuda import Cuda, bus_id
+
+    info = device_info()
+    with watching(bus_id(cupy, info.index)) as watch:
+        yield Cuda(cupy, info, watch)
+
+
+def rule_for(kind: DeviceKind, max_seconds: float | None) -> StoppingRule:
+    """Return the rule of a device, with another limit for each phase of a problem if one is given."""
+    if max_seconds is None:
+        return RULES[kind]
+    if not 0 < max_seconds <= 86_400:
+        raise InputError(f"cannot measure for {max_seconds:g} seconds; give --max-seconds above 0, at most 86400")
+    return replace(RULES[kind], max_seconds=max_seconds)
+
+
+def run(plan: Plan, device: Device, rule: StoppingRule, say: Say, keep: Keep) -> ProfileRecord:
+    """Profile every problem of a plan; one that fails costs itself, never the run.
+
+    ``keep`` gets the record after every problem: a run that is cut off has what it had finished.
+    """
+    _check_memory(plan, device)
+    copying = _copying(device)
+    found = ProfileRecord(plan.profile.name, _environment(), _matrix_roofs(plan, device, rule, say), rule)
+    if plan.device == "cpu" and (reason := cuda_reason()) is not None:
+        found = replace(found, unmeasured=_unmeasured(plan), unmeasured_reason=reason)
+    for number, problem in enumerate(plan.problems, 1):
+        outcome, peers = _profile(plan.profile, problem, device, copying, rule, say)
+        found = replace(
+            found,
+            device=device.describe(),
+            outcomes=(*found.outcomes, outcome),
+            peers={**found.peers, **peers},
+            notes=device.notes,
+            finished=number == len(plan.problems),
+        )
+        keep(found)
+    return found
+
+
+def launch_once(plan: Plan, device: Device, say: Say) -> bool:
+    """Call our kernel once per problem, for a profiler that is watching: no timing, no peers, no warm-up.
+
+    Returns whether all calls came to their end.
+    """
+    _check_memory(plan, device)
+    done = True
+    for problem in plan.problems:
+        try:
+            task = _prepared(plan.profile, problem, device)
+            with device.range("once"):
+                task.ours()
+            say(f"launched once: {plan.profile.name} {task.problem.label}")
+        except InputError:
+            raise
+        except Exception as error:  # out of device memory, a kernel that does not launch
+            done = False
+            say(f"failed: {plan.profile.name} {problem.label}: {reason_of(error)}")
+    return done
+
+
+def _check_memory(plan: Plan, device: Device) -> None:
+    for problem in plan.problems:
+        if problem.text is None:  # whose size nobody knows yet
+            check_memory(plan.profile, problem, device.free_bytes())
+
+
+def _copying(device: Device) -> tuple[Callable[[], Any], int]:
+    try:
+        return device.copying()
+    except MemoryError as error:  # cupy's is one too
+        raise InputError(f"no memory on the {device.kind} for the copy that is its roof: {reason_of(error)}") from None
+
+
+def _prepared(profile: Profile, problem: Problem, device: Device) -> Task:
+    with device.range("data"):
+        task = profile.prepare(problem)
+    device.reclaim()
+    if problem.text is not None:  # its size was not known before
+        check_memory(profile, task.problem, device.free_bytes())
+    return task
+
+
+def _profile(
+    profile: Profile,
+    problem: Problem,
+    device: Device,
+    copying: tuple[Callable[[], Any], int],
+    rule: StoppingRule,
+    say: Say,
+) -> tuple[Outcome, dict[str, str]]:
+    name = f"{profile.name} {problem.label}" if problem.shape else profile.name
+    say(f"{name}: data")
+    try:
+        task = _prepared(profile, problem, device)
+    except Unsupported as error:
+        return Outcome(problem, status="skipped", reason=str(error)), {}
+    except InputError:  # the user's text, or its size
+        raise
+    except Exception as error:
+        return _failed(problem, device, error), {}
+    say(f"{name}: verifying")
+    try:
+        with device.range("verify"):
+            calls, missing, result = verified(task, device)
+    except Exception as error:  # a wrong result, out of device memory, a kernel that does not launch
+        return _failed(task.problem, device, error), {}
+    floor = task.floor(result)
+    del result
+    samples = {}
+    for phase in device.phases:
+        say(f"{name}: {phase}")
+        with device.range(phase):
+            samples[phase] = interleaved(device, {**calls, COPY: copying[0]}, phase, rule)
+    reason = _reason(samples)
+    status: Status = "failed" if reason else "ok"
+    outcome = Outcome(task.problem, task.data, floor, copying[1], samples, missing, status, reason)
+    return outcome, {peer.name: peer.about for peer in task.peers}
+
+
+def _failed(problem: Problem, device: Device, error: Exception) -> Outcome:
+    device.reclaim()
+    return Outcome(problem, status="failed", reason=reason_of(error))
+
+
+def _reason(samples: Mapping[Any, Mapping[str, Samples]]) -> str | None:
+    reasons = (found[OURS].reason for found in samples.values())
+    return next((reason for reason in reasons if reason is not None), None)
+
+
+def _matrix_roofs(plan: Plan, device: Device, rule: StoppingRule, say: Say) -> dict[str, Roof]:
+    dtypes = dict.fromkeys(problem.dtype for problem in plan.problems if problem.dtype in ("bf16", "fp16", "fp32"))
+    found = {}
+    short = replace(rule, max_seconds=min(rule.max_seconds, MATRIX_SECONDS))
+    for dtype in dtypes:
+        say(f"matrix rate: {dtype}")
+        try:
+            call, flop = device.multiplying(dtype)
+            found[dtype] = Roof(flop, interleaved(device, {"matrix": call}, "warm", short)["matrix"])
+        except Exception as error:
+            found[dtype] = Roof(0, Samples(reason=reason_of(error)))
+        device.reclaim()
+    return found
+
+
+def _environment() -> dict[str, Any]:
+    found = fingerprint()
+    found["libraries"] |= {name: version_of(name) for name in LIBRARIES}
+    return found
+
+
+def _unmeasured(plan: Plan) -> tuple[Any, ...]:
+    problems = [
+        Problem(shape, dtype, "cuda", plan.threads)
+        for shape in plan.profile.shapes["cuda"]
+        for dtype in plan.profile.default_dtypes
+    ]
+    return tuple((problem, plan.profile.floor(problem)) for problem in problems)

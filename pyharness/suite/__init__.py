@@ -1,0 +1,23 @@
+"""Suites: TOML -> Suite -> Cases. A suite names tokenizers, corpora and benchmarks; its cases are their product."""
+
+from pyharness.suite.declaration import Entry, Selection, Suite, entries, override, selections
+from pyharness.suite.parameters import powers_of_two
+from pyharness.suite.planning import Plan, plan
+from pyharness.suite.reading import DEFAULT, find, read, shipped, summary_of
+
+__all__ = [
+    "DEFAULT",
+    "Entry",
+    "Plan",
+    "Selection",
+    "Suite",
+    "entries",
+    "find",
+    "override",
+    "plan",
+    "powers_of_two",
+    "read",
+    "selections",
+    "shipped",
+    "summary_of",
+]

@@ -1,0 +1,175 @@
+"""A suite as declared: tokenizers, corpora and benchmarks by name, whether from a file or from arguments."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pyharness.types import InputError
+
+DEVICES = ("cpu", "cuda")
+TIME_LIMIT_SECONDS = 600.0
+_VARIABLE = re.compile(r"\$\{(\w+)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A tokenizer or corpus of a suite: a short label for tables, and the specification behind it."""
+
+    label: str
+    spec: str
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """A benchmark of a suite, with its parameters, on all of the suite's rows or on some."""
+
+    benchmark: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    tokenizers: tuple[str, ...] | None = None  # labels; None: all
+    corpora: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """What to run, as declared."""
+
+    name: str
+    tokenizers: tuple[Entry, ...]
+    corpora: tuple[Entry, ...]
+    selections: tuple[Selection, ...]
+    summary: str = ""
+    reference: str | None = None  # label of the tokenizer that sequence lengths are normalised by
+    time_limit_seconds: float = TIME_LIMIT_SECONDS
+    oversubscribe: bool = False  # whether more threads than cores may be asked for
+    device: str = DEVICES[0]  # where pairs are counted and language models run
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the declaration as JSON values; ``device`` only where it is not the default, as in older journals."""
+        return {
+            "name": self.name,
+            "summary": self.summary,
+            "reference": self.reference,
+            "time_limit_seconds": self.time_limit_seconds,
+            "oversubscribe": self.oversubscribe,
+            "tokenizers": {entry.label: entry.spec for entry in self.tokenizers},
+            "corpora": {entry.label: entry.spec for entry in self.corpora},
+            "benchmarks": [
+                {
+                    "name": selection.benchmark,
+                    "parameters": dict(selection.parameters),
+                    "tokenizers": selection.tokenizers and list(selection.tokenizers),
+                    "corpora": selection.corpora and list(selection.corpora),
+                }
+                for selection in self.selections
+            ],
+        } | ({} if self.device == DEVICES[0] else {"device": self.device})
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the declaration: a run is resumed only under the same one."""
+        return hashlib.sha256(json.dumps(self.as_json(), sort_keys=True).encode()).hexdigest()
+
+
+def override(base: Suite, rows: tuple[Entry, ...], texts: tuple[Entry, ...], chosen: tuple[Selection, ...]) -> Suite:
+    """Return the suite with what is given in place of its own; limits to rows or corpora that are gone are dropped."""
+    kept_rows = {entry.label for entry in rows or base.tokenizers}
+    kept_texts = {entry.label for entry in texts or base.corpora}
+    return replace(
+        base,
+        tokenizers=rows or base.tokenizers,
+        corpora=texts or base.corpora,
+        selections=tuple(_narrowed(selection, kept_rows, kept_texts) for selection in chosen or base.selections),
+        reference=base.reference if base.reference in kept_rows else None,
+    )
+
+
+def _narrowed(selection: Selection, rows: set[str], texts: set[str]) -> Selection:
+    left = tuple(label for label in selection.tokenizers or () if label in rows)
+    text = tuple(label for label in selection.corpora or () if label in texts)
+    return replace(selection, tokenizers=left or None, corpora=text or None)
+
+
+def entries(items: Iterable[str | Mapping[str, str]], key: str = "tokenizers") -> tuple[Entry, ...]:
+    """Labels and specifications, with ``${VARIABLE}`` filled in from the environment."""
+    found = [_entry(item, key) for item in _list(items, key)]
+    labels = [entry.label for entry in found]
+    for label in labels:
+        if labels.count(label) > 1:
+            raise InputError(f'the name {label!r} is used twice; give one of them another name = "..."')
+    return tuple(found)
+
+
+def _entry(item: str | Mapping[str, str], key: str) -> Entry:
+    if isinstance(item, str):
+        return Entry(item, _fill_in(item))
+    if not isinstance(item, Mapping):
+        raise InputError(
+            f"{shown(item)} in {key} is not laid out like one: write text, or {{ name = ..., spec = ... }}"
+        )
+    if set(item) - {"name", "spec"} or "spec" not in item:
+        raise InputError(f"{shown(dict(item))} needs the keys 'spec' and, if you like, 'name'")
+    given: Mapping[str, Any] = item
+    for name, value in given.items():
+        if not isinstance(value, str) or not value:
+            raise InputError(f"{name} = {shown(value)} in {key} is not text; write it in quotes")
+    return Entry(item.get("name", item["spec"]), _fill_in(item["spec"]))
+
+
+def _fill_in(text: str) -> str:
+    def value(match: re.Match[str]) -> str:
+        if match[1] not in os.environ:
+            raise InputError(f"{text!r} needs the environment variable {match[1]}, which is not set")
+        return os.environ[match[1]]
+
+    return _VARIABLE.sub(value, text)
+
+
+def selections(items: Iterable[str | Mapping[str, Any]]) -> tuple[Selection, ...]:
+    """Benchmarks by name, or as tables with a name, parameters, and the rows and corpora they are limited to."""
+    return tuple(_selection(item) for item in _list(items, "benchmarks"))
+
+
+def _selection(item: str | Mapping[str, Any]) -> Selection:
+    if isinstance(item, str):
+        return Selection(item)
+    if not isinstance(item, Mapping):
+        raise InputError(f"{shown(item)} in benchmarks is not laid out like one: write text, or {{ name = ... }}")
+    if not isinstance(item.get("name"), str):
+        raise InputError(f"{shown(dict(item))} in benchmarks lacks the key 'name': the name of a benchmark, in quotes")
+    parameters = {key: value for key, value in item.items() if key not in ("name", "tokenizers", "corpora")}
+    rows, texts = (_labels(item, key) for key in ("tokenizers", "corpora"))
+    return Selection(item["name"], parameters, rows, texts)
+
+
+def _labels(item: Mapping[str, Any], key: str) -> tuple[str, ...] | None:
+    if item.get(key) is None:
+        return None
+    labels = _list(item[key], key)
+    for label in labels:
+        if not isinstance(label, str):
+            raise InputError(f"{shown(label)} in {key} of benchmark {item['name']!r} is not text; write it in quotes")
+    return tuple(labels)
+
+
+def _list(value: Any, key: str) -> list[Any]:
+    """Check that a list is one: a bare string would be read letter by letter."""
+    if isinstance(value, str):
+        raise InputError(f"{key} = {shown(value)} is text where a list is due: write {key} = [{json.dumps(value)}]")
+    if not isinstance(value, Iterable) or isinstance(value, Mapping | bytes):
+        raise InputError(f"{key} = {shown(value)} is not laid out like one: a list is due")
+    return list(value)
+
+
+def shown(value: object) -> str:
+    """Return a value as messages show it: at most 80 characters."""
+    try:
+        text = repr(value)
+    except ValueError:  # a number of thousands of digits
+        return "a number"
+    return text if len(text) <= 80 else text[:77] + "..."

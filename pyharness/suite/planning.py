@@ -1,0 +1,131 @@
+"""Suite -> cases: every name resolved, every parameter checked, before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+from pyharness import corpora, store, tokenizers
+from pyharness.benchmarks import Benchmark, benchmarks
+from pyharness.kernels import devices
+from pyharness.registry import pick, suggest
+from pyharness.suite.declaration import DEVICES, Entry, Selection, Suite
+from pyharness.suite.parameters import parameter_points
+from pyharness.types import Case, Corpus, InputError, ParallelCorpus, TokenizerSpec, Unsupported
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A suite with every name resolved: nothing has run yet, and nothing unknown is left."""
+
+    suite: Suite
+    tokenizers: Mapping[str, TokenizerSpec]
+    corpora: Mapping[str, Corpus]
+    cases: tuple[Case, ...]
+
+
+def plan(suite: Suite) -> Plan:
+    """Resolve every name; all that is wrong is reported at once, before anything runs."""
+    _check_device(suite.device)
+    problems: list[str] = []
+    rows = _each(suite.tokenizers, tokenizers.obtain, problems)
+    texts = _each(suite.corpora, corpora.open_corpus, problems)
+    cases: list[Case] = []
+    for selection in suite.selections:
+        try:
+            cases += [_settled(case, rows, suite.device) for case in _cases(selection, suite, texts)]
+        except InputError as error:
+            problems.append(str(error))
+    if suite.reference is not None and suite.reference not in (labels := [entry.label for entry in suite.tokenizers]):
+        problems.append(str(suggest("reference", suite.reference, labels)))
+    if problems:
+        raise InputError("\n".join(dict.fromkeys(problems)))
+    if not cases:
+        raise InputError(f"suite {suite.name!r} has nothing to run: it needs tokenizers, corpora and benchmarks")
+    found = Plan(suite, rows, texts, tuple(_distinct(cases)))
+    _try_to_record(found)
+    return found
+
+
+def _try_to_record(plan: Plan) -> None:
+    """Write what a record will say of the plan, to nowhere: what it cannot hold is found out before measuring."""
+    rows = {
+        label: [spec.name, spec.source, spec.licence, spec.revision, spec.vocabulary, spec.path]
+        for label, spec in plan.tokenizers.items()
+    }
+    texts = {
+        label: [text.name, text.language, text.domain, text.licence, text.smoke_test]
+        for label, text in plan.corpora.items()
+    }
+    cases = [dict(case.parameters) for case in plan.cases]
+    try:
+        store.dump({"suite": plan.suite.as_json(), "tokenizers": rows, "corpora": texts, "results": cases})
+    except InputError as error:
+        raise InputError(f"suite {plan.suite.name!r}: {error}") from None
+
+
+def _each(wanted: Sequence[Entry], resolve: Any, problems: list[str]) -> dict[str, Any]:
+    found = {}
+    for entry in wanted:
+        try:
+            found[entry.label] = resolve(entry.spec)
+        except InputError as error:
+            problems.append(str(error))
+    return found
+
+
+def _check_device(device: str) -> None:
+    if device not in DEVICES:
+        raise InputError(f"unknown device {device!r}; known: {', '.join(DEVICES)}")
+    if device == "cuda" and (reason := devices.cuda_reason()) is not None:
+        raise devices.CudaUnavailable(f"device 'cuda' cannot be used: {reason}; use 'cpu', or leave it out")
+
+
+def _settled(case: Case, rows: Mapping[str, TokenizerSpec], device: str) -> Case:
+    """Let the benchmark check the case; what the row cannot do stays as it is, and is skipped when it is run."""
+    if case.tokenizer not in rows:
+        return case
+    try:
+        settle = benchmarks()[case.benchmark].settle
+        return replace(case, parameters=settle(case.parameters, rows[case.tokenizer], device))
+    except Unsupported:
+        return case
+
+
+def _distinct(cases: Iterable[Case]) -> list[Case]:
+    return list({case.key: case for case in cases}.values())
+
+
+def _cases(selection: Selection, suite: Suite, texts: Mapping[str, Corpus]) -> list[Case]:
+    benchmark = pick("benchmark", selection.benchmark, benchmarks())
+    for name in selection.parameters.keys() - benchmark.parameters.keys():
+        raise suggest(f"parameter of {benchmark.name}", name, benchmark.parameters)
+    rows = _chosen("tokenizer", selection.tokenizers, suite.tokenizers)
+    chosen = _corpora(benchmark, selection, suite, texts)
+    parameters = parameter_points(benchmark, selection.parameters, suite.oversubscribe)
+    return [Case(benchmark.name, row, text, values) for row, text, values in product(rows, chosen, parameters)]
+
+
+def _chosen(kind: str, wanted: Sequence[str] | None, known: Sequence[Entry]) -> list[str]:
+    labels = [entry.label for entry in known]
+    for label in wanted or ():
+        if label not in labels:
+            raise suggest(kind, label, labels)
+    return labels if wanted is None else list(wanted)
+
+
+def _corpora(benchmark: Benchmark, selection: Selection, suite: Suite, texts: Mapping[str, Corpus]) -> list[str | None]:
+    if benchmark.corpus == "none" or (benchmark.corpus == "optional" and selection.corpora is None):
+        return [None]
+    chosen = _chosen("corpus", selection.corpora, suite.corpora)
+    if benchmark.corpus == "parallel":
+        if selection.corpora is None:
+            return [label for label in chosen if isinstance(texts.get(label), ParallelCorpus)]
+        for label in chosen:
+            if label in texts and not isinstance(texts[label], ParallelCorpus):
+                raise InputError(f"benchmark {benchmark.name!r} needs parallel text, and corpus {label!r} is not")
+    if not chosen:
+        raise InputError(f"benchmark {benchmark.name!r} needs a corpus; give one, such as 'sample'")
+    return list(chosen)

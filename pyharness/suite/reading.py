@@ -1,0 +1,108 @@
+"""Suite files: TOML, shipped with pyharness or anyone's own."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pyharness.registry import pick, suggest
+from pyharness.suite.declaration import DEVICES, TIME_LIMIT_SECONDS, Suite, entries, selections, shown
+from pyharness.types import InputError
+
+PACKAGED = Path(__file__).parents[1] / "suites"
+DEFAULT = "quick"
+DEFAULT_NAME = "suite"
+_KEYS = {
+    "name", "summary", "tokenizers", "corpora", "benchmarks", "reference", "time_limit_seconds", "oversubscribe",
+    "device",
+}  # fmt: skip
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,63}", re.ASCII)  # it becomes part of a file name
+_LONGEST_LIMIT = 2**63 - 1  # seconds
+
+
+def find(name: str) -> Path:
+    """Path of a suite: the name of one that is shipped, or a TOML file."""
+    path, known = Path(name), shipped()
+    if name.endswith(".toml") or "/" in name:
+        if not path.is_file():
+            what = "is a folder, not a suite file" if path.is_dir() else "does not exist"
+            raise InputError(f"suite file {name!r} {what}")
+        return path
+    if name not in known and path.is_file():
+        return path
+    return pick("suite", name, known)
+
+
+def shipped() -> dict[str, Path]:
+    """Suites that come with pyharness, by name."""
+    # An editable install runs from the checkout, where the suites stay in bench/.
+    folder = PACKAGED if PACKAGED.is_dir() else PACKAGED.parents[1] / "bench" / "suites"
+    return {file.stem: file for file in sorted(folder.glob("*.toml"))}
+
+
+def summary_of(path: Path) -> str:
+    """Return what a suite says about itself, without filling in its variables."""
+    return str(tomllib.loads(path.read_text(encoding="utf-8")).get("summary", ""))
+
+
+def read(path: Path) -> Suite:
+    """Parse a suite file; says which key is wrong."""
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"suite {path} cannot be read: {error.strerror or error}") from None
+    except (ValueError, RecursionError) as error:  # no TOML, no UTF-8, a number of a million digits, bottomless
+        raise InputError(f"suite {path} is not valid TOML: {error}") from None
+    for key in data.keys() - _KEYS:
+        raise InputError(f"suite {path}: {suggest('key', key, _KEYS)}")
+    for key in ("tokenizers", "benchmarks"):
+        if key not in data:
+            raise InputError(f"suite {path} lacks {key!r}; a suite has tokenizers, corpora and benchmarks")
+    try:
+        return Suite(
+            name=_name(data, path),
+            summary=_text(data, "summary") or "",
+            tokenizers=entries(data["tokenizers"], "tokenizers"),
+            corpora=entries(data.get("corpora", []), "corpora"),
+            selections=selections(data["benchmarks"]),
+            reference=_text(data, "reference"),
+            time_limit_seconds=_time_limit(data.get("time_limit_seconds", TIME_LIMIT_SECONDS)),
+            oversubscribe=_switch(data, "oversubscribe"),
+            device=DEVICES[0] if (device := _text(data, "device")) is None else device,
+        )
+    except InputError as error:
+        raise InputError(f"suite {path}: {error}") from None
+
+
+def _name(data: Mapping[str, Any], path: Path) -> str:
+    if (name := _text(data, "name")) is None:  # that of the file, as far as it can be one
+        stem = re.sub(r"[^A-Za-z0-9_.-]+", "-", path.stem).lstrip("-._")
+        return stem[:64] if stem else DEFAULT_NAME
+    if not _NAME.fullmatch(name):
+        raise InputError(
+            f"name = {name!r} cannot be part of a file name; use up to 64 of A-Z a-z 0-9 _ . -, a letter or digit first"
+        )
+    return name
+
+
+def _text(data: Mapping[str, Any], key: str) -> str | None:
+    value = data.get(key)
+    if value is not None and not isinstance(value, str):
+        raise InputError(f"{key} = {shown(value)} is not text; write it in quotes")
+    return value
+
+
+def _switch(data: Mapping[str, Any], key: str) -> bool:
+    value = data.get(key, False)
+    if not isinstance(value, bool):
+        raise InputError(f"{key} = {shown(value)} is neither true nor false")
+    return value
+
+
+def _time_limit(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= _LONGEST_LIMIT:
+        raise InputError(f"time_limit_seconds = {shown(value)} is not a finite number above 0, such as 600")
+    return float(value)
