@@ -3,9 +3,11 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/core.hpp"
+#include "bindings/texts.hpp"
 #include "core/bpe_trainer.hpp"
 #include "core/checks.hpp"
 #include "core/demolition.hpp"
+#include "core/piece_counter.hpp"
 
 namespace pyharness::bindings {
 namespace {
@@ -115,9 +117,32 @@ py::tuple demolition_of(const py::array& data, const py::array& token_offsets, c
   return py::make_tuple(hand_over(std::move(done.ids)), hand_over(std::move(done.offsets)));
 }
 
+void add_texts(PieceCounter& counter, const py::sequence& texts, int threads) {
+  const Texts held(texts);
+  const py::gil_scoped_release release;
+  counter.add(held.views(), threads);
+}
+
+py::tuple pieces_of(const PieceCounter& counter) {
+  CountedPieces found;
+  {
+    const py::gil_scoped_release release;
+    found = counter.pieces();
+  }
+  return py::make_tuple(hand_over(std::move(found.bytes)), hand_over(std::move(found.offsets)),
+                        hand_over(std::move(found.counts)));
+}
+
 }  // namespace
 
 void bind_training(py::module_& module) {
+  py::class_<PieceCounter>(module, "PieceCounter")
+      .def(py::init([](const std::string& pattern, std::size_t max_bytes) {
+             return PieceCounter(split_pattern(pattern), max_bytes);
+           }),
+           py::arg("pattern"), py::arg("max_bytes"))
+      .def("add", &add_texts, py::arg("texts"), py::arg("threads"))
+      .def("pieces", &pieces_of);
   module.def("train_bpe", &train, py::kw_only(), py::arg("symbols"), py::arg("offsets"), py::arg("weights"),
              py::arg("data"), py::arg("token_offsets"), py::arg("vocabulary_size"), py::arg("min_frequency"),
              py::arg("max_token_length"), py::arg("tie_rule"), py::arg("scaffold"), py::arg("keep_events"),

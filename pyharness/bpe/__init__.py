@@ -1,7 +1,8 @@
-"""Byte-pair encoding by the rules of a :class:`pyharness.types.MergeModel`: encoding, merge graph, reachability."""
+"""Byte-pair encoding: splitting of texts, training, encoding by the rules of a model, merge graph, reachability."""
 
 from pyharness.bpe.encoder import Encoder
 from pyharness.bpe.merge_graph import MergeGraph, merge_graph
+from pyharness.bpe.piece_counter import PieceCounter
 from pyharness.bpe.self_tokenization import NEVER, SelfTokenization, Verdict, self_tokenization
 from pyharness.bpe.split_patterns import SPLIT_PATTERNS, SplitPattern
 from pyharness.bpe.splitter import Pieces, TextSplitter
@@ -12,6 +13,7 @@ __all__ = [
     "SPLIT_PATTERNS",
     "Encoder",
     "MergeGraph",
+    "PieceCounter",
     "Pieces",
     "ScaffoldEvent",
     "SelfTokenization",

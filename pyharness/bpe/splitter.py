@@ -54,10 +54,10 @@ class TextSplitter:
     """
 
     def __init__(self, pattern: str, *, time_limit: float = 10.0) -> None:
-        self.name, self.expressions, self._rules = _resolve(pattern)
-        self.engine: Literal["native", "regex"] = "native" if self._rules else "regex"
+        self.name, self.expressions, self.rules = _resolve(pattern)
+        self.engine: Literal["native", "regex"] = "native" if self.rules else "regex"
         self.time_limit = time_limit
-        self._compiled = [] if self._rules else [_compiled(expression) for expression in self.expressions]
+        self._compiled = [] if self.rules else [_compiled(expression) for expression in self.expressions]
 
     def split(self, text: str | bytes) -> list[bytes]:
         """Return the pieces of one text. The reading face: one object for every piece.
@@ -76,8 +76,8 @@ class TextSplitter:
             ValueError: a text has lone surrogates; ``threads`` is out of range.
             TypeError: a text is neither ``str`` nor ``bytes``.
         """
-        if self._rules:
-            return Pieces(*_core.split_texts(self._rules, texts, threads))
+        if self.rules:
+            return Pieces(*_core.split_texts(self.rules, texts, threads))
         ends = [self._ends(text, index) for index, text in enumerate(texts)]
         offsets = np.zeros(len(ends) + 1, np.int64)
         np.cumsum([len(document) for document in ends], out=offsets[1:])

@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pyharness.bpe import PieceCounter, TextSplitter, WeightedPieces, train
+from pyharness.types import InputError
+from texts import read
+
+DOCUMENTS = read("sample")[0]
+
+
+def counted(pieces: WeightedPieces) -> list[tuple[bytes, int]]:
+    data = pieces.symbols.astype(np.uint8).tobytes()
+    return [
+        (data[start:end], weight)
+        for start, end, weight in zip(
+            pieces.offsets[:-1].tolist(), pieces.offsets[1:].tolist(), pieces.weights.tolist(), strict=True
+        )
+    ]
+
+
+def expected(splitter: TextSplitter, texts: list[str]) -> list[tuple[bytes, int]]:
+    """In the order of first occurrence, as Counter keeps it."""
+    return list(Counter(piece for text in texts for piece in splitter.split(text)).items())
+
+
+@pytest.mark.parametrize("pattern", ["gpt2", "o200k", "none", r"\w+|\W"])
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_counts_and_order(pattern: str, threads: int) -> None:
+    splitter, texts = TextSplitter(pattern), DOCUMENTS
+    counter = PieceCounter(splitter)
+    for start in range(0, len(texts), 37):
+        counter.add(texts[start : start + 37], threads)
+    assert counted(counter.pieces()) == expected(splitter, texts)
+
+
+@given(st.lists(st.text(max_size=30), max_size=12), st.integers(1, 12), st.integers(1, 4))
+def test_any_batches_and_threads(texts: list[str], size: int, threads: int) -> None:
+    splitter = TextSplitter("cl100k")
+    counter = PieceCounter(splitter)
+    for start in range(0, len(texts), size):
+        counter.add(texts[start : start + size], threads)
+    assert counted(counter.pieces()) == expected(splitter, texts)
+
+
+def test_nothing_counted() -> None:
+    pieces = PieceCounter(TextSplitter("gpt2")).pieces()
+    assert counted(pieces) == []
+    assert not train(pieces, 300).complete
+
+
+@pytest.mark.parametrize("pattern", ["none", ".+"])
+def test_pieces_that_take_too_much_are_refused(pattern: str) -> None:
+    counter = PieceCounter(TextSplitter(pattern), max_bytes=1 << 20)
+    with pytest.raises(InputError, match="take more than 1048576 bytes: train on less text"):
+        counter.add([f"{number} " * 3000 for number in range(400)])
+
+
+def test_bad_input() -> None:
+    with pytest.raises(InputError, match="max_bytes is 0"):
+        PieceCounter(TextSplitter("gpt2"), max_bytes=0)
+    counter = PieceCounter(TextSplitter("gpt2"))
+    with pytest.raises(ValueError, match="threads"):
+        counter.add(["a"], threads=0)
+    with pytest.raises(TypeError):
+        counter.add([1])  # type: ignore[list-item]
+    with pytest.raises(ValueError, match="surrogates"):
+        counter.add(["\ud800"])
+
+
+def byte_level_alphabet() -> list[int]:
+    """Bytes in the order of the characters that stand for them in byte-level BPE files, which is that of their ids."""
+    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    others = [byte for byte in range(256) if byte not in printable]
+    return printable + others  # those that are not printable stand above U+0100, in their own order
+
+
+def test_training_on_text_equals_tokenizers() -> None:
+    tokenizers = pytest.importorskip("tokenizers")
+    order = byte_level_alphabet()
+    place = np.argsort(np.array(order))
+    for seed in range(5):
+        texts = random.Random(seed).sample(DOCUMENTS, 120)
+        theirs = tokenizers.Tokenizer(tokenizers.models.BPE())
+        theirs.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+        alphabet = tokenizers.pre_tokenizers.ByteLevel.alphabet()
+        trainer = tokenizers.trainers.BpeTrainer(
+            vocab_size=900, initial_alphabet=alphabet, min_frequency=2, show_progress=False
+        )
+        theirs.train_from_iterator(texts, trainer)
+        characters = {
+            chr(byte) if position < 188 else chr(256 + position - 188): byte for position, byte in enumerate(order)
+        }
+        merges = [
+            tuple(bytes(characters[character] for character in part) for part in pair)
+            for pair in json.loads(theirs.to_str())["model"]["merges"]
+        ]
+        counter = PieceCounter(TextSplitter("gpt2"))
+        counter.add(texts, threads=2)
+        bytes_ = counter.pieces()
+        pieces = WeightedPieces(
+            place[bytes_.symbols].astype(np.uint32), bytes_.offsets, bytes_.weights,
+            np.array(order, np.uint8), bytes_.data_offsets,
+        )  # fmt: skip
+        model = train(pieces, 900, min_frequency=2)
+        assert [(model[left], model[right]) for left, right, _ in model.rules.tolist()] == merges, seed
