@@ -316,8 +316,7 @@ def profile(
         if once:
             sys.exit(0 if session.launch_once(wanted, opened, _complain) else 1)
         found = session.run(wanted, opened, rule, _complain, keep)
-    # 80 columns are what the tables need: in less, digits would be cut off.
-    _print(found.to_json() if as_json else report.to_text(report.profile_tables(found), max(80, _width()), _color()))
+    _print(found.to_json() if as_json else report.to_text(report.profile_tables(found), _width(), _color()))
     sys.exit(1 if found.failed else 0)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from pyharness import kernels
+from pyharness import kernels, report
 from pyharness.cli import main
 from pyharness.kernels import PairHistogram, pair_histogram
 from pyharness.kernels.devices import cuda_reason
@@ -125,6 +125,12 @@ def test_a_launch_that_fails_is_exit_code_one(monkeypatch: pytest.MonkeyPatch) -
 def test_digits_are_never_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "40")
     assert "…" not in small("entropy").stdout
+    numbers = ("0.00017354", "123456.789", "98765.4321", "442.17")
+    table = report.Table(
+        "t", ("implementation", "GB/s", "median ms", "p95", "copy %"), (("ours", *numbers),), ("a note",)
+    )
+    text = report.to_text([table], width=20)
+    assert all(number in text for number in numbers)
 
 
 def test_an_ascii_terminal_gets_escapes(tmp_path: Path) -> None:

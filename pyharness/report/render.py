@@ -37,14 +37,20 @@ def shorten(text: str, width: int) -> str:
 
 
 def to_text(tables: Iterable[Table], width: int = 80, color: bool = False) -> str:
-    """Tables for a terminal or a log, ``width`` columns wide."""
+    """Tables for a terminal or a log, ``width`` columns wide; wider where digits would be cut off otherwise."""
     from rich.console import Console
     from rich.table import Table as RichTable
     from rich.text import Text
 
     out = io.StringIO()
-    console = Console(file=out, width=width, height=100, force_terminal=color, color_system="auto" if color else None)
     for number, table in enumerate(tables):
+        console = Console(
+            file=out,
+            width=max(width, _least_width(table)),
+            height=100,
+            force_terminal=color,
+            color_system="auto" if color else None,
+        )
         if number:
             console.print()
         console.print(Text(visible(table.title), style="bold"))
@@ -63,7 +69,7 @@ def to_text(tables: Iterable[Table], width: int = 80, color: bool = False) -> st
             drawn.add_row(*(Text(_cell(column, cell, room)) for column, cell in zip(table.columns, row, strict=True)))
         console.print(drawn)
         for note in table.notes:
-            console.print(Text(visible(note), style="dim" if color else ""))
+            console.print(Text(visible(note), style="dim" if color else ""), width=width)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
 
@@ -74,8 +80,8 @@ def _headers(columns: Sequence[str]) -> list[str]:
     return [f"{visible(head)}\n{visible(last)}" if two_lines else visible(last) for head, _, last in parts]
 
 
-def _room_for_names(table: Table, width: int) -> int:
-    """Columns left for each name once every number has its own."""
+def _taken(table: Table) -> int:
+    """Columns that a table takes without its names: numbers whole, text that wraps at a width it can be read at."""
     taken = 0
     for index, (column, header) in enumerate(zip(table.columns, _headers(table.columns), strict=True)):
         if column in _WRAPPED:
@@ -83,8 +89,19 @@ def _room_for_names(table: Table, width: int) -> int:
         elif column not in _CUT:
             cells = (visible(row[index]) for row in table.rows)
             taken += max(map(len, (*header.split("\n"), *cells))) + GAP
+    return taken
+
+
+def _least_width(table: Table) -> int:
+    wrapped = sum(column in _WRAPPED for column in table.columns)
     names = sum(column in _CUT for column in table.columns)
-    return max(MIN_NAME_WIDTH, (width - taken) // max(names, 1) - GAP)
+    return _taken(table) - wrapped * (WRAPPED_WIDTH - MIN_NAME_WIDTH) + names * (MIN_NAME_WIDTH + GAP) - GAP
+
+
+def _room_for_names(table: Table, width: int) -> int:
+    """Columns left for each name once every number has its own."""
+    names = sum(column in _CUT for column in table.columns)
+    return max(MIN_NAME_WIDTH, (width - _taken(table)) // max(names, 1) - GAP)
 
 
 def _cell(column: str, text: str, room: int) -> str:
