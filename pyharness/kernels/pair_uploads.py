@@ -97,7 +97,7 @@ class _Slot:
         if column is None:
             return None
         if index not in self._pinned or len(self._pinned[index]) < len(column):
-            import cupyx  # type: ignore[import-untyped]
+            import cupyx
 
             self._pinned[index] = cupyx.empty_pinned(len(column), column.dtype)
             self._device[index] = self._workspace.empty(len(column), column.dtype.name, "a chunk")
