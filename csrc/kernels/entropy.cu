@@ -34,8 +34,9 @@ PH_DEVICE float target_logit(const Logit* row, std::int64_t at, const RowsCall& 
   if (!targets.ids) return -INFINITY;
   const std::int64_t id = targets.is_64_bit ? static_cast<const std::int64_t*>(targets.ids)[at]
                                             : static_cast<const std::int32_t*>(targets.ids)[at];
+  if (id < call.first_column) return -INFINITY;  // first: the difference of any two ids may overflow
   const std::int64_t column = id - call.first_column;
-  return column >= 0 && column < call.logits.columns ? ph_float(row[column]) : -INFINITY;
+  return column < call.logits.columns ? ph_float(row[column]) : -INFINITY;
 }
 
 // ---- kernels
