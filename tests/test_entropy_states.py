@@ -107,6 +107,16 @@ def test_bits_and_out(backend: Backend) -> None:
     assert backend.get(entropy_finish(states, unit="bits", out=whole).entropy).tolist() == [4, 4, 4]
 
 
+def test_states_that_are_only_read_may_be_read_only(backend: Backend) -> None:
+    into, other = (entropy_states(backend.put(np.zeros((3, 4), np.float32)), temperature=1) for _ in range(2))
+    if isinstance(other, np.ndarray):  # no other library has such arrays
+        other.flags.writeable = False
+    entropy_merge(into, other)
+    if isinstance(into, np.ndarray):
+        into.flags.writeable = False
+    assert backend.get(entropy_finish(into, unit="bits").entropy).tolist() == [3, 3, 3]
+
+
 def test_what_does_not_fit_is_refused() -> None:
     states = entropy_states(np.zeros((3, 4), np.float32))
     read_only = states.copy()

@@ -1,4 +1,4 @@
-// What every module's entropy functions ask of their arrays before memory is touched. The Python face has
+// What `_core`'s entropy functions ask of their arrays before memory is touched. The Python face has
 // checked it all in the user's words; these checks keep a wrong call from leaving its arrays.
 #pragma once
 

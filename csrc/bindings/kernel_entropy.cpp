@@ -2,6 +2,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "bindings/kernels.hpp"
 #include "kernels/entropy.hpp"
@@ -60,13 +61,11 @@ class Call : public KernelArrays {
     return static_cast<std::int64_t*>(output(object, name, rows, true));
   }
 
-  EntropyState* states(const py::object& object, std::int64_t rows, const char* name = "states") {
-    kept_.push_back(write(object, name));
-    const DlArray& array = kept_.back();
-    expect_shape(array, {rows, static_cast<std::int64_t>(sizeof(EntropyState) / sizeof(float))});
-    if (!array.is_float32()) throw py::type_error(std::string(name) + " must be float32");
-    expect_aligned(array, alignof(EntropyState));
-    return static_cast<EntropyState*>(array.data());
+  EntropyState* written_states(const py::object& object, std::int64_t rows) {
+    return states_in(write(object, "states"), rows);
+  }
+  const EntropyState* read_states(const py::object& object, std::int64_t rows, const char* name) {
+    return states_in(read(object, name), rows);
   }
 
   void* workspace(const py::object& object, std::size_t bytes) {
@@ -83,6 +82,15 @@ class Call : public KernelArrays {
   }
 
  private:
+  EntropyState* states_in(DlArray&& opened, std::int64_t rows) {
+    kept_.push_back(std::move(opened));
+    const DlArray& array = kept_.back();
+    expect_shape(array, {rows, static_cast<std::int64_t>(sizeof(EntropyState) / sizeof(float))});
+    if (!array.is_float32()) throw py::type_error(array.name() + " must be float32");
+    expect_aligned(array, alignof(EntropyState));
+    return static_cast<EntropyState*>(array.data());
+  }
+
   static void expect_aligned(const DlArray& array, std::size_t bytes) {
     if (reinterpret_cast<std::uintptr_t>(array.data()) % bytes != 0)
       throw std::invalid_argument(array.name() + " must be aligned to " + std::to_string(bytes) + " bytes");
@@ -150,7 +158,7 @@ void entropy_states(const py::object& logits, const py::object& targets, const p
     throw std::invalid_argument("first_column " + std::to_string(first_column) +
                                 " leaves the ids below 2147483647");
   const kernels::Targets ids = call.targets(targets, shape.rows);
-  EntropyState* const out = call.states(states, shape.rows);
+  EntropyState* const out = call.written_states(states, shape.rows);
   void* const memory = call.workspace(workspace, kernels::entropy_workspace(shape.rows, shape.columns));
   run(call,
       [&] { kernels::entropy_states(shape, ids, first_column, temperature, out, memory, call.stream()); });
@@ -165,8 +173,8 @@ void entropy_merge(const py::object& states, const py::object& other, double tem
                    int) {
   Call call(stream);
   const std::int64_t rows = rows_of(call.read(states, "states"));
-  EntropyState* const into = call.states(states, rows);
-  const EntropyState* const from = call.states(other, rows, "other");
+  EntropyState* const into = call.written_states(states, rows);
+  const EntropyState* const from = call.read_states(other, rows, "other");
   run(call, [&] { kernels::entropy_merge(into, from, rows, temperature, call.stream()); });
 }
 
@@ -176,7 +184,7 @@ void entropy_finish(const py::object& states, double temperature, double unit_sc
                     Handle stream, int) {
   Call call(stream);
   const std::int64_t rows = rows_of(call.read(states, "states"));
-  const EntropyState* const from = call.states(states, rows);
+  const EntropyState* const from = call.read_states(states, rows, "states");
   const Wanted wanted{entropy, log_sum_exp, nll, max_probability, argmax, margin};
   const EntropyOutputs outputs = outputs_of(call, wanted, rows, unit_scale);
   run(call, [&] { kernels::entropy_finish(from, rows, temperature, outputs, call.stream()); });
