@@ -41,10 +41,15 @@ def _row(name: str, found: Figures) -> tuple[str, ...]:
         milliseconds(found.p95_seconds),
         str(found.samples),
         _percent(found.noise),
-        f"{found.bytes_per_second / 1e9:.4g}",
+        _short(found.bytes_per_second / 1e9),
         _percent(found.copy_share, digits=0),
-        NOTHING if found.times_ours is None else f"{found.times_ours:.2f}",
+        NOTHING if found.times_ours is None else f"{found.times_ours:.{2 if found.times_ours < 100 else 0}f}",
     )
+
+
+def _short(value: float) -> str:
+    """Four digits, or a power of ten where zeros would fill the column."""
+    return f"{value:.1e}" if 0 < value < 1e-3 else f"{value:.4g}"
 
 
 def _roof_notes(record: ProfileRecord, outcome: Outcome, phase: Phase) -> list[str]:
