@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from pyharness import tokenizers
-from pyharness.tokenizers import encodings, rank_file, source
+from pyharness.tokenizers import source
 from pyharness.tokenizers.fastokens import POOL as FASTOKENS_POOL
 from pyharness.tokenizers.thread_pool import ThreadPool
 from pyharness.types import HasPipeline, InputError, Tokenizer, Unsupported
+from pyharness.vocabularies import encodings, rank_file
 from tokenizer_files import check_timed
 
 MODULES = {

@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "pyharness"
 LAYERS = (
     "types registry",
+    "vocabularies",
     "bpe kernels timing environment network lifeline",
     "tokenizers corpora language_models",
     "metrics",

@@ -18,9 +18,9 @@ from tiktoken_ext import openai_public  # type: ignore[import-untyped]
 from tokenizers import Regex, Tokenizer, pre_tokenizers
 
 from pyharness import _core
-from pyharness.bpe.split_patterns import CL100K, GPT2_RELEASE, SPLIT_PATTERNS
 from pyharness.bpe.splitter import Pieces, TextSplitter
 from pyharness.types import InputError
+from pyharness.vocabularies.split_patterns import CL100K, GPT2_RELEASE, SPLIT_PATTERNS
 
 NAMES = tuple(SPLIT_PATTERNS)
 SPLITTERS = {name: TextSplitter(name) for name in NAMES}

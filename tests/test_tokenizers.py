@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 from pyharness import tokenizers
-from pyharness.tokenizers import encodings, rank_file, source
+from pyharness.tokenizers import source
 from pyharness.types import (
     HasPipeline,
     Tokenizer,
 )
+from pyharness.vocabularies import encodings, rank_file
 from tokenizer_files import (
     TEXTS,
     byte_level,

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from pyharness import tokenizers
-from pyharness.tokenizers import rank_file, source
-from pyharness.tokenizers.huggingface_traits import BYTE_ALPHABET
 from pyharness.types import InputError
+from pyharness.vocabularies import rank_file, vocabulary_file
+from pyharness.vocabularies.huggingface_traits import BYTE_ALPHABET
 
 BIG = 1 << 40
 
@@ -54,7 +54,7 @@ def test_no_tokenizer_file(content: bytes, expected: str, tmp_path: Path) -> Non
 def test_too_large_a_file_is_not_read(tmp_path: Path) -> None:
     path = tmp_path / "tokenizer.json"
     with path.open("wb") as file:
-        file.truncate(source.BIGGEST_FILE + 1)  # sparse: nothing is written
+        file.truncate(vocabulary_file.BIGGEST_FILE + 1)  # sparse: nothing is written
     refused(path, "has 536,870,913 bytes")
 
 

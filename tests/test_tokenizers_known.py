@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from pyharness import tokenizers
-from pyharness.tokenizers import sentencepiece_model
 from pyharness.types import (
     HasMergeModel,
     HasVocabulary,
     TokenKind,
 )
+from pyharness.vocabularies import sentencepiece_model
 from tokenizer_files import (
     check_contract,
 )

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from pyharness import tokenizers
-from pyharness.tokenizers.huggingface_traits import BYTE_ALPHABET
 from pyharness.types import (
     HasMergeModel,
     HasModelEncoder,
     HasVocabulary,
     TokenKind,
 )
+from pyharness.vocabularies.huggingface_traits import BYTE_ALPHABET
 from tokenizer_files import (
     byte_level,
     check_merge_model,

@@ -10,11 +10,12 @@ from urllib.parse import urlsplit
 import pytest
 
 from pyharness import network, tokenizers
-from pyharness.tokenizers import encodings, openai_files, source
+from pyharness.tokenizers import openai_files, source
 from pyharness.tokenizers.specification import parse
 from pyharness.types import (
     InputError,
 )
+from pyharness.vocabularies import encodings
 from tokenizer_files import (
     byte_level,
     rank_data,

@@ -12,8 +12,6 @@ import numpy as np
 import pytest
 
 from pyharness import tokenizers
-from pyharness.tokenizers import encodings, rank_file
-from pyharness.tokenizers.huggingface_traits import BYTE_ALPHABET, SPECIAL_IN_MODEL
 from pyharness.types import (
     HasMergeModel,
     HasPipeline,
@@ -25,6 +23,8 @@ from pyharness.types import (
     Tokens,
     Unsupported,
 )
+from pyharness.vocabularies import encodings, rank_file
+from pyharness.vocabularies.huggingface_traits import BYTE_ALPHABET, SPECIAL_IN_MODEL
 
 SPECIAL = "<|endoftext|> <s> </s> [CLS] <|im_start|> <unk>"
 TEXTS = [

@@ -22,9 +22,10 @@ from pyharness.environment import version_of
 from pyharness.language_models import CausalModel
 from pyharness.metrics import language_model
 from pyharness.metrics.state import group_of
-from pyharness.tokenizers import file, source
+from pyharness.tokenizers import file
 from pyharness.tokenizers.specification import parse
 from pyharness.types import InputError, Tally, Tokenizer, TokenizerSpec, Unsupported, digest_of
+from pyharness.vocabularies import vocabulary_file
 
 MODEL_OF_ROW = ""
 LONGEST_CONTEXT = 2048  # that of GPT-3; where a model allows 64 times as much, hidden states would fill the memory
@@ -134,9 +135,9 @@ def own_tokenizer(model: CausalModel, row: TokenizerSpec) -> tuple[Tokenizer | N
     An engine has been compared with the library at home in that file on the text of the integrity check alone.
     """
     try:
-        path = source.find(str(model.folder.path))
+        path = vocabulary_file.find(str(model.folder.path))
         at_home = parse(row.name).engine is None
-        if at_home and row.path is not None and source.digest(path) == source.digest(Path(row.path)):
+        if at_home and row.path is not None and vocabulary_file.digest(path) == vocabulary_file.digest(Path(row.path)):
             return None, f"{path.name} of the model is the tokenizer's file"
         return tokenizers.load(file.row(f"file:{path}", path, {})), f"ids compared with {path.name} of the model"
     except InputError as reason:

@@ -4,9 +4,9 @@ from pyharness.bpe.encoder import Encoder
 from pyharness.bpe.merge_graph import MergeGraph, merge_graph
 from pyharness.bpe.piece_counter import PieceCounter
 from pyharness.bpe.self_tokenization import NEVER, SelfTokenization, Verdict, self_tokenization
-from pyharness.bpe.split_patterns import SPLIT_PATTERNS, SplitPattern
 from pyharness.bpe.splitter import Pieces, TextSplitter
 from pyharness.bpe.trainer import ScaffoldEvent, TrainedBpe, WeightedPieces, train
+from pyharness.vocabularies.split_patterns import SPLIT_PATTERNS, SplitPattern
 
 __all__ = [
     "NEVER",

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness import _core
-from pyharness.bpe.split_patterns import SPLIT_PATTERNS
 from pyharness.registry import suggest
 from pyharness.types import InputError, Offsets
+from pyharness.vocabularies.split_patterns import SPLIT_PATTERNS
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class TextSplitter:
     package. Texts must be valid UTF-8; text between matches is a piece of its own, and empty matches cut nothing.
 
     Args:
-        pattern: a name of :data:`pyharness.bpe.split_patterns.SPLIT_PATTERNS` or a regular expression.
+        pattern: a name of :data:`pyharness.vocabularies.split_patterns.SPLIT_PATTERNS` or a regular expression.
         time_limit: seconds that an expression of one's own may spend on one text.
 
     Raises:

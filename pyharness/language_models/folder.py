@@ -12,9 +12,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from pyharness.tokenizers import source
-from pyharness.tokenizers.json_file import parse_json
 from pyharness.types import InputError
+from pyharness.vocabularies import vocabulary_file
+from pyharness.vocabularies.json_file import parse_json
 
 CONFIG = "config.json"
 WEIGHTS = "model.safetensors"
@@ -46,7 +46,7 @@ class ModelFolder:
             raise InputError(f"language model {name!r}: {path} has no {CONFIG}; name a folder of save_pretrained()")
         if (path / "adapter_config.json").exists():
             raise InputError(f"language model {name!r} is an adapter of another model; merge it and save the whole")
-        config = parse_json(source.read(path / CONFIG), str(path / CONFIG))
+        config = parse_json(vocabulary_file.read(path / CONFIG), str(path / CONFIG))
         for key, reason in _REFUSED.items():
             if any(part.get(key) is not None for part in _parts(config)):
                 raise InputError(f"language model {name!r} {reason}")
@@ -79,7 +79,7 @@ def listed(path: Path) -> tuple[Path, ...]:
     """Files that the weights ought to be in."""
     if (path / WEIGHTS).is_file() or not (path / INDEX).is_file():
         return (path / WEIGHTS,)
-    by_tensor = parse_json(source.read(path / INDEX), str(path / INDEX)).get("weight_map")
+    by_tensor = parse_json(vocabulary_file.read(path / INDEX), str(path / INDEX)).get("weight_map")
     names = list(by_tensor.values()) if isinstance(by_tensor, dict) else []
     if not names or not all(isinstance(name, str) and _SHARD.fullmatch(name) for name in names):
         raise InputError(f"{path / INDEX} is broken: its weight_map does not name safetensors files beside it")

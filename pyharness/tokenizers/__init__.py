@@ -18,6 +18,7 @@ from pyharness.tokenizers import source
 from pyharness.tokenizers.specification import Specification, check_options, parse
 from pyharness.tokenizers.thread_pool import require_one
 from pyharness.types import Engine, InputError, Tokenizer, TokenizerFamily, TokenizerSpec, Tokens
+from pyharness.vocabularies import vocabulary_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +172,7 @@ def _fixed(wanted: Specification) -> TokenizerSpec:
     if row.extra is not None and row.path is None:
         row.load(row)  # raises, and says what to install
     if row.vocabulary is None and row.path is not None:
-        row = dataclasses.replace(row, vocabulary=f"sha256:{source.digest(Path(row.path))[:16]}")
+        row = dataclasses.replace(row, vocabulary=f"sha256:{vocabulary_file.digest(Path(row.path))[:16]}")
     return row
 
 

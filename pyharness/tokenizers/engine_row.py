@@ -9,11 +9,12 @@ from functools import cached_property
 from typing import Protocol
 
 from pyharness.tokenizers import huggingface, sentencepiece, source, tiktoken
-from pyharness.tokenizers.huggingface_file import read_file
-from pyharness.tokenizers.rank_file import write_ranks
-from pyharness.tokenizers.sentencepiece_model import read_model
 from pyharness.tokenizers.source import VocabularyFile
 from pyharness.types import HasPipeline, Ids, InputError, RoundTrip, Tokenizer, TokenizerSpec, Vocabulary
+from pyharness.vocabularies import vocabulary_file
+from pyharness.vocabularies.huggingface_file import read_file
+from pyharness.vocabularies.rank_file import write_ranks
+from pyharness.vocabularies.sentencepiece_model import read_model
 
 
 class Tables(Protocol):
@@ -97,7 +98,7 @@ def wrap(
     engine: str,
     distribution: str,
     module: str,
-    kinds: Sequence[source.Kind],
+    kinds: Sequence[vocabulary_file.Kind],
     build: Callable[[VocabularyFile], Tokenizer],
 ) -> Callable[[TokenizerSpec], TokenizerSpec]:
     """Return an engine's ``wrap``: the home row's file, loaded by ``build``."""

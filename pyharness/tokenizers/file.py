@@ -8,21 +8,22 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
-from pyharness.tokenizers import encodings, source
-from pyharness.tokenizers.encodings import Encoding
+from pyharness.tokenizers import source
 from pyharness.tokenizers.specification import check_options
 from pyharness.types import InputError, TokenizerFamily, TokenizerSpec
+from pyharness.vocabularies import encodings, vocabulary_file
+from pyharness.vocabularies.encodings import Encoding
 
 
 def row(name: str, path: Path, options: Mapping[str, str], licence: str = "unknown") -> TokenizerSpec:
     """Describe the tokenizer that a file defines: everything that can be known without its library."""
-    kind = source.detect(source.read(path), str(path))
+    kind = vocabulary_file.detect(vocabulary_file.read(path), str(path))
     check_options(name, options, ("pattern", "special") if kind == "rank_file" else ())
-    digest = source.digest(path)
+    digest = vocabulary_file.digest(path)
     encoding = _encoding(path, digest, options) if kind == "rank_file" else None
     return TokenizerSpec(
         name=name,
-        load=source.VocabularyFile(kind, str(path), partial(source.read, path), encoding),
+        load=source.VocabularyFile(kind, str(path), partial(vocabulary_file.read, path), encoding),
         library=source.LIBRARIES[kind],
         source=str(path),
         path=str(path),
@@ -62,9 +63,9 @@ def _special(path: Path, text: str) -> dict[str, int]:
     special: dict[str, int] = {}
     for entry in filter(None, text.split(",")):
         content, colon, token = entry.rpartition(":")
-        if not colon or not content or not token.isdecimal() or int(token) >= source.BIGGEST_ID:
+        if not colon or not content or not token.isdecimal() or int(token) >= vocabulary_file.BIGGEST_ID:
             raise InputError(
-                f"{path}: special token {entry!r} is not CONTENT:ID with an id below {source.BIGGEST_ID:,}; "
+                f"{path}: special token {entry!r} is not CONTENT:ID with an id below {vocabulary_file.BIGGEST_ID:,}; "
                 "write ?special=<|endoftext|>:50256,<|pad|>:50257"
             )
         special[content] = int(token)
@@ -73,7 +74,7 @@ def _special(path: Path, text: str) -> dict[str, int]:
 
 def expand(argument: str, options: Mapping[str, str]) -> TokenizerSpec:
     """Find the file and describe it."""
-    return row(f"file:{argument}", source.find(argument), options)
+    return row(f"file:{argument}", vocabulary_file.find(argument), options)
 
 
 FAMILIES = (

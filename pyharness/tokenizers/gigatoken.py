@@ -14,13 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from pyharness.tokenizers import Timed, encodings
+from pyharness.tokenizers import Timed
 from pyharness.tokenizers.engine_row import EngineRow, Tables, check_ids, dense_ranks, tables, without_special, wrap
 from pyharness.tokenizers.sentencepiece import SentencePieceTables
 from pyharness.tokenizers.source import VocabularyFile, refusing
 from pyharness.tokenizers.thread_pool import ThreadPool, require_one
 from pyharness.tokenizers.tiktoken import RankTables
 from pyharness.types import Engine, Ids, InputError, Tokens
+from pyharness.vocabularies import encodings
 
 POOL = ThreadPool("gigatoken", "RAYON_NUM_THREADS")
 SCHEMES = {

@@ -14,6 +14,7 @@ from pyharness.tokenizers import file, source
 from pyharness.tokenizers.source import VocabularyFile
 from pyharness.tokenizers.specification import check_options
 from pyharness.types import InputError, TokenizerSpec
+from pyharness.vocabularies import vocabulary_file
 
 FILE = "tokenizer.json"
 SHAPE = re.compile(r"([\w.-]+/)?[\w.-]+(@[\w./-]+)?")
@@ -75,7 +76,7 @@ def fetch(repository: str, revision: str) -> bytes:
     from huggingface_hub import hf_hub_download
 
     try:
-        return source.read(Path(hf_hub_download(repository, FILE, revision=revision)))
+        return vocabulary_file.read(Path(hf_hub_download(repository, FILE, revision=revision)))
     except InputError:
         raise
     except Exception as error:  # the library has a dozen kinds: no such repository, gated, no token, no connection

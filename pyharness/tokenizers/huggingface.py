@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from pyharness.tokenizers import Timed, hub, huggingface_traits, huggingface_vocabulary
-from pyharness.tokenizers.huggingface_file import HuggingFaceFile, read_file
+from pyharness.tokenizers import Timed, hub
 from pyharness.tokenizers.source import VocabularyFile, refusing
 from pyharness.tokenizers.thread_pool import ThreadPool
 from pyharness.types import Ids, InputError, MergeModel, Tokenizer, TokenizerFamily, Tokens, Vocabulary
+from pyharness.vocabularies import huggingface_traits, huggingface_vocabulary
+from pyharness.vocabularies.huggingface_file import HuggingFaceFile, read_file
 
 POOL = ThreadPool("tokenizers", "RAYON_NUM_THREADS")
 

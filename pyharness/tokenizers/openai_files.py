@@ -14,11 +14,12 @@ from pathlib import Path
 
 from pyharness import network
 from pyharness.registry import pick
-from pyharness.tokenizers import rank_file, source
-from pyharness.tokenizers.encodings import OPENAI_ENCODINGS, Encoding
+from pyharness.tokenizers import source
 from pyharness.tokenizers.source import VocabularyFile
 from pyharness.tokenizers.specification import check_options
 from pyharness.types import InputError, TokenizerSpec
+from pyharness.vocabularies import rank_file, vocabulary_file
+from pyharness.vocabularies.encodings import OPENAI_ENCODINGS, Encoding
 
 QUICKTOK_FILES = {"cl100k_base": "cl100k.vocab", "o200k_base": "o200k.vocab"}
 
@@ -65,13 +66,13 @@ def fetch(encoding: Encoding) -> bytes:
     """Rank file of an encoding, checked against its published digest."""
     cached = cache_path(encoding)
     if cached is not None and cached.is_file():
-        data = source.read(cached)
+        data = vocabulary_file.read(cached)
         if _digest(data) != encoding.digest:
             raise InputError(f"{cached} is not {encoding.url}: its SHA-256 differs; remove the file")
         return data
     carried = carrier(encoding)
     if carried is not None:
-        data = rank_file.write_ranks(read_quicktok(source.read(carried), str(carried)))
+        data = rank_file.write_ranks(read_quicktok(vocabulary_file.read(carried), str(carried)))
         if _digest(data) == encoding.digest:  # the very bytes of OpenAI's file
             return data
     return _download(encoding, cached)
@@ -106,7 +107,7 @@ def _download(encoding: Encoding, cached: Path | None) -> bytes:
         )
     try:
         with urllib.request.urlopen(url, timeout=network.CONNECT_SECONDS) as answer:  # noqa: S310 (a constant https URL)
-            data: bytes = answer.read(source.BIGGEST_FILE)
+            data: bytes = answer.read(vocabulary_file.BIGGEST_FILE)
     except (OSError, urllib.error.URLError) as error:
         raise InputError(f"tiktoken:{encoding.name}: {url} could not be read ({error}); {advice}") from None
     if _digest(data) != encoding.digest:

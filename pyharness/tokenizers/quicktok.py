@@ -16,15 +16,16 @@ from typing import Any
 import numpy as np
 
 from pyharness.registry import pick
-from pyharness.tokenizers import Timed, encodings, openai_files, source
+from pyharness.tokenizers import Timed, openai_files, source
 from pyharness.tokenizers.engine_row import EngineRow, Tables, check_ids, tables
 from pyharness.tokenizers.huggingface import HuggingFaceTables
-from pyharness.tokenizers.rank_file import RankVocabulary
 from pyharness.tokenizers.source import VocabularyFile, refusing
 from pyharness.tokenizers.specification import check_options
 from pyharness.tokenizers.thread_pool import require_one
 from pyharness.tokenizers.tiktoken import RankTables
 from pyharness.types import Engine, Ids, InputError, Tokenizer, TokenizerFamily, TokenizerSpec, Tokens
+from pyharness.vocabularies import encodings, vocabulary_file
+from pyharness.vocabularies.rank_file import RankVocabulary
 
 # Name in the wheel -> file and split pattern. llama3 is left out: on Thai text quicktok 0.4 gives other ids than
 # tiktoken and splintr. It emits tokens inside longer pieces that no merges make (115164, "ประมาณ"), which the
@@ -91,7 +92,7 @@ def load(spec: TokenizerSpec) -> Tokenizer:
     argument = str(spec.vocabulary)
     filename, pattern = BUNDLED[argument]
     folder = source.require(spec.name, "quicktok", "quicktok-v1", "engines")
-    ranks = openai_files.read_quicktok(source.read(folder / "data" / filename), filename)
+    ranks = openai_files.read_quicktok(vocabulary_file.read(folder / "data" / filename), filename)
     known = encodings.OPENAI_ENCODINGS.get(argument)
     table = RankTables(RankVocabulary(ranks, known.special if known else {}, pattern))
     import quicktok

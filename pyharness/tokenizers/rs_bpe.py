@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pyharness.registry import pick
-from pyharness.tokenizers import Timed, encodings, source
+from pyharness.tokenizers import Timed, source
 from pyharness.tokenizers.engine_row import check_ids
 from pyharness.tokenizers.source import refusing
 from pyharness.tokenizers.specification import check_options
@@ -24,6 +24,7 @@ from pyharness.types import (
     TokenizerSpec,
     Tokens,
 )
+from pyharness.vocabularies import encodings
 
 KNOWN = {"cl100k_base": 100256, "o200k_base": 199998}
 

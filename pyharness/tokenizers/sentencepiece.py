@@ -9,27 +9,16 @@ from typing import Any
 import numpy as np
 
 from pyharness.tokenizers import Timed
-from pyharness.tokenizers.bpe_model import character_symbols, symbol_model
-from pyharness.tokenizers.sentencepiece_model import (
+from pyharness.tokenizers.source import VocabularyFile, refusing
+from pyharness.types import Ids, MergeModel, RoundTrip, Tokenizer, Tokens, Vocabulary
+from pyharness.vocabularies import sentencepiece_vocabulary
+from pyharness.vocabularies.sentencepiece_model import (
     ModelType,
     PieceType,
     SentencePieceModel,
-    byte_of,
     raw_model,
     read_model,
 )
-from pyharness.tokenizers.source import VocabularyFile, refusing
-from pyharness.types import Ids, MergeModel, RoundTrip, Tokenizer, TokenKind, Tokens, Vocabulary
-
-SPACE = "▁"
-KINDS = {
-    PieceType.NORMAL: TokenKind.NORMAL,
-    PieceType.UNKNOWN: TokenKind.UNKNOWN,
-    PieceType.CONTROL: TokenKind.SPECIAL,
-    PieceType.USER_DEFINED: TokenKind.ADDED,
-    PieceType.UNUSED: TokenKind.UNUSED,
-    PieceType.BYTE: TokenKind.BYTE_FALLBACK,
-}
 
 
 class SentencePieceTables:
@@ -44,19 +33,12 @@ class SentencePieceTables:
 
     def vocabulary(self) -> Vocabulary:
         """Return pieces with ``▁`` as the space it stands for, and bytes for ``<0xNN>``."""
-        tokens = {token: self._bytes(token) for token in range(self.id_limit)}
-        return Vocabulary.from_tokens(tokens, {token: KINDS[kind] for token, kind in enumerate(self.model.types)})
+        return sentencepiece_vocabulary.vocabulary(self.model)
 
     def added_tokens(self) -> Mapping[str, int]:
         """User-defined pieces: they are cut out of the text before the model runs."""
         types = self.model.types
         return {piece: token for token, piece in enumerate(self.model.pieces) if types[token] is PieceType.USER_DEFINED}
-
-    def _bytes(self, token: int) -> bytes:
-        piece = self.model.pieces[token]
-        if self.model.types[token] is PieceType.BYTE:
-            return bytes([byte_of(piece) or 0])
-        return piece.replace(SPACE, " ").encode()
 
 
 class SentencePieceTokenizer(SentencePieceTables):
@@ -98,7 +80,7 @@ class SentencePieceTokenizer(SentencePieceTables):
 
     def normalize(self, text: str) -> str:
         """Text after the model's normaliser, with spaces as spaces."""
-        normal: str = self.processor.Normalize(text).replace(SPACE, " ")
+        normal: str = self.processor.Normalize(text).replace(sentencepiece_vocabulary.SPACE, " ")
         return normal[1:] if self.model.add_dummy_prefix and normal.startswith(" ") else normal
 
     def cuts(self, text: str) -> Sequence[int]:
@@ -111,22 +93,8 @@ class BpeSentencePiece(SentencePieceTokenizer):
     """A BPE model: its scores are a merge order."""
 
     def merge_model(self) -> MergeModel:
-        """Return the ranks form: pieces by descending score, equal scores having equal ranks."""
-        model = self.model
-        kinds = np.array([KINDS[kind] for kind in model.types], np.uint8)
-        _, order = np.unique(-np.array(model.scores, np.float64), return_inverse=True)
-        ranks = order.astype(np.uint32)
-        single = np.array([len(piece) == 1 for piece in model.pieces])
-        ranks[(kinds != TokenKind.NORMAL) | single] = np.iinfo(np.uint32).max
-        return symbol_model([piece.encode() for piece in model.pieces], self._base(), kinds, ranks=ranks)
-
-    def _base(self) -> list[list[int]]:
-        model = self.model
-        ids = {piece: token for token, piece in enumerate(model.pieces)}
-        fallback = [ids.get(f"<0x{byte:02X}>", -1) for byte in range(256)] if model.byte_fallback else []
-        symbols = character_symbols(ids.get, [] if -1 in fallback else fallback, model.types.index(PieceType.UNKNOWN))
-        own = (PieceType.BYTE, PieceType.UNKNOWN, PieceType.CONTROL)  # symbols of their own, not spelled in characters
-        return [[token] if model.types[token] in own else symbols(piece) for token, piece in enumerate(model.pieces)]
+        """Return the ranks form."""
+        return sentencepiece_vocabulary.merge_model(self.model)
 
 
 class WordSentencePiece(SentencePieceTokenizer):

@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 
 from pyharness.registry import pick
-from pyharness.tokenizers import Timed, encodings, source
+from pyharness.tokenizers import Timed, source
 from pyharness.tokenizers.engine_row import EngineRow, Tables, check_ids, tables, without_special, wrap
-from pyharness.tokenizers.rank_file import RankVocabulary, write_ranks
 from pyharness.tokenizers.source import VocabularyFile, refusing
 from pyharness.tokenizers.specification import check_options
 from pyharness.tokenizers.thread_pool import ThreadPool
 from pyharness.tokenizers.tiktoken import RankTables
 from pyharness.types import Engine, Ids, Tokenizer, TokenizerFamily, TokenizerSpec, Tokens
+from pyharness.vocabularies import encodings
+from pyharness.vocabularies.rank_file import RankVocabulary, write_ranks
 
 POOL = ThreadPool("splintr", "RAYON_NUM_THREADS")
 

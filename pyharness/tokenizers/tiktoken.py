@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from pyharness.tokenizers import Timed, openai_files, rank_file
-from pyharness.tokenizers.bpe_model import byte_level_model
-from pyharness.tokenizers.encodings import OPENAI_ENCODINGS, PATTERNS
-from pyharness.tokenizers.rank_file import RankVocabulary
+from pyharness.tokenizers import Timed, openai_files
 from pyharness.tokenizers.source import VocabularyFile, refusing
-from pyharness.tokenizers.tekken import read_tekken
-from pyharness.types import Ids, InputError, MergeModel, RoundTrip, TokenizerFamily, TokenKind, Tokens, Vocabulary
+from pyharness.types import Ids, InputError, MergeModel, RoundTrip, TokenizerFamily, Tokens, Vocabulary
+from pyharness.vocabularies import rank_file
+from pyharness.vocabularies.encodings import OPENAI_ENCODINGS, PATTERNS
+from pyharness.vocabularies.rank_file import RankVocabulary
+from pyharness.vocabularies.tekken import read_tekken
 
 
 class RankTables:
@@ -29,18 +29,11 @@ class RankTables:
 
     def vocabulary(self) -> Vocabulary:
         """Return the bytes of every rank and special token."""
-        tokens = {token: data for data, token in self.ranks.ranks.items()}
-        special = {token: content.encode() for content, token in self.ranks.special.items()}
-        return Vocabulary.from_tokens(tokens | special, dict.fromkeys(special, TokenKind.SPECIAL))
+        return rank_file.vocabulary(self.ranks)
 
     def merge_model(self) -> MergeModel:
-        """Return the ranks form: an id is its own rank."""
-        vocabulary = self.vocabulary()
-        bytes_to_id = np.array([self.ranks.ranks[bytes([byte])] for byte in range(256)], np.uint32)
-        ranks = np.arange(len(vocabulary), dtype=np.uint32)
-        lengths = np.diff(vocabulary.offsets)
-        ranks[(vocabulary.kinds != TokenKind.NORMAL) | (lengths < 2)] = np.iinfo(np.uint32).max
-        return byte_level_model(vocabulary, bytes_to_id, ranks=ranks)
+        """Return the ranks form."""
+        return rank_file.merge_model(self.ranks)
 
 
 class RankPipeline(RankTables):

@@ -1,7 +1,7 @@
 """Split patterns and special tokens of published rank files, which carry neither.
 
-The patterns are those of :mod:`pyharness.bpe.split_patterns`, and Kimi's from its model card: resolving a name must not
-import tiktoken.
+The patterns are those of :mod:`pyharness.vocabularies.split_patterns`, and Kimi's from its model card: resolving a
+name must not import tiktoken.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from pyharness.bpe.split_patterns import CASED_WORDS, CONTRACTION, WHITE_SPACE
-from pyharness.bpe.split_patterns import CL100K as CL100K
-from pyharness.bpe.split_patterns import GPT2 as GPT2
-from pyharness.bpe.split_patterns import LLAMA3 as LLAMA3
-from pyharness.bpe.split_patterns import O200K as O200K
-from pyharness.bpe.split_patterns import QWEN2 as QWEN2
-from pyharness.bpe.split_patterns import TEKKEN as TEKKEN
 from pyharness.registry import suggest
 from pyharness.types import InputError
+from pyharness.vocabularies.split_patterns import CASED_WORDS, CONTRACTION, WHITE_SPACE
+from pyharness.vocabularies.split_patterns import CL100K as CL100K
+from pyharness.vocabularies.split_patterns import GPT2 as GPT2
+from pyharness.vocabularies.split_patterns import LLAMA3 as LLAMA3
+from pyharness.vocabularies.split_patterns import O200K as O200K
+from pyharness.vocabularies.split_patterns import QWEN2 as QWEN2
+from pyharness.vocabularies.split_patterns import TEKKEN as TEKKEN
 
 END_OF_TEXT = "<|endoftext|>"
 OPENAI = "https://openaipublic.blob.core.windows.net/encodings/"

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pyharness.tokenizers.json_file import parse_json
-from pyharness.tokenizers.source import BIGGEST_ID
 from pyharness.types import InputError
+from pyharness.vocabularies.json_file import parse_json
+from pyharness.vocabularies.vocabulary_file import BIGGEST_ID
 
 STAGES = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
 MODELS = ("BPE", "Unigram", "WordPiece", "WordLevel")

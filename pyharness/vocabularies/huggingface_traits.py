@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pyharness.tokenizers.huggingface_file import HuggingFaceFile
 from pyharness.types import RoundTrip
+from pyharness.vocabularies.huggingface_file import HuggingFaceFile
 
 # The character that stands for each byte in byte-level vocabularies (GPT-2's table).
 _PRINTABLE = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.tokenizers.bpe_model import byte_level_model, character_symbols, symbol_model
-from pyharness.tokenizers.huggingface_file import HuggingFaceFile
-from pyharness.tokenizers.huggingface_traits import BYTE_ALPHABET, has_byte_fallback, is_byte_level
-from pyharness.tokenizers.sentencepiece_model import byte_of
 from pyharness.types import MergeModel, TokenKind, Vocabulary
+from pyharness.vocabularies.bpe_model import byte_level_model, character_symbols, symbol_model
+from pyharness.vocabularies.huggingface_file import HuggingFaceFile
+from pyharness.vocabularies.huggingface_traits import BYTE_ALPHABET, has_byte_fallback, is_byte_level
+from pyharness.vocabularies.sentencepiece_model import byte_of
 
 _ABSENT = np.iinfo(np.uint32).max
 _NOT_A_BYTE = "\uffff"  # cannot be encoded as Latin-1, so a foreign character is noticed

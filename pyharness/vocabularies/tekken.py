@@ -10,10 +10,10 @@ import binascii
 from collections.abc import Mapping
 from typing import Any
 
-from pyharness.tokenizers.json_file import parse_json
-from pyharness.tokenizers.rank_file import RankVocabulary, check_ranks
-from pyharness.tokenizers.source import BIGGEST_ID
 from pyharness.types import InputError
+from pyharness.vocabularies.json_file import parse_json
+from pyharness.vocabularies.rank_file import RankVocabulary, check_ranks
+from pyharness.vocabularies.vocabulary_file import BIGGEST_ID
 
 
 def read_tekken(data: bytes, label: str) -> RankVocabulary:

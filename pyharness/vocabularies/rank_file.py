@@ -6,8 +6,11 @@ import binascii
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pyharness.tokenizers.source import BIGGEST_ID
-from pyharness.types import InputError
+import numpy as np
+
+from pyharness.types import InputError, MergeModel, TokenKind, Vocabulary
+from pyharness.vocabularies.bpe_model import byte_level_model
+from pyharness.vocabularies.vocabulary_file import BIGGEST_ID
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,23 @@ def check_special(special: Mapping[str, int], ranks: Mapping[bytes, int], label:
             owner: object = taken.get(token, seen.get(token))
             raise InputError(f"{label}: special token {content!r} has id {token}, which belongs to {owner!r}")
         seen[token] = content
+
+
+def vocabulary(ranks: RankVocabulary) -> Vocabulary:
+    """Bytes of every rank and special token."""
+    tokens = {token: data for data, token in ranks.ranks.items()}
+    special = {token: content.encode() for content, token in ranks.special.items()}
+    return Vocabulary.from_tokens(tokens | special, dict.fromkeys(special, TokenKind.SPECIAL))
+
+
+def merge_model(ranks: RankVocabulary) -> MergeModel:
+    """Ranks form: an id is its own rank."""
+    table = vocabulary(ranks)
+    bytes_to_id = np.array([ranks.ranks[bytes([byte])] for byte in range(256)], np.uint32)
+    order = np.arange(len(table), dtype=np.uint32)
+    lengths = np.diff(table.offsets)
+    order[(table.kinds != TokenKind.NORMAL) | (lengths < 2)] = np.iinfo(np.uint32).max
+    return byte_level_model(table, bytes_to_id, ranks=order)
 
 
 def write_ranks(ranks: Mapping[bytes, int]) -> bytes:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TypeAlias
 
-from pyharness.tokenizers.source import BIGGEST_ID
 from pyharness.types import InputError
+from pyharness.vocabularies.vocabulary_file import BIGGEST_ID
 
 Field: TypeAlias = tuple[int, int | bytes]  # number, and a varint or the bytes of anything else
 
