@@ -81,7 +81,7 @@ class SentencePieceTokenizer(SentencePieceTables):
     def normalize(self, text: str) -> str:
         """Text after the model's normaliser, with spaces as spaces."""
         normal: str = self.processor.Normalize(text).replace(sentencepiece_vocabulary.SPACE, " ")
-        return normal[1:] if self.model.add_dummy_prefix and normal.startswith(" ") else normal
+        return normal[1:] if self.model.normalizer.add_dummy_prefix and normal.startswith(" ") else normal
 
     def cuts(self, text: str) -> Sequence[int]:
         """Return nothing: SentencePiece merges across the whole text."""
@@ -115,12 +115,12 @@ class WordSentencePiece(SentencePieceTokenizer):
 
 
 def _notes(model: SentencePieceModel) -> list[str]:
-    notes = [f"SentencePiece {model.model_type.name.lower()} model, normaliser {model.normalizer or 'identity'}"]
-    if model.charsmap:
+    notes = [f"SentencePiece {model.model_type.name.lower()} model, normaliser {model.normalizer.name or 'identity'}"]
+    if model.normalizer.charsmap:
         notes.append("characters are replaced by a precompiled table")
-    if model.add_dummy_prefix:
+    if model.normalizer.add_dummy_prefix:
         notes.append("a space is put before the text and dropped when decoding")
-    if model.remove_extra_whitespaces:
+    if model.normalizer.remove_extra_whitespaces:
         notes.append("runs of spaces become one, outer ones are dropped")
     if not model.byte_fallback:
         notes.append("characters outside the vocabulary become the unknown token")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from pyharness.registry import suggest
 from pyharness.types import InputError
-from pyharness.vocabularies.split_patterns import CASED_WORDS, CONTRACTION, WHITE_SPACE
+from pyharness.vocabularies.split_patterns import CASED_WORDS, CONTRACTION, SPLIT_PATTERNS, WHITE_SPACE
 from pyharness.vocabularies.split_patterns import CL100K as CL100K
 from pyharness.vocabularies.split_patterns import GPT2 as GPT2
 from pyharness.vocabularies.split_patterns import LLAMA3 as LLAMA3
@@ -156,6 +156,9 @@ def pattern(text: str) -> tuple[str, str]:
     """Name and regular expression of ``?pattern=``: a known name, or an expression of one's own."""
     if text in PATTERNS:
         return text, PATTERNS[text]
+    for name, known in SPLIT_PATTERNS.items():  # as "pyharness train --pattern" calls them
+        if text in (name, *known.aliases) and len(known.expressions) == 1:
+            return text, known.expressions[0]
     if text.replace("_", "").replace("-", "").replace(".", "").isalnum():
         raise suggest("split pattern", text, PATTERNS)
     if not text:

@@ -11,6 +11,7 @@ from pyharness.vocabularies.json_file import parse_json
 from pyharness.vocabularies.vocabulary_file import BIGGEST_ID
 
 STAGES = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
+LISTS = ("normalizers", "pretokenizers", "decoders", "processors")  # of a Sequence, by stage
 MODELS = ("BPE", "Unigram", "WordPiece", "WordLevel")
 DEEPEST = 16  # published files nest sequences once
 FLAGS = ("special", "normalized", "lstrip", "rstrip", "single_word")
@@ -42,7 +43,7 @@ class HuggingFaceFile:
 
     def stages(self, name: str) -> list[Mapping[str, Any]]:
         """Steps of the normaliser, pre-tokenizer or decoder, with sequences laid flat."""
-        return _flat(self.content.get(name))
+        return flat_stages(self.content.get(name))
 
 
 def read_file(data: bytes, label: str) -> HuggingFaceFile:
@@ -52,7 +53,7 @@ def read_file(data: bytes, label: str) -> HuggingFaceFile:
     if not isinstance(model, dict):
         raise InputError(f"{label} is no tokenizer.json: it has no 'model' object")
     for stage in STAGES:
-        _check_stage(content.get(stage), f"{label}: {stage}")
+        check_stage(content.get(stage), f"{label}: {stage}")
     kind = _model_type(model, label)
     vocab = _vocab(model, kind, label)
     _check_unknown(model, vocab, kind, label)
@@ -61,30 +62,32 @@ def read_file(data: bytes, label: str) -> HuggingFaceFile:
     return HuggingFaceFile(content, model, kind, vocab, merges, _added(content, vocab, label))
 
 
-def _flat(stage: Any) -> list[Mapping[str, Any]]:
+def flat_stages(stage: Any) -> list[Mapping[str, Any]]:
+    """Steps of a checked stage, with sequences laid flat."""
     if stage is None:
         return []
     if stage["type"] == "Sequence":
-        inner = next(
-            (stage[key] for key in ("normalizers", "pretokenizers", "decoders", "processors") if key in stage), ()
-        )
-        return [step for item in inner for step in _flat(item)]
+        inner = next(stage[key] for key in LISTS if key in stage)
+        return [step for item in inner for step in flat_stages(item)]
     return [stage]
 
 
-def _check_stage(stage: Any, label: str, depth: int = 0) -> None:
+def check_stage(stage: Any, label: str, depth: int = 0) -> None:
+    """Refuse a normaliser, pre-tokenizer, post-processor or decoder that is no tree of objects with a type."""
     if stage is None:
         return
     if depth > DEEPEST:
         raise InputError(f"{label}: sequences are nested more than {DEEPEST} deep")
     if not isinstance(stage, dict) or not isinstance(stage.get("type"), str):
         raise InputError(f"{label} is {str(stage)[:60]!r}, not an object with a type")
-    for key in ("normalizers", "pretokenizers", "decoders", "processors"):
-        if key in stage:
-            if not isinstance(stage[key], list):
-                raise InputError(f"{label}: {key!r} is not a list")
-            for item in stage[key]:
-                _check_stage(item or {}, label, depth + 1)
+    lists = [key for key in LISTS if key in stage]
+    if stage["type"] == "Sequence" and len(lists) != 1:
+        raise InputError(f"{label} is a Sequence with {lists or 'none'} of the lists {', '.join(LISTS)}; it has one")
+    for key in lists:
+        if not isinstance(stage[key], list):
+            raise InputError(f"{label}: {key!r} is not a list")
+        for item in stage[key]:
+            check_stage(item or {}, label, depth + 1)
 
 
 def _model_type(model: Mapping[str, Any], label: str) -> str:
@@ -201,12 +204,18 @@ def _added(content: Mapping[str, Any], vocab: Mapping[str, int], label: str) -> 
     entries = content.get("added_tokens") or []
     if not isinstance(entries, list):
         raise InputError(f"{label}: 'added_tokens' is not a list")
-    added = tuple(_added_token(entry, number, label) for number, entry in enumerate(entries))
+    added = read_added(entries, label)
     owners = {number: token for token, number in vocab.items()}
     for token in added:
         owner = owners.setdefault(token.id, token.content)
         if owner != token.content:
             raise InputError(f"{label}: added token {token.content!r} has id {token.id}, which belongs to {owner!r}")
+    return added
+
+
+def read_added(entries: list[Any], label: str) -> tuple[AddedToken, ...]:
+    """Check and read the entries of ``added_tokens``."""
+    added = tuple(_added_token(entry, number, label) for number, entry in enumerate(entries))
     if len({token.content for token in added}) != len(added):
         raise InputError(f"{label} lists an added token twice")
     return added

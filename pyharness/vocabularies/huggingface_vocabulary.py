@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.types import MergeModel, TokenKind, Vocabulary
+from pyharness.types import InputError, MergeModel, TokenKind, Vocabulary
 from pyharness.vocabularies.bpe_model import byte_level_model, character_symbols, symbol_model
 from pyharness.vocabularies.huggingface_file import HuggingFaceFile
 from pyharness.vocabularies.huggingface_traits import BYTE_ALPHABET, has_byte_fallback, is_byte_level
 from pyharness.vocabularies.sentencepiece_model import byte_of
 
 _ABSENT = np.iinfo(np.uint32).max
+LONGEST = 1 << 16  # characters of a token whose parts a decoder replaces; published files replace one by one
 _NOT_A_BYTE = "\uffff"  # cannot be encoded as Latin-1, so a foreign character is noticed
 _ALPHABET = str.maketrans(
     dict.fromkeys(map(chr, range(256)), _NOT_A_BYTE)
@@ -74,6 +75,8 @@ def _spelling(file: HuggingFaceFile) -> Callable[[str], bytes]:
             return bytes([byte])
         token = token.removesuffix(suffix).removeprefix(prefix)
         for old, new in steps:
+            if len(token) + token.count(old) * (len(new) - len(old)) > max(LONGEST, len(token)):
+                raise InputError(f"the decoder makes more than {LONGEST:,} characters of the token {token[:40]!r}")
             token = token.replace(old, new)
         return token.encode(errors="surrogatepass")
 

@@ -102,7 +102,7 @@ def merge_model(ranks: RankVocabulary) -> MergeModel:
 def write_ranks(ranks: Mapping[bytes, int]) -> bytes:
     """Rank file with these contents, in order of rank, for engines that read only files."""
     lines = [
-        binascii.b2a_base64(token, newline=False) + b" %d\n" % rank
+        (binascii.b2a_base64(token, newline=False) or b"=") + b" %d\n" % rank  # as Whisper's file has its empty token
         for token, rank in sorted(ranks.items(), key=lambda item: item[1])
     ]
     return b"".join(lines)

@@ -6,8 +6,8 @@ The library's own reader trusts the file, and needs the library. Field numbers: 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TypeAlias
 
@@ -38,6 +38,18 @@ class ModelType(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class SentencePieceNormalizer:
+    """``NormalizerSpec`` of the schema, with the one field of ``TrainerSpec`` that belongs to it."""
+
+    name: str = ""
+    charsmap: bytes = b""  # a precompiled table that replaces characters (NFKC and the like); empty: none
+    add_dummy_prefix: bool = True
+    remove_extra_whitespaces: bool = True
+    escape_whitespaces: bool = True
+    whitespace_as_suffix: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class SentencePieceModel:
     """What the harness reads from a model file; ids are positions in ``pieces``."""
 
@@ -46,12 +58,7 @@ class SentencePieceModel:
     types: tuple[PieceType, ...]
     model_type: ModelType = ModelType.UNIGRAM
     byte_fallback: bool = False
-    normalizer: str = ""
-    charsmap: bool = False  # characters are replaced by a precompiled table (NFKC and the like)
-    add_dummy_prefix: bool = True
-    remove_extra_whitespaces: bool = True
-    escape_whitespaces: bool = True
-    whitespace_as_suffix: bool = False
+    normalizer: SentencePieceNormalizer = field(default_factory=SentencePieceNormalizer)
 
 
 def read_model(data: bytes, label: str) -> SentencePieceModel:
@@ -76,11 +83,19 @@ def read_model(data: bytes, label: str) -> SentencePieceModel:
         types=tuple(kind for _, _, kind in pieces),
         model_type=ModelType(int(kind)),
         byte_fallback=bool(trainer.get(35, 0)),
-        normalizer=_text(normalizer.get(1, b""), label, "normalizer name"),
-        charsmap=bool(normalizer.get(2, b"")),
-        add_dummy_prefix=bool(normalizer.get(3, 1)),
-        remove_extra_whitespaces=bool(normalizer.get(4, 1)),
-        escape_whitespaces=bool(normalizer.get(5, 1)),
+        normalizer=_normalizer(normalizer, trainer, label),
+    )
+
+
+def _normalizer(
+    spec: Mapping[int, int | bytes], trainer: Mapping[int, int | bytes], label: str
+) -> SentencePieceNormalizer:
+    return SentencePieceNormalizer(
+        name=_text(spec.get(1, b""), label, "normalizer name"),
+        charsmap=_message(spec.get(2, b""), label, "precompiled_charsmap"),
+        add_dummy_prefix=bool(spec.get(3, 1)),
+        remove_extra_whitespaces=bool(spec.get(4, 1)),
+        escape_whitespaces=bool(spec.get(5, 1)),
         whitespace_as_suffix=bool(trainer.get(24, 0)),
     )
 

@@ -18,12 +18,17 @@ WHITE_SPACE = r"\s*[\r\n]+|\s+(?!\S)|\s+"
 
 GPT2 = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"
 GPT2_RELEASE = r"""'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""
+GPT2_MINBPE = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 SINGLE_DIGITS = GPT2_RELEASE.replace(r" ?\p{N}+", r"\p{N}")
 CL100K = (
     r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+"
     r"| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
 )
 LLAMA3 = rf"{CONTRACTION}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|\p{{N}}{{1,3}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|{WHITE_SPACE}"
+# Called GPT-4's, but without cl100k's rule for white space at the end of a text.
+GPT4_MINBPE = (
+    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+"
+)
 QWEN2 = rf"{CONTRACTION}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|\p{{N}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|{WHITE_SPACE}"
 O200K = "|".join(
     (*(f"{word}{CONTRACTION}?" for word in CASED_WORDS), r"\p{N}{1,3}", r" ?[^\s\p{L}\p{N}]+[\r\n/]*", WHITE_SPACE)
@@ -57,11 +62,13 @@ SPLIT_PATTERNS: Mapping[str, SplitPattern] = {
         "gpt2",
         "tiktoken_ext.openai_public r50k_pat_str; the spelling of GPT-2's encoder.py is that of tokenizers' ByteLevel",
         ("r50k", "r50k_base", "p50k", "p50k_base"),
-        (GPT2_RELEASE,),
+        (GPT2_RELEASE, GPT2_MINBPE),
     ),
     "cl100k": SplitPattern((CL100K,), "cl100k", "tiktoken_ext.openai_public cl100k_base", ("cl100k_base",)),
     "o200k": SplitPattern((O200K,), "o200k", "tiktoken_ext.openai_public o200k_base", ("o200k_base",)),
-    "llama3": SplitPattern((LLAMA3,), "llama3", "llama_models.llama3.tokenizer"),
+    "llama3": SplitPattern(
+        (LLAMA3,), "llama3", "llama_models.llama3.tokenizer; minbpe's GPT-4 pattern", (), (GPT4_MINBPE,)
+    ),
     "qwen2": SplitPattern((QWEN2,), "qwen2", "tokenizer.json of Qwen2.5"),
     "deepseek_v3": SplitPattern(DEEPSEEK_V3, "deepseek_v3", "tokenizer.json of DeepSeek-V3, three Split steps"),
     "tekken": SplitPattern((TEKKEN,), "tekken", "mistral_common tekken_240911.json, config.pattern"),
@@ -70,8 +77,9 @@ SPLIT_PATTERNS: Mapping[str, SplitPattern] = {
         "single_digits",
         "arXiv 2404.17808 (Scaffold-BPE): GPT-2's categories, every digit alone; digits take no space before them",
     ),
+    # Not " ?" at its start: minbpe's files lose white space around a pattern.
     "whitespace": SplitPattern(
-        (r" ?\S+|\s+(?!\S)|\s+",), "whitespace", "ours: what stands between white space, with one space before it"
+        (r"[ ]?\S+|\s+(?!\S)|\s+",), "whitespace", "ours: what stands between white space, with one space before it"
     ),
     "none": SplitPattern((r"[\s\S]+",), "none", "ours: the whole text is one piece"),
 }

@@ -10,11 +10,11 @@ from typing import Literal, TypeAlias
 
 from pyharness.types import InputError
 
-Kind: TypeAlias = Literal["huggingface", "rank_file", "tekken", "sentencepiece"]
+Kind: TypeAlias = Literal["huggingface", "rank_file", "tekken", "sentencepiece", "minbpe", "pyharness"]
 
 BIGGEST_FILE = 512 << 20  # the largest published vocabulary is 34 MB
 BIGGEST_ID = 1 << 24  # arrays are indexed by id: an id of 2**40 in a broken file must not become an allocation
-NAMES = ("tokenizer.json", "tekken.json", "tokenizer.model", "*.tiktoken")
+NAMES = ("tokenizer.json", "tekken.json", "tokenizer.model", "model.json", "*.tiktoken")
 
 
 def read(path: Path) -> bytes:
@@ -69,13 +69,17 @@ def detect(data: bytes, label: str) -> Kind:
     """Kind of a vocabulary file, from its first bytes."""
     head = data[:65536].lstrip(b"\xef\xbb\xbf \t\r\n")
     if head.startswith(b"{"):
+        if re.match(rb'\{\s*"format":\s*"pyharness-bpe"', head):
+            return "pyharness"
         return "tekken" if b'"token_bytes"' in head or b'"default_num_special_tokens"' in head else "huggingface"
     if re.match(rb"[A-Za-z0-9+/=]+[ \t]+\d+\s", head):
         return "rank_file"
+    if head.startswith(b"minbpe v"):
+        return "minbpe"
     # A serialised ModelProto starts with its first piece: field 1, a length, and in it field 1 again.
     if re.match(rb"\x0a[\x01-\x7f]\x0a|\x0a[\x80-\xff]+[\x01-\x7f]\x0a", data[:16]):
         return "sentencepiece"
     raise InputError(
-        f"{label} is no tokenizer file: neither JSON (tokenizer.json, tekken.json), nor lines of base64 and rank "
-        "(*.tiktoken), nor a SentencePiece model"
+        f"{label} is no tokenizer file: neither JSON (tokenizer.json, tekken.json, our own), nor lines of base64 "
+        "and rank (*.tiktoken), nor a minbpe or SentencePiece model"
     )

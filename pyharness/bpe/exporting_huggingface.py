@@ -1,0 +1,134 @@
+"""Models as tokenizer.json, for ``tokenizers``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyharness.bpe.canonical_rules import canonical_rules, unmergeable
+from pyharness.bpe.importing_huggingface import check_whole_pieces
+from pyharness.bpe.model import BpeModel
+from pyharness.bpe.model_writing import written
+from pyharness.types import InputError, TokenKind
+from pyharness.vocabularies.huggingface_pre_tokenizer import pre_tokenizer
+from pyharness.vocabularies.sentencepiece_model import SentencePieceNormalizer
+
+_BYTE_LEVEL_DECODER = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}
+_SPACE = "▁"
+
+
+def tokenizer_json(model: BpeModel) -> bytes:
+    """Content of a tokenizer.json.
+
+    Raises:
+        InputError: the model has what ``tokenizers`` has no place for.
+    """
+    _check(model)
+    strings = _strings(model)
+    vocab = {string: token for token, string in enumerate(strings) if string is not None}
+    content = {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [asdict(token) for token in model.added],
+        "normalizer": model.normalizer,
+        "pre_tokenizer": _pre_tokenizer(model),
+        "post_processor": None,
+        "decoder": _decoder(model),
+        "model": {
+            "type": "BPE",
+            "dropout": None,
+            "unk_token": None if model.unknown is None else strings[model.unknown],
+            "continuing_subword_prefix": None,
+            "end_of_word_suffix": None,
+            "fuse_unk": model.fuse_unknown,
+            "byte_fallback": bool(model.fallback),
+            "ignore_merges": _ignore_merges(model),
+            "vocab": vocab,
+            "merges": [[strings[left], strings[right]] for left, right, _ in _rules(model).tolist()],
+        },
+    }
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _check(model: BpeModel) -> None:
+    if isinstance(model.normalizer, SentencePieceNormalizer):
+        raise InputError(
+            "tokenizer.json cannot express a SentencePiece model exactly: pieces of equal score and unknown characters "
+            "merge differently there; keep the original file"
+        )
+    if model.prefix or model.suffix:
+        raise InputError(
+            f"a model with the prefix {model.prefix!r} and the suffix {model.suffix!r} is not written here; "
+            "keep the original tokenizer.json"
+        )
+
+
+def _rules(model: BpeModel) -> NDArray[np.uint32]:
+    return canonical_rules(model.merges) if model.merges.rules is None else model.merges.rules
+
+
+def _strings(model: BpeModel) -> list[str | None]:
+    """How each token is spelled in the file; None where no token has the id.
+
+    Added tokens are in the vocabulary, too: otherwise tokenizers numbers them without gaps.
+    """
+    merges, kinds = model.merges, model.vocabulary.kinds.tolist()
+    content = merges.data.tobytes()
+    ends = merges.offsets.tolist()
+    in_bytes = model.symbols == "bytes"
+    added = {token.id: token.content for token in model.added}
+    strings: list[str | None] = []
+    for token, kind in enumerate(kinds):
+        data = content[ends[token] : ends[token + 1]]
+        if token in added:
+            strings.append(added[token])
+        elif kind == TokenKind.ABSENT:
+            strings.append(None)
+        else:
+            strings.append(written(data) if in_bytes else data.decode())
+    _check_distinct(strings, model)
+    return strings
+
+
+def _check_distinct(strings: list[str | None], model: BpeModel) -> None:
+    seen: dict[str, int] = {}
+    for token, string in enumerate(strings):
+        if string is not None and seen.setdefault(string, token) != token:
+            raise InputError(f"tokenizer.json cannot express two tokens that read {string!r}: {seen[string]}, {token}")
+    symbols = set(model.alphabet.values())
+    for added in model.added:
+        if len(added.content) == 1 and added.id not in symbols:
+            raise InputError(f"tokenizer.json would take the added token {added.content!r} for a base symbol")
+
+
+def _ignore_merges(model: BpeModel) -> bool:
+    """Whether whole pieces must be looked up: only where merging would not find them anyway."""
+    if not model.whole_pieces or not len(unmergeable(model.merges)):
+        return False
+    check_whole_pieces(model, (token.content for token in model.added))
+    return True
+
+
+def _pre_tokenizer(model: BpeModel) -> Mapping[str, Any] | None:
+    if not isinstance(model.splitter, str):
+        return model.splitter
+    return pre_tokenizer(model.splitter, byte_level=model.symbols == "bytes")
+
+
+def _decoder(model: BpeModel) -> Mapping[str, Any]:
+    if model.decoder is not None:
+        return model.decoder
+    if model.symbols == "bytes":
+        return _BYTE_LEVEL_DECODER
+    steps: list[Mapping[str, Any]] = [{"type": "ByteFallback"}, {"type": "Fuse"}]
+    if any(_SPACE.encode() in symbol for symbol in model.alphabet):
+        steps.insert(0, {"type": "Replace", "pattern": {"String": _SPACE}, "content": " "})
+    if model.drop_space:
+        steps.append({"type": "Strip", "content": " ", "start": 1, "stop": 0})
+    return {"type": "Sequence", "decoders": steps}

@@ -1,0 +1,395 @@
+from __future__ import annotations
+
+import base64
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from bpe_models import TEXT, encode, minbpe_encode, texts
+from pyharness.bpe.importing import import_model
+from pyharness.bpe.model_file import load_bytes, save_bytes
+from pyharness.bpe.splitter import TextSplitter
+from pyharness.types import InputError, TokenKind
+from pyharness.vocabularies import vocabulary_file
+from pyharness.vocabularies.huggingface_pre_tokenizer import pre_tokenizer, split_pattern
+from pyharness.vocabularies.minbpe_file import read_minbpe, write_minbpe
+from pyharness.vocabularies.sentencepiece_model import SentencePieceNormalizer
+from pyharness.vocabularies.split_patterns import CL100K, GPT2, GPT4_MINBPE, LLAMA3, SPLIT_PATTERNS
+from tokenizer_files import byte_level, message, rank_data, sentencepiece_data, tekken
+
+BYTE_LEVEL: dict[str, Any] = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+
+
+def split(expression: str, **changes: Any) -> dict[str, Any]:
+    return {"type": "Split", "pattern": {"Regex": expression}, "behavior": "Isolated", "invert": False, **changes}
+
+
+def sequence(*steps: Any) -> dict[str, Any]:
+    return {"type": "Sequence", "pretokenizers": list(steps)}
+
+
+# ------------------------------------------------------------------------------------------ pre-tokenizers
+
+
+NATIVE = {
+    "nothing": (None, "none"),
+    "ByteLevel": ({**BYTE_LEVEL, "use_regex": True}, "gpt2"),
+    "ByteLevel of old files": ({"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}, "gpt2"),
+    "bytes only": (BYTE_LEVEL, "none"),
+    "llama3": (sequence(split(LLAMA3), BYTE_LEVEL), "llama3"),
+    "nested": (sequence(sequence(split(LLAMA3)), BYTE_LEVEL), "llama3"),
+    "characters": (split(LLAMA3), "llama3"),
+    "minbpe": (sequence(split(GPT4_MINBPE), BYTE_LEVEL), "llama3"),
+    "three": (sequence(*map(split, SPLIT_PATTERNS["deepseek_v3"].expressions), BYTE_LEVEL), "deepseek_v3"),
+}
+NOT_NATIVE = {
+    "tiktoken's cl100k": sequence(split(CL100K), BYTE_LEVEL),  # Oniguruma repeats {1,3}
+    "split twice": sequence(split(LLAMA3), {**BYTE_LEVEL, "use_regex": True}),
+    "prefix space": {**BYTE_LEVEL, "add_prefix_space": True, "use_regex": True},
+    "prefix space not said": {"type": "ByteLevel"},
+    "merged": sequence(split(LLAMA3, behavior="MergedWithPrevious"), BYTE_LEVEL),
+    "removed": sequence(split(LLAMA3, behavior="Removed"), BYTE_LEVEL),
+    "inverted": sequence(split(LLAMA3, invert=True), BYTE_LEVEL),
+    "string": sequence(split("", pattern={"String": LLAMA3}), BYTE_LEVEL),
+    "digits": sequence({"type": "Digits", "individual_digits": True}, BYTE_LEVEL),
+    "metaspace": {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "first", "split": False},
+    "unknown": sequence(split(r"\w+"), BYTE_LEVEL),
+    "empty": sequence(split(""), BYTE_LEVEL),
+    "two of three": sequence(*map(split, SPLIT_PATTERNS["deepseek_v3"].expressions[:2]), BYTE_LEVEL),
+    "bytes first": sequence(BYTE_LEVEL, split(LLAMA3)),
+    "bytes twice": sequence({**BYTE_LEVEL, "use_regex": True}, BYTE_LEVEL),
+    "whole case": sequence(split(LLAMA3.replace("(?i:", "(?:")), BYTE_LEVEL),
+    "order": sequence(*map(split, reversed(SPLIT_PATTERNS["deepseek_v3"].expressions)), BYTE_LEVEL),
+}
+
+
+@pytest.mark.parametrize("name", NATIVE)
+def test_what_is_native(name: str) -> None:
+    stage, expected = NATIVE[name]
+    assert split_pattern(stage) == expected
+
+
+@pytest.mark.parametrize("name", NOT_NATIVE)
+def test_what_is_not_native(name: str) -> None:
+    assert split_pattern(NOT_NATIVE[name]) is None
+    model = import_model(json.dumps({**byte_level(), "pre_tokenizer": NOT_NATIVE[name]}).encode())
+    assert model.splitter == NOT_NATIVE[name]
+    assert load_bytes(save_bytes(model), "x").splitter == NOT_NATIVE[name]
+
+
+@pytest.mark.parametrize("byte_level", [True, False])
+@pytest.mark.parametrize("name", SPLIT_PATTERNS)
+def test_patterns_are_written_and_read(name: str, byte_level: bool) -> None:
+    assert split_pattern(pre_tokenizer(name, byte_level=byte_level)) == name
+
+
+@cache
+def library_pre_tokenizer(stage: str) -> Any:
+    tokenizers: Any = pytest.importorskip("tokenizers", reason="the extra `engines` is not installed")
+    stub = f'{{"model": {{"type": "BPE", "vocab": {{}}, "merges": []}}, "pre_tokenizer": {stage}}}'
+    return tokenizers.Tokenizer.from_str(stub).pre_tokenizer
+
+
+def library_pieces(stage: Any, text: str) -> list[bytes]:
+    found = library_pre_tokenizer(json.dumps(stage))
+    return [text[start:end].encode() for _, (start, end) in found.pre_tokenize_str(text)] if found else [text.encode()]
+
+
+@settings(max_examples=120, deadline=None)
+@given(TEXT.filter(bool))
+@example("a \n  ")
+@example("12345 ١٢٣٤ 'ſ 'S")
+def test_native_patterns_split_as_tokenizers(text: str) -> None:
+    for stage, name in NATIVE.values():
+        assert TextSplitter(name).split(text) == library_pieces(stage, text), name
+    for name in SPLIT_PATTERNS:
+        assert TextSplitter(name).split(text) == library_pieces(pre_tokenizer(name, byte_level=True), text), name
+
+
+def test_why_tiktokens_spelling_is_not_native() -> None:
+    text = "12345678"
+    assert TextSplitter("cl100k").split(text) == [b"123", b"456", b"78"]
+    assert library_pieces(NOT_NATIVE["tiktoken's cl100k"], text) == [b"12345678"]
+    assert TextSplitter("cl100k").split("a \n  ") != TextSplitter("llama3").split("a \n  ")
+
+
+FILES = ["gpt2", "gpt_neox", "modernbert", "mpt", "claude_legacy", "qwen2_5", "deepseek_v3"]
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("folder", FILES)
+def test_files_are_split_as_by_their_library(data: Path, folder: str) -> None:
+    stage = json.loads((data / "tokenizers" / folder / "tokenizer.json").read_bytes())["pre_tokenizer"]
+    name = split_pattern(stage)
+    assert name is not None
+    splitter = TextSplitter(name)
+    for text in texts(150)[1:]:
+        assert splitter.split(text) == library_pieces(stage, text), repr(text)
+
+
+# ------------------------------------------------------------------------------------------ tokenizer.json
+
+
+def test_tokenizer_json() -> None:
+    model = import_model(json.dumps(byte_level()).encode(), label="tokenizer.json")
+    assert (model.symbols, model.splitter, model.normalizer, model.decoder) == ("bytes", "gpt2", None, None)
+    assert [token.content for token in model.added] == ["<|endoftext|>", "   "]
+    assert model.byte_ids is not None
+    assert model.origin["kind"] == "huggingface"
+    assert model.round_trip == "exact"
+    assert encode(model, "hello w") == [model.byte_ids[0] * 0 + token for token in (259, 260)]
+
+
+def characters(**changes: Any) -> dict[str, Any]:
+    """A character-level model with byte fallback, as files converted from SentencePiece have it."""
+    vocab = {"<unk>": 0, **{f"<0x{byte:02X}>": 1 + byte for byte in range(256)}}
+    for piece in ("▁", "a", "b", "é", "ab", "▁ab"):
+        vocab[piece] = len(vocab)
+    replace = {"type": "Replace", "pattern": {"String": "▁"}, "content": " "}
+    steps = [replace, {"type": "ByteFallback"}, {"type": "Fuse"}]
+    model = {"type": "BPE", "unk_token": "<unk>", "fuse_unk": True, "byte_fallback": True, "vocab": vocab}
+    merges = [["a", "b"], ["▁", "ab"]]
+    decoder = {"type": "Sequence", "decoders": [*steps, {"type": "Strip", "content": " ", "start": 1, "stop": 0}]}
+    content: dict[str, Any] = {"added_tokens": [], "pre_tokenizer": None, "normalizer": None, "decoder": decoder}
+    return {"version": "1.0", **content, "model": {**model, "merges": merges}, **changes}
+
+
+def test_characters_with_byte_fallback() -> None:
+    file = characters()
+    model = import_model(json.dumps(file).encode())
+    assert model.symbols == "characters"
+    assert (model.unknown, model.fuse_unknown, model.drop_space, model.decoder) == (0, True, True, None)
+    assert model.fallback == tuple(range(1, 257))
+    vocab = file["model"]["vocab"]
+    assert model.alphabet == {piece.encode(): vocab[piece] for piece in ("▁", "a", "b", "é")}
+    assert [model.vocabulary[vocab[piece]] for piece in ("▁ab", "<0x41>")] == [b" ab", b"A"]
+    file["decoder"]["decoders"].pop()
+    assert not import_model(json.dumps(file).encode()).drop_space
+
+
+def test_other_decoders_are_kept() -> None:
+    for decoder in ({"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always"}, {"type": "BPEDecoder"}):
+        assert import_model(json.dumps(characters(decoder=decoder)).encode()).decoder == decoder
+
+
+def test_affixes() -> None:
+    vocab = {"a": 0, "b": 1, "a</w>": 2, "b</w>": 3, "##a": 4, "##b</w>": 5, "ab</w>": 6, "é</w>": 7}
+    merges = [["a", "##b</w>"]]
+    model = {"type": "BPE", "vocab": vocab, "merges": merges, "end_of_word_suffix": "</w>"}
+    file = characters(model={**model, "continuing_subword_prefix": "##"})
+    found = import_model(json.dumps(file).encode())
+    single = {token.encode(): number for token, number in vocab.items() if number != 6}
+    assert (found.alphabet, found.prefix, found.suffix) == (single, "##", "</w>")
+    assert found.byte_ids is None
+    assert load_bytes(save_bytes(found), "x").alphabet == single
+
+
+def changed(**changes: Any) -> bytes:
+    file = byte_level()
+    file["model"] = {**file["model"], **changes.pop("model", {})}
+    return json.dumps({**file, **changes}).encode()
+
+
+_DOUBLE = [{"type": "Replace", "pattern": {"String": "a"}, "content": "a" * 1000}] * 4
+
+REFUSED = {
+    "Unigram": (json.dumps({"model": {"type": "Unigram", "vocab": [["a", 0.0]]}}).encode(), "Unigram model, not BPE"),
+    "bytes in the normaliser": (changed(normalizer={"type": "ByteLevel"}), "in its normaliser"),
+    "some fallback": (json.dumps(characters()).replace("<0x41>", "<ox41>").encode(), "255 of the 256 pieces"),
+    "surrogate": (changed(added_tokens=[{"id": 261, "content": "\ud800"}]), "surrogate"),
+    "surrogate in the vocabulary": (
+        json.dumps(characters(model={"type": "BPE", "vocab": {"a\ud800": 0}, "merges": []})).encode(),
+        "token 'a.ud800' has half a surrogate pair",
+    ),
+    "two lists": (
+        changed(
+            pre_tokenizer={**sequence({"type": "Digits", "individual_digits": True}, BYTE_LEVEL), "normalizers": []}
+        ),
+        "is a Sequence with .'normalizers', 'pretokenizers'.",
+    ),
+    "no list": (changed(pre_tokenizer={"type": "Sequence"}), "is a Sequence with none"),
+    "id of an added token": (changed(added_tokens=[{"id": 5000, "content": "<x>"}]), "tokenizers gives it 261"),
+    "order of added tokens": (
+        changed(added_tokens=[{"id": 262, "content": "<x>"}, {"id": 261, "content": "<y>"}]),
+        "'<x>' has id 262, but tokenizers gives it 261",
+    ),
+    "another id than in the vocabulary": (
+        changed(added_tokens=[{"id": 5000, "content": "a"}]),
+        "gives it 97: write that id",
+    ),
+    "added token as a piece": (
+        changed(
+            model={"vocab": {**byte_level()["model"]["vocab"], "foo": 261}, "ignore_merges": True},
+            added_tokens=[{"id": 261, "content": "foo", "special": True}],
+        ),
+        "plain text that reads 'foo'",
+    ),
+    "decoder bomb": (
+        json.dumps(characters(decoder={"type": "Sequence", "decoders": _DOUBLE})).encode(),
+        "the decoder makes more than 65,536 characters of the token 'a",
+    ),
+    "big id": (changed(model={"vocab": {"a": 2**31}, "merges": []}), "ids are from 0 to below"),
+    "scores": (sentencepiece_data(1, byte_fallback=True), "UNIGRAM model, not BPE"),
+    "unused": (
+        sentencepiece_data(2, byte_fallback=False) + message(1, message(1, b"x") + b"\x15\0\0\0\0\x18\x05"),
+        "1 unused pieces",
+    ),
+    "no such character": (
+        sentencepiece_data(2, byte_fallback=False) + message(1, message(1, b"zz") + b"\x15\0\0\0\0\x18\x01"),
+        "'zz' has a character that is no piece",
+    ),
+    "nothing": (b"hello", "is no tokenizer file"),
+    "ranks": (rank_data() + b"eHl6 2147483648\n", "too large"),
+    "two ranks": (rank_data() + b"eHl6 5\n", "rank 5 belongs to both"),
+    "token twice": (rank_data() + b"aGU= 999\n", "occurs twice"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(name: str) -> None:
+    data, reason = REFUSED[name]
+    with pytest.raises(InputError, match=reason):
+        import_model(data, label="file", pattern="gpt2" if "rank" in name or "twice" in name else None)
+
+
+# ------------------------------------------------------------------------------------------ ranks, SentencePiece
+
+
+def test_ranks(tmp_path: Path) -> None:
+    gap = rank_data() + base64.b64encode(b"xyz") + b" 300\n"
+    model = import_model(gap, pattern=GPT2, special={"<x>": 280})
+    assert (model.splitter, model.whole_pieces, model.special) == ("gpt2", True, {"<x>": 280})
+    assert model.vocabulary.kinds[270] == TokenKind.ABSENT
+    assert any("ids below the largest have no token" in note for note in model.notes)
+    assert any("1 tokens are only as a whole piece" in note for note in model.notes)
+    assert load_bytes(save_bytes(model), "x").notes == model.notes
+    with pytest.raises(InputError, match="does not say how text is split"):
+        import_model(gap)
+    (tmp_path / "r50k_base.tiktoken").write_bytes(gap)
+    assert import_model(tmp_path / "r50k_base.tiktoken").splitter == "gpt2"
+    own = import_model(gap, pattern=r"\w+|\W")
+    assert own.splitter == r"\w+|\W"
+    assert any("tiktoken drops it" in note for note in own.notes)
+    with pytest.raises(InputError, match="leave both out"):
+        import_model(json.dumps(byte_level()).encode(), pattern="gpt2")
+    with pytest.raises(InputError, match="unknown split pattern 'gpt3'"):
+        import_model(gap, pattern="gpt3")
+    for content, token, reason in (
+        ("<x>", 2**31, "ids are from 0 to below"),
+        ("<x>", True, "is 'True', not an integer"),
+        ("", 301, "is no text"),
+        ("\ud800", 301, "is no text"),
+    ):
+        with pytest.raises(InputError, match=reason):
+            import_model(gap, pattern="gpt2", special={content: token})
+
+
+def test_tekken() -> None:
+    model = import_model(json.dumps(tekken()).encode())
+    assert model.splitter == "tekken"
+    assert model.vocabulary[10 + ord("a")] == b"a"
+    assert encode(model, "hel") == [267]
+
+
+def test_sentencepiece() -> None:
+    model = import_model(sentencepiece_data(2, byte_fallback=True))
+    assert (model.symbols, model.splitter, model.drop_space) == ("characters", "none", True)
+    assert model.normalizer == SentencePieceNormalizer(name="identity")
+    assert [(token.content, token.special) for token in model.added] == [("<s>", True), ("</s>", True), ("[X]", False)]
+    assert len(model.fallback) == 256
+    assert model.merges.ranks is not None
+    assert "▁".encode() in model.alphabet
+
+
+# ------------------------------------------------------------------------------------------ minbpe
+
+MERGES = ((104, 101), (108, 108), (257, 111), (256, 258))
+MINBPE = write_minbpe(GPT4_MINBPE, {"<|endoftext|>": 100257}, MERGES)
+
+
+def test_minbpe() -> None:
+    assert vocabulary_file.detect(MINBPE, "x") == "minbpe"
+    model = import_model(MINBPE)
+    assert model.splitter == "llama3"
+    assert model.special == {"<|endoftext|>": 100257}
+    assert [model.vocabulary[token] for token in range(256, 260)] == [b"he", b"ll", b"llo", b"hello"]
+    assert encode(model, "hello") == [259]
+    assert import_model(write_minbpe("", {}, MERGES)).splitter == "none"
+    assert import_model(MINBPE.replace(b"\n", b"\r\n")).splitter == "llama3"
+    assert import_model(MINBPE.replace(b"v1\n", b"v1\n \t")).splitter == "llama3"  # minbpe's load strips lines
+    own = import_model(write_minbpe(r"\w+", {}, MERGES))
+    assert any("minbpe drops it" in note for note in own.notes)
+
+
+@settings(max_examples=80, deadline=None)
+@given(TEXT, st.sampled_from(["", GPT4_MINBPE, SPLIT_PATTERNS["gpt2"].spellings[1]]))
+def test_minbpe_ids(text: str, pattern: str) -> None:
+    data = write_minbpe(pattern, {}, MERGES)
+    assert encode(import_model(data), text) == minbpe_encode(read_minbpe(data, "x"), text)
+
+
+BAD_MINBPE = {
+    "version": (MINBPE.replace(b"v1", b"v2"), "not 'minbpe v1'"),
+    "cut": (b"minbpe v1\n", "first line"),
+    "count": (b"minbpe v1\n\nx\n", "line 3: 'x' is not a number"),
+    "many": (b"minbpe v1\n\n9\n<a> 5\n", "promises 9 special tokens"),
+    "huge": (b"minbpe v1\n\n" + b"9" * 19 + b"\n", "promises"),
+    "special": (b"minbpe v1\n\n1\n<a>\n", "line 4: '<a>' is not a special token"),
+    "special id": (b"minbpe v1\n\n1\n<a> 97\n", "taken or not from 256"),
+    "special big": (b"minbpe v1\n\n1\n<a> 2147483648\n", "taken or not from 256"),
+    "special twice": (b"minbpe v1\n\n2\n<a> 300\n<a> 301\n", "listed twice"),
+    "special ids twice": (b"minbpe v1\n\n2\n<a> 300\n<b> 300\n", "taken"),
+    "pair": (b"minbpe v1\n\n0\n97\n", "line 4: '97' is not 2 ids"),
+    "letters": (b"minbpe v1\n\n0\n97 b\n", "line 4: '97 b' is not 2 ids"),
+    "later": (b"minbpe v1\n\n0\n97 256\n", "id 256 is not made before this line"),
+    "twice": (b"minbpe v1\n\n0\n97 98\n97 98\n", "line 5: b'ab' is made a second time, as id 257"),
+    "bomb": (
+        b"minbpe v1\n\n0\n97 97\n" + b"".join(b"%d %d\n" % (i, i) for i in range(256, 320)),
+        "a vocabulary has below",
+    ),
+    "encoding": (b"minbpe v1\n\xff\n0\n", "not valid UTF-8"),
+    "empty line": (b"minbpe v1\n\n0\n\n97 98\n", "line 4: '' is not 2 ids"),
+    "two words": (b"minbpe v1\n\n1\n<a b> 300\n", "line 4: '<a b> 300' is not a special token"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_MINBPE)
+def test_bad_minbpe_files(name: str) -> None:
+    data, reason = BAD_MINBPE[name]
+    with pytest.raises(InputError, match=reason):
+        read_minbpe(data, "x.model")
+
+
+# ------------------------------------------------------------------------------------------ any bytes
+
+KINDS = {
+    "json": json.dumps(byte_level()).encode(),
+    "characters": json.dumps(characters()).encode(),
+    "ranks": rank_data(),
+    "tekken": json.dumps(tekken()).encode(),
+    "sentencepiece": sentencepiece_data(2, byte_fallback=True),
+    "minbpe": MINBPE,
+    "own": save_bytes(import_model(rank_data(), pattern="gpt2")),
+}
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.sampled_from(sorted(KINDS)), st.data())
+def test_damaged_files_are_input_errors(kind: str, data: st.DataObject) -> None:
+    content = bytearray(KINDS[kind])
+    for _ in range(data.draw(st.integers(1, 3))):
+        start = data.draw(st.integers(0, len(content) - 1))
+        content[start : start + data.draw(st.integers(0, 4))] = data.draw(st.binary(max_size=4))
+    try:
+        model = import_model(bytes(content), label="file", pattern="gpt2" if kind == "ranks" else None)
+    except InputError:
+        return
+    assert len(model.vocabulary) == model.id_limit
+    assert np.isin(model.vocabulary.kinds, list(TokenKind)).all()
+    assert save_bytes(load_bytes(save_bytes(model), "x")) == save_bytes(model)
