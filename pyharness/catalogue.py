@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pyharness import corpora, suite, tokenizers
+from pyharness import corpora, suite, tokenizers, trainers
 from pyharness.benchmarks import benchmarks
 from pyharness.metrics import all_metrics
 
@@ -37,6 +37,13 @@ def _corpora() -> list[Row]:
     ]
 
 
+def _trainers() -> list[Row]:
+    return [
+        {"name": trainer.name, "library": trainer.library, "extra": trainer.extra, "about": trainer.summary}
+        for trainer in trainers.specs().values()
+    ]
+
+
 def _metrics() -> list[Row]:
     return [
         {"name": metric.name, "unit": metric.unit, "better": metric.direction, "about": metric.summary}
@@ -63,6 +70,7 @@ def _suites() -> list[Row]:
 KINDS: Mapping[str, Callable[[], list[Row]]] = {
     "tokenizers": _tokenizers,
     "corpora": _corpora,
+    "trainers": _trainers,
     "metrics": _metrics,
     "benchmarks": _benchmarks,
     "suites": _suites,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from pyharness.runner import Listener
+    from pyharness.trainers import TrainingProgress
 
 
 @contextmanager
@@ -88,3 +89,60 @@ class Bar:
         if result.status == "failed":
             line = f"failed: {_name(result.case)}: {visible(str(result.reason))}"
             self.bar.console.print(line, markup=False, highlight=False, emoji=False)
+
+
+@contextmanager
+def training_listener(quiet: bool) -> Iterator[Callable[[TrainingProgress], None]]:
+    """Pick what suits standard error, for a training. It is never ``None``: listening is what lets Ctrl-C through."""
+    if quiet:
+        yield lambda _: None
+    elif not sys.stderr.isatty():
+        yield TrainingLines()
+    else:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+        columns = (TextColumn("{task.description}", markup=False), BarColumn(20), TimeElapsedColumn())
+        console = Console(stderr=True)
+        with Progress(*columns, console=console, transient=True) as progress:
+            console.show_cursor(True)  # a library that Ctrl-C ends at once could not bring it back
+            yield TrainingBar(progress)
+
+
+class TrainingLines:
+    """A line when a phase begins, and one every ten seconds."""
+
+    INTERVAL = 10.0
+
+    def __init__(self) -> None:
+        self.phase, self.said = "", 0.0
+
+    def __call__(self, progress: TrainingProgress) -> None:
+        """Print if it is time to."""
+        now = time.monotonic()
+        if progress.phase != self.phase or now - self.said >= self.INTERVAL:
+            self.phase, self.said = progress.phase, now
+            print(_how_far(progress), file=sys.stderr, flush=True)  # noqa: T201
+
+
+class TrainingBar:
+    """A progress bar for the phase that runs; it only swings where the end is not known."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.bar = progress
+        self.task = progress.add_task("starting", total=None)
+
+    def __call__(self, progress: TrainingProgress) -> None:
+        """Draw."""
+        self.bar.update(self.task, description=_how_far(progress), completed=progress.done, total=progress.total)
+
+
+def _how_far(progress: TrainingProgress) -> str:
+    """Put it in words: ``merging: 12,000 of 32,000 tokens (38 %), about 4 s left``."""
+    if progress.unit == "bytes":
+        amount = f"{progress.done / 1e6:,.1f} MB" + (f" of {progress.total / 1e6:,.1f} MB" if progress.total else "")
+    else:
+        amount = f"{progress.done:,}" + (f" of {progress.total:,}" if progress.total else "") + f" {progress.unit}"
+    share = "" if progress.fraction is None else f" ({progress.fraction:.0%})"
+    left = "" if progress.seconds_left is None else f", about {progress.seconds_left:,.0f} s left"
+    return f"{progress.phase}: {amount}{share}{left}"

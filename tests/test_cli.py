@@ -13,7 +13,8 @@ import pytest
 from rich.console import Console
 from rich.progress import Progress, TextColumn
 
-from pyharness import cli, progress, session, suite
+from pyharness import progress, session, suite
+from pyharness.cli import running
 from pyharness.types import Case, CaseResult, InputError
 
 RUN = [sys.executable, "-P", "-m", "pyharness"]
@@ -183,12 +184,12 @@ def test_parameters_on_the_command_line(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     results = json.loads(output.read_text(encoding="utf-8"))["results"]
     assert {"bytes": 20_000, "threads": 1} in [one["parameters"] for one in results]
-    assert cli._benchmark("throughput?threads=1,2&bytes=2MB") == {
+    assert running._benchmark("throughput?threads=1,2&bytes=2MB") == {
         "name": "throughput",
         "threads": [1, 2],
         "bytes": "2MB",
     }
-    assert cli._benchmark("x?corpora=a,1&tokenizers=b&u=\u00b2") == {
+    assert running._benchmark("x?corpora=a,1&tokenizers=b&u=\u00b2") == {
         "name": "x",
         "corpora": ["a", "1"],
         "tokenizers": ["b"],
@@ -232,13 +233,13 @@ def test_a_folder_named_like_a_suite_hides_nothing(tmp_path: Path) -> None:
 
 def test_resuming_finds_the_journals_of_its_own_suite_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    folder = tmp_path / cli.RESULTS
+    folder = tmp_path / running.RESULTS
     folder.mkdir()
     for name in ("a-20260101-000000", "a-20260102-000000", "a-b-20270101-000000", "a-notes"):
         (folder / f"{name}.json.journal").touch()
-    assert cli._default_output("a", resume=True) == Path(cli.RESULTS) / "a-20260102-000000.json"
+    assert running._default_output("a", resume=True) == Path(running.RESULTS) / "a-20260102-000000.json"
     with pytest.raises(InputError, match="no unfinished run"):
-        cli._default_output("[ab]", resume=True)
+        running._default_output("[ab]", resume=True)
 
 
 def test_what_is_printed_cannot_drive_the_terminal(

@@ -1,0 +1,94 @@
+"""``pyharness encode`` and ``pyharness decode``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import click
+
+from pyharness.cli.console import put, reports_errors
+from pyharness.types import InputError
+
+FORMATS = click.Choice(["text", "json", "uint32"])
+
+
+@click.command()
+@click.argument("tokenizer")
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path))
+@click.option(
+    "--lines", is_flag=True, help="Every line is a document, without its newline; reads and writes as it goes."
+)
+@click.option("--format", "form", type=FORMATS, default="text", show_default=True, help="How ids are written.")
+@click.option("--special", is_flag=True, help="Map special tokens that the text spells; they are plain text otherwise.")
+@click.option("--threads", type=click.IntRange(1, 1024), default=1, show_default=True, metavar="N",
+              help="Threads of the encoder; the ids do not depend on it.")  # fmt: skip
+@reports_errors
+def encode(tokenizer: str, files: tuple[Path, ...], lines: bool, form: Any, special: bool, threads: int) -> None:
+    """Write the ids of FILES, or of standard input, to standard output.
+
+    \b
+    pyharness encode my-bpe/model.json text.txt
+    pyharness encode mistral:v3 --lines --format json < sentences.txt
+    pyharness encode 'my-bpe/model.json?dropout=0.1&seed=7' --lines < sentences.txt
+    pyharness encode native+file:tokenizer.json --special < text.txt | pyharness decode file:tokenizer.json
+
+    TOKENIZER is a specification (see "pyharness list tokenizers") or the path of a tokenizer file. A whole file is one
+    document, unless --lines is given. Formats: text has ids between spaces and a line for each document; json a list on
+    a line; uint32 raw little-endian numbers with nothing between documents (numpy.fromfile reads them).
+
+    Byte-level models of our own encoder take any bytes; other tokenizers refuse what is not UTF-8, and say where.
+    """
+    from pyharness import piping
+
+    with _open(files) as sources:
+        loaded = piping.load(tokenizer, special)
+        write = piping.WRITERS[form]
+        put(write(ids) for ids in piping.encoded(loaded, piping.documents(sources, lines), threads))
+
+
+@click.command()
+@click.argument("tokenizer")
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--lines", is_flag=True, help="End every document with a newline: the inverse of encode --lines.")
+@click.option("--format", "form", type=FORMATS, default="text", show_default=True, help="How ids are written there.")
+@reports_errors
+def decode(tokenizer: str, files: tuple[Path, ...], lines: bool, form: Any) -> None:
+    """Write the bytes that ids in FILES, or on standard input, stand for.
+
+    \b
+    pyharness encode my-bpe/model.json < text.txt | pyharness decode my-bpe/model.json
+    pyharness encode my-bpe/model.json --lines < text.txt | pyharness decode my-bpe/model.json --lines
+
+    With a tokenizer that is exact, what comes out is what encode read, byte for byte (--lines ends the last line, too).
+    Documents are written one after the other with nothing between them, unless --lines is given.
+    """
+    from pyharness import piping
+
+    if lines and form == "uint32":
+        raise InputError("raw numbers do not say where a line ends: use --format text or json with --lines")
+    ending = b"\n" if lines else b""
+    with _open(files) as sources:
+        loaded = piping.load(tokenizer)
+        put(data + ending for data in piping.decoded(loaded, piping.ids_of(sources, form)))
+
+
+@contextmanager
+def _open(paths: tuple[Path, ...]) -> Iterator[list[tuple[str, IO[bytes]]]]:
+    """Open files before anything runs; none means standard input, as does ``-``."""
+    with ExitStack() as stack:
+        found: list[tuple[str, IO[bytes]]] = []
+        for path in paths or (Path("-"),):
+            if str(path) == "-":
+                if sys.stdin is None:
+                    raise InputError("standard input is closed; name a file")
+                found.append(("standard input", sys.stdin.buffer))
+                continue
+            try:
+                found.append((str(path), stack.enter_context(path.open("rb"))))
+            except OSError as error:
+                raise InputError(f"cannot read {str(path)!r}: {error.strerror or error}") from None
+        yield found

@@ -1,0 +1,45 @@
+"""``pyharness list`` and ``pyharness env``."""
+
+from __future__ import annotations
+
+import click
+
+from pyharness.cli.console import color, reports_errors, show, width
+
+
+@click.command(name="list")
+@click.argument("kind", type=click.Choice(["tokenizers", "corpora", "trainers", "metrics", "benchmarks", "suites"]))
+@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@reports_errors
+def list_(kind: str, as_json: bool) -> None:
+    """List what can be named: tokenizers, corpora, trainers, metrics, benchmarks or suites."""
+    import json
+
+    from pyharness import catalogue
+    from pyharness import report as room
+
+    rows = catalogue.KINDS[kind]()
+    if as_json:
+        show(json.dumps(rows, ensure_ascii=False, indent=1) + "\n")
+        return
+    columns = tuple(rows[0])
+    cells = tuple(tuple(str(row[column] or "") for column in columns) for row in rows)
+    show(room.to_text([room.Table(kind, columns, cells)], width(), color()))
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@reports_errors
+def env(as_json: bool) -> None:
+    """Show what a record says about this machine."""
+    import json
+
+    from pyharness.environment import fingerprint
+
+    found = fingerprint()
+    if as_json:
+        show(json.dumps(found, indent=1) + "\n")
+        return
+    libraries = found.pop("libraries")
+    for name, value in {**found, **libraries}.items():
+        click.echo(f"{name:16} {value if value is not None else 'not installed'}")

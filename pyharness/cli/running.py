@@ -1,0 +1,116 @@
+"""``pyharness run``."""
+
+from __future__ import annotations
+
+import glob
+import re
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pyharness.cli.console import color, complain, reports_errors, show, width
+from pyharness.types import InputError
+
+if TYPE_CHECKING:
+    from pyharness.store import Record
+
+RESULTS = "pyharness-results"
+
+
+@click.command()
+@click.argument("suite_name", metavar="[SUITE]", required=False)
+@click.option("-t", "--tokenizer", "rows", multiple=True, metavar="SPEC", help="Measure this tokenizer; repeatable.")
+@click.option("-c", "--corpus", "texts", multiple=True, metavar="SPEC", help="Measure on this text; repeatable.")
+@click.option(
+    "-b",
+    "--benchmark",
+    "chosen",
+    multiple=True,
+    metavar="NAME[?KEY=VALUE]",
+    help="Run only this; repeatable.",
+)
+@click.option("--device", type=click.Choice(["cpu", "cuda"]),
+              help="Where pairs are counted and language models run [default: the suite's, or cpu].")  # fmt: skip
+@click.option("-o", "--output", type=click.Path(path_type=Path), help=f"Record to write [default: in {RESULTS}/].")
+@click.option("--force", is_flag=True, help="Replace the file that --output names, if there is one.")
+@click.option("--resume", is_flag=True, help="Continue an unfinished run: finished cases are kept.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress, no tables; the record and errors only.")
+@reports_errors
+def run(
+    suite_name: str | None,
+    rows: tuple[str, ...],
+    texts: tuple[str, ...],
+    chosen: tuple[str, ...],
+    device: str | None,
+    output: Path | None,
+    force: bool,
+    resume: bool,
+    quiet: bool,
+) -> None:
+    """Run a SUITE (a TOML file, or quick, full, engines), or the tokenizers and corpora given.
+
+    Without arguments the suite "quick" runs: production tokenizers that travel inside installed packages, on the
+    shipped sample and on text of your Python installation. Every tokenizer runs in processes of its own, its ids and
+    round trips are verified before anything is timed, and all results go to one JSON record.
+
+    \b
+    Exit status: 0 measured, 1 some cases failed, 2 bad input, 130 interrupted
+    (what was finished is kept: continue with --resume).
+    A file that is there already is never overwritten without --force.
+    """
+    from pyharness import report, runner, session, store, suite
+    from pyharness.progress import listener
+
+    base = suite.read(suite.find(suite_name or suite.DEFAULT)) if suite_name or not rows else None
+    plan = suite.plan(session.declare(rows, texts, [_benchmark(name) for name in chosen], base, device))
+    path = output or _default_output(plan.suite.name, resume)
+    store.check_output(path, force, resume)
+    with listener(quiet) as watching:
+        record = runner.run(plan, path, watching, resume)
+    if not quiet:
+        show(report.to_text(report.tables(record), width=width(), color=color()))
+    complain(f"record: {path}")
+    sys.exit(_status(record))
+
+
+def _benchmark(text: str) -> dict[str, Any]:
+    name, _, options = text.partition("?")
+    found: dict[str, Any] = {"name": name}
+    for pair in filter(None, options.split("&")):
+        key, _, value = pair.partition("=")
+        if key == "name":
+            raise InputError(f"benchmark {text!r}: 'name' is no parameter; the name stands before the question mark")
+        if key in found:
+            raise InputError(f"benchmark {text!r} gives {key}= twice; give it once")
+        listed = "," in value or key in ("tokenizers", "corpora")
+        literal = str if key in ("tokenizers", "corpora") else _literal
+        found[key] = [literal(one) for one in value.split(",")] if listed else literal(value)
+    return found
+
+
+def _literal(value: str) -> Any:
+    if value in ("true", "false"):
+        return value == "true"
+    return int(value) if re.fullmatch(r"[0-9]{1,18}", value) else value
+
+
+def _default_output(name: str, resume: bool) -> Path:
+    folder = Path(RESULTS)
+    if resume:
+        journals = sorted(folder.glob(f"{glob.escape(name)}-{'[0-9]' * 8}-{'[0-9]' * 6}.json.journal"))
+        if not journals:
+            raise InputError(f"no unfinished run of suite {name!r} in {RESULTS}/; name its record with --output")
+        return journals[-1].with_suffix("")
+    return folder / f"{name}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}.json"
+
+
+def _status(record: Record) -> int:
+    failures = [result for result in record.results if result.status == "failed"]
+    if any(result.details.get("failure") == "input" for result in failures):
+        for reason in dict.fromkeys(r.reason for r in failures if r.details.get("failure") == "input"):
+            complain(f"error: {reason}")
+        return 2
+    return 1 if failures else 0

@@ -1,0 +1,101 @@
+"""Folders that are written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+from pyharness.types import InputError
+
+
+def check_new_folder(path: Path, marker: str, force: bool = False) -> None:
+    """Refuse a place where no folder can be made, or that has something: before anything is computed.
+
+    ``force`` allows to replace a folder that was made here, which its file ``marker`` tells.
+    """
+    if not path.name or path.name == "..":
+        raise InputError(f"{str(path)!r} is no name of a new folder")
+    try:
+        present = path.is_symlink() or path.exists()
+        made_here = present and path.is_dir() and not path.is_symlink() and (path / marker).is_file()
+        nested = made_here and any(entry.is_dir() for entry in path.iterdir())
+        _check_parent(path.parent)
+    except OSError as error:
+        raise InputError(f"cannot write {str(path)!r}: {error.strerror or error}") from None
+    if present and (not made_here or nested):
+        raise InputError(f"{str(path)!r} exists already and was not made by this command; choose another folder")
+    if present and not force:
+        raise InputError(f"{str(path)!r} exists already: replace it with --force, or choose another folder")
+
+
+def _check_parent(parent: Path) -> None:
+    if not parent.is_dir():
+        raise InputError(f"there is no folder {str(parent)!r}; make it first")
+    if not os.access(parent, os.W_OK | os.X_OK):
+        raise InputError(f"cannot write to {str(parent)!r}; check its permissions")
+
+
+def write_folder(path: Path, files: Mapping[str, bytes]) -> None:
+    """Write a folder; one that is there already is replaced. Interrupted, it leaves what was there before.
+
+    Raises:
+        InputError: the folder cannot be written.
+    """
+    try:
+        with _ended_politely():
+            made = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part"))
+            try:
+                _fill(made, files)
+                _replace(path, made)
+            finally:
+                shutil.rmtree(made, ignore_errors=True)
+    except OSError as error:
+        raise InputError(f"cannot write {str(path)!r}: {error.strerror or error}") from None
+
+
+def _fill(folder: Path, files: Mapping[str, bytes]) -> None:
+    folder.chmod(0o755)
+    for name, data in files.items():
+        with (folder / name).open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def _replace(path: Path, made: Path) -> None:
+    if not path.exists():
+        made.rename(path)
+        return
+    old = made.with_suffix(".old")
+    path.rename(old)
+    try:
+        made.rename(path)
+    except BaseException:
+        old.rename(path)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+@contextmanager
+def _ended_politely() -> Iterator[None]:
+    """Turn a request to end into an exception, so that what is half-written is removed."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, _leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    del frame
+    raise SystemExit(128 + number)

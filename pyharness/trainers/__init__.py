@@ -1,0 +1,164 @@
+"""Trainers: from text to the files of a tokenizer. One plug-in module per library, found by name.
+
+Importing this package imports none of the libraries. A module ends in ``TRAINERS = (TrainerSpec(...),)``.
+
+>>> request = TrainingRequest(texts=lambda: ["to be or not to be"], vocab_size=260)
+>>> train("bpe", request).merges
+4
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from pyharness import registry
+from pyharness.bpe.trainer import DemolitionRule, TieRule
+from pyharness.types import InputError
+
+Symbols: TypeAlias = Literal["bytes", "characters"]
+BIGGEST_VOCABULARY = (1 << 31) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingProgress:
+    """How far a training is. What is not known is ``None``."""
+
+    phase: str  # "reading", "counting", "merging", or what the library calls it
+    done: int
+    unit: str  # of done and total: "bytes", "tokens", ...
+    total: int | None = None
+    seconds_left: float | None = None  # estimate, of this phase
+
+    @property
+    def fraction(self) -> float | None:
+        """Share of the phase that is done, in 0..1."""
+        return min(self.done / self.total, 1.0) if self.total else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingRequest:
+    """What to train on and how. A trainer refuses what it cannot honour; see ``TrainerSpec.options``."""
+
+    texts: Callable[[], Iterable[str]]  # starts a new pass over the text; documents without lone surrogates
+    vocab_size: int  # ids in all: the alphabet, special tokens and an unknown token are among them
+    pattern: str | None = None  # name or expression for TextSplitter; None: the trainer's own
+    min_frequency: int = 1  # pairs that occur less often are not merged
+    max_token_length: int | None = None  # in bytes (bytes) or characters (characters)
+    special: tuple[str, ...] = ()  # ours: the last ids; libraries: the first, after those of their own
+    unknown: str | None = None  # a further special token: it stands for characters that have no token
+    symbols: Symbols = "bytes"
+    initial_alphabet: str = ""  # characters that are in the vocabulary whether they occur or not
+    tie_rule: TieRule = "smallest_ids"
+    demolition: DemolitionRule = "eq6"
+    trace: bool = False  # record every demotion and promotion in a file of its own
+    byte_fallback: bool = True  # bytes stand for characters that have no token
+    character_coverage: float = 1.0  # share of the text whose characters get a token
+    sentences: int = 0  # train on a random sample of this many lines; 0: on all
+    threads: int = 1
+    source: Callable[[], Mapping[str, Any]] = dict  # where the text comes from, asked after it was read: JSON values
+    text_bytes: int | None = None  # size of the text, if known: for the estimate of what is left
+    progress: Callable[[TrainingProgress], None] | None = None
+
+    @property
+    def added(self) -> tuple[str, ...]:
+        """Special tokens and the unknown token, in the order of their ids."""
+        return (*self.special, *(() if self.unknown is None else (self.unknown,)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainedTokenizer:
+    """What a training gives."""
+
+    files: Mapping[str, bytes]  # name -> content; the first is the tokenizer, what ``file:`` loads; may be empty
+    vocab_size: int  # ids in all, as in the request
+    merges: int | None  # None: not a tokenizer of merges
+    complete: bool  # False: there was nothing left to merge before the vocabulary had its size
+    seconds: Mapping[str, float]  # by phase
+    notes: tuple[str, ...] = ()  # what whoever reads a figure of this must know
+    details: Mapping[str, Any] = field(default_factory=dict)  # counts, JSON values: distinct_pieces, scaffold_tokens
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainerSpec:
+    """A trainer as data, known without importing its library."""
+
+    name: str
+    train: Callable[[TrainingRequest], TrainedTokenizer]  # call it through ``train()``, which checks the request
+    summary: str
+    algorithm: Literal["bpe", "scaffold-bpe", "wordpiece", "unigram"]
+    library: str  # the distribution that trains
+    patterns: tuple[str, ...] | None = None  # split patterns it can use, the default first; None: any; (): its own
+    options: frozenset[str] = frozenset()  # fields of TrainingRequest it honours besides those that all do
+    deterministic: bool = True  # the same text, options and number of threads give the same files
+    loadable: bool = True  # its first file can be loaded as ``file:``
+    extra: str | None = None  # the pip extra that provides the library
+
+
+ALWAYS = frozenset({"texts", "vocab_size", "pattern", "threads", "source", "text_bytes", "progress"})
+
+
+def specs() -> Mapping[str, TrainerSpec]:
+    """Known trainers, ours and those of installed plug-ins, by name."""
+    return registry.discover(sys.modules[__name__], "TRAINERS")
+
+
+def resolve(name: str) -> TrainerSpec:
+    """Look a trainer up; an unknown one raises ``InputError`` with the closest names."""
+    return registry.pick("trainer", name, specs())
+
+
+def train(trainer: str | TrainerSpec, request: TrainingRequest) -> TrainedTokenizer:
+    """Check a request and train.
+
+    Raises:
+        InputError: the trainer is unknown, cannot do what is asked, or the text does not allow it.
+    """
+    spec = resolve(trainer) if isinstance(trainer, str) else trainer
+    check(spec, request)
+    return spec.train(request)
+
+
+def check(spec: TrainerSpec, request: TrainingRequest) -> None:
+    """Refuse what a trainer cannot honour, before any text is read."""
+    _check_numbers(request)
+    _check_texts(request)
+    for option in dataclasses.fields(request):
+        if option.name in ALWAYS | spec.options:
+            continue
+        if getattr(request, option.name) != option.default:
+            able = ", ".join(sorted(name for name, other in specs().items() if option.name in other.options))
+            raise InputError(f"trainer {spec.name!r} has no option {option.name!r}; trainers with it: {able or 'none'}")
+    if request.pattern is not None and spec.patterns is not None and request.pattern not in spec.patterns:
+        known = f"it trains on {' or '.join(spec.patterns)}" if spec.patterns else "it splits by rules of its own"
+        raise InputError(f"trainer {spec.name!r} cannot split by {request.pattern!r}: {known}")
+
+
+def _check_numbers(request: TrainingRequest) -> None:
+    if not 1 <= request.vocab_size <= BIGGEST_VOCABULARY:
+        raise InputError(f"vocab_size is {request.vocab_size}; it must be in 1..{BIGGEST_VOCABULARY:,}")
+    if request.min_frequency < 1 or (request.max_token_length is not None and request.max_token_length < 1):
+        raise InputError("min_frequency and max_token_length must be at least 1")
+    most = 4 * (os.cpu_count() or 1)
+    if not 1 <= request.threads <= max(most, 64):
+        raise InputError(f"threads is {request.threads}; it must be in 1..{max(most, 64)}")
+
+
+def _check_texts(request: TrainingRequest) -> None:
+    special = request.added
+    for text in (*special, request.pattern or "", request.initial_alphabet):
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise InputError(f"{text!r} is not Unicode text; write it in UTF-8") from None
+    if request.pattern == "":
+        raise InputError("the split pattern is empty; the pattern 'none' leaves text whole")
+    if "" in special:
+        raise InputError("a special token is empty; give it a name such as <|endoftext|>")
+    twice = [token for index, token in enumerate(special) if token in special[:index]]
+    if twice:
+        raise InputError(f"special token {twice[0]!r} is given twice; give it once")

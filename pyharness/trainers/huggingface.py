@@ -1,0 +1,156 @@
+"""Trainers of the tokenizers library: WordPiece as BERT has it, byte-level BPE and byte-level Unigram."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from typing import Any
+
+from pyharness.bpe.splitter import TextSplitter
+from pyharness.tokenizers.huggingface import POOL
+from pyharness.trainers import TrainedTokenizer, TrainerSpec, TrainingRequest
+from pyharness.trainers.feeding import Feed
+from pyharness.trainers.phases import Phases
+from pyharness.types import InputError
+
+FILE = "tokenizer.json"
+MOST = 1 << 24  # the library allocates for the vocabulary that is asked for, before it reads
+
+
+def train_bpe(request: TrainingRequest) -> TrainedTokenizer:
+    """Train byte-level BPE: pieces of the pattern, in the byte alphabet of GPT-2."""
+    from tokenizers import models, trainers
+
+    _room(request, 256)
+    tokenizer = _byte_level(models.BPE(), request)
+    trainer = trainers.BpeTrainer(
+        vocab_size=request.vocab_size, min_frequency=request.min_frequency, special_tokens=list(request.special),
+        max_token_length=request.max_token_length, initial_alphabet=_bytes(), show_progress=False,
+    )  # fmt: skip
+    return _train(tokenizer, trainer, request)
+
+
+def train_unigram(request: TrainingRequest) -> TrainedTokenizer:
+    """Train a byte-level Unigram model on the same pieces."""
+    from tokenizers import models, trainers
+
+    _room(request, 256)
+    tokenizer = _byte_level(models.Unigram(), request)
+    trainer = trainers.UnigramTrainer(
+        vocab_size=request.vocab_size, special_tokens=list(request.special), initial_alphabet=_bytes(),
+        max_piece_length=request.max_token_length or 16, show_progress=False,
+    )  # fmt: skip
+    return _train(tokenizer, trainer, request, ["a piece has at most 16 bytes unless max_token_length says otherwise"])
+
+
+def train_wordpiece(request: TrainingRequest) -> TrainedTokenizer:
+    """Train WordPiece with BERT's normaliser (cased, accents kept) and pre-tokenizer."""
+    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+
+    special = list(dict.fromkeys(("[UNK]", *request.special)))
+    if request.vocab_size <= len(special):
+        raise InputError(f"a vocabulary of {request.vocab_size:,} has no room for more than its special tokens")
+    tokenizer: Any = Tokenizer(models.WordPiece(unk_token="[UNK]"))  # noqa: S106
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=False, strip_accents=False)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.decoder = decoders.WordPiece()
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=request.vocab_size, min_frequency=request.min_frequency, special_tokens=special,
+        initial_alphabet=list(request.initial_alphabet), show_progress=False,
+    )  # fmt: skip
+    note = "not deterministic: ids of ## pieces follow a hash map's order and break ties, so runs differ"
+    return _train(tokenizer, trainer, request, [note])
+
+
+def _room(request: TrainingRequest, alphabet: int) -> None:
+    needed = alphabet + len(request.special)
+    if request.vocab_size < needed:
+        raise InputError(
+            f"a vocabulary of {request.vocab_size:,} has no room for the alphabet of {alphabet} bytes and "
+            f"{len(request.special)} special tokens; ask for at least {needed:,}"
+        )
+
+
+def _bytes() -> list[str]:
+    from tokenizers import pre_tokenizers
+
+    return sorted(pre_tokenizers.ByteLevel.alphabet())  # the library's own order is that of a hash map
+
+
+def _byte_level(model: Any, request: TrainingRequest) -> Any:
+    from tokenizers import Regex, Tokenizer, decoders, pre_tokenizers
+
+    splitter = TextSplitter(request.pattern or "gpt2")
+    tokenizer: Any = Tokenizer(model)
+    try:
+        splits = [pre_tokenizers.Split(Regex(oniguruma(one)), "isolated") for one in splitter.expressions]
+    except Exception as error:
+        raise InputError(f"tokenizers cannot compile the split pattern {splitter.name!r}: {error}") from None
+    byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([*splits, byte_level])
+    tokenizer.decoder = decoders.ByteLevel()
+    return tokenizer
+
+
+def oniguruma(expression: str) -> str:
+    """Write an expression as the regex engine of tokenizers reads it: there, ``{1,3}+`` repeats instead of possessing.
+
+    Of the known patterns cl100k alone has it, where possessing cannot change a match.
+    """
+    return re.sub(r"(\{\d+,\d*\})\+", r"\1", expression)
+
+
+def _train(tokenizer: Any, trainer: Any, request: TrainingRequest, notes: list[str] | None = None) -> TrainedTokenizer:
+    if request.vocab_size > MOST:
+        raise InputError(f"tokenizers allocates a vocabulary before it reads: at most {MOST:,}, or trainer 'bpe'")
+    phases = Phases(request.progress)
+    feed = Feed(request, phases)
+    POOL.start(request.threads)
+    os.environ["TOKENIZERS_PARALLELISM"] = "true" if request.threads > 1 else "false"
+    with phases.timed("training"):
+        try:
+            tokenizer.train_from_iterator(feed, trainer)
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:  # pyo3's PanicException is no Exception
+            feed.check()
+            raise InputError(f"tokenizers could not train: {' '.join(str(error).split())[:300]}") from None
+    feed.check()
+    text: str = tokenizer.to_str(pretty=False)
+    merges = json.loads(text)["model"].get("merges")
+    # WordPiece is trained by merges but keeps none.
+    size = tokenizer.get_vocab_size(with_added_tokens=True)
+    return feed.result(
+        phases, request, {FILE: text.encode()}, size, None if merges is None else len(merges), notes or ()
+    )
+
+
+TRAINERS = (
+    TrainerSpec(
+        name="wordpiece",
+        train=train_wordpiece,
+        summary="WordPiece as BERT has it: BertNormalizer (cased), BertPreTokenizer, ##",
+        algorithm="wordpiece",
+        library="tokenizers",
+        patterns=(),
+        options=frozenset({"min_frequency", "special", "initial_alphabet"}),
+        deterministic=False,
+    ),
+    TrainerSpec(
+        name="tokenizers-bpe",
+        train=train_bpe,
+        summary="byte-level BPE of the tokenizers library",
+        algorithm="bpe",
+        library="tokenizers",
+        options=frozenset({"min_frequency", "max_token_length", "special"}),
+    ),
+    TrainerSpec(
+        name="tokenizers-unigram",
+        train=train_unigram,
+        summary="byte-level Unigram of the tokenizers library",
+        algorithm="unigram",
+        library="tokenizers",
+        options=frozenset({"max_token_length", "special"}),
+    ),
+)

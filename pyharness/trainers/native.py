@@ -1,0 +1,234 @@
+"""Our own trainers: plain BPE and Scaffold-BPE over bytes or characters."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pyharness.bpe.model_file import save_bytes
+from pyharness.bpe.piece_counter import PieceCounter
+from pyharness.bpe.splitter import TextSplitter
+from pyharness.bpe.trained_model import model_of_training
+from pyharness.bpe.trainer import TrainedBpe, WeightedPieces, train
+from pyharness.trainers import TrainedTokenizer, TrainerSpec, TrainingRequest
+from pyharness.trainers.batching import batches
+from pyharness.trainers.phases import Phases
+from pyharness.types import InputError
+
+PATTERN = "gpt2"
+MODEL = "model.json"
+TRACE = "scaffold-trace.jsonl"
+
+
+@dataclass(slots=True)
+class Read:
+    """How much text was read."""
+
+    documents: int = 0
+    bytes: int = 0
+
+
+def train_bpe(request: TrainingRequest) -> TrainedTokenizer:
+    """Train plain BPE."""
+    return _train(request, scaffold=False)
+
+
+def train_scaffold(request: TrainingRequest) -> TrainedTokenizer:
+    """Train Scaffold-BPE (arXiv 2404.17808)."""
+    return _train(request, scaffold=True)
+
+
+def _train(request: TrainingRequest, *, scaffold: bool) -> TrainedTokenizer:
+    _check(request)
+    splitter = TextSplitter(request.pattern or PATTERN)
+    phases = Phases(request.progress)
+    counted, read = _count(request, splitter, phases)
+    with phases.timed("counting"):
+        pieces = counted.pieces()
+        if request.symbols == "characters":
+            pieces = of_characters(pieces, request.initial_alphabet)
+    base = len(pieces.data_offsets) - 1
+    size = request.vocab_size - len(request.added)
+    if size < base:
+        raise too_small(request, base)
+    with phases.timed("merging"):
+        merged = phases.gauge("merging", "tokens", size, base)
+        trained = train(
+            pieces, size, scaffold=scaffold, tie_rule=request.tie_rule, min_frequency=request.min_frequency,
+            max_token_length=request.max_token_length, keep_events=request.trace,
+            progress=merged if request.progress else None,
+        )  # fmt: skip
+        merged(trained.vocab_size)
+    with phases.timed("writing"):
+        files = _files(trained, splitter, request, _origin(request, splitter, pieces, read))
+    return TrainedTokenizer(
+        files=files,
+        vocab_size=trained.vocab_size + len(request.added),
+        merges=len(trained.rules),
+        complete=trained.complete,
+        seconds=phases.seconds,
+        notes=_notes(request, trained, splitter),
+        details={
+            "documents": read.documents,
+            "bytes": read.bytes,
+            "distinct_pieces": len(pieces.weights),
+            "alphabet": base,
+            "scaffold_tokens": int(trained.scaffold.sum()),
+        },
+    )
+
+
+def _check(request: TrainingRequest) -> None:
+    if request.symbols == "bytes":
+        if request.unknown is not None:
+            raise InputError("every byte has a token: an unknown token is for symbols 'characters'")
+        if request.initial_alphabet:
+            raise InputError("every byte is in the alphabet already: an initial alphabet is for symbols 'characters'")
+        if request.vocab_size < 256 + len(request.added):
+            raise too_small(request, 256)
+
+
+def too_small(request: TrainingRequest, alphabet: int) -> InputError:
+    """Return the error for a vocabulary without room for its alphabet."""
+    special = f" and {len(request.added)} special tokens" if request.added else ""
+    advice = "" if request.symbols == "bytes" else ", or train on bytes, whose alphabet is 256"
+    return InputError(
+        f"a vocabulary of {request.vocab_size:,} has no room for the alphabet of {alphabet:,} "
+        f"{request.symbols}{special}; ask for at least {alphabet + len(request.added):,}{advice}"
+    )
+
+
+def _count(request: TrainingRequest, splitter: TextSplitter, phases: Phases) -> tuple[PieceCounter, Read]:
+    """Count pieces; with more than one thread, the next batch is read while one is counted."""
+    counter, read = PieceCounter(splitter), Read()
+    report = phases.gauge("counting", "bytes", request.text_bytes)
+    source = iter(batches(request.texts()))
+    with ThreadPoolExecutor(1, "pyharness-counting") as aside:
+        running: Future[None] | None = None
+        while True:
+            with phases.timed("reading"):
+                batch = next(source, None)
+            with phases.timed("counting"):
+                if running is not None:
+                    running.result()
+                    report(read.bytes)
+                if batch is None:
+                    break
+                read.documents += len(batch.texts)
+                read.bytes += batch.bytes
+                running = aside.submit(counter.add, batch.texts, request.threads)
+                if request.threads == 1:
+                    running.result()
+    if not read.bytes:
+        raise InputError("the corpus has no text to train on")
+    return counter, read
+
+
+def of_characters(pieces: WeightedPieces, initial: str = "") -> WeightedPieces:
+    """Pieces over bytes as pieces over characters; the alphabet is in code point order.
+
+    Raises:
+        InputError: the pieces are not UTF-8.
+    """
+    data = pieces.symbols.astype(np.uint8)
+    try:
+        text = data.tobytes().decode()
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"the text is not UTF-8 ({error.reason}), and symbols 'characters' need characters; train on bytes"
+        ) from None
+    starts = np.zeros(len(data) + 1, np.int64)
+    np.cumsum((data & 0xC0) != 0x80, out=starts[1:])
+    points = np.frombuffer(text.encode("utf-32-le"), "<u4")
+    alphabet = np.union1d(points, np.array([ord(character) for character in initial], np.uint32))
+    encoded = [chr(point).encode() for point in alphabet]
+    offsets = np.zeros(len(encoded) + 1, np.int64)
+    np.cumsum([len(one) for one in encoded], out=offsets[1:])
+    return WeightedPieces(
+        np.searchsorted(alphabet, points).astype(np.uint32), starts[pieces.offsets], pieces.weights,
+        np.frombuffer(b"".join(encoded), np.uint8), offsets,
+    )  # fmt: skip
+
+
+def _files(
+    trained: TrainedBpe, splitter: TextSplitter, request: TrainingRequest, origin: dict[str, Any]
+) -> dict[str, bytes]:
+    model = model_of_training(
+        trained, splitter, special=request.added, unknown=request.unknown, demolition=request.demolition, origin=origin
+    )
+    files = {MODEL: save_bytes(model)}
+    if request.trace:
+        files[TRACE] = _trace(trained)
+    return files
+
+
+def _trace(trained: TrainedBpe) -> bytes:
+    """One JSON object a line; text that a terminal or a spreadsheet would act on is escaped by JSON or is hex."""
+    lines = []
+    for number, event in enumerate(trained.events):
+        token = trained[event.token]
+        row = {
+            "event": number,
+            "kind": event.kind,
+            "token": event.token,
+            "text": token.decode(errors="backslashreplace"),
+            "hex": token.hex(),
+            "rules": event.rules,
+            "frequency": event.frequency,
+            "head": event.head,
+        }
+        lines.append(json.dumps(row) + "\n")
+    return "".join(lines).encode()
+
+
+def _origin(request: TrainingRequest, splitter: TextSplitter, pieces: WeightedPieces, read: Read) -> dict[str, Any]:
+    return {
+        "trained_on": {**request.source(), "documents": read.documents, "bytes": read.bytes},
+        "pattern": splitter.name,
+        "symbols": request.symbols,
+        "tie_rule": request.tie_rule,
+        "min_frequency": request.min_frequency,
+        "max_token_length": request.max_token_length,
+        "distinct_pieces": len(pieces.weights),
+    }
+
+
+def _notes(request: TrainingRequest, trained: TrainedBpe, splitter: TextSplitter) -> tuple[str, ...]:
+    notes = []
+    if not trained.complete:
+        limits = f" at least {request.min_frequency} times" if request.min_frequency > 1 else ""
+        length = f" within {request.max_token_length} bytes" if request.max_token_length else ""
+        notes.append(
+            f"stopped after {len(trained.rules):,} merges: no pair occurs{limits}{length} any more; the vocabulary has "
+            f"{trained.vocab_size + len(request.added):,} ids, not {request.vocab_size:,}"
+        )
+    if request.symbols == "characters" and request.unknown is None:
+        notes.append("without an unknown token, characters outside the alphabet are left out when encoding")
+    if splitter.engine == "regex":
+        notes.append("split by the package regex, which is slower than the known patterns")
+    return tuple(notes)
+
+
+_OPTIONS = frozenset({"min_frequency", "max_token_length", "special", "symbols", "initial_alphabet"})
+TRAINERS = (
+    TrainerSpec(
+        name="bpe",
+        train=train_bpe,
+        summary="byte-pair encoding, exact counts, four tie rules",
+        algorithm="bpe",
+        library="pyharness",
+        options=_OPTIONS | {"tie_rule", "unknown"},
+    ),
+    TrainerSpec(
+        name="scaffold-bpe",
+        train=train_scaffold,
+        summary="Scaffold-BPE (arXiv 2404.17808): tokens that only lead to longer ones leave the vocabulary",
+        algorithm="scaffold-bpe",
+        library="pyharness",
+        options=_OPTIONS | {"demolition", "trace"},
+    ),
+)

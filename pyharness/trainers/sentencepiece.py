@@ -1,0 +1,142 @@
+"""Trainers of the sentencepiece library: Unigram and BPE, without normalisation, white space kept."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from pyharness.trainers import TrainedTokenizer, TrainerSpec, TrainingRequest
+from pyharness.trainers.feeding import Feed
+from pyharness.trainers.phases import Phases
+from pyharness.types import InputError
+
+FILE = "tokenizer.model"
+LINE_CHARACTERS = 1024  # at most 4,096 bytes: the library leaves out lines of more than 4,192
+MOST = 1_000_000  # the library starts from a million candidates, and with 2^31 it does not come back
+LONGEST = 512  # characters of a piece
+SEED = 1
+SETTINGS: Mapping[str, Any] = {
+    "normalization_rule_name": "identity",
+    "remove_extra_whitespaces": False,
+    "allow_whitespace_only_pieces": True,
+    "minloglevel": 3,
+}
+
+
+def train_unigram(request: TrainingRequest) -> TrainedTokenizer:
+    """Train a Unigram language model."""
+    return _train(request, "unigram")
+
+
+def train_bpe(request: TrainingRequest) -> TrainedTokenizer:
+    """Train BPE over characters."""
+    return _train(request, "bpe")
+
+
+def _train(request: TrainingRequest, kind: str) -> TrainedTokenizer:
+    if request.vocab_size > MOST:
+        raise InputError(f"sentencepiece starts from {MOST:,} candidates: vocab_size must be at most that")
+    if not 0.98 <= request.character_coverage <= 1.0:
+        raise InputError(f"character_coverage is {request.character_coverage}; sentencepiece takes 0.98 to 1")
+    if request.max_token_length is not None and request.max_token_length > LONGEST:
+        raise InputError(f"max_token_length is {request.max_token_length:,}; sentencepiece takes at most {LONGEST}")
+    if request.sentences < 0:
+        raise InputError(f"sentences is {request.sentences}; it must be at least 1, or 0 for all")
+    phases = Phases(request.progress)
+    feed = Feed(request, phases)
+    with phases.timed("training"):
+        data = _run(request, kind, feed)
+    feed.check()
+    size, merges = _sizes(data)
+    notes = ["lines without a space in 1,024 characters are cut there; white space is kept, text is not normalised"]
+    if kind == "unigram":  # sums of floats, in another order
+        notes.append(f"pieces depend on the number of threads; these are of {request.threads}")
+    return feed.result(phases, request, {FILE: data}, size, merges if kind == "bpe" else None, notes)
+
+
+def _run(request: TrainingRequest, kind: str, feed: Feed) -> bytes:
+    import sentencepiece
+
+    written = io.BytesIO()
+    sentencepiece.set_random_generator_seed(SEED)
+    try:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=_lines(feed), model_writer=written, model_type=kind, vocab_size=request.vocab_size,
+            character_coverage=request.character_coverage, byte_fallback=request.byte_fallback,
+            control_symbols=list(request.special), max_sentencepiece_length=request.max_token_length or 16,
+            input_sentence_size=request.sentences, shuffle_input_sentence=request.sentences > 0,
+            num_threads=request.threads, **SETTINGS,
+        )  # fmt: skip
+    except (RuntimeError, OSError, ValueError) as error:
+        feed.check()
+        raise _translated(request, str(error)) from None
+    return written.getvalue()
+
+
+def _lines(texts: Iterable[str]) -> Iterator[str]:
+    """Lines, short enough: long ones are cut behind their last space within the limit."""
+    for text in texts:
+        for line in text.split("\n"):
+            start = 0
+            while len(line) - start > LINE_CHARACTERS:
+                cut = line.rfind(" ", start + 1, start + LINE_CHARACTERS)
+                cut = cut if cut > 0 else start + LINE_CHARACTERS
+                yield line[start:cut]
+                start = cut
+            if start < len(line):
+                yield line[start:]
+
+
+def _translated(request: TrainingRequest, message: str) -> InputError:
+    asked = f"{request.vocab_size:,}"
+    if high := re.search(r"Vocabulary size too high.*<= (\d+)", message):
+        most = f"{int(high[1]):,}"
+        return InputError(
+            f"a vocabulary of {asked} is more than sentencepiece finds in this text: ask for at most {most}, or train "
+            "on more text"
+        )
+    if low := re.search(r"smaller than required_chars\. \d+ vs (\d+)", message):
+        least = f"{int(low[1]):,}"
+        return InputError(
+            f"a vocabulary of {asked} has no room for the alphabet and the special tokens: ask for at least {least}, "
+            "or for a smaller character coverage"
+        )
+    if "sentences_.empty()" in message:
+        return InputError("the corpus has no text to train on")
+    return InputError(f"sentencepiece could not train: {' '.join(message.split())[:300]}")
+
+
+def _sizes(data: bytes) -> tuple[int, int]:
+    """Pieces, and those made by merging: normal ones of several characters."""
+    from pyharness.vocabularies.sentencepiece_model import PieceType, read_model
+
+    model: Any = read_model(data, FILE)
+    several = (
+        len(piece) > 1 for piece, kind in zip(model.pieces, model.types, strict=True) if kind is PieceType.NORMAL
+    )
+    return len(model.pieces), sum(several)
+
+
+_OPTIONS = frozenset({"max_token_length", "special", "byte_fallback", "character_coverage", "sentences"})
+TRAINERS = (
+    TrainerSpec(
+        name="unigram",
+        train=train_unigram,
+        summary="Unigram language model of SentencePiece; pieces depend on the number of threads",
+        algorithm="unigram",
+        library="sentencepiece",
+        patterns=(),
+        options=_OPTIONS,
+    ),
+    TrainerSpec(
+        name="sentencepiece-bpe",
+        train=train_bpe,
+        summary="BPE of SentencePiece: over characters, from the score of pieces",
+        algorithm="bpe",
+        library="sentencepiece",
+        patterns=(),
+        options=_OPTIONS,
+    ),
+)
