@@ -232,6 +232,8 @@ class TokenizerFamily:
     example: str
     known: Callable[[], Sequence[str]] = tuple  # arguments that can be listed
     extra: str | None = None
+    # Makes what a row needs, before anything is measured: training, say. ``expand`` then finds it.
+    prepare: Callable[[str, Mapping[str, str]], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +244,7 @@ class Engine:
     wrap: Callable[[TokenizerSpec], TokenizerSpec]  # the home row -> the same vocabulary through this engine
     summary: str
     extra: str | None = None
+    options: tuple[str, ...] = ()  # its own: ``wrap`` finds them among those of the home row, which never sees them
 
 
 # ---------------------------------------------------------------------------------------------- corpora

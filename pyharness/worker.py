@@ -87,7 +87,7 @@ def handle(request: dict[str, Any], out: TextIO) -> dict[str, Any]:
             request["device"],
         )
         findings = benchmarks()[case.benchmark].run(work)
-        known = facts(specification) if benchmarks()[case.benchmark].name != "load" else None
+        known = None if benchmarks()[case.benchmark].own_process else facts(specification)
         return {"result": as_json(findings), "facts": known}
     except Unsupported as reason:
         return {"result": as_json(Findings(status="skipped", reason=str(reason))), "facts": None}

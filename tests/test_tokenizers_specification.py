@@ -63,7 +63,8 @@ def test_a_path_alone_is_recognised(tmp_path: Path) -> None:
 
 
 def test_a_folder_is_searched(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"looked for tokenizer\.json, tekken\.json, tokenizer\.model, \*\.tiktoken"):
+    names = r"tokenizer\.json, tekken\.json, tokenizer\.model, model\.json, \*\.tiktoken"
+    with pytest.raises(InputError, match=f"looked for {names}"):
         tokenizers.resolve(f"file:{tmp_path}")
     write(tmp_path, "cl100k_base.tiktoken", rank_data())
     assert tokenizers.resolve(f"file:{tmp_path}").library == "tiktoken"
@@ -77,7 +78,9 @@ def test_rank_files_say_their_pattern(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"does not say how text is split.*cl100k_base"):
         tokenizers.resolve(spec)
     with pytest.raises(InputError, match="did you mean 'cl100k_base'"):
-        tokenizers.resolve(f"{spec}?pattern=cl100k")
+        tokenizers.resolve(f"{spec}?pattern=cl100kbase")
+    names = {tokenizers.resolve(f"{spec}?pattern={name}").vocabulary for name in ("cl100k", "cl100k_base")}
+    assert len(names) == 1, "one split, one vocabulary"
     assert tokenizers.load(rf"{spec}?pattern=\w+|\W+").round_trip == "lossy"
     rows = {tokenizers.resolve(f"{spec}?pattern={name}").vocabulary for name in ("gpt2", "cl100k_base", r"\w+|\W+")}
     assert len(rows) == 3, "other splits give other ids: one vocabulary name for them would be wrong"

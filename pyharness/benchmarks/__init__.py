@@ -81,6 +81,7 @@ class Benchmark:
     corpus: Literal["required", "parallel", "optional", "none"]
     metrics: tuple[str, ...]
     timed: bool = False  # runs alone, in a fresh process, and only after the integrity check has passed
+    own_process: bool = False  # measures in processes of its own: the worker's has not loaded the tokenizer
     parameters: Mapping[str, Any] = field(default_factory=dict)  # name -> default; a list gives one case per value
     # Checks the parameters of a case on its row and device before anything runs, and fills in what depends on these.
     settle: Callable[[Mapping[str, Any], TokenizerSpec, str], Mapping[str, Any]] = as_given

@@ -112,6 +112,7 @@ BENCHMARKS = (
         corpus="none",
         metrics=("load_seconds", "peak_memory_bytes"),
         timed=True,
+        own_process=True,
     ),
 )
 

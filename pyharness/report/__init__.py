@@ -5,10 +5,11 @@ Renders, measures nothing: values come from the record, intervals from the value
 
 from __future__ import annotations
 
+from pyharness.report.cells import Table
 from pyharness.report.flat import to_csv, to_frame, to_json, to_parquet
 from pyharness.report.profiles import profile_tables
 from pyharness.report.render import to_html, to_markdown, to_text, visible
-from pyharness.report.tables import Table, difference_tables, tables
+from pyharness.report.tables import difference_tables, tables
 
 __all__ = [
     "Table",

@@ -8,7 +8,7 @@ from typing import Any
 from pyharness.profiling import Floor, Phase, reference
 from pyharness.profiling.measuring import Samples
 from pyharness.profiling.record import OURS, Figures, Outcome, ProfileRecord, Roof
-from pyharness.report.tables import NOTHING, Table, size
+from pyharness.report.cells import NOTHING, Table, size
 
 _COLUMNS = ("implementation", "median ms", "p5", "p95", "n", "noise %", "GB/s", "copy %", "times ours")
 

@@ -7,7 +7,7 @@ import io
 import re
 from collections.abc import Iterable, Sequence
 
-from pyharness.report.tables import Table
+from pyharness.report.cells import Table
 
 _CONTROL = re.compile(  # also lone surrogates, which no terminal or file can be given
     r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"

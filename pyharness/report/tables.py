@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from pyharness.comparison import Difference, variant
 from pyharness.metrics import word_positions
-from pyharness.metrics.jackknife import interval
+from pyharness.report.algorithms import algorithm_tables
+from pyharness.report.cells import NOTHING, Table, pick, plain, size, with_interval
 from pyharness.store import Record
-from pyharness.types import CaseResult, Measurement
+from pyharness.types import CaseResult
 
-NOTHING = "-"
 _MET = {
     "empty_documents": "empty documents left out",
     "cut_documents": "long documents cut",
@@ -20,55 +19,15 @@ _MET = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A title, a header, rows of text and notes under them. The first column is text, the others numbers."""
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    notes: tuple[str, ...] = ()
-
-
 def tables(record: Record) -> list[Table]:
     """Every table that the record has results for."""
     found = [*_compression(record), *_fairness(record), *_next_token_entropy(record), *_reachability(record)]
-    found += [*_integrity(record), *_throughput(record), *_latency(record), *_load(record), *_not_measured(record)]
+    found += [*algorithm_tables(record), *_integrity(record), *_throughput(record), *_latency(record), *_load(record)]
+    found += _not_measured(record)
     return [table for table in found if table.rows]
 
 
 # ---------------------------------------------------------------------------------------------- numbers
-
-
-def pick(result: CaseResult, metric: str, part: str | None = None) -> Measurement | None:
-    """Find the measurement of a metric, or None."""
-    for measurement in result.measurements:
-        if measurement.metric == metric and (part is None or measurement.part == part):
-            return measurement
-    return None
-
-
-def plain(measurement: Measurement | None, pattern: str = "{:.4f}", scale: float = 1.0) -> str:
-    """Format one value; a dash when there is none."""
-    if measurement is None or measurement.value is None:
-        return NOTHING
-    return pattern.format(measurement.value * scale)
-
-
-def with_interval(measurement: Measurement | None, pattern: str = "{:.4f}") -> str:
-    """Format a value with half of its 95 % interval."""
-    text = plain(measurement, pattern)
-    if measurement is not None and (found := interval(measurement.value, measurement.replicates)) is not None:
-        text += " ±" + pattern.format((found[1] - found[0]) / 2)
-    return text
-
-
-def size(count: float) -> str:
-    """Format a number of bytes for people."""
-    for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if count >= 0.9995 * scale:  # what rounds to the unit is shown in it
-            return f"{count / scale:.3g} {unit}"
-    return f"{count:g} B"
 
 
 def _count(found: Mapping[str, Any], name: str) -> int:

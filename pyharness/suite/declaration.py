@@ -14,7 +14,7 @@ from pyharness.types import InputError
 
 DEVICES = ("cpu", "cuda")
 TIME_LIMIT_SECONDS = 600.0
-_VARIABLE = re.compile(r"\$\{(\w+)\}")
+_VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")  # as the shell has it: ${NAME} or ${NAME:-otherwise}
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,10 @@ def _narrowed(selection: Selection, rows: set[str], texts: set[str]) -> Selectio
 
 
 def entries(items: Iterable[str | Mapping[str, str]], key: str = "tokenizers") -> tuple[Entry, ...]:
-    """Labels and specifications, with ``${VARIABLE}`` filled in from the environment."""
+    """Labels and specifications, with ``${VARIABLE}`` and ``${VARIABLE:-otherwise}`` filled in from the environment.
+
+    Within the options of a tokenizer it is a value, so a ``%`` or ``&`` of it becomes ``%25`` or ``%26``.
+    """
     found = [_entry(item, key) for item in _list(items, key)]
     labels = [entry.label for entry in found]
     for label in labels:
@@ -107,7 +110,7 @@ def entries(items: Iterable[str | Mapping[str, str]], key: str = "tokenizers") -
 
 def _entry(item: str | Mapping[str, str], key: str) -> Entry:
     if isinstance(item, str):
-        return Entry(item, _fill_in(item))
+        return Entry(item, _fill_in(item, key))
     if not isinstance(item, Mapping):
         raise InputError(
             f"{shown(item)} in {key} is not laid out like one: write text, or {{ name = ..., spec = ... }}"
@@ -118,14 +121,18 @@ def _entry(item: str | Mapping[str, str], key: str) -> Entry:
     for name, value in given.items():
         if not isinstance(value, str) or not value:
             raise InputError(f"{name} = {shown(value)} in {key} is not text; write it in quotes")
-    return Entry(item.get("name", item["spec"]), _fill_in(item["spec"]))
+    return Entry(item.get("name", item["spec"]), _fill_in(item["spec"], key))
 
 
-def _fill_in(text: str) -> str:
+def _fill_in(text: str, key: str) -> str:
     def value(match: re.Match[str]) -> str:
-        if match[1] not in os.environ:
+        found, otherwise = os.environ.get(match[1]), match[2]
+        if not found and otherwise is not None:
+            found = otherwise
+        if found is None:
             raise InputError(f"{text!r} needs the environment variable {match[1]}, which is not set")
-        return os.environ[match[1]]
+        within_options = key == "tokenizers" and "?" in text[: match.start()]
+        return found.replace("%", "%25").replace("&", "%26") if within_options else found
 
     return _VARIABLE.sub(value, text)
 

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -130,14 +131,22 @@ def resolve(spec: str) -> TokenizerSpec:
     if wanted.engine is None:
         return _home(wanted)
     engine = registry.pick("tokenizer engine", wanted.engine, engines())
-    row = engine.wrap(_home(parse(wanted.home)))
+    bare = parse(wanted.home)
+    own = {key: bare.options[key] for key in engine.options if key in bare.options}
+    rest = {key: value for key, value in bare.options.items() if key not in own}
+    home = _home(dataclasses.replace(bare, options=rest))
+    row = engine.wrap(dataclasses.replace(home, options={**home.options, **own}))
     return dataclasses.replace(row, name=spec)
 
 
 def obtain(spec: str) -> TokenizerSpec:
-    """Resolve a specification whose vocabulary may have to be downloaded first: what is missing is found out here."""
+    """Resolve a specification whose vocabulary may have to be downloaded or trained first: what fails, fails here."""
     wanted = parse(spec)
-    home = _home(parse(wanted.home))
+    bare = parse(wanted.home)
+    family = families().get(bare.name)
+    if family is not None and family.prepare is not None and bare.argument is not None:
+        family.prepare(bare.argument, bare.options)
+    home = _home(bare)
     if home.path is None and isinstance(home.load, source.VocabularyFile):
         home.load.fetch()
     return resolve(spec)
@@ -177,7 +186,7 @@ def _fixed(wanted: Specification) -> TokenizerSpec:
 
 
 def _unknown(wanted: Specification) -> InputError:
-    if wanted.argument is None and Path(wanted.name).exists():
+    if wanted.argument is None and os.path.exists(wanted.name):  # noqa: PTH110 - false, too, where it is too long
         return InputError(f"unknown tokenizer {wanted.text!r}; it is a path: write 'file:{wanted.text}'")
     homes = [family for family in families().values() if family.name not in engines()]
     names = [*specs(), *(f"{family.name}:{known}" for family in homes for known in family.known())]

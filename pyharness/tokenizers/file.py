@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
-from pyharness.tokenizers import source
+from pyharness.tokenizers import native, source
 from pyharness.tokenizers.specification import check_options
 from pyharness.types import InputError, TokenizerFamily, TokenizerSpec
 from pyharness.vocabularies import encodings, vocabulary_file
@@ -18,7 +18,8 @@ from pyharness.vocabularies.encodings import Encoding
 def row(name: str, path: Path, options: Mapping[str, str], licence: str = "unknown") -> TokenizerSpec:
     """Describe the tokenizer that a file defines: everything that can be known without its library."""
     kind = vocabulary_file.detect(vocabulary_file.read(path), str(path))
-    check_options(name, options, ("pattern", "special") if kind == "rank_file" else ())
+    native_options = native.OPTIONS if source.LIBRARIES[kind] == "pyharness" else ()
+    check_options(name, options, ("pattern", "special") if kind == "rank_file" else native_options)
     digest = vocabulary_file.digest(path)
     encoding = _encoding(path, digest, options) if kind == "rank_file" else None
     return TokenizerSpec(
@@ -28,7 +29,7 @@ def row(name: str, path: Path, options: Mapping[str, str], licence: str = "unkno
         source=str(path),
         path=str(path),
         licence=licence if encoding is None or licence != "unknown" else encoding.licence,
-        vocabulary=encoding.vocabulary if encoding else f"sha256:{digest[:16]}",
+        vocabulary=encoding.vocabulary if encoding else native.variant(f"sha256:{digest[:16]}", options),
         reference=True,
         options=dict(options),
     )
@@ -81,7 +82,7 @@ FAMILIES = (
     TokenizerFamily(
         name="file",
         expand=expand,
-        summary="a tokenizer.json, tekken.json, SentencePiece model or tiktoken rank file, or a folder that has one",
+        summary="a tokenizer.json, tekken.json, rank file, SentencePiece, minbpe or own model, or a folder of one",
         example="file:PATH/tokenizer.json",
     ),
 )

@@ -18,6 +18,8 @@ LIBRARIES: dict[Kind, str] = {
     "rank_file": "tiktoken",
     "tekken": "tiktoken",
     "sentencepiece": "sentencepiece",
+    "minbpe": "pyharness",
+    "pyharness": "pyharness",
 }
 
 
@@ -35,7 +37,10 @@ class VocabularyFile:
 
     def __call__(self, spec: TokenizerSpec) -> Tokenizer:
         """Load the tokenizer. The libraries are imported here and no earlier."""
-        del spec
+        if LIBRARIES[self.kind] == "pyharness":
+            from pyharness.tokenizers import native
+
+            return native.load(self, spec.options)
         if self.kind == "huggingface":
             from pyharness.tokenizers import huggingface
 

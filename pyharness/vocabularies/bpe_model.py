@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,13 +68,13 @@ def _offsets(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def character_symbols(
     symbol: Callable[[str], int | None], fallback: Sequence[int], unknown: int
-) -> Callable[[str], list[int]]:
-    """Return the function that gives the base symbols of a piece, one per character.
+) -> Callable[[Iterable[str]], list[int]]:
+    """Return the function that gives the base symbols of a piece, one per character (with its affixes, if it has any).
 
     A character that is no symbol becomes its bytes' fallback pieces, or the unknown token.
     """
 
-    def symbols(piece: str) -> list[int]:
+    def symbols(piece: Iterable[str]) -> list[int]:
         found: list[int] = []
         for character in piece:
             token = symbol(character)

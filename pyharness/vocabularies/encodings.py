@@ -156,14 +156,17 @@ def pattern(text: str) -> tuple[str, str]:
     """Name and regular expression of ``?pattern=``: a known name, or an expression of one's own."""
     if text in PATTERNS:
         return text, PATTERNS[text]
+    expression = text
     for name, known in SPLIT_PATTERNS.items():  # as "pyharness train --pattern" calls them
         if text in (name, *known.aliases) and len(known.expressions) == 1:
-            return text, known.expressions[0]
+            expression = known.expressions[0]
+    for name, known_expression in PATTERNS.items():
+        if known_expression == expression:
+            return name, expression
+    if expression != text:
+        return text, expression
     if text.replace("_", "").replace("-", "").replace(".", "").isalnum():
         raise suggest("split pattern", text, PATTERNS)
     if not text:
         raise InputError(f"empty split pattern; known: {', '.join(PATTERNS)}, or a regular expression")
-    for name, expression in PATTERNS.items():
-        if expression == text:
-            return name, expression
     return "custom", text

@@ -101,7 +101,7 @@ def _pattern(step: Mapping[str, Any]) -> Mapping[str, Any]:
 def merge_model(file: HuggingFaceFile, table: Vocabulary) -> MergeModel:
     """Rules form of a BPE model, by bytes where it is byte-level and by characters where not."""
     rules = _rules(file)
-    if is_byte_level(file) and not file.model.get("end_of_word_suffix"):
+    if is_byte_level(file) and _affixes(file) == ("", ""):
         symbols = [file.vocab.get(BYTE_ALPHABET[byte], _ABSENT) for byte in range(256)]
         present = np.bincount(table.data, minlength=256) > 0
         if not any(present[byte] for byte, symbol in enumerate(symbols) if symbol == _ABSENT):
@@ -120,7 +120,7 @@ def _rules(file: HuggingFaceFile) -> NDArray[np.uint32]:
 
 
 def _symbol_model(file: HuggingFaceFile, table: Vocabulary, rules: NDArray[np.uint32]) -> MergeModel:
-    suffix = file.model.get("end_of_word_suffix") or ""
+    _, suffix = affixes = _affixes(file)
     fallback = [file.vocab[f"<0x{byte:02X}>"] for byte in range(256)] if has_byte_fallback(file) else []
     unknown = unknown_id(file)
     strings = [b""] * len(table)
@@ -128,13 +128,26 @@ def _symbol_model(file: HuggingFaceFile, table: Vocabulary, rules: NDArray[np.ui
     spell = alphabet_bytes if is_byte_level(file) else str.encode
     symbols = character_symbols(file.vocab.get, fallback, 0 if unknown is None else unknown)
     for token, number in file.vocab.items():
-        body = token.removesuffix(suffix)
-        strings[number] = spell(body)
+        strings[number] = spell(token.removesuffix(suffix))
         if table.kinds[number] == TokenKind.BYTE_FALLBACK:
             base[number] = [number]
-        elif suffix and body != token and body:
-            last = file.vocab.get(body[-1] + suffix)
-            base[number] = [*symbols(body[:-1]), *([last] if last is not None else symbols(body[-1]))]
         else:
-            base[number] = symbols(token)
+            base[number] = symbols(_symbols_of(token, *affixes))
     return symbol_model(strings, base, table.kinds, rules=rules)
+
+
+def _symbols_of(token: str, prefix: str, suffix: str) -> list[str]:
+    """Characters with what stands before all but a word's first, and behind its last."""
+    behind = suffix if token != suffix and token.endswith(suffix) else ""
+    body = token.removesuffix(behind)
+    goes_on = bool(prefix) and body != prefix and body.startswith(prefix)
+    symbols = (
+        [prefix + character for character in body.removeprefix(prefix)]
+        if goes_on
+        else [prefix * (place > 0) + character for place, character in enumerate(body)]
+    )
+    return [*symbols[:-1], *(symbol + behind for symbol in symbols[-1:])]
+
+
+def _affixes(file: HuggingFaceFile) -> tuple[str, str]:
+    return file.model.get("continuing_subword_prefix") or "", file.model.get("end_of_word_suffix") or ""

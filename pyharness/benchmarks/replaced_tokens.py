@@ -1,0 +1,52 @@
+"""Replaced tokens: two vocabularies of one size on the same text, such as Scaffold-BPE's against plain BPE's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pyharness import tokenizers
+from pyharness.benchmarks import Benchmark, Findings, Work
+from pyharness.benchmarks.compression import CorpusPass, describe
+from pyharness.metrics import replaced_tokens
+from pyharness.tokenizers import trained
+from pyharness.types import TokenizerSpec, Unsupported
+
+
+def counterpart(row: TokenizerSpec, trainer: str) -> str:
+    """Specification of what the row is compared with: the same recipe, with another trainer."""
+    recipe = trained.recipe_of(row.name)
+    if recipe is None:
+        raise Unsupported("it was not trained here: only rows trained:... have a counterpart of the same size and text")
+    if recipe.trainer.name == trainer:
+        raise Unsupported(f"a {trainer} vocabulary replaces nothing of itself")
+    return f"trained:{trainer}?{row.name.partition('?')[2]}"
+
+
+def settle(parameters: Mapping[str, Any], row: TokenizerSpec, device: str) -> Mapping[str, Any]:
+    """Have the counterpart trained, before anything runs."""
+    del device
+    tokenizers.obtain(counterpart(row, parameters["against"]))
+    return parameters
+
+
+def run(work: Work) -> Findings:
+    """Read the text with both."""
+    against = tokenizers.load(counterpart(work.spec, work.case.parameters["against"]))
+    first = CorpusPass.start(against).read(work.text, work.threads)
+    second = CorpusPass.start(work.load()).read(work.text, work.threads, work.progress)
+    found = replaced_tokens.measure(first.state, second.state)
+    return Findings(tuple(found), {"tally": describe(second.tally)})
+
+
+BENCHMARKS = (
+    Benchmark(
+        "replaced_tokens",
+        "tokens of a counterpart (same recipe, another trainer) that this row replaces, and how often both are used",
+        run,
+        corpus="required",
+        metrics=tuple(metric.name for metric in replaced_tokens.REPORTED),
+        parameters={"against": "bpe"},
+        settle=settle,
+    ),
+)

@@ -1,0 +1,198 @@
+"""Training: seconds by phase, memory, merges and vocabulary of the rows ``trained:TRAINER?vocab_size=...&corpus=...``.
+
+Such a row already says what is trained, how and on what, so it is the case, and no axis is added for trainers. Every
+repetition trains again, in a process of its own (``python -m pyharness.benchmarks.training SPEC THREADS``), on text
+that is in memory, with the library imported. What it gives is checked before it counts: the file loads, has the ids it
+should, gives the text back as its class promises, and is the same file every time where the trainer says so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from importlib.metadata import packages_distributions
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pyharness import tokenizers, trainers
+from pyharness.benchmarks import Benchmark, Findings, Work
+from pyharness.benchmarks.load import MemoryMeter
+from pyharness.lifeline import end_with_parent
+from pyharness.metrics import training as metrics
+from pyharness.timing import median, without_collector
+from pyharness.tokenizers import trained as rows
+from pyharness.tokenizers.training_process import ending
+from pyharness.tokenizers.training_recipe import Recipe
+from pyharness.trainers import TrainedTokenizer
+from pyharness.types import HasVocabulary, InputError, Measurement, Tokenizer, TokenKind, Unsupported
+
+CHECKED_BYTES = 1 << 20  # of the text, for the round trip
+TOTAL = "total"
+
+
+class Wrong(Exception):
+    """A training gave something that does not hold what it promises."""
+
+
+# ---------------------------------------------------------------------------------------------- one repetition
+
+
+def probe(specification: str, threads: int) -> dict[str, Any]:
+    """Train once in this process, and check what it gave."""
+    recipe = recipe_of(specification)
+    texts = list(recipe.texts())
+    size = sum(len(text.encode()) for text in texts)
+    _import(recipe.trainer.library)
+    request = recipe.request(threads, texts=lambda: iter(texts), text_bytes=size)
+    meter = MemoryMeter()
+    with meter, without_collector():
+        start = time.perf_counter()
+        try:
+            trained = trainers.train(recipe.trainer, request)
+        except InputError as error:
+            return {"refused": str(error)}
+        seconds = time.perf_counter() - start
+    return {
+        "seconds": {TOTAL: seconds, **trained.seconds},
+        "peak_memory_bytes": meter.bytes,
+        "bytes": size,
+        "merges": trained.merges,
+        "vocab_size": trained.vocab_size,
+        "complete": trained.complete,
+        "notes": list(trained.notes),
+        "details": dict(trained.details),
+        "sha256": {name: hashlib.sha256(content).hexdigest() for name, content in trained.files.items()},
+        "checked": check(recipe, trained, texts),
+    }
+
+
+def recipe_of(specification: str) -> Recipe:
+    """Recipe of a row; ``Unsupported`` for rows that were not trained here."""
+    recipe = rows.recipe_of(specification)
+    if recipe is None:
+        raise Unsupported("it was not trained here: only rows trained:... can be trained again")
+    return recipe
+
+
+def _import(library: str) -> None:
+    owners = packages_distributions()
+    for module in [name for name in owners if library in owners[name] and name.isidentifier() and name[0] != "_"]:
+        importlib.import_module(module)
+
+
+def check(recipe: Recipe, trained: TrainedTokenizer, texts: Sequence[str]) -> str:
+    """Check a trained tokenizer; returns what was checked, or raises ``Wrong``."""
+    wanted = int(recipe.options["vocab_size"])
+    if trained.vocab_size > wanted or (trained.complete and trained.vocab_size != wanted):
+        raise Wrong(f"{trained.vocab_size:,} ids, where {wanted:,} were asked for")
+    if not recipe.trainer.loadable:
+        return "number of ids only: nothing loads what it trains"
+    name, content = next(iter(trained.files.items()))
+    with tempfile.TemporaryDirectory(prefix="pyharness-") as folder:
+        path = Path(folder) / name
+        path.write_bytes(content)
+        try:
+            tokenizer = tokenizers.load(rows.row_of(recipe, path))
+        except InputError as error:
+            raise Wrong(f"the file cannot be loaded: {error}") from None
+    if isinstance(tokenizer, HasVocabulary):
+        present = int((tokenizer.vocabulary().kinds != TokenKind.ABSENT).sum())
+        if present != trained.vocab_size:
+            raise Wrong(f"the file has {present:,} ids, the training says {trained.vocab_size:,}")
+    return f"vocabulary; {_round_trip(tokenizer, texts)}"
+
+
+def _round_trip(tokenizer: Tokenizer, texts: Sequence[str]) -> str:
+    chosen = _front(texts)
+    tokens = tokenizer.encode_batch(chosen)
+    if not len(tokens.ids) or int(tokens.ids.max()) >= tokenizer.id_limit:
+        raise Wrong("the text encodes to nothing, or to ids outside the vocabulary")
+    if tokenizer.round_trip == "lossy":
+        return "encodes (a lossy tokenizer promises no round trip)"
+    for number, text in enumerate(chosen):
+        promised = text.encode()
+        decoded = tokenizer.decode(tokens.document(number))
+        if decoded == promised:
+            continue
+        if not (isinstance(tokenizer, tokenizers.HasNormalize) and tokenizer.round_trip == "normalised"):
+            raise Wrong(f"document {number} does not come back from its ids")
+        if decoded != tokenizer.normalize(text).encode():
+            raise Wrong(f"document {number} does not come back from its ids, not even normalised")
+    return f"round trip ({tokenizer.round_trip}) of {len(chosen):,} documents"
+
+
+def _front(texts: Sequence[str]) -> Sequence[str]:
+    ends = np.cumsum([len(text.encode()) for text in texts])
+    return texts[: max(1, int(np.searchsorted(ends, CHECKED_BYTES, side="right")))]
+
+
+# ---------------------------------------------------------------------------------------------- all repetitions
+
+
+def run(work: Work) -> Findings:
+    """Train in one process per repetition."""
+    recipe = recipe_of(work.spec.name)
+    threads = str(work.case.parameters["threads"])
+    command = [sys.executable, "-P", "-m", "pyharness.benchmarks.training", work.spec.name, threads]
+    probes: list[dict[str, Any]] = []
+    for number in range(int(work.case.parameters["repetitions"])):
+        done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+        if done.returncode != 0:
+            return Findings(status="failed", reason=ending(done.returncode, done.stderr))
+        probes.append(json.loads(done.stdout.splitlines()[-1]))
+        if "refused" in probes[-1]:
+            raise Unsupported(f"{recipe.trainer.name} cannot train this: {probes[-1]['refused']}")
+        work.progress(sum(one["bytes"] for one in probes))
+        if recipe.trainer.deterministic and probes[0]["sha256"] != probes[-1]["sha256"]:
+            return Findings(
+                details={"probes": probes},
+                status="failed",
+                reason=f"repetition {number} gave other files than the first, though {recipe.trainer.name} says it is "
+                "deterministic",
+            )
+    return Findings(tuple(_measurements(probes)), {"probes": probes, "trainer": recipe.as_json()})
+
+
+def _measurements(probes: Sequence[dict[str, Any]]) -> list[Measurement]:
+    first = probes[0]
+    found = []
+    for phase in first["seconds"]:
+        samples = tuple(float(one["seconds"][phase]) for one in probes)
+        found.append(Measurement("train_seconds", median(samples), part=phase, samples=samples))
+    rates = tuple(one["bytes"] / one["seconds"][TOTAL] for one in probes)
+    found.append(Measurement("train_bytes_per_second", median(rates), samples=rates))
+    memory = tuple(float(one["peak_memory_bytes"]) for one in probes)
+    found.append(Measurement("train_peak_memory_bytes", median(memory), samples=memory))
+    reason = None if first["merges"] is not None else "not a tokenizer of merges, or the library does not say"
+    found.append(Measurement("trained_merges", first["merges"], reason=reason))
+    found.append(Measurement("trained_vocabulary", first["vocab_size"]))
+    return found
+
+
+BENCHMARKS = (
+    Benchmark(
+        "training",
+        "seconds by phase, memory, merges and vocabulary of a training, for rows trained:...",
+        run,
+        corpus="none",
+        metrics=tuple(metric.name for metric in metrics.REPORTED),
+        timed=True,
+        parameters={"threads": "powers of two", "repetitions": 3},
+        own_process=True,
+    ),
+)
+
+if __name__ == "__main__":
+    end_with_parent()
+    try:
+        print(json.dumps(probe(sys.argv[1], int(sys.argv[2]))))  # noqa: T201
+    except (InputError, Wrong) as error:
+        sys.exit(str(error))

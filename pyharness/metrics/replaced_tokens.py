@@ -1,0 +1,99 @@
+"""Two vocabularies of one size on one text: what one has instead of tokens of the other, and how often it is used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyharness.metrics.state import GROUPS, MIN_DOCUMENTS, MIN_GROUPS, CorpusState, Counts, Undefined
+from pyharness.types import Measurement, Metric, Vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """Tokens (by their bytes) that one vocabulary has and the other has not. Ids, int64."""
+
+    left: NDArray[np.int64]  # of the first vocabulary
+    entered: NDArray[np.int64]  # of the second
+
+    @classmethod
+    def of(cls, first: Vocabulary, second: Vocabulary) -> Replacement:
+        """Compare what counts towards V; raises ``Undefined`` when the sizes differ."""
+        sizes = [int(vocabulary.counted.sum()) for vocabulary in (first, second)]
+        if sizes[0] != sizes[1]:
+            raise Undefined(f"the vocabularies differ in size: {sizes[0]:,} and {sizes[1]:,} tokens")
+        mine, theirs = _by_bytes(first), _by_bytes(second)
+        left, entered = _only(mine, theirs), _only(theirs, mine)
+        if not len(left) or not len(entered):
+            raise Undefined("both vocabularies have the same tokens")
+        return cls(left, entered)
+
+
+def _by_bytes(vocabulary: Vocabulary) -> dict[bytes, int]:
+    return {vocabulary[token]: token for token in np.flatnonzero(vocabulary.counted).tolist()}
+
+
+def _only(mine: dict[bytes, int], theirs: dict[bytes, int]) -> NDArray[np.int64]:
+    return np.array([token for data, token in mine.items() if data not in theirs], np.int64)
+
+
+def replaced_token_frequency(first: Counts, second: Counts, tokens: Replacement) -> float:
+    """Mean count of the tokens that entered, relative to that of the tokens they replace, minus 1.
+
+    Each mean is over types, unused ones included, of how often the tokenizer that has them writes them on the text.
+
+    Source: Scaffold-BPE, arXiv 2404.17808, Figure 5.
+    """
+    before = float(first.histogram[tokens.left].mean())
+    if before == 0:
+        raise Undefined("the replaced tokens do not occur in the text")
+    return float(second.histogram[tokens.entered].mean()) / before - 1
+
+
+def measure(first: CorpusState, second: CorpusState) -> list[Measurement]:
+    """Both metrics of two finished passes over the same documents, with the replicates of their interval."""
+    names = ("replaced_token_share", "replaced_token_frequency")
+    try:
+        if first.facts.vocabulary is None or second.facts.vocabulary is None:
+            raise Undefined("an engine does not expose the bytes of its tokens")
+        tokens = Replacement.of(first.facts.vocabulary, second.facts.vocabulary)
+    except Undefined as reason:
+        return [Measurement(name, None, reason=str(reason)) for name in names]
+    share = Measurement(names[0], len(tokens.left) / first.facts.vocab_size)
+    return [share, _frequency(names[1], first, second, tokens)]
+
+
+def _frequency(name: str, first: CorpusState, second: CorpusState, tokens: Replacement) -> Measurement:
+    totals = first.total(), second.total()
+    try:
+        value = replaced_token_frequency(*totals, tokens)
+    except Undefined as reason:
+        return Measurement(name, None, reason=str(reason))
+    used = first.used_groups()
+    replicates: list[float | None] = []
+    if len(used) >= MIN_GROUPS and totals[0]["documents"] >= MIN_DOCUMENTS:
+        replicates = [None] * GROUPS
+        for group in used:
+            without = first.without(group, totals[0]), second.without(group, totals[1])
+            replicates[group] = _defined(partial(replaced_token_frequency, *without, tokens))
+    return Measurement(name, value, replicates=tuple(replicates))
+
+
+def _defined(compute: Callable[[], float]) -> float | None:
+    try:
+        return compute()
+    except Undefined:
+        return None
+
+
+REPORTED = (
+    Metric("replaced_token_share", "share", "none", "share of V that another vocabulary of the same size replaces"),
+    Metric(
+        "replaced_token_frequency", "share", "higher",
+        "mean count of the tokens it has instead, relative to that of the tokens they replace, minus 1",
+    ),
+)  # fmt: skip

@@ -1,0 +1,21 @@
+"""What trainings report."""
+
+from __future__ import annotations
+
+from pyharness.types import Metric
+
+REPORTED = (
+    Metric(
+        "train_seconds", "s", "lower",
+        "time to train a tokenizer on text in memory, in a fresh process; by phase, as the trainer tells them apart",
+        deterministic=False,
+    ),
+    Metric("train_bytes_per_second", "byte/s", "higher", "bytes of text per second of training", deterministic=False),
+    Metric(
+        "train_peak_memory_bytes", "byte", "lower",
+        "memory that a training takes beside the text and the imported library, in a fresh process",
+        deterministic=False,
+    ),
+    Metric("trained_merges", "merge", "none", "merges that were learnt"),
+    Metric("trained_vocabulary", "token", "none", "ids that a training reached, of those asked for"),
+)  # fmt: skip

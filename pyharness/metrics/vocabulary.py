@@ -1,0 +1,35 @@
+"""What a vocabulary costs and holds, without any text."""
+
+from __future__ import annotations
+
+from pyharness.bpe.model import BpeModel
+from pyharness.types import Measurement, Metric, Tokenizer
+
+
+def embedding_parameters(vocab_size: int, width: int) -> int:
+    """V x d: weights of an embedding matrix with one row of ``width`` numbers per token of V.
+
+    V as everywhere: special tokens, which cost a row each, are not in it. An untied unembedding costs as much again.
+    """
+    return vocab_size * width
+
+
+def scaffold_share(tokenizer: Tokenizer) -> Measurement:
+    """|S| / |V|: scaffold tokens beside the tokens that can be written.
+
+    S are the tokens that are merged but never written, V those of the output; both are among the |E| = |V| + |S| tokens
+    that a training made. None for tokenizers that are not Scaffold-BPE: they have no such tokens, or do not say.
+
+    Source: Scaffold-BPE, arXiv 2404.17808; ``spec/algorithms.md`` section 2.
+    """
+    model = getattr(tokenizer, "model", None)
+    if not isinstance(model, BpeModel) or model.algorithm != "scaffold-bpe":
+        return Measurement("scaffold_share", None, reason="no Scaffold-BPE model, or one in which nothing was demoted")
+    return Measurement("scaffold_share", int(model.scaffold.sum()) / tokenizer.vocab_size)
+
+
+REPORTED = (
+    Metric("vocabulary_size", "token", "none", "V: distinct tokens that are neither special nor unknown"),
+    Metric("embedding_parameters", "parameter", "lower", "V x d: weights of an embedding of the vocabulary"),
+    Metric("scaffold_share", "share", "none", "|S| / |V|: tokens that are merged but never written, beside V"),
+)

@@ -1,0 +1,51 @@
+"""What tables are made of: the table itself, and numbers as text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyharness.metrics.jackknife import interval
+from pyharness.types import CaseResult, Measurement
+
+NOTHING = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A title, a header, rows of text and notes under them. The first column is text, the others numbers."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...] = ()
+
+
+def pick(result: CaseResult, metric: str, part: str | None = None) -> Measurement | None:
+    """Find the measurement of a metric, or None."""
+    for measurement in result.measurements:
+        if measurement.metric == metric and (part is None or measurement.part == part):
+            return measurement
+    return None
+
+
+def plain(measurement: Measurement | None, pattern: str = "{:.4f}", scale: float = 1.0) -> str:
+    """Format one value; a dash when there is none."""
+    if measurement is None or measurement.value is None:
+        return NOTHING
+    return pattern.format(measurement.value * scale)
+
+
+def with_interval(measurement: Measurement | None, pattern: str = "{:.4f}", scale: float = 1.0) -> str:
+    """Format a value with half of its 95 % interval."""
+    text = plain(measurement, pattern, scale)
+    if measurement is not None and (found := interval(measurement.value, measurement.replicates)) is not None:
+        text += " ±" + pattern.replace("+", "").format((found[1] - found[0]) / 2 * scale)
+    return text
+
+
+def size(count: float) -> str:
+    """Format a number of bytes for people."""
+    for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= 0.9995 * scale:  # what rounds to the unit is shown in it
+            return f"{count / scale:.3g} {unit}"
+    return f"{count:g} B"
