@@ -27,6 +27,17 @@ class Encoder:
         self, base: NDArray[np.uint32], base_offsets: NDArray[np.int64], threads: int = 1
     ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...
 
+class PieceMerger:
+    def __init__(
+        self,
+        model: Any,
+        whole_pieces: bool = False,
+        expansion: tuple[NDArray[np.uint32], NDArray[np.int64]] | None = None,
+    ) -> None: ...
+    def encode_batch(
+        self, data: NDArray[np.uint8], offsets: NDArray[np.int64], threads: int = 1
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...
+
 def text_statistics(texts: Sequence[str | bytes], threads: int = 1) -> NDArray[np.int64]: ...
 def split_texts(
     pattern: str, texts: Sequence[str | bytes], threads: int = 1
@@ -47,6 +58,66 @@ def merge_graph(model: Any) -> _MergeGraph: ...
 def self_tokenization(
     model: Any, threads: int = 1
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32], NDArray[np.int64]]: ...
+
+class TextEncoder:
+    def __init__(
+        self,
+        model: Any,
+        pattern: str,
+        whole_pieces: bool,
+        expansion: tuple[NDArray[np.uint32], NDArray[np.int64]] | None,
+        cache_bytes: int,
+    ) -> None: ...
+    def encode(self, text: str | bytes, /) -> NDArray[np.uint32]: ...
+    def encode_batch(
+        self, texts: Sequence[str | bytes], threads: int = 1
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...
+    def encode_pieces(
+        self, texts: Sequence[str | bytes], ends: NDArray[np.int64], offsets: NDArray[np.int64], threads: int = 1
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...
+    def cached_bytes(self) -> int: ...
+
+class SymbolEncoder:
+    def __init__(
+        self,
+        model: Any,
+        *,
+        characters: bool,
+        alphabet: Sequence[tuple[bytes, int]],
+        prefix: bytes,
+        suffix: bytes,
+        fallback: NDArray[np.uint32],
+        unknown: int | None,
+        fuse_unknown: bool,
+        whole_pieces: bool,
+        longest_match: bool,
+        expansion: tuple[NDArray[np.uint32], NDArray[np.int64]] | None,
+    ) -> None: ...
+    def encode_batch(
+        self,
+        texts: Sequence[str | bytes],
+        pieces: tuple[NDArray[np.int64], NDArray[np.int64]] | None,
+        threads: int,
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...
+    def sample_batch(
+        self,
+        texts: Sequence[str | bytes],
+        pieces: tuple[NDArray[np.int64], NDArray[np.int64]] | None,
+        probability: float,
+        seed: int,
+        documents: NDArray[np.uint64],
+        positions: NDArray[np.uint64],
+        threads: int,
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...
+
+class AddedTokenFinder:
+    def __init__(self, tokens: Sequence[str]) -> None: ...
+    def find(
+        self, texts: Sequence[str | bytes], threads: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.int64]]: ...
+
+def decode(data: NDArray[np.uint8], offsets: NDArray[np.int64], ids: NDArray[np.uint32]) -> bytes: ...
+def philox(counter: Sequence[int], key: int) -> list[int]: ...
 
 class PieceCounter:
     def __init__(self, pattern: str, max_bytes: int) -> None: ...

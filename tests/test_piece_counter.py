@@ -3,13 +3,16 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
+from typing import get_args
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oracles import bpe as oracle
 from pyharness.bpe import PieceCounter, TextSplitter, WeightedPieces, train
+from pyharness.bpe.trainer import TieRule
 from pyharness.types import InputError
 from texts import read
 
@@ -50,6 +53,38 @@ def test_any_batches_and_threads(texts: list[str], size: int, threads: int) -> N
     assert counted(counter.pieces()) == expected(splitter, texts)
 
 
+@pytest.mark.parametrize("threads", [1, 2, 4])
+@pytest.mark.parametrize("ties", get_args(TieRule))
+def test_training_equals_recounting_for_any_threads(ties: TieRule, threads: int) -> None:
+    """From texts on: the order of the pieces decides ties of ``first_seen``."""
+    for seed in range(100):
+        generator = random.Random(seed)
+        letters = generator.choice(["ab ", "abc  ", "aé中 ", "ab\n "])
+        texts = [
+            "".join(generator.choices(letters, k=generator.randint(0, 60))) for _ in range(generator.randint(1, 9))
+        ]
+        splitter, size = TextSplitter("gpt2"), 256 + generator.choice([3, 12, 40])
+        counter = PieceCounter(splitter)
+        for start in range(0, len(texts), 3):
+            counter.add(texts[start : start + 3], threads)
+        words = dict(expected(splitter, texts))
+        _, rules = oracle.train(words, size, ties, 1, None, [])
+        model = train(counter.pieces(), size, tie_rule=ties)
+        assert [tuple(rule) for rule in model.rules.tolist()] == rules, seed
+
+
+def test_pieces_of_every_length_to_the_ends_of_texts() -> None:
+    """Pieces of up to 15 bytes and longer ones are kept apart, and a text may end before 16 bytes can be read."""
+    texts = ["x" * length for length in range(1, 70)] + ["a" + "y" * length for length in range(70)]
+    texts += [f"{number} " * 3 for number in range(20_000)]  # more than one table holds at first
+    splitter = TextSplitter("whitespace")
+    for threads in (1, 2, 3):
+        counter = PieceCounter(splitter)
+        for start in range(0, len(texts), 7001):
+            counter.add(texts[start : start + 7001], threads)
+        assert counted(counter.pieces()) == expected(splitter, texts)
+
+
 def test_nothing_counted() -> None:
     pieces = PieceCounter(TextSplitter("gpt2")).pieces()
     assert counted(pieces) == []
@@ -61,6 +96,26 @@ def test_pieces_that_take_too_much_are_refused(pattern: str) -> None:
     counter = PieceCounter(TextSplitter(pattern), max_bytes=1 << 20)
     with pytest.raises(InputError, match="take more than 1048576 bytes: train on less text"):
         counter.add([f"{number} " * 3000 for number in range(400)])
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_one_text_is_refused_before_its_end_and_half_a_count_is_not_told(threads: int) -> None:
+    counter = PieceCounter(TextSplitter("whitespace"), max_bytes=1 << 20)
+    with pytest.raises(InputError, match="take more than 1048576 bytes"):
+        counter.add([" ".join(map(str, range(200_000)))], threads)
+    with pytest.raises(InputError, match="count them with a new counter"):
+        counter.add(["a"])
+    with pytest.raises(ValueError, match="count them with a new counter"):
+        counter.pieces()
+
+
+def test_counting_goes_on_after_pieces() -> None:
+    """What one thread found is moved to another's table then, and takes no more of ``max_bytes``."""
+    splitter = TextSplitter("gpt2")
+    counter = PieceCounter(splitter, max_bytes=3 << 20)
+    for start in range(0, len(DOCUMENTS), 37):
+        counter.add(DOCUMENTS[start : start + 37], threads=4)
+        assert counted(counter.pieces()) == expected(splitter, DOCUMENTS[: start + 37])
 
 
 def test_bad_input() -> None:

@@ -13,5 +13,8 @@ PYBIND11_MODULE(_core, module) {
   pyharness::bindings::bind_entropy(module);
   pyharness::bindings::bind_bpe(module);
   pyharness::bindings::bind_training(module);
+  pyharness::bindings::bind_piece_merging(module);
   pyharness::bindings::bind_splitting(module);
+  pyharness::bindings::bind_symbol_encoding(module);
+  pyharness::bindings::bind_text_encoding(module);
 }

@@ -1,4 +1,5 @@
 #include <cstring>
+#include <memory>
 #include <stdexcept>
 
 #include "bindings/arrays.hpp"
@@ -123,7 +124,7 @@ void add_texts(PieceCounter& counter, const py::sequence& texts, int threads) {
   counter.add(held.views(), threads);
 }
 
-py::tuple pieces_of(const PieceCounter& counter) {
+py::tuple pieces_of(PieceCounter& counter) {
   CountedPieces found;
   {
     const py::gil_scoped_release release;
@@ -138,7 +139,7 @@ py::tuple pieces_of(const PieceCounter& counter) {
 void bind_training(py::module_& module) {
   py::class_<PieceCounter>(module, "PieceCounter")
       .def(py::init([](const std::string& pattern, std::size_t max_bytes) {
-             return PieceCounter(split_pattern(pattern), max_bytes);
+             return std::make_unique<PieceCounter>(split_pattern(pattern), max_bytes);
            }),
            py::arg("pattern"), py::arg("max_bytes"))
       .def("add", &add_texts, py::arg("texts"), py::arg("threads"))

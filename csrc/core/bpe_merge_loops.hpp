@@ -87,6 +87,12 @@ class QueueMerger {
   }
 
   std::size_t run() {
+    return run([](std::size_t, std::size_t) { return false; });
+  }
+
+  // discard(left, end) is asked about every candidate that comes up; what it discards does not come up again.
+  template <class Discard>
+  std::size_t run(Discard&& discard) {
     piece_.ranks[count_ - 1] = kNever;
     for (std::size_t i = 0; i + 1 < count_; ++i) {
       note_merge(look_up_, piece_, i, i + 1, i + 2);
@@ -97,7 +103,13 @@ class QueueMerger {
       std::pop_heap(piece_.queue.begin(), piece_.queue.end(), std::greater<>());
       const std::uint64_t top = piece_.queue.back();
       piece_.queue.pop_back();
-      if (piece_.ranks[top & kNever] == top >> 32) apply(top & kNever);
+      const std::size_t left = top & kNever;
+      if (piece_.ranks[left] != top >> 32) continue;
+      if (discard(left, piece_.next[piece_.next[left]])) {
+        piece_.ranks[left] = kNever;
+      } else {
+        apply(left);
+      }
     }
     return compact();
   }

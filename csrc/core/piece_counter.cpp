@@ -1,104 +1,126 @@
 #include "core/piece_counter.hpp"
 
 #include <algorithm>
-#include <limits>
-#include <numeric>
+#include <atomic>
+#include <cstring>
 #include <stdexcept>
 #include <string>
 
+#include "core/pair_order.hpp"
 #include "core/parallel.hpp"
-#include "core/symbol_table.hpp"
 
 namespace pyharness {
+namespace {
 
-std::uint32_t& PieceTable::slot_of(std::string_view piece, std::uint32_t hash) {
-  const std::size_t mask = slots_.size() - 1;
-  for (std::size_t at = hash & mask;; at = (at + 1) & mask) {
-    if (slots_[at] == 0) return slots_[at];
-    const Entry& entry = entries_[slots_[at] - 1];
-    if (entry.hash == hash && this->piece(entry) == piece) return slots_[at];
-  }
+// The pieces of a table with their numbers, short ones first, in the order of first occurrence.
+std::vector<KeyedRow> in_order(const PieceTable& table, std::vector<const ShortPieces::Slot*>& short_pieces) {
+  std::vector<KeyedRow> rows;  // first occurrence, number
+  rows.reserve(table.size());
+  short_pieces.reserve(table.short_pieces().size());
+  table.short_pieces().for_each([&](const ShortPieces::Slot& slot) {
+    rows.push_back({slot.first, short_pieces.size()});
+    short_pieces.push_back(&slot);
+  });
+  for (const auto& entry : table.long_pieces().entries()) rows.push_back({entry.first, rows.size()});
+  std::vector<KeyedRow> spare;
+  if (!rows.empty()) sort_by_key(rows, spare);
+  return rows;
 }
 
-void PieceTable::add(std::string_view piece, std::uint64_t count, std::uint64_t place) {
-  const auto hash = static_cast<std::uint32_t>(hash_bytes(piece));
-  std::uint32_t* slot = &slot_of(piece, hash);
-  if (*slot != 0) {
-    Entry& entry = entries_[*slot - 1];
-    entry.count += count;
-    entry.first = std::min(entry.first, place);
-    return;
-  }
-  if (2 * entries_.size() >= slots_.size()) {
-    grow();
-    slot = &slot_of(piece, hash);
-  }
-  if (piece.size() > std::numeric_limits<std::uint32_t>::max() || entries_.size() >= kNever - 1)
-    throw std::length_error("a piece of " + std::to_string(piece.size()) + " bytes after " +
-                            std::to_string(entries_.size()) +
-                            " distinct ones is too much: 2^32 are held of each");
-  entries_.push_back({bytes_.size(), count, place, static_cast<std::uint32_t>(piece.size()), hash});
-  bytes_.insert(bytes_.end(), piece.begin(), piece.end());
-  *slot = static_cast<std::uint32_t>(entries_.size());
+std::uint64_t bytes_in(const PieceTable& table) {
+  std::uint64_t total = 0;
+  table.short_pieces().for_each([&](const ShortPieces::Slot& slot) { total += key_length(slot.key); });
+  for (const auto& entry : table.long_pieces().entries()) total += entry.length;
+  return total;
 }
 
-void PieceTable::grow() {
-  slots_.assign(slots_.size() * 2, 0);
-  const std::size_t mask = slots_.size() - 1;
-  for (std::size_t i = 0; i < entries_.size(); ++i) {
-    std::size_t at = entries_[i].hash & mask;
-    while (slots_[at] != 0) at = (at + 1) & mask;
-    slots_[at] = static_cast<std::uint32_t>(i + 1);
+CountedPieces pieces_of(const PieceTable& table) {
+  constexpr std::size_t kAhead = 16;  // slots are read all over the table
+  std::vector<const ShortPieces::Slot*> short_pieces;
+  const std::vector<KeyedRow> rows = in_order(table, short_pieces);
+  CountedPieces found;
+  found.offsets.reserve(rows.size() + 1);
+  found.counts.reserve(rows.size());
+  found.offsets.push_back(0);
+  found.bytes.resize(bytes_in(table) + ShortPieces::Key::kBytes);  // a key is written whole
+  std::uint8_t* to = found.bytes.data();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::size_t number = rows[i].count;
+    if (const std::size_t next = rows[std::min(i + kAhead, rows.size() - 1)].count;
+        next < short_pieces.size())
+      __builtin_prefetch(short_pieces[next]);
+    if (number < short_pieces.size()) {
+      const ShortPieces::Slot& slot = *short_pieces[number];
+      const auto bytes = key_bytes(slot.key);
+      std::memcpy(to, bytes.data(), bytes.size());
+      to += key_length(slot.key);
+      found.counts.push_back(slot.count);
+    } else {
+      const auto& entry = table.long_pieces().entries()[number - short_pieces.size()];
+      to = std::copy_n(table.long_pieces().piece(entry).data(), entry.length, to);
+      found.counts.push_back(entry.count);
+    }
+    found.offsets.push_back(to - found.bytes.data());
   }
+  found.bytes.resize(static_cast<std::size_t>(found.offsets.back()));
+  return found;
 }
 
-std::size_t PieceTable::memory() const {
-  return bytes_.capacity() + entries_.capacity() * sizeof(Entry) + slots_.capacity() * sizeof(slots_[0]);
+}  // namespace
+
+void PieceCounter::count(std::string_view text, std::uint64_t begin, PieceTable& table) const {
+  const char* const start = text.data();
+  const bool any_readable = text.size() >= ShortPieces::Key::kBytes;
+  const char* const last_readable = start + (any_readable ? text.size() - ShortPieces::Key::kBytes : 0);
+  for_each_piece(pattern_, text, [&](std::string_view piece) {
+    table.add(piece, any_readable && piece.data() <= last_readable,
+              begin + static_cast<std::uint64_t>(piece.data() - start));
+  });
+}
+
+void PieceCounter::check_whole() const {
+  if (!whole_)
+    throw std::length_error("counting the distinct pieces has failed before; count them with a new counter");
+}
+
+void PieceCounter::count_all(std::span<const std::string_view> texts, std::span<const std::uint64_t> begins,
+                             int threads) {
+  // Small beside a batch, so that a slow core takes fewer of them, and large beside what taking one costs.
+  constexpr std::uint64_t kShare = 1 << 16;
+  std::atomic<std::uint64_t> next{begins.front()};
+  run_on_threads(threads, [&](int worker) {
+    PieceTable& table = tables_[static_cast<std::size_t>(worker)];
+    for (auto from = next.fetch_add(kShare); from <= begins.back(); from = next.fetch_add(kShare)) {
+      // The texts that begin in this share of the bytes; the pieces of one text need its beginning.
+      const auto first = std::lower_bound(begins.begin(), begins.end() - 1, from) - begins.begin();
+      for (auto t = static_cast<std::size_t>(first); t < texts.size() && begins[t] < from + kShare; ++t)
+        count(texts[t], begins[t], table);
+    }
+    table.flush();
+  });
 }
 
 void PieceCounter::add(std::span<const std::string_view> texts, int threads) {
   check_threads(threads);
+  const std::lock_guard hold(lock_);
+  check_whole();
   std::vector<std::uint64_t> begins(texts.size() + 1, bytes_seen_);
   for (std::size_t t = 0; t < texts.size(); ++t) begins[t + 1] = begins[t] + texts[t].size();
-  if (tables_.size() < static_cast<std::size_t>(threads)) tables_.resize(static_cast<std::size_t>(threads));
-  const std::uint64_t share = (begins.back() - bytes_seen_) / static_cast<std::uint64_t>(threads) + 1;
-  const std::size_t most = max_bytes_ / tables_.size();
-  run_on_threads(threads, [&](int worker) {
-    PieceTable& table = tables_[static_cast<std::size_t>(worker)];
-    const std::uint64_t from = bytes_seen_ + share * static_cast<std::uint64_t>(worker);
-    // The texts that begin in this thread's share of the bytes; the pieces of one text need its beginning.
-    const auto first = std::lower_bound(begins.begin(), begins.end() - 1, from) - begins.begin();
-    for (auto t = static_cast<std::size_t>(first); t < texts.size() && begins[t] < from + share; ++t) {
-      const char* const text = texts[t].data();
-      for_each_piece(pattern_, texts[t], [&](std::string_view piece) {
-        table.add(piece, 1, begins[t] + static_cast<std::uint64_t>(piece.data() - text));
-      });
-      if (table.memory() > most)
-        throw std::length_error("the distinct pieces take more than " + std::to_string(max_bytes_) +
-                                " bytes: train on less text, or on a pattern with shorter pieces");
-    }
-  });
+  whole_ = false;
+  while (tables_.size() < static_cast<std::size_t>(threads)) tables_.emplace_back(budget_);
+  count_all(texts, begins, threads);
   bytes_seen_ = begins.back();
+  whole_ = true;
 }
 
-CountedPieces PieceCounter::pieces() const {
-  PieceTable all;
-  for (const PieceTable& table : tables_) {
-    for (const auto& entry : table.entries()) all.add(table.piece(entry), entry.count, entry.first);
-  }
-  std::vector<std::size_t> order(all.entries().size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(),
-            [&](std::size_t a, std::size_t b) { return all.entries()[a].first < all.entries()[b].first; });
-  CountedPieces found;
-  found.offsets.push_back(0);
-  for (const std::size_t index : order) {
-    const std::string_view piece = all.piece(all.entries()[index]);
-    found.bytes.insert(found.bytes.end(), piece.begin(), piece.end());
-    found.offsets.push_back(static_cast<std::int64_t>(found.bytes.size()));
-    found.counts.push_back(all.entries()[index].count);
-  }
-  return found;
+CountedPieces PieceCounter::pieces() {
+  const std::lock_guard hold(lock_);
+  check_whole();
+  if (tables_.empty()) return {{}, {0}, {}};
+  whole_ = false;
+  for (; tables_.size() > 1; tables_.pop_back()) tables_.front().absorb(std::move(tables_.back()));
+  whole_ = true;
+  return pieces_of(tables_.front());
 }
 
 }  // namespace pyharness

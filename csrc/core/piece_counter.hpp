@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include "core/piece_table.hpp"
 #include "core/text_splitter.hpp"
 
 namespace pyharness {
@@ -18,47 +20,28 @@ struct CountedPieces {
   std::vector<std::uint64_t> counts;
 };
 
-// An open hash of byte strings; every string has a count and the place where it was first seen.
-class PieceTable {
- public:
-  void add(std::string_view piece, std::uint64_t count, std::uint64_t place);
-
-  struct Entry {
-    std::uint64_t begin;  // in the bytes of all entries
-    std::uint64_t count;
-    std::uint64_t first;
-    std::uint32_t length;
-    std::uint32_t hash;
-  };
-  std::span<const Entry> entries() const { return entries_; }
-  std::string_view piece(const Entry& entry) const {
-    return {reinterpret_cast<const char*>(bytes_.data()) + entry.begin, entry.length};
-  }
-  std::size_t memory() const;  // bytes held
-
- private:
-  std::uint32_t& slot_of(std::string_view piece, std::uint32_t hash);
-  void grow();
-
-  std::vector<std::uint8_t> bytes_;
-  std::vector<Entry> entries_;
-  std::vector<std::uint32_t> slots_ = std::vector<std::uint32_t>(std::size_t{1} << 12);  // entry + 1; 0: free
-};
-
-// Counts a corpus that comes in batches of texts; the result does not depend on batches or threads.
+// Counts a corpus that comes in batches of texts; the result does not depend on batches or threads. Callers
+// on several threads take turns.
 class PieceCounter {
  public:
-  // `max_bytes` bounds what the distinct pieces take.
-  PieceCounter(SplitPattern pattern, std::size_t max_bytes) : pattern_(pattern), max_bytes_(max_bytes) {}
+  // `max_bytes` bounds what the distinct pieces take, once per thread that met them.
+  PieceCounter(SplitPattern pattern, std::size_t max_bytes) : pattern_(pattern), budget_(max_bytes) {}
 
-  // Throws std::length_error when the pieces take more than max_bytes; then nothing more can be counted.
+  // Throws std::length_error when the pieces take more than max_bytes. After that, or when memory ends, part
+  // of the texts is counted: it and pieces() throw std::length_error from then on.
   void add(std::span<const std::string_view> texts, int threads);
 
-  CountedPieces pieces() const;
+  CountedPieces pieces();
 
  private:
+  void check_whole() const;
+  void count(std::string_view text, std::uint64_t begin, PieceTable& table) const;
+  void count_all(std::span<const std::string_view> texts, std::span<const std::uint64_t> begins, int threads);
+
   SplitPattern pattern_;
-  std::size_t max_bytes_;
+  MemoryBudget budget_;
+  std::mutex lock_;
+  bool whole_ = true;  // nothing was left before its end
   std::uint64_t bytes_seen_ = 0;
   std::vector<PieceTable> tables_;  // one per thread
 };

@@ -1,5 +1,6 @@
 #include "core/training_corpus.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <stdexcept>
 
@@ -8,8 +9,8 @@
 namespace pyharness {
 namespace {
 
-constexpr std::uint32_t kBoundary = 0xFFFFFFFFu;  // between pieces
-constexpr std::uint32_t kInside = 0xFFFFFFFEu;    // a cell that no symbol starts in
+constexpr std::uint32_t kBoundary = 0x7FFFFFFFu;  // between pieces
+constexpr std::uint32_t kLength = 0x80000000u;    // in a cell that no symbol starts in
 constexpr std::size_t kAhead = 12;                // occurrences fetched ahead of the one being replaced
 
 void check(const WeightedPieces& pieces, std::size_t id_limit) {
@@ -27,10 +28,12 @@ void check(const WeightedPieces& pieces, std::size_t id_limit) {
                                   std::to_string(i) + ")");
     }
   }
-  if (pieces.symbols.size() + pieces.weights.size() >= kInside) {
+  if (pieces.symbols.size() + pieces.weights.size() >= kBoundary) {
     throw std::invalid_argument(
-        "the distinct pieces have " + std::to_string(pieces.symbols.size()) +
-        " symbols; training holds fewer than 2^32: train on less text or cut its pieces");
+        std::to_string(pieces.weights.size()) + " distinct pieces have " +
+        std::to_string(pieces.symbols.size()) +
+        " symbols; training holds fewer than 2^31 of both together: train on less text or on fewer distinct "
+        "pieces");
   }
 }
 
@@ -43,15 +46,20 @@ TrainingCorpus::TrainingCorpus(const WeightedPieces& pieces, std::size_t id_limi
 }
 
 void TrainingCorpus::lay_out(const WeightedPieces& pieces) {
-  cells_.reserve(pieces.symbols.size() + pieces.weights.size() + 1);
-  cells_.push_back({kBoundary, 1, 0});
+  const std::size_t size = pieces.symbols.size() + pieces.weights.size() + 1;
+  cells_.reserve(size);
+  const auto add = [&](std::uint32_t symbol, std::size_t piece) {
+    cells_.push_back({symbol, static_cast<std::uint32_t>(piece)});
+  };
+  add(kBoundary, 0);
   for (std::size_t i = 0; i < pieces.weights.size(); ++i) {
     const auto begin = static_cast<std::size_t>(pieces.offsets[i]);
     const auto end = static_cast<std::size_t>(pieces.offsets[i + 1]);
     if (pieces.weights[i] == 0 || begin == end) continue;
-    for (std::size_t at = begin; at < end; ++at) cells_.push_back({pieces.symbols[at], 1, pieces.weights[i]});
-    cells_.push_back({kBoundary, 1, 0});
+    for (std::size_t at = begin; at < end; ++at) add(pieces.symbols[at], i);
+    add(kBoundary, i);
   }
+  weights_.assign(pieces.weights.begin(), pieces.weights.end());
 }
 
 void TrainingCorpus::find_pairs() {
@@ -61,7 +69,7 @@ void TrainingCorpus::find_pairs() {
     if (cells_[at].symbol == kBoundary || cells_[at + 1].symbol == kBoundary) continue;
     const auto number = pairs_.find_or_add(pair_key(cells_[at].symbol, cells_[at + 1].symbol));
     number_at[at] = number;
-    pairs_[number].count += cells_[at].weight;
+    pairs_[number].count += weights_[cells_[at].piece];
     if (number == places.size()) places.push_back(0);
     ++places[number];
   }
@@ -75,9 +83,18 @@ void TrainingCorpus::find_pairs() {
   }
 }
 
+inline std::uint32_t TrainingCorpus::end_of(std::uint32_t place) const {
+  const std::uint32_t next = cells_[place + 1].symbol;
+  return place + (next & kLength ? next & ~kLength : 1);
+}
+
+inline std::uint32_t TrainingCorpus::before(std::uint32_t place) const {
+  const std::uint32_t last = cells_[place - 1].symbol;
+  return last & kLength ? place - (last & ~kLength) : place - 1;
+}
+
 bool TrainingCorpus::occurs_at(std::uint32_t place, std::uint64_t key) const {
-  const Cell& cell = cells_[place];
-  return cell.symbol == left_of(key) && cells_[place + cell.length].symbol == right_of(key);
+  return cells_[place].symbol == left_of(key) && cells_[end_of(place)].symbol == right_of(key);
 }
 
 std::uint32_t TrainingCorpus::first_place(TrainingPairs::Number pair) {
@@ -89,10 +106,7 @@ TrainingCorpus::Balance& TrainingCorpus::Side::at(std::uint32_t neighbour) {
   if (neighbour >= balances.size())
     balances.resize(std::max<std::size_t>(neighbour + 1, 2 * balances.size()));
   Balance& balance = balances[neighbour];
-  if (!balance.touched) {
-    balance.touched = true;
-    touched.push_back(neighbour);
-  }
+  if ((balance.lost | balance.gained) == 0) touched.push_back(neighbour);
   return balance;
 }
 
@@ -108,11 +122,11 @@ void TrainingCorpus::Side::gain(std::uint32_t neighbour, std::uint32_t place, st
 }
 
 void TrainingCorpus::settle_left(std::uint32_t place, std::uint64_t weight) {
-  const std::uint32_t before = place - cells_[place - 1].length;
-  const std::uint32_t neighbour = cells_[before].symbol;
+  const std::uint32_t left = before(place);
+  const std::uint32_t neighbour = cells_[left].symbol;
   if (neighbour == kBoundary) return;
   left_.lose(neighbour, weight);
-  left_.gain(neighbour, before, weight);
+  left_.gain(neighbour, left, weight);
 }
 
 void TrainingCorpus::settle_right(const Replacement& done) {
@@ -127,26 +141,27 @@ std::uint64_t TrainingCorpus::replace(TrainingPairs::Number pair, std::uint32_t 
   const auto places = pairs_.places_of(pair, places_);
   std::uint64_t replaced = 0;
   Replacement last{0, 0, 0};  // its right neighbour is settled when the next occurrence is known
+  for (std::size_t i = 0; i < std::min(kAhead, places.size()); ++i) __builtin_prefetch(&cells_[places[i]], 1);
   for (std::size_t i = 0; i < places.size(); ++i) {
     if (i + kAhead < places.size()) __builtin_prefetch(&cells_[places[i + kAhead]], 1);
     const std::uint32_t place = places[i];
-    if (!occurs_at(place, key)) continue;
-    Cell& cell = cells_[place];
-    const std::uint32_t middle = place + cell.length;
-    const std::uint32_t length = cell.length + cells_[middle].length;
+    if (cells_[place].symbol != left_of(key)) continue;
+    const std::uint32_t middle = end_of(place);
+    if (cells_[middle].symbol != right_of(key)) continue;
+    const std::uint32_t end = end_of(middle);
+    const std::uint64_t weight = weights_[cells_[place].piece];
     if (last.weight != 0 && last.end == place) {  // `left right left right`: results become neighbours
-      right_.lose(left_of(key), cell.weight);
-      right_.gain(result, last.place, cell.weight);
+      right_.lose(left_of(key), weight);
+      right_.gain(result, last.place, weight);
     } else {
       if (last.weight != 0) settle_right(last);
-      settle_left(place, cell.weight);
+      settle_left(place, weight);
     }
-    cells_[middle].symbol = kInside;
-    cell.symbol = result;
-    cell.length = length;
-    cells_[place + length - 1].length = length;
-    replaced += cell.weight;
-    last = {place, place + length, cell.weight};
+    cells_[middle].symbol = kLength;  // stays so when it is neither the second cell nor the last
+    cells_[place].symbol = result;
+    cells_[place + 1].symbol = cells_[end - 1].symbol = kLength | (end - place);
+    replaced += weight;
+    last = {place, end, weight};
   }
   if (last.weight != 0) settle_right(last);
   return replaced;
@@ -163,16 +178,17 @@ void TrainingCorpus::take_losses(const Side& side, KeyOf&& key_of) {
 
 template <class KeyOf>
 void TrainingCorpus::give_gains(Side& side, KeyOf&& key_of) {
+  const std::size_t first = pairs_.places().size();
   for (const std::uint32_t neighbour : side.touched) {
     Balance& balance = side.balances[neighbour];
     if (balance.changes == 0) continue;
     const auto number = pairs_.find_or_add(key_of(neighbour));
     pairs_[number].count += balance.gained;
-    balance.next = pairs_.add_segment(number, balance.changes);
+    balance.changes = static_cast<std::uint32_t>(pairs_.add_segment(number, balance.changes) - first);
     risen_.push_back(number);
   }
-  const auto places = pairs_.places();
-  for (const Change& change : side.changes) places[side.balances[change.neighbour].next++] = change.place;
+  const auto places = pairs_.places().subspan(first);
+  for (const Change& change : side.changes) places[side.balances[change.neighbour].changes++] = change.place;
   for (const std::uint32_t neighbour : side.touched) side.balances[neighbour] = {};
   side.touched.clear();
   side.changes.clear();

@@ -37,7 +37,8 @@ class PieceCounter:
         """Count the pieces of some texts.
 
         Raises:
-            InputError: the distinct pieces take more than ``max_bytes``, or as :meth:`TextSplitter.split_batch`.
+            InputError: the distinct pieces take more than ``max_bytes``, after which a new counter is needed; or as
+                :meth:`TextSplitter.split_batch`.
             ValueError: a text has lone surrogates; ``threads`` is out of range.
             TypeError: a text is neither ``str`` nor ``bytes``.
         """

@@ -1,0 +1,81 @@
+"""Speed of BPE training: ``pytest bench/test_training_speed.py -s``. Every benchmark asserts its result.
+
+Nothing here asserts a time, because machines differ and neighbours disturb. ``training_table.py`` has the peers.
+"""
+
+from __future__ import annotations
+
+import json
+import lzma
+import os
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, Protocol
+
+import pytest
+
+from pyharness.bpe import PieceCounter, TextSplitter, TrainedBpe, WeightedPieces, train
+
+DATA = os.environ.get("PYHARNESS_DATA")
+MOST_BYTES = 8_000_000
+
+pytestmark = [
+    pytest.mark.data,
+    pytest.mark.skipif(DATA is None, reason="PYHARNESS_DATA is not set: it names real corpora and tokenizers"),
+]
+
+
+class Benchmark(Protocol):
+    """The part of pytest-benchmark's fixture that is used here."""
+
+    def __call__(self, function: Callable[..., Any], *arguments: Any) -> Any: ...
+
+
+@cache
+def texts() -> list[str]:
+    found: list[str] = []
+    size = 0
+    with lzma.open(Path(DATA or "") / "corpora" / "english" / "books.jsonl.xz", "rt", encoding="utf-8") as lines:
+        for line in lines:
+            found.append(json.loads(line)["text"])
+            size += len(found[-1])
+            if size >= MOST_BYTES:
+                break
+    return found
+
+
+def count(pattern: str, threads: int) -> WeightedPieces:
+    counter = PieceCounter(TextSplitter(pattern))
+    counter.add(texts(), threads)
+    return counter.pieces()
+
+
+def made(model: TrainedBpe) -> set[bytes]:
+    return {model[token] for token in range(256, len(model))}
+
+
+@cache
+def made_by_rustbpe(pattern: str, vocab_size: int) -> set[bytes]:
+    rustbpe = pytest.importorskip("rustbpe", reason="rustbpe is not installed: nothing to compare with")
+    from pyharness.vocabularies.split_patterns import SPLIT_PATTERNS
+
+    tokenizer = rustbpe.Tokenizer()
+    tokenizer.train_from_iterator(iter(texts()), vocab_size, pattern=SPLIT_PATTERNS[pattern].expressions[0])
+    return {bytes(token) for token, _ in tokenizer.get_mergeable_ranks() if len(token) > 1}
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("vocab_size", [8192, 32768])
+@pytest.mark.parametrize("pattern", ["gpt2", "cl100k"])
+def test_whole_call(benchmark: Benchmark, pattern: str, vocab_size: int, threads: int) -> None:
+    model = benchmark(lambda: train(count(pattern, threads), vocab_size))
+    assert made(model) == made_by_rustbpe(pattern, vocab_size)
+
+
+@pytest.mark.parametrize("scaffold", [False, True])
+def test_merging(benchmark: Benchmark, scaffold: bool) -> None:
+    pieces = count("gpt2", 1)
+    model = benchmark(lambda: train(pieces, 32768, scaffold=scaffold))
+    assert model.complete
+    assert model.vocab_size == 32768

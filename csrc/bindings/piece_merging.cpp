@@ -1,0 +1,93 @@
+#include "bindings/arrays.hpp"
+#include "bindings/core.hpp"
+#include "bindings/model_arrays.hpp"
+#include "core/checks.hpp"
+#include "core/parallel.hpp"
+#include "core/piece_merger.hpp"
+
+namespace pyharness::bindings {
+namespace {
+
+using ExpansionArrays = std::pair<py::array, py::array>;
+
+Expansion expansion_of(const std::optional<ExpansionArrays>& arrays) {
+  if (!arrays) return {};
+  const auto ids = view_1d<std::uint32_t>(arrays->first, "expansion ids");
+  const auto offsets = view_1d<std::int64_t>(arrays->second, "expansion offsets");
+  return {{ids.begin(), ids.end()}, {offsets.begin(), offsets.end()}};
+}
+
+// Ids of the pieces first..last - 1; the number of ids of piece p goes to ends[p + 1].
+std::vector<std::uint32_t> encode_share(const PieceMerger& merger, std::string_view data,
+                                        std::span<const std::int64_t> offsets, std::size_t first,
+                                        std::size_t last, std::int64_t* ends) {
+  PieceMergingWorkspace workspace;
+  std::vector<std::uint32_t> ids;
+  for (std::size_t piece = first; piece < last; ++piece) {
+    const auto begin = static_cast<std::size_t>(offsets[piece]);
+    const std::size_t before = ids.size();
+    merger.encode(data.substr(begin, static_cast<std::size_t>(offsets[piece + 1]) - begin), workspace, ids);
+    ends[piece + 1] = static_cast<std::int64_t>(ids.size() - before);
+  }
+  return ids;
+}
+
+EncodedBatch encode_pieces(const PieceMerger& merger, std::string_view data,
+                           std::span<const std::int64_t> offsets, int threads) {
+  const std::size_t pieces = offsets.size() - 1;
+  EncodedBatch batch{{}, std::vector<std::int64_t>(offsets.size())};
+  check_threads(threads);
+  std::vector<std::vector<std::uint32_t>> shares(static_cast<std::size_t>(threads));
+  run_on_threads(threads, [&](int worker) {
+    shares[static_cast<std::size_t>(worker)] =
+        encode_share(merger, data, offsets, share_begin(pieces, worker, threads),
+                     share_begin(pieces, worker + 1, threads), batch.offsets.data());
+  });
+  for (std::size_t piece = 0; piece < pieces; ++piece) batch.offsets[piece + 1] += batch.offsets[piece];
+  batch.ids = std::move(shares[0]);
+  for (std::size_t share = 1; share < shares.size(); ++share) {
+    batch.ids.insert(batch.ids.end(), shares[share].begin(), shares[share].end());
+  }
+  return batch;
+}
+
+// A merger and the arrays that its model points into.
+class Merger {
+ public:
+  Merger(const py::object& model, bool whole_pieces, const std::optional<ExpansionArrays>& expansion)
+      : arrays_(model), merger_(build(arrays_.view(), whole_pieces, expansion_of(expansion))) {}
+
+  py::tuple encode_batch(const py::array& data, const py::array& offsets, int threads) const {
+    const auto bytes = view_1d<std::uint8_t>(data, "data");
+    const auto bounds = view_1d<std::int64_t>(offsets, "offsets");
+    check_offsets(bounds, bytes.size(), "offsets");
+    EncodedBatch batch;
+    {
+      const py::gil_scoped_release release;
+      const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+      batch = encode_pieces(merger_, text, bounds, threads);
+    }
+    return py::make_tuple(hand_over(std::move(batch.ids)), hand_over(std::move(batch.offsets)));
+  }
+
+ private:
+  static PieceMerger build(const MergeModel& model, bool whole_pieces, Expansion&& expansion) {
+    const py::gil_scoped_release release;
+    return PieceMerger(model, whole_pieces, std::move(expansion));
+  }
+
+  ModelArrays arrays_;
+  PieceMerger merger_;
+};
+
+}  // namespace
+
+void bind_piece_merging(py::module_& module) {
+  py::class_<Merger>(module, "PieceMerger")
+      .def(py::init<const py::object&, bool, const std::optional<ExpansionArrays>&>(), py::arg("model"),
+           py::arg("whole_pieces") = false, py::arg("expansion") = py::none())
+      .def("encode_batch", &Merger::encode_batch, py::arg("data"), py::arg("offsets"),
+           py::arg("threads") = 1);
+}
+
+}  // namespace pyharness::bindings

@@ -1,0 +1,68 @@
+// Byte-level BPE of one piece: the ids that BpeEncoder gives, fast for short pieces, linear for long ones.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/bpe_encoder.hpp"
+#include "core/merge_model.hpp"
+#include "core/piece_merger_model.hpp"
+
+namespace pyharness {
+
+// Internal id -> output ids: id i becomes ids[offsets[i]:offsets[i + 1]]. Empty offsets: every id is itself.
+struct Expansion {
+  std::vector<std::uint32_t> ids;
+  std::vector<std::int64_t> offsets;
+};
+
+// Memory of one encoding thread, kept between pieces.
+struct PieceMergingWorkspace {
+  MergingWorkspace merging;
+  std::vector<std::uint32_t> symbols;
+  std::string kept;  // the bytes of a piece that have base symbols
+};
+
+class PieceMerger {
+ public:
+  // `model` is byte-level: base symbols are its atomic ids of one byte. `whole_pieces`: a piece that is a
+  // tested or atomic token is that token, whatever the rules say; of ids with equal bytes the one with the
+  // lowest rank, in the rules form the lowest id. The arrays behind the model must outlive the merger. Throws
+  // std::invalid_argument for arrays that do not fit each other.
+  PieceMerger(const MergeModel& model, bool whole_pieces, Expansion expansion);
+
+  // Appends the ids of a piece. Bytes without a base symbol are left out before merging, as `tokenizers` does
+  // without an unknown token.
+  void encode(std::string_view piece, PieceMergingWorkspace& workspace,
+              std::vector<std::uint32_t>& ids) const;
+
+ private:
+  // One id, or `count` ids from expansion_.ids[first].
+  struct Output {
+    std::uint32_t first;
+    std::uint32_t count;
+  };
+
+  Output output_of(std::uint32_t id) const;
+  void find_whole_pieces();
+  void note_whole_piece(std::uint32_t id);
+  std::string_view kept_bytes(std::string_view piece, PieceMergingWorkspace& workspace) const;
+  void encode_in_order(std::string_view piece, PieceMergingWorkspace& workspace,
+                       std::vector<std::uint32_t>& ids) const;
+  void append(Output output, std::vector<std::uint32_t>& ids) const;
+
+  MergeModel model_;
+  Expansion expansion_;
+  std::optional<SymbolModel> symbols_;
+  std::optional<BpeEncoder> encoder_;  // of models that do not reduce to symbols
+  std::vector<std::uint32_t> byte_ids_;
+  bool lacks_bytes_;
+  std::vector<Output> outputs_;  // by symbol; by id for models that do not reduce to symbols
+  std::unordered_map<std::string_view, std::uint32_t> whole_;  // ids of pieces that merging does not make
+};
+
+}  // namespace pyharness
