@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import errno
 import json
 import os
@@ -238,6 +239,42 @@ DAMAGE = {
     "scaffold of bpe": (setting("algorithm", to="scaffold-bpe"), "scaffold-bpe without scaffold tokens"),
     "charsmap": (setting("normalizer", to={"type": "SentencePiece", "charsmap": "?"}), "'charsmap' is not base64"),
 }
+
+
+def added_token(content: Content) -> None:
+    """A second token that is no special one, and reads otherwise than its id."""
+    flags = dict.fromkeys(("special", "normalized", "lstrip", "rstrip"), False)
+    content["kinds"] = {"special": [700], "added": [701]}
+    content["added"] = [{"id": 701, "content": "<other>", **flags}]
+
+
+CLAIMS: dict[str, tuple[Callable[[Content], object], str]] = {
+    "space": (setting("drop_space", to=True), "normalised at best: a leading space is dropped"),
+    "normaliser": (setting("normalizer", to={"type": "NFC"}), "normalised at best: normalizer NFC"),
+    "splitter": (setting("splitter", to={"type": "Whitespace"}), "lossy at best: pre_tokenizer Whitespace"),
+    "decoder": (setting("decoder", to={"type": "Fuse"}), "lossy at best: the decoder does not undo"),
+    "added": (added_token, "normalised at best: the added token '<other>' reads"),
+}
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_a_round_trip_that_cannot_be(name: str) -> None:
+    change, reason = CLAIMS[name]
+    with pytest.raises(InputError, match=f"model.json: 'round_trip' is 'exact', but it is {reason}"):
+        load_bytes(damaged(change), "model.json")
+    possible = setting("round_trip", to=reason.partition(" ")[0])
+    load_bytes(damaged(lambda content: (change(content), possible(content))), "model.json")
+
+
+def test_symbols_that_cannot_give_text_back() -> None:
+    with pytest.raises(InputError, match="lossy at best: symbols carry '</w>'"):
+        save_bytes(dataclasses.replace(trained_model("gpt2"), suffix="</w>"))
+    with pytest.raises(InputError, match="lossy at best: some characters have no symbol"):
+        save_bytes(dataclasses.replace(character_model(), round_trip="normalised"))
+    model = import_model(sentencepiece_data(2, byte_fallback=True))
+    swapped = (model.fallback[1], model.fallback[0], *model.fallback[2:])
+    with pytest.raises(InputError, match="byte 0x00 falls back on an id that is not this byte"):
+        save_bytes(dataclasses.replace(model, fallback=swapped))
 
 
 @pytest.mark.parametrize("name", DAMAGE)

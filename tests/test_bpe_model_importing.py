@@ -15,6 +15,7 @@ from bpe_models import TEXT, encode, minbpe_encode, texts
 from pyharness.bpe.importing import import_model
 from pyharness.bpe.model_file import load_bytes, save_bytes
 from pyharness.bpe.splitter import TextSplitter
+from pyharness.bpe.tokenizer import BpeTokenizer
 from pyharness.types import InputError, TokenKind
 from pyharness.vocabularies import vocabulary_file
 from pyharness.vocabularies.huggingface_pre_tokenizer import pre_tokenizer, split_pattern
@@ -176,6 +177,58 @@ def test_characters_with_byte_fallback() -> None:
 def test_other_decoders_are_kept() -> None:
     for decoder in ({"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always"}, {"type": "BPEDecoder"}):
         assert import_model(json.dumps(characters(decoder=decoder)).encode()).decoder == decoder
+
+
+JOIN = [{"type": "Replace", "pattern": {"String": "▁"}, "content": " "}, {"type": "Fuse"}]
+
+
+@pytest.mark.parametrize(
+    ("decoders", "expected"),
+    [
+        ([*JOIN[:1], {"type": "ByteFallback"}, *JOIN[1:]], "normalised"),
+        (JOIN, "lossy"),  # <0x41> comes back as it is written
+        ([*JOIN, {"type": "ByteFallback"}], "lossy"),  # which sees one token then
+    ],
+)
+def test_bytes_come_back_only_by_a_decoder_that_sees_them(decoders: list[Any], expected: str) -> None:
+    file = characters(decoder={"type": "Sequence", "decoders": decoders})
+    tokenizer = BpeTokenizer(import_model(json.dumps(file).encode()))
+    assert tokenizer.round_trip == expected
+    back = tokenizer.decode(tokenizer.encode("Aé中"))
+    assert back == ("Aé中".encode() if expected == "normalised" else b"<0x41>\xc3\xa9<0xE4><0xB8><0xAD>")
+
+
+@pytest.mark.parametrize(
+    ("step", "text"),
+    [
+        ({"type": "Strip", "content": "a", "start": 1, "stop": 0}, "b a b"),
+        ({"type": "Replace", "pattern": {"String": "ba"}, "content": "c"}, "ba"),
+        ({"type": "Replace", "pattern": {"Regex": "ba"}, "content": "c"}, "ba"),
+    ],
+)
+def test_what_a_decoder_does_to_each_token(step: dict[str, Any], text: str) -> None:
+    """Behind Fuse it is done to the text, as it is to the text that was normalised."""
+    start = [*JOIN[:1], {"type": "ByteFallback"}]
+    for decoders, expected in (([*start, {"type": "Fuse"}, step], "normalised"), ([*start, step], "lossy")):
+        file = characters(decoder={"type": "Sequence", "decoders": decoders})
+        tokenizer = BpeTokenizer(import_model(json.dumps(file).encode()))
+        assert tokenizer.round_trip == expected
+        same = tokenizer.decode(tokenizer.encode(text)).decode() == tokenizer.normalize(text)
+        assert same == (expected == "normalised")
+
+
+def test_a_prefix_inside_words_does_not_come_back() -> None:
+    file = byte_level()
+    model = file["model"] | {"merges": [], "continuing_subword_prefix": "##"}
+    assert import_model(json.dumps(file | {"model": model}).encode()).round_trip == "lossy"
+
+
+def test_a_decoder_that_the_library_panics_on() -> None:
+    pytest.importorskip("tokenizers", reason="the decoder is run by tokenizers")
+    decoder = {"type": "Sequence", "decoders": [*JOIN, {"type": "Strip", "content": "a", "start": 0, "stop": 9}]}
+    tokenizer = BpeTokenizer(import_model(json.dumps(characters(decoder=decoder)).encode()))
+    with pytest.raises(InputError, match=r"the decoder .* of tokenizers failed: index out of bounds"):
+        tokenizer.decode(tokenizer.encode("a"))
 
 
 def test_affixes() -> None:

@@ -24,6 +24,7 @@ MODULES = {
     "quicktok": "quicktok",
     "rs_bpe": "rs_bpe",
     "tokie": "tokie",
+    "native": "pyharness",
 }
 TEXTS = [
     "def f(x: int) -> str:\n    return f'{x!r}'  # comment\n\n\tif x >= 10 and y != 0x1F:\n\t\tpass\n",
@@ -35,12 +36,12 @@ TEXTS = [
 ]
 # Engine rows that must give the home row's ids; anything else must be refused with a reason.
 RUNS = {
-    "tiktoken:cl100k_base": "gigatoken fastokens splintr quicktok rs_bpe",
-    "tiktoken:o200k_base": "gigatoken splintr quicktok rs_bpe",
-    "mistral:tekken": "gigatoken splintr",
-    "mistral:v1": "gigatoken",
-    "mistral:v3": "gigatoken",
-    "deepseek": "gigatoken fastokens splintr",
+    "tiktoken:cl100k_base": "native gigatoken fastokens splintr quicktok rs_bpe",
+    "tiktoken:o200k_base": "native gigatoken splintr quicktok rs_bpe",
+    "mistral:tekken": "native gigatoken splintr",
+    "mistral:v1": "native gigatoken",
+    "mistral:v3": "native gigatoken",
+    "deepseek": "native gigatoken fastokens splintr",
 }
 DATA_RUNS = {
     "gpt2/tokenizer.json": "gigatoken fastokens splintr tokie",
@@ -59,6 +60,7 @@ DATA_RUNS = {
     "tiktoken/qwen.tiktoken": "gigatoken splintr",
     "kimi_k2/kimi_k2.tiktoken": "gigatoken splintr",
 }
+NOT_BPE = ("bert_base_cased/tokenizer.json", "pegasus/tokenizer.json")
 BUNDLED = {
     "quicktok:cl100k_base": "tiktoken:cl100k_base",
     "quicktok:o200k_base": "tiktoken:o200k_base",
@@ -129,6 +131,11 @@ def test_real_files(name: str, data: Path) -> None:
         code = [json.loads(next(lines))["text"] for _ in range(2)]
     with lzma.open(data / "corpora/multilingual/th/thaigov_news.jsonl.xz", "rt", encoding="utf-8") as lines:
         thai = [json.loads(next(lines))["text"] for _ in range(2)]
+    if name not in NOT_BPE:
+        check_same(tokenizers.load(f"native+{spec}"), home, TEXTS + code + thai)
+    else:
+        with pytest.raises(InputError, match=r"native cannot run .* not BPE"):
+            tokenizers.load(f"native+{spec}")
     for engine in ("gigatoken", "fastokens", "splintr", "tokie"):
         if source.installed(MODULES[engine]) is None:
             continue

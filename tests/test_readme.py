@@ -73,7 +73,7 @@ def test_commands_and_kinds_named_in_the_readme_exist() -> None:
     assert {"run", "compare", "report", "list"} <= named <= set(main.commands)
     (kinds,) = re.findall(r"pyharness list ([a-z|]+)", README)
     assert set(kinds.split("|")) == set(catalogue.KINDS)
-    (forms,) = re.findall(r"--format ([a-z|]+)", README)
+    (forms,) = re.findall(r"report \S+ --format ([a-z|]+)", README)
     (option,) = (one for one in main.commands["report"].params if one.name == "form")
     assert isinstance(option.type, click.Choice)
     assert set(forms.split("|")) < set(option.type.choices)
@@ -82,16 +82,16 @@ def test_commands_and_kinds_named_in_the_readme_exist() -> None:
 def test_options_named_in_the_readme_exist() -> None:
     known = {name for command in main.commands.values() for one in command.params for name in one.opts}
     lines = re.findall(r"^(?:.*&& )?pyharness (.*?)(?:#.*)?$", README, re.MULTILINE)
-    assert {word for line in lines for word in re.findall(r"(?<=\s)--?[a-z]+\b", line)} <= known
+    assert {word for line in lines for word in re.findall(r"(?<=\s)--?[a-z][a-z-]*", line)} <= known
 
 
 def test_every_suite_named_in_the_readme_is_shipped() -> None:
     named = set(re.findall(r"\b([a-z]+)\.toml", README)) - {"suite", "pyproject"}
-    assert named == {"quick", "full", "engines"} == set(suite.shipped())
+    assert named == {"algorithms", "quick", "full", "engines", "training"} == set(suite.shipped())
 
 
 def test_entry_points_named_in_the_readme_are_those_looked_up() -> None:
     sentence = README[README.index("register such a module under the entry-point groups") :].split("\n\n")[0]
     groups = set(re.findall(r"`(pyharness\.[a-z]+)`", sentence))
-    assert groups == {f"pyharness.{kind}" for kind in ("tokenizers", "metrics", "corpora", "benchmarks")}
+    assert groups == {f"pyharness.{kind}" for kind in ("tokenizers", "metrics", "corpora", "trainers", "benchmarks")}
     assert all((Path(__file__).parents[1] / group.replace(".", "/")).is_dir() for group in groups)

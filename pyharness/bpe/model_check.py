@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness.bpe.model import BpeModel
+from pyharness.bpe.model_round_trip import check_round_trip
 from pyharness.types import InputError, MergeModel, Offsets, TokenKind
 
 BIGGEST_TOKEN = 1 << 24  # bytes: what is checked byte by byte must fit into memory
@@ -20,7 +21,8 @@ def check_model(model: BpeModel, label: str) -> None:
 
     Raises:
         InputError: an id is out of range, a token or rule occurs twice, a rule does not give the string of its parts, a
-            base symbol or added token is not the one at its id, or a scaffold model has no demolition.
+            base symbol or added token is not the one at its id, a scaffold model has no demolition, or the text cannot
+            come back as the model says.
     """
     _check_added(model, label)
     _check_symbols(model, label)
@@ -28,6 +30,7 @@ def check_model(model: BpeModel, label: str) -> None:
         raise InputError(f"{label}: {model.algorithm} with{'' if model.expansion else 'out'} scaffold tokens")
     if model.expansion is None and len(model.merges.tested) != len(model.vocabulary):
         raise InputError(f"{label}: {len(model.merges.tested)} tokens to merge, but {len(model.vocabulary)} to write")
+    check_round_trip(model, label)
     lengths = np.diff(model.merges.offsets)
     if lengths.size and int(lengths.max()) > BIGGEST_TOKEN:
         raise InputError(f"{label}: token {int(lengths.argmax())} has {int(lengths.max()):,} bytes")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pyharness.types import RoundTrip
@@ -15,8 +15,6 @@ BYTE_ALPHABET = {byte: chr(byte) for byte in _PRINTABLE} | {
 }
 
 SPECIAL_IN_MODEL = "special tokens are entries of the Unigram model, which finds them in text that spells them"
-
-_NEVER_IN_UTF8 = frozenset((0xC0, 0xC1, *range(0xF5, 0x100)))
 
 _EXACT, _NORMALISED, _LOSSY = 0, 1, 2
 _CLASSES: tuple[RoundTrip, ...] = ("exact", "normalised", "lossy")
@@ -36,13 +34,20 @@ _DECODERS = {
     **dict.fromkeys(("Metaspace", "Replace", "Strip"), _NORMALISED),
     **dict.fromkeys(("WordPiece", "BPEDecoder", "CTC"), _LOSSY),
 }
+_JOINING = ("Fuse", "ByteLevel")  # decoders that make one text of all tokens
+_STEPS = {"normalizer": _NORMALIZERS, "pre_tokenizer": _PRE_TOKENIZERS, "decoder": _DECODERS}
+NEVER_IN_UTF8 = frozenset((0xC0, 0xC1, *range(0xF5, 0x100)))
 
 
 def round_trip(file: HuggingFaceFile) -> tuple[RoundTrip, list[str]]:
     """Class of the round trip, and the reasons it is not exact."""
     losses = list(_losses(file))
-    worst = max((level for level, _ in losses), default=_EXACT)
-    return _CLASSES[worst], [f"{_CLASSES[level]}: {reason}" for level, reason in losses]
+    return worst([found for found, _ in losses]), [f"{found}: {reason}" for found, reason in losses]
+
+
+def worst(classes: Sequence[RoundTrip]) -> RoundTrip:
+    """Class of several losses together."""
+    return max(classes, key=_CLASSES.index, default="exact")
 
 
 def is_byte_level(file: HuggingFaceFile) -> bool:
@@ -77,15 +82,46 @@ def notes(file: HuggingFaceFile) -> list[str]:
     return found
 
 
-def _losses(file: HuggingFaceFile) -> Iterator[tuple[int, str]]:
-    for stage, table in (("normalizer", _NORMALIZERS), ("pre_tokenizer", _PRE_TOKENIZERS), ("decoder", _DECODERS)):
-        for step in file.stages(stage):
-            level = max(table.get(step["type"], _LOSSY), _options(stage, step))
-            if level != _EXACT:
-                yield level, f"{stage} {step['type']}"
+def stage_losses(name: str, steps: Sequence[Mapping[str, Any]]) -> Iterator[tuple[RoundTrip, str]]:
+    """What the steps of a normalizer, pre_tokenizer or decoder lose, and the class that is left."""
+    for step in steps:
+        level = max(_STEPS[name].get(step["type"], _LOSSY), _options(name, step))
+        if level != _EXACT:
+            yield _CLASSES[level], f"{name} {step['type']}"
+
+
+def decoder_losses(
+    steps: Sequence[Mapping[str, Any]], *, byte_level: bool, byte_fallback: bool
+) -> Iterator[tuple[RoundTrip, str]]:
+    """What a decoder loses that does not fit its model; the steps by themselves are judged elsewhere."""
+    decoders = [step["type"] for step in steps]
+    joined = next((at for at, kind in enumerate(decoders) if kind in _JOINING), len(decoders))
+    if not decoders:
+        yield "lossy", "no decoder: tokens are joined with spaces"
+    elif byte_level != ("ByteLevel" in decoders):
+        yield "lossy", "the decoder does not undo the pre-tokenizer"
+    if byte_fallback and "ByteFallback" not in decoders[:joined]:
+        yield "lossy", "the decoder does not undo the byte fallback"
+    for step in steps[:joined]:
+        if _depends_on_tokens(step):
+            yield "lossy", f"decoder {step['type']} works on each token"
+
+
+def _depends_on_tokens(step: Mapping[str, Any]) -> bool:
+    """Whether a step does otherwise to tokens than to the text that they are parts of."""
+    if step["type"] != "Replace":
+        return step["type"] == "Strip" and bool(step.get("start") or step.get("stop"))
+    pattern = step.get("pattern")
+    text = pattern.get("String") if isinstance(pattern, dict) else pattern
+    return not isinstance(text, str) or len(text) != 1
+
+
+def _losses(file: HuggingFaceFile) -> Iterator[tuple[RoundTrip, str]]:
+    for name in _STEPS:
+        yield from stage_losses(name, file.stages(name))
     yield from _model_losses(file)
     if any(not token.special and (token.lstrip or token.rstrip) for token in file.added):
-        yield _NORMALISED, "added tokens take the spaces beside them"
+        yield "normalised", "added tokens take the spaces beside them"
 
 
 def _options(stage: str, step: Mapping[str, Any]) -> int:
@@ -96,20 +132,20 @@ def _options(stage: str, step: Mapping[str, Any]) -> int:
     return _NORMALISED if step.get("add_prefix_space") and step["type"] == "ByteLevel" else _EXACT
 
 
-def _model_losses(file: HuggingFaceFile) -> Iterator[tuple[int, str]]:
+def _model_losses(file: HuggingFaceFile) -> Iterator[tuple[RoundTrip, str]]:
     if file.model_type in ("WordPiece", "WordLevel"):
-        yield _LOSSY, f"{file.model_type} has an unknown token"
+        yield "lossy", f"{file.model_type} has an unknown token"
         return
-    if is_byte_level(file):
+    byte_level = is_byte_level(file)
+    byte_fallback = not byte_level and has_byte_fallback(file)
+    if byte_level:
         # Files of 2022 leave out the 13 bytes that valid UTF-8 never has, and texts are valid UTF-8.
-        if not all(character in file.vocab for byte, character in BYTE_ALPHABET.items() if byte not in _NEVER_IN_UTF8):
-            yield _LOSSY, "some bytes are not in the vocabulary"
-    elif not has_byte_fallback(file):
-        yield _LOSSY, "characters outside the vocabulary have no byte fallback"
+        if not all(character in file.vocab for byte, character in BYTE_ALPHABET.items() if byte not in NEVER_IN_UTF8):
+            yield "lossy", "some bytes are not in the vocabulary"
+    elif not byte_fallback:
+        yield "lossy", "characters outside the vocabulary have no byte fallback"
+    if file.model.get("continuing_subword_prefix"):
+        yield "lossy", f"symbols inside words begin with {file.model['continuing_subword_prefix']!r}"
     if file.model.get("end_of_word_suffix"):
-        yield _LOSSY, f"words end in {file.model['end_of_word_suffix']!r}"
-    decoders = {step["type"] for step in file.stages("decoder")}
-    if not decoders:
-        yield _LOSSY, "no decoder: tokens are joined with spaces"
-    elif is_byte_level(file) != ("ByteLevel" in decoders):
-        yield _LOSSY, "the decoder does not undo the pre-tokenizer"
+        yield "lossy", f"words end in {file.model['end_of_word_suffix']!r}"
+    yield from decoder_losses(file.stages("decoder"), byte_level=byte_level, byte_fallback=byte_fallback)

@@ -1,0 +1,112 @@
+"""The stages of a tokenizer, built from a model: normaliser, added tokens, splitter, encoder."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from pyharness import _core
+from pyharness.bpe.added_tokens import AddedTokens
+from pyharness.bpe.model import BpeModel
+from pyharness.bpe.normalizing import Normalize, huggingface_normalizer, keeps_start, sentencepiece_normalizer
+from pyharness.bpe.pre_tokenizing import PreTokenizer, puts_mark_first
+from pyharness.bpe.splitter import TextSplitter
+from pyharness.bpe.text_encoder import TextEncoder
+from pyharness.registry import suggest
+from pyharness.types import InputError
+from pyharness.vocabularies.sentencepiece_model import SentencePieceNormalizer
+
+Method: TypeAlias = Literal["merge", "longest_match"]
+
+
+def check(model: BpeModel, method: str, dropout: float, seed: int) -> None:
+    """Refuse options that are out of range, and what would not give the library's ids."""
+    if method not in get_args(Method):
+        raise suggest("method of encoding", method, get_args(Method))
+    if not 0.0 <= dropout <= 1.0:
+        raise InputError(f"dropout is {dropout}; it is a probability, from 0 to 1")
+    if not 0 <= seed < 1 << 64:
+        raise InputError(f"seed is {seed}; it must be from 0 to 2^64 - 1")
+    if method == "longest_match" and dropout:
+        raise InputError("dropout discards merges, and longest_match makes none: leave one out")
+    if (model.prefix or model.suffix) and (method == "longest_match" or model.whole_pieces):
+        what = "longest_match is" if method == "longest_match" else "whole pieces are"
+        raise InputError(f"{what} not defined for a model whose symbols carry {model.prefix or model.suffix!r}")
+    if isinstance(model.normalizer, Mapping) and not isinstance(model.splitter, str):
+        _check_start(model.normalizer, model.splitter)
+
+
+def _check_start(normalizer: Mapping[str, Any], splitter: Mapping[str, Any]) -> None:
+    if puts_mark_first(splitter) and not keeps_start(normalizer):
+        raise InputError(
+            "the pre-tokenizer puts a mark where a document starts, and the normaliser can take the start away: "
+            "which texts then get the mark is known to tokenizers alone; run the model with that library"
+        )
+
+
+def normalizer_of(model: BpeModel) -> Normalize | None:
+    """What is done to a text before it is split."""
+    if model.normalizer is None:
+        return None
+    if isinstance(model.normalizer, SentencePieceNormalizer):
+        user_defined = [token.content for token in model.added if not token.special]
+        return sentencepiece_normalizer(model.normalizer, user_defined)
+    return huggingface_normalizer(model.normalizer)
+
+
+def added_tokens_of(model: BpeModel, special: bool, normalize: Normalize | None) -> tuple[AddedTokens, AddedTokens]:
+    """Tokens that are looked for before and after normalising."""
+    off = frozenset() if special else frozenset(token.id for token in model.added if token.special)
+    if isinstance(model.normalizer, SentencePieceNormalizer):  # the pieces stand in normalised text, as they are
+        control = [token for token in model.added if token.special]
+        return AddedTokens(control, off), AddedTokens([token for token in model.added if not token.special])
+    raw = [token for token in model.added if not token.normalized]
+    normal = [token for token in model.added if token.normalized]
+    if normalize is not None:
+        normal = [dataclasses.replace(token, content=normalize(token.content)) for token in normal]
+    return AddedTokens(raw, off), AddedTokens(normal, off)
+
+
+def splitter_of(model: BpeModel) -> TextSplitter | PreTokenizer | None:
+    """What splits a text; None: a text is one piece."""
+    if not isinstance(model.splitter, str):
+        return PreTokenizer(model.splitter, byte_level=model.symbols == "bytes")
+    return None if model.splitter == "none" else TextSplitter(model.splitter)
+
+
+def encoder_of(model: BpeModel, method: Method, *, dropout: bool) -> TextEncoder | _core.SymbolEncoder:
+    """Return the fast encoder where the model is byte-level and is run as it is."""
+    fast = method == "merge" and not dropout and _is_byte_level(model)
+    return _text_encoder(model) if fast else _symbol_encoder(model, method)
+
+
+def _is_byte_level(model: BpeModel) -> bool:
+    """Whether the model is what :class:`TextEncoder` runs."""
+    symbols = model.byte_ids
+    if symbols is None or model.fallback:
+        return False
+    return model.unknown is None or bool((symbols != np.iinfo(np.uint32).max).all())
+
+
+def _text_encoder(model: BpeModel) -> TextEncoder:
+    pattern = model.splitter if isinstance(model.splitter, str) else "none"
+    return TextEncoder(model.merges, pattern, whole_pieces=model.whole_pieces, expansion=model.expansion)
+
+
+def _symbol_encoder(model: BpeModel, method: Method) -> _core.SymbolEncoder:
+    return _core.SymbolEncoder(
+        model.merges,
+        characters=model.symbols == "characters",
+        alphabet=list(model.alphabet.items()),
+        prefix=model.prefix.encode(),
+        suffix=model.suffix.encode(),
+        fallback=np.array(model.fallback, np.uint32),
+        unknown=model.unknown,
+        fuse_unknown=model.fuse_unknown,
+        whole_pieces=model.whole_pieces,
+        longest_match=method == "longest_match",
+        expansion=model.expansion,
+    )
