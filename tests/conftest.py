@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,13 @@ import pytest
 from backends import backend as backend  # the fixture
 
 HERE = Path(__file__).parent
+
+
+@pytest.fixture(scope="session", autouse=True)
+def interrupts() -> None:
+    """Give Ctrl-C its meaning back, here and in programs that tests start: background jobs of a shell ignore it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
