@@ -7,11 +7,12 @@ namespace pyharness {
 
 std::size_t CacheRecords::add(const Record& record) {
   const std::size_t length = words(record);
-  const std::size_t place = used_.fetch_add(length, std::memory_order_relaxed);
-  if (place + length > size_) {
-    used_.fetch_sub(length, std::memory_order_relaxed);
-    return kNone;
-  }
+  // Nothing is taken that is not used: giving it back could hand out a record that another thread got
+  // meanwhile.
+  std::size_t place = used_.load(std::memory_order_relaxed);
+  do {
+    if (place + length > size_) return kNone;
+  } while (!used_.compare_exchange_weak(place, place + length, std::memory_order_relaxed));
   auto* const to = static_cast<std::uint32_t*>(pages_.data()) + place;
   to[0] = static_cast<std::uint32_t>(record.ids.size());
   to[1] = static_cast<std::uint32_t>(record.piece.size());
