@@ -62,6 +62,17 @@ def test_any_added_tokens(
     assert [found.document(index).tolist() for index in range(len(texts))] == expected
 
 
+@pytest.mark.parametrize(("content", "expected"), [("é", "lossy"), ("Ġ", "lossy"), ("é ", "exact"), ("語", "exact")])
+def test_added_tokens_that_read_as_bytes_cannot_be_decoded(content: str, expected: str) -> None:
+    file = byte_level()
+    number = file["model"]["vocab"].get(content, len(file["model"]["vocab"]))
+    file["added_tokens"] = [{"id": number, "content": content, "special": False, "normalized": False}]
+    tokenizer = BpeTokenizer(import_model(json.dumps(file).encode()))
+    assert tokenizer.round_trip == expected
+    text = f"a{content}b"
+    assert (tokenizer.decode(tokenizer.encode_batch([text]).ids) == text.encode()) == (expected == "exact")
+
+
 def cut(text: str, *tokens: AddedToken, off: frozenset[int] = frozenset()) -> list[str | int]:
     stretches = AddedTokens(tokens, off).cut(Stretches([text]))
     if stretches.items is None:

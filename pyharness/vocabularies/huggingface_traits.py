@@ -14,6 +14,8 @@ BYTE_ALPHABET = {byte: chr(byte) for byte in _PRINTABLE} | {
     byte: chr(256 + index) for index, byte in enumerate(sorted(set(range(256)) - set(_PRINTABLE)))
 }
 
+_LETTERS = frozenset(BYTE_ALPHABET.values())
+
 SPECIAL_IN_MODEL = "special tokens are entries of the Unigram model, which finds them in text that spells them"
 
 _EXACT, _NORMALISED, _LOSSY = 0, 1, 2
@@ -122,6 +124,13 @@ def _losses(file: HuggingFaceFile) -> Iterator[tuple[RoundTrip, str]]:
     yield from _model_losses(file)
     if any(not token.special and (token.lstrip or token.rstrip) for token in file.added):
         yield "normalised", "added tokens take the spaces beside them"
+    if is_byte_level(file) and any(not token.special and _reads_as_bytes(token.content) for token in file.added):
+        yield "lossy", "added tokens are decoded as if they were written in the byte alphabet"
+
+
+def _reads_as_bytes(content: str) -> bool:
+    """Whether a byte-level decoder takes a text for other bytes than its own: "é" is its letter for 0xE9."""
+    return not content.isascii() and all(character in _LETTERS for character in content)
 
 
 def _options(stage: str, step: Mapping[str, Any]) -> int:
