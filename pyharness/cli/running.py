@@ -50,7 +50,7 @@ def run(
     resume: bool,
     quiet: bool,
 ) -> None:
-    """Run a SUITE (a TOML file, or quick, full, engines), or the tokenizers and corpora given.
+    """Run a SUITE (a TOML file, or a name of "pyharness list suites"), or the tokenizers and corpora given.
 
     Without arguments the suite "quick" runs: production tokenizers that travel inside installed packages, on the
     shipped sample and on text of your Python installation. Every tokenizer runs in processes of its own, its ids and
