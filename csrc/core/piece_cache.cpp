@@ -36,42 +36,44 @@ const CacheSlot* CacheTable::find(const PieceKey& key, std::string_view piece) c
   for (std::size_t probe = 0; probe < kProbes; ++probe) {
     const CacheSlot* const slot = probed(key, probe);
     const std::uint64_t last = slot->last();
-    if (slot->holds(key, last) && (key.is_short() || record(*slot).piece == piece)) return slot;
+    if (is_of(*slot, last, key, piece)) return slot;
     if (last == 0) return nullptr;
   }
   return nullptr;
 }
 
-bool CacheTable::insert(const PieceKey& key, std::string_view piece, std::span<const std::uint32_t> ids) {
-  if (used_.load(std::memory_order_relaxed) >= size() / 8 * 5) return false;
+CacheTable::Inserted CacheTable::insert(const PieceKey& key, std::string_view piece,
+                                        std::span<const std::uint32_t> ids) {
+  if (used_.load(std::memory_order_relaxed) >= size() / 8 * 5) return {nullptr, true};
   std::array<std::uint64_t, 2> words{};
   if (key.is_short() && ids.size() <= CacheSlot::kInline) {
     if (!ids.empty()) std::memcpy(words.data(), ids.data(), ids.size_bytes());
-    return put(key, ids.size(), words);
+    return {put(key, piece, ids.size(), words), false};
   }
   const CacheRecords::Record record{key.is_short() ? std::string_view() : piece, ids};
-  if (!records_->can_hold(record)) return true;
+  if (!records_->can_hold(record)) return {nullptr, false};
   words[0] = records_->add(record);
-  if (words[0] != CacheRecords::kNone) return put(key, CacheSlot::kInRecord, words);
+  if (words[0] != CacheRecords::kNone) return {put(key, piece, CacheSlot::kInRecord, words), false};
   records_full_.store(true, std::memory_order_relaxed);
-  return false;
+  return {nullptr, true};
 }
 
-bool CacheTable::put(const PieceKey& key, std::uint64_t count, const std::array<std::uint64_t, 2>& ids) {
+const CacheSlot* CacheTable::put(const PieceKey& key, std::string_view piece, std::uint64_t count,
+                                 const std::array<std::uint64_t, 2>& ids) {
   for (std::size_t probe = 0; probe < kProbes; ++probe) {
     CacheSlot& slot = *probed(key, probe);
     std::uint64_t free = 0;
     if (!slot.key[1].compare_exchange_strong(free, CacheSlot::kClaimed, std::memory_order_relaxed)) {
-      if (slot.holds(key, slot.last())) return true;
+      if (is_of(slot, slot.last(), key, piece)) return &slot;
       continue;
     }
     used_.fetch_add(1, std::memory_order_relaxed);
     for (std::size_t i = 0; i < 2; ++i) slot.ids[i].store(ids[i], std::memory_order_relaxed);
     slot.key[0].store(key.words[0], std::memory_order_relaxed);
     slot.key[1].store(key.words[1] | count << (64 - CacheSlot::kCountBits), std::memory_order_release);
-    return true;
+    return &slot;
   }
-  return true;
+  return nullptr;
 }
 
 std::shared_ptr<CacheTable> CacheTable::copied_to(int slot_bits) const {
@@ -81,7 +83,7 @@ std::shared_ptr<CacheTable> CacheTable::copied_to(int slot_bits) const {
     if (last <= CacheSlot::kClaimed) continue;
     const PieceKey key{{slot->key[0].load(std::memory_order_relaxed),
                         last << CacheSlot::kCountBits >> CacheSlot::kCountBits}};
-    bigger->put(key, CacheSlot::count(last),
+    bigger->put(key, key.is_short() ? std::string_view() : record(*slot).piece, CacheSlot::count(last),
                 {slot->ids[0].load(std::memory_order_relaxed), slot->ids[1].load(std::memory_order_relaxed)});
   }
   return bigger;

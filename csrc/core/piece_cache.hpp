@@ -89,8 +89,12 @@ class CacheTable {
     return records_->at(slot.ids[0].load(std::memory_order_relaxed));
   }
 
-  // Keeps the ids of a piece; false when the table is full. It may be there twice, when threads meet.
-  bool insert(const PieceKey& key, std::string_view piece, std::span<const std::uint32_t> ids);
+  // Keeps the ids of a piece. It may be there twice, when threads meet.
+  struct Inserted {
+    const CacheSlot* slot;  // where it is now, or nullptr
+    bool is_full;           // the table, or its records
+  };
+  Inserted insert(const PieceKey& key, std::string_view piece, std::span<const std::uint32_t> ids);
 
   // One with the pieces of this one, and the same records.
   std::shared_ptr<CacheTable> copied_to(int slot_bits) const;
@@ -107,7 +111,11 @@ class CacheTable {
   CacheSlot* probed(const PieceKey& key, std::size_t probe) const {
     return slots_ + ((key.hash() >> shift_) ^ probe);
   }
-  bool put(const PieceKey& key, std::uint64_t count, const std::array<std::uint64_t, 2>& ids);
+  bool is_of(const CacheSlot& slot, std::uint64_t last, const PieceKey& key, std::string_view piece) const {
+    return slot.holds(key, last) && (key.is_short() || record(slot).piece == piece);
+  }
+  const CacheSlot* put(const PieceKey& key, std::string_view piece, std::uint64_t count,
+                       const std::array<std::uint64_t, 2>& ids);
 
   int shift_;
   ZeroedPages pages_;
@@ -137,9 +145,12 @@ class PieceCache {
     view = {table_, turn_.load(std::memory_order_relaxed)};
   }
 
-  void insert(const View& view, const PieceKey& key, std::string_view piece,
-              std::span<const std::uint32_t> ids) {
-    if (!view.table->insert(key, piece, ids)) make_room(view.turn);
+  // The slot of the piece in the table of the view, or nullptr where it was not kept.
+  const CacheSlot* insert(const View& view, const PieceKey& key, std::string_view piece,
+                          std::span<const std::uint32_t> ids) {
+    const auto [slot, is_full] = view.table->insert(key, piece, ids);
+    if (is_full) make_room(view.turn);
+    return slot;
   }
 
   bool has_room_for(std::size_t pieces) const { return pieces <= (std::size_t{1} << most_bits_) / 4; }

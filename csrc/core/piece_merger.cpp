@@ -22,6 +22,7 @@ PieceMerger::PieceMerger(const MergeModel& model, bool whole_pieces, Expansion e
   if (symbols_) {
     outputs_.reserve(symbols_->ids.size());
     for (const std::uint32_t id : symbols_->ids) outputs_.push_back(output_of(id));
+    find_shift();
   } else {
     encoder_.emplace(model);
     for (std::uint32_t id = 0; id < model.size(); ++id) outputs_.push_back(output_of(id));
@@ -35,6 +36,21 @@ PieceMerger::Output PieceMerger::output_of(std::uint32_t id) const {
   const auto count = expansion_.offsets[id + 1] - first;
   if (count == 1) return {expansion_.ids[static_cast<std::size_t>(first)], 1};
   return {static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(count)};
+}
+
+// In most vocabularies ids follow the merges: then no memory need be read for them.
+void PieceMerger::find_shift() {
+  if (!expansion_.offsets.empty()) return;
+  const auto& ids = symbols_->ids;
+  const auto shift_of = [&](std::uint32_t symbol) { return ids[symbol] - symbol; };  // may wrap around
+  std::optional<std::uint32_t> shift;
+  for (std::uint32_t symbol = PairTable::kBytes; symbol < ids.size(); ++symbol) {
+    if (ids[symbol] == kNever) continue;
+    if (shift.value_or(shift_of(symbol)) != shift_of(symbol)) return;
+    shift = shift_of(symbol);
+  }
+  shifted_from_ = PairTable::kBytes;
+  shift_ = shift.value_or(0);
 }
 
 void PieceMerger::find_whole_pieces() {
@@ -85,6 +101,18 @@ void PieceMerger::append(Output output, std::vector<std::uint32_t>& ids) const {
   ids.insert(ids.end(), from, from + output.count);
 }
 
+void PieceMerger::append_symbol(std::uint32_t symbol, std::vector<std::uint32_t>& ids) const {
+  if (symbol >= shifted_from_) {
+    ids.push_back(symbol + shift_);
+  } else {
+    append(outputs_[symbol], ids);
+  }
+}
+
+void PieceMerger::append_window(const MergingWindow& window, std::vector<std::uint32_t>& ids) const {
+  window.for_each([&](std::uint32_t symbol) { append_symbol(symbol, ids); });
+}
+
 void PieceMerger::encode(std::string_view piece, PieceMergingWorkspace& workspace,
                          std::vector<std::uint32_t>& ids) const {
   if (!whole_.empty()) {
@@ -97,11 +125,64 @@ void PieceMerger::encode(std::string_view piece, PieceMergingWorkspace& workspac
   if (!symbols_) return encode_in_order(piece, workspace, ids);
   if (piece.size() <= MergingWindow::kSize) {
     workspace.merging.window.merge(symbols_->pairs, piece);
-    workspace.merging.window.for_each([&](std::uint32_t symbol) { append(outputs_[symbol], ids); });
-    return;
+    return append_window(workspace.merging.window, ids);
   }
   merge_long_piece(*symbols_, piece, workspace.merging, workspace.symbols);
-  for (const std::uint32_t symbol : workspace.symbols) append(outputs_[symbol], ids);
+  for (const std::uint32_t symbol : workspace.symbols) append_symbol(symbol, ids);
+}
+
+void PieceMerger::encode_each(std::span<const std::string_view> pieces, PieceMergingWorkspace& workspace,
+                              const Receive& receive) const {
+  struct Lane {
+    MergingWindow* window;
+    std::size_t piece;
+  };
+  const bool takes_turns = symbols_ && !lacks_bytes_;
+  const auto fits = [&](std::string_view piece) {
+    return takes_turns && !piece.empty() && piece.size() <= MergingWindow::kSize && !whole_.contains(piece);
+  };
+  const auto finish = [&](const Lane& lane) {
+    workspace.ids.clear();
+    append_window(*lane.window, workspace.ids);
+    receive(lane.piece, workspace.ids);
+  };
+  std::size_t next = 0;
+  const auto begin = [&](Lane& lane) {
+    while (next < pieces.size()) {
+      lane.piece = next++;
+      if (!fits(pieces[lane.piece])) {
+        workspace.ids.clear();
+        encode(pieces[lane.piece], workspace, workspace.ids);
+        receive(lane.piece, workspace.ids);
+        continue;
+      }
+      lane.window->load(symbols_->pairs, pieces[lane.piece]);
+      if (lane.window->begin_merge(symbols_->pairs)) return true;
+      finish(lane);
+    }
+    return false;
+  };
+  std::array<Lane, std::tuple_size_v<decltype(workspace.windows)>> lanes;
+  std::size_t active = 0;
+  for (MergingWindow& window : workspace.windows) {
+    lanes[active].window = &window;
+    if (!begin(lanes[active])) break;
+    ++active;
+  }
+  while (active > 0) {
+    for (std::size_t i = 0; i < active;) {
+      Lane& lane = lanes[i];
+      lane.window->end_merge(symbols_->pairs);
+      if (!lane.window->begin_merge(symbols_->pairs)) {
+        finish(lane);
+        if (!begin(lane)) {
+          lane = lanes[--active];
+          continue;
+        }
+      }
+      ++i;
+    }
+  }
 }
 
 void PieceMerger::encode_in_order(std::string_view piece, PieceMergingWorkspace& workspace,

@@ -1,8 +1,11 @@
 // Byte-level BPE of one piece: the ids that BpeEncoder gives, fast for short pieces, linear for long ones.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -23,6 +26,8 @@ struct Expansion {
 // Memory of one encoding thread, kept between pieces.
 struct PieceMergingWorkspace {
   MergingWorkspace merging;
+  std::array<MergingWindow, 8> windows;  // of pieces that take turns; more of them are not faster
+  std::vector<std::uint32_t> ids;        // of one of these pieces
   std::vector<std::uint32_t> symbols;
   std::string kept;  // the bytes of a piece that have base symbols
 };
@@ -40,6 +45,12 @@ class PieceMerger {
   void encode(std::string_view piece, PieceMergingWorkspace& workspace,
               std::vector<std::uint32_t>& ids) const;
 
+  // Calls receive(index, ids) for each of the pieces, in no certain order: they are merged in turns, a merge
+  // of one while memory comes for the others.
+  using Receive = std::function<void(std::size_t, std::span<const std::uint32_t>)>;
+  void encode_each(std::span<const std::string_view> pieces, PieceMergingWorkspace& workspace,
+                   const Receive& receive) const;
+
  private:
   // One id, or `count` ids from expansion_.ids[first].
   struct Output {
@@ -48,12 +59,15 @@ class PieceMerger {
   };
 
   Output output_of(std::uint32_t id) const;
+  void find_shift();
   void find_whole_pieces();
   void note_whole_piece(std::uint32_t id);
   std::string_view kept_bytes(std::string_view piece, PieceMergingWorkspace& workspace) const;
   void encode_in_order(std::string_view piece, PieceMergingWorkspace& workspace,
                        std::vector<std::uint32_t>& ids) const;
   void append(Output output, std::vector<std::uint32_t>& ids) const;
+  void append_symbol(std::uint32_t symbol, std::vector<std::uint32_t>& ids) const;
+  void append_window(const MergingWindow& window, std::vector<std::uint32_t>& ids) const;
 
   MergeModel model_;
   Expansion expansion_;
@@ -61,7 +75,9 @@ class PieceMerger {
   std::optional<BpeEncoder> encoder_;  // of models that do not reduce to symbols
   std::vector<std::uint32_t> byte_ids_;
   bool lacks_bytes_;
-  std::vector<Output> outputs_;  // by symbol; by id for models that do not reduce to symbols
+  std::vector<Output> outputs_;          // by symbol; by id for models that do not reduce to symbols
+  std::uint32_t shifted_from_ = kNever;  // this symbol and those above have their number and `shift_` as id
+  std::uint32_t shift_ = 0;
   std::unordered_map<std::string_view, std::uint32_t> whole_;  // ids of pieces that merging does not make
 };
 

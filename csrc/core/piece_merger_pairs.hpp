@@ -9,9 +9,12 @@
 // the i-th merge makes.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
+
+#include "core/zeroed_pages.hpp"
 
 namespace pyharness {
 
@@ -29,20 +32,30 @@ class PairTable {
   // The pair is new.
   void add(std::uint32_t left, std::uint32_t right, std::uint32_t result);
 
+  // Where a pair is looked for. Made and asked for early, it has come when find() looks at it.
+  struct Query {
+    std::uint64_t key;  // as it stands in a slot, with 0 for the result
+    std::size_t bucket;
+  };
+  Query query(std::uint32_t left, std::uint32_t right) const {
+    const std::uint64_t key = key_of(left, right);
+    return {key << kSymbolBits, bucket_of(key)};
+  }
+  void prefetch(const Query& wanted) const { __builtin_prefetch(&buckets()[wanted.bucket]); }
+
   // What the pair makes, or kNoMerge. Looks at all slots of a bucket without a branch: where a pair is, and
   // whether it is there at all, nothing predicts.
-  std::uint32_t find(std::uint32_t left, std::uint32_t right) const {
-    const std::uint64_t key = key_of(left, right);
-    for (std::size_t at = bucket_of(key);; at = (at + 1) & mask_) {
-      const Bucket& bucket = buckets_[at];
-      std::uint32_t result = kNoMerge;
-      for (const std::uint64_t slot : bucket.slots) {
-        result = slot >> kSymbolBits == key ? static_cast<std::uint32_t>(slot) & kNoMerge : result;
-      }
+  std::uint32_t find(const Query& wanted) const {
+    for (std::size_t at = wanted.bucket;; at = (at + 1) & mask_) {
+      const Bucket& bucket = buckets()[at];
+      std::uint64_t result = kNoMerge;
+      // Other pairs differ in the bits above, which makes them larger than any result.
+      for (const std::uint64_t slot : bucket.slots) result = std::min(result, slot ^ wanted.key);
       if (result != kNoMerge || bucket.slots[kSlots - 1] == kFree) [[likely]]
-        return result;
+        return static_cast<std::uint32_t>(result);
     }
   }
+  std::uint32_t find(std::uint32_t left, std::uint32_t right) const { return find(query(left, right)); }
 
   // The same for two bytes: the first merges of every piece, most of them from few cache lines.
   std::uint32_t find_bytes(unsigned char left, unsigned char right) const {
@@ -51,19 +64,21 @@ class PairTable {
 
  private:
   static constexpr std::size_t kSlots = 4;
-  static constexpr std::uint64_t kFree = ~std::uint64_t{0};
+  static constexpr std::uint64_t kFree = 0;  // no key is 0
   struct alignas(kSlots * 8) Bucket {
-    std::array<std::uint64_t, kSlots> slots{kFree, kFree, kFree, kFree};  // left | right | result
+    std::array<std::uint64_t, kSlots> slots;  // key | result
   };
 
+  Bucket* buckets() const { return static_cast<Bucket*>(pages_.data()); }
+
   static std::uint64_t key_of(std::uint32_t left, std::uint32_t right) {
-    return static_cast<std::uint64_t>(left) << kSymbolBits | right;
+    return (static_cast<std::uint64_t>(left) << kSymbolBits | right) + 1;
   }
   std::size_t bucket_of(std::uint64_t key) const { return key * 0x9E3779B97F4A7C15u >> shift_; }
 
-  std::vector<Bucket> buckets_;
   std::size_t mask_;
   unsigned shift_;
+  ZeroedPages pages_;
   std::vector<std::uint32_t> byte_pairs_;
 };
 

@@ -20,9 +20,53 @@ class MergingWindow {
   // 1 <= bytes.size() <= kSize.
   void merge(const PairTable& pairs, std::string_view bytes) {
     load(pairs, bytes);
-    for (std::uint32_t best = least(); best < kNoKey; best = least()) {
-      apply(pairs, best % kPositions, best / kPositions);
+    while (begin_merge(pairs)) end_merge(pairs);
+  }
+
+  // merge() in steps, with time between them for the memory to come that the next step looks at: load(), then
+  // end_merge() as long as begin_merge() is true.
+  void load(const PairTable& pairs, std::string_view bytes) {
+    const auto* from = reinterpret_cast<const unsigned char*>(bytes.data());
+    end_ = bytes.size() + 1;
+    groups_ = (end_ - 1) / kGroup + 1;
+    // Copied and filled whole: a few vector moves instead of loops of unknown length.
+    next_ = kUnmerged.next;
+    previous_ = kUnmerged.previous;
+    keys_.fill(kNoKey);
+    symbols_[0] = symbols_[end_] = PairTable::kNoSymbol;
+    symbols_[1] = from[0];
+    for (std::size_t at = 1; at + 1 < end_; ++at) {
+      symbols_[at + 1] = from[at];
+      keys_[at] = key_of(pairs.find_bytes(from[at - 1], from[at]), at);
     }
+    for (std::size_t group = 0; group < groups_; ++group) note_least(group);
+  }
+  bool begin_merge(const PairTable& pairs) {
+    const std::uint32_t best = least();
+    if (best >= kNoKey) return false;
+    const std::uint32_t result = best / kPositions;
+    const std::size_t left = best % kPositions;
+    const std::size_t right = next_[left];
+    const std::size_t next = next_[right];
+    const std::size_t previous = previous_[left];
+    symbols_[left] = result;
+    next_[left] = static_cast<std::uint8_t>(next);
+    previous_[next] = static_cast<std::uint8_t>(left);
+    keys_[right] = kNoKey;
+    merge_ = {left, right, previous, pairs.query(result, symbols_[next]),
+              pairs.query(symbols_[previous], result)};
+    pairs.prefetch(merge_.with_next);
+    pairs.prefetch(merge_.with_previous);
+    return true;
+  }
+
+  void end_merge(const PairTable& pairs) {
+    const auto [left, right, previous, with_next, with_previous] = merge_;
+    keys_[left] = key_of(pairs.find(with_next), left);
+    keys_[previous] = key_of(pairs.find(with_previous), previous);
+    note_least(left / kGroup);
+    if (right / kGroup != left / kGroup) note_least(right / kGroup);
+    if (previous / kGroup != left / kGroup) note_least(previous / kGroup);
   }
 
   // Calls sink(symbol) from left to right.
@@ -40,23 +84,6 @@ class MergingWindow {
     return result * static_cast<std::uint32_t>(kPositions) + static_cast<std::uint32_t>(position);
   }
 
-  void load(const PairTable& pairs, std::string_view bytes) {
-    const auto* from = reinterpret_cast<const unsigned char*>(bytes.data());
-    end_ = bytes.size() + 1;
-    groups_ = (end_ - 1) / kGroup + 1;
-    // Copied and filled whole: a few vector moves instead of loops of unknown length.
-    next_ = kUnmerged.next;
-    previous_ = kUnmerged.previous;
-    keys_.fill(kNoKey);
-    symbols_[0] = symbols_[end_] = PairTable::kNoSymbol;
-    symbols_[1] = from[0];
-    for (std::size_t at = 1; at + 1 < end_; ++at) {
-      symbols_[at + 1] = from[at];
-      keys_[at] = key_of(pairs.find_bytes(from[at - 1], from[at]), at);
-    }
-    for (std::size_t group = 0; group < groups_; ++group) note_least(group);
-  }
-
   std::uint32_t least() const {
     std::uint32_t best = least_[0];
     for (std::size_t group = 1; group < groups_; ++group) best = std::min(best, least_[group]);
@@ -67,21 +94,6 @@ class MergingWindow {
     const std::uint32_t* keys = keys_.data() + group * kGroup;
     least_[group] = std::min(std::min(std::min(keys[0], keys[1]), std::min(keys[2], keys[3])),
                              std::min(std::min(keys[4], keys[5]), std::min(keys[6], keys[7])));
-  }
-
-  void apply(const PairTable& pairs, std::size_t left, std::uint32_t result) {
-    const std::size_t right = next_[left];
-    const std::size_t next = next_[right];
-    const std::size_t previous = previous_[left];
-    symbols_[left] = result;
-    next_[left] = static_cast<std::uint8_t>(next);
-    previous_[next] = static_cast<std::uint8_t>(left);
-    keys_[right] = kNoKey;
-    keys_[left] = key_of(pairs.find(result, symbols_[next]), left);
-    keys_[previous] = key_of(pairs.find(symbols_[previous], result), previous);
-    note_least(left / kGroup);
-    if (right / kGroup != left / kGroup) note_least(right / kGroup);
-    if (previous / kGroup != left / kGroup) note_least(previous / kGroup);
   }
 
   using Positions = std::array<std::uint8_t, kSize + 2>;
@@ -96,6 +108,12 @@ class MergingWindow {
   };
   static const Links kUnmerged;
 
+  struct Merge {  // that was begun
+    std::size_t left, right, previous;
+    PairTable::Query with_next, with_previous;
+  };
+
+  Merge merge_;
   std::size_t end_ = 1;
   std::size_t groups_ = 1;
   std::array<std::uint32_t, kPositions> keys_;

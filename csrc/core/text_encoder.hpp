@@ -13,6 +13,7 @@
 #include "core/id_buffer.hpp"
 #include "core/piece_cache.hpp"
 #include "core/piece_merger.hpp"
+#include "core/piece_writer.hpp"
 #include "core/text_splitter.hpp"
 
 namespace pyharness {
@@ -53,10 +54,8 @@ class TextEncoder {
   std::size_t cached_bytes() const { return cache_.bytes(); }
 
  private:
-  class Writer;
   struct Worker {
-    PieceMergingWorkspace merging;
-    std::vector<std::uint32_t> merged;
+    PieceWriterWorkspace workspace;
     IdBuffer ids;
   };
   // A worker taken from the pool for the time of a call.
@@ -76,6 +75,9 @@ class TextEncoder {
   void cache_tokens(const MergeModel& model);
   std::unique_ptr<Worker> take_worker();
   void return_worker(std::unique_ptr<Worker> worker) noexcept;
+  PieceWriter writer(Worker& worker, IdBuffer& ids) {
+    return PieceWriter(merger_, cache_, worker.workspace, ids);
+  }
   SplitPattern pattern() const;
   std::span<const std::uint32_t> encode_with(Worker& worker, std::string_view text);
   template <class EncodeText>

@@ -25,9 +25,17 @@ class ZeroedPages {
     if (huge) ::madvise(data_, bytes, MADV_HUGEPAGE);
 #endif
   }
-  ~ZeroedPages() { ::munmap(mapping_, size_); }
-  ZeroedPages(const ZeroedPages&) = delete;
-  ZeroedPages& operator=(const ZeroedPages&) = delete;
+  ~ZeroedPages() {
+    if (mapping_ != nullptr) ::munmap(mapping_, size_);
+  }
+  ZeroedPages(ZeroedPages&& other) noexcept
+      : mapping_(std::exchange(other.mapping_, nullptr)), data_(other.data_), size_(other.size_) {}
+  ZeroedPages& operator=(ZeroedPages&& other) noexcept {
+    std::swap(mapping_, other.mapping_);
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
 
   void* data() const { return data_; }
 

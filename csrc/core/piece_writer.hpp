@@ -1,0 +1,160 @@
+// What one thread does with the pieces of its texts: looked up in the cache, merged where that fails.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/id_buffer.hpp"
+#include "core/piece_cache.hpp"
+#include "core/piece_merger.hpp"
+
+namespace pyharness {
+
+// A piece that waits: its key was made and its cache line asked for, so that it has come when it is looked
+// at.
+struct WaitingPiece {
+  PieceKey key;
+  const CacheSlot* slot;  // where it should be; later, where it is
+  const char* bytes;      // up to those of the next one
+};
+
+// Memory of one encoding thread, kept between texts.
+struct PieceWriterWorkspace {
+  PieceMergingWorkspace merging;
+  std::vector<std::uint32_t> merged;
+  std::vector<std::string_view> missing;  // pieces that the cache did not have
+  std::vector<WaitingPiece*> missed;      // the same ones
+};
+
+class PieceWriter {
+ public:
+  PieceWriter(const PieceMerger& merger, PieceCache& cache, PieceWriterWorkspace& workspace, IdBuffer& ids)
+      : merger_(merger), cache_(cache), workspace_(workspace), ids_(ids) {
+    cache_.refresh(view_);
+  }
+
+  // Encodes the pieces that for_each_piece(sink) gives of a text: one after the other, without gaps.
+  template <class ForEachPiece>
+  void write_text(std::string_view text, ForEachPiece&& for_each_piece) {
+    const char* const end = text.data() + text.size();
+    std::array<WaitingPiece, kWindow> window;
+    std::size_t waiting = 0;
+    for_each_piece([&](std::string_view piece) __attribute__((always_inline)) {
+      window[waiting] = prepare(piece, static_cast<std::size_t>(end - piece.data()));
+      if (++waiting == kWindow) {
+        write(window, piece.data() + piece.size());
+        waiting = 0;
+      }
+    });
+    write({window.data(), waiting}, end);
+  }
+
+ private:
+  // So many that even in English, where one piece in a hundred is new, a few are merged together.
+  static constexpr std::size_t kWindow = 256;
+
+  static constinit const CacheSlot kNoSlot;   // where no piece is
+  static constinit const CacheSlot kNotKept;  // of pieces that the cache does not take
+
+  // `left`: bytes of the text from the piece on.
+  [[gnu::always_inline]] WaitingPiece prepare(std::string_view piece, std::size_t left) const {
+    if (piece.size() > PieceKey::kLongest) [[unlikely]]
+      return prepare_long(piece);
+    return waiting(short_key(piece.data(), piece.size(), left >= PieceKey::kBytes), piece);
+  }
+  [[gnu::noinline]] WaitingPiece prepare_long(std::string_view piece) const {
+    if (piece.size() > PieceCache::kLongest) return {{0, ~std::uint64_t{0}}, &kNoSlot, piece.data()};
+    return waiting(long_key(piece), piece);
+  }
+  [[gnu::always_inline]] WaitingPiece waiting(const PieceKey& key, std::string_view piece) const {
+    const CacheSlot* const slot = view_.table->home(key);
+    __builtin_prefetch(slot);
+    return {key, slot, piece.data()};
+  }
+
+  [[gnu::noinline]] void write(std::span<WaitingPiece> window, const char* end) {
+    find_slots(window, end);
+    if (!workspace_.missing.empty()) merge_missing();
+    copy_ids(window, end);
+    cache_.refresh(view_);
+  }
+
+  static std::string_view bytes_of(std::span<const WaitingPiece> window, const WaitingPiece& piece,
+                                   const char* end) {
+    const bool is_last = &piece == &window.back();
+    return {piece.bytes, is_last ? end : (&piece + 1)->bytes};
+  }
+
+  void find_slots(std::span<WaitingPiece> window, const char* end) {
+    for (WaitingPiece& piece : window) {
+      const std::uint64_t last = piece.slot->last();
+      if (piece.slot->holds(piece.key, last) && CacheSlot::count(last) <= CacheSlot::kInline) [[likely]]
+        continue;
+      find_slowly(piece, bytes_of(window, piece, end));
+    }
+  }
+
+  [[gnu::noinline]] void find_slowly(WaitingPiece& piece, std::string_view bytes) {
+    if (bytes.size() > PieceCache::kLongest) {
+      piece.slot = &kNotKept;
+    } else if (const CacheSlot* const slot = view_.table->find(piece.key, bytes)) {
+      piece.slot = slot;
+    } else {
+      workspace_.missing.push_back(bytes);
+      workspace_.missed.push_back(&piece);
+    }
+  }
+
+  [[gnu::noinline]] void merge_missing() {
+    merger_.encode_each(workspace_.missing, workspace_.merging,
+                        [this](std::size_t index, std::span<const std::uint32_t> ids) {
+                          WaitingPiece& piece = *workspace_.missed[index];
+                          const CacheSlot* const slot =
+                              cache_.insert(view_, piece.key, workspace_.missing[index], ids);
+                          piece.slot = slot ? slot : &kNotKept;
+                        });
+    workspace_.missing.clear();
+    workspace_.missed.clear();
+  }
+
+  void copy_ids(std::span<const WaitingPiece> window, const char* end) {
+    const std::size_t room = (window.size() + 1) * CacheSlot::kInline;  // for the ids of slots
+    std::uint32_t* out = ids_.room(room);
+    for (const WaitingPiece& piece : window) {
+      const std::size_t count = CacheSlot::count(piece.slot->last());
+      if (count <= CacheSlot::kInline) [[likely]] {
+        piece.slot->copy_inline(out);
+        out += count;
+        continue;
+      }
+      ids_.set_end(out);
+      append(*piece.slot, bytes_of(window, piece, end));
+      out = ids_.room(room);
+    }
+    ids_.set_end(out);
+  }
+
+  [[gnu::noinline]] void append(const CacheSlot& slot, std::string_view piece) {
+    if (&slot != &kNotKept) return ids_.append(view_.table->record(slot).ids);
+    workspace_.merged.clear();
+    merger_.encode(piece, workspace_.merging, workspace_.merged);
+    ids_.append(workspace_.merged);
+  }
+
+  const PieceMerger& merger_;
+  PieceCache& cache_;
+  PieceWriterWorkspace& workspace_;
+  IdBuffer& ids_;
+  PieceCache::View view_;
+};
+
+inline constinit const CacheSlot PieceWriter::kNoSlot{};
+inline constinit const CacheSlot PieceWriter::kNotKept{
+    {0, CacheSlot::kInRecord << (64 - CacheSlot::kCountBits)}, {}};
+
+}  // namespace pyharness
