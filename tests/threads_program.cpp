@@ -158,10 +158,11 @@ void check_symbols(const Texts& texts, const fuzz::OwnedModel& model, const Piec
 }
 
 void check_added_tokens(const Texts& texts) {
-  const AddedTokenFinder finder({"<s>", "  ", "a b"});
-  const AddedTokenMatches one = finder.find(texts.views, 1), many = finder.find(texts.views, kThreads);
-  require(one.starts == many.starts && one.tokens == many.tokens && one.offsets == many.offsets,
-          "AddedTokenFinder");
+  const AddedTokenCutter cutter({{.content = "<s>", .id = 1, .lstrip = true}, {.content = "a b", .id = 2}});
+  const CutTexts one = cutter.cut(texts.views, 1), many = cutter.cut(texts.views, kThreads);
+  require(one.has_tokens() && one.stretches == many.stretches && one.items == many.items &&
+              one.offsets == many.offsets,
+          "AddedTokenCutter");
 }
 
 void check_all() {

@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/id_buffer.hpp"
+
 namespace pyharness::bindings {
 
 namespace py = pybind11;
@@ -60,6 +62,14 @@ py::array_t<Shown> hand_over(std::vector<Value>&& values) {
 template <class Value>
 py::array_t<Value> hand_over(std::vector<Value>&& values) {
   return hand_over<Value, Value>(std::move(values));
+}
+
+inline py::array_t<std::uint32_t> hand_over(IdBuffer&& ids) {
+  auto owner = std::make_unique<IdBuffer>(std::move(ids));
+  const IdBuffer* const held = owner.get();
+  const py::capsule capsule(owner.get(), [](void* pointer) { delete static_cast<IdBuffer*>(pointer); });
+  owner.release();
+  return py::array_t<std::uint32_t>(static_cast<py::ssize_t>(held->size()), held->data(), capsule);
 }
 
 }  // namespace pyharness::bindings

@@ -8,6 +8,7 @@ PYBIND11_MODULE(_core, module) {
   module.doc() = "Native core of pyharness. Use it through pyharness.kernels and pyharness.bpe.";
   module.attr("UNICODE_VERSION") = pyharness::unicode::kUnicodeVersion;
   module.attr("REGEX_VERSION") = pyharness::unicode::kRegexVersion;
+  pyharness::bindings::bind_added_tokens(module);
   pyharness::bindings::bind_text(module);
   pyharness::bindings::bind_counts(module);
   pyharness::bindings::bind_entropy(module);

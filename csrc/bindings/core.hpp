@@ -5,6 +5,7 @@
 
 namespace pyharness::bindings {
 
+void bind_added_tokens(pybind11::module_& module);     // TextParts, AddedTokenCutter, join_stretches
 void bind_text(pybind11::module_& module);             // text_statistics
 void bind_counts(pybind11::module_& module);           // token_frequency, character_splits, pair_histogram
 void bind_entropy(pybind11::module_& module);          // entropy, its states and reference
@@ -12,7 +13,7 @@ void bind_bpe(pybind11::module_& module);              // Encoder, merge_graph, 
 void bind_training(pybind11::module_& module);         // train_bpe, demolition
 void bind_piece_merging(pybind11::module_& module);    // PieceMerger
 void bind_splitting(pybind11::module_& module);        // split_texts
-void bind_symbol_encoding(pybind11::module_& module);  // SymbolEncoder, AddedTokenFinder, decode, philox
+void bind_symbol_encoding(pybind11::module_& module);  // SymbolEncoder, decode, philox
 void bind_text_encoding(pybind11::module_& module);    // TextEncoder
 
 }  // namespace pyharness::bindings

@@ -2,7 +2,6 @@
 #include "bindings/core.hpp"
 #include "bindings/model_arrays.hpp"
 #include "bindings/texts.hpp"
-#include "core/added_tokens.hpp"
 #include "core/decoding.hpp"
 #include "core/symbol_batches.hpp"
 
@@ -78,17 +77,6 @@ class SymbolEncoderHandle {
   SymbolWorkspaces workspaces_;
 };
 
-py::tuple find_added_tokens(const AddedTokenFinder& finder, const py::sequence& texts, int threads) {
-  const Texts held(texts);
-  AddedTokenMatches found;
-  {
-    const py::gil_scoped_release release;
-    found = finder.find(held.views(), threads);
-  }
-  return py::make_tuple(hand_over(std::move(found.starts)), hand_over(std::move(found.tokens)),
-                        hand_over(std::move(found.offsets)));
-}
-
 py::bytes decode(const py::array& data, const py::array& offsets, const py::array& ids) {
   const TokenBytes tokens{view_1d<std::uint8_t>(data, "data"), view_1d<std::int64_t>(offsets, "offsets")};
   const auto numbers = view_1d<std::uint32_t>(ids, "ids");
@@ -109,10 +97,6 @@ void bind_symbol_encoding(py::module_& module) {
       .def("sample_batch", &SymbolEncoderHandle::sample_batch, py::arg("texts"), py::arg("pieces"),
            py::arg("probability"), py::arg("seed"), py::arg("documents"), py::arg("positions"),
            py::arg("threads"));
-  py::class_<AddedTokenFinder>(module, "AddedTokenFinder")
-      .def(py::init([](const std::vector<std::string>& tokens) { return AddedTokenFinder(tokens); }),
-           py::arg("tokens"))
-      .def("find", &find_added_tokens, py::arg("texts"), py::arg("threads"));
   module.def("decode", &decode, py::arg("data"), py::arg("offsets"), py::arg("ids"));
   module.def("philox", &philox, py::arg("counter"), py::arg("key"));
 }

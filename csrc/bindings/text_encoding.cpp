@@ -9,17 +9,8 @@
 namespace pyharness::bindings {
 namespace {
 
-// Hands ids to NumPy: a capsule owns them, nothing is copied.
-py::array_t<std::uint32_t> hand_over_ids(IdBuffer&& ids) {
-  auto owner = std::make_unique<IdBuffer>(std::move(ids));
-  const IdBuffer* const held = owner.get();
-  const py::capsule capsule(owner.get(), [](void* pointer) { delete static_cast<IdBuffer*>(pointer); });
-  owner.release();
-  return py::array_t<std::uint32_t>(static_cast<py::ssize_t>(held->size()), held->data(), capsule);
-}
-
 py::tuple tokens(EncodedTexts&& encoded) {
-  return py::make_tuple(hand_over_ids(std::move(encoded.ids)), hand_over(std::move(encoded.offsets)));
+  return py::make_tuple(hand_over(std::move(encoded.ids)), hand_over(std::move(encoded.offsets)));
 }
 
 Expansion expansion_of(const std::optional<std::pair<py::array, py::array>>& arrays) {

@@ -77,6 +77,7 @@ class ByteTrie {
   }
 
   std::uint32_t child(const Node& node, unsigned char byte) const {
+    if (node.children == 1) return bytes_[node.first_child] == byte ? node.first_child : kNone;
     const auto begin = bytes_.begin() + node.first_child;
     const auto end = begin + node.children;
     const auto found = std::lower_bound(begin, end, byte);

@@ -1,4 +1,4 @@
-"""Write the table of character classes that the text splitters use, from what tiktoken's regular expressions match.
+"""Write the tables of character classes that the text splitters use, from what tiktoken's regular expressions match.
 
 Run it after updating tiktoken, with its output to ``csrc/core/text_splitter_classes.hpp``. To split as tiktoken and
 ``tokenizers`` do is the purpose, so the tables of their engines decide: the two agree on every code point
@@ -24,6 +24,7 @@ CLASSES = (
     ("kSymbol", r"[\p{P}\p{S}]", ""),
     ("kCjk", r"[\x{4e00}-\x{9fa5}\x{3040}-\x{309f}\x{30a0}-\x{30ff}]", "DeepSeek's own range, whatever is in it"),
 )
+WORD = r"\w"
 
 
 def matched(pattern: str, text: str = POINTS) -> str:
@@ -42,6 +43,12 @@ def unicode_version() -> str:
             continue
         return f"{version}.0.0"
     raise SystemExit("tiktoken's engine knows no Age property from 10.0 to 40.0")
+
+
+def edges(pattern: str) -> list[int]:
+    """First code points of the ranges that match and of those that do not, in turn."""
+    found = set(map(ord, matched(pattern)))
+    return [point for point in range(0x110001) if (point in found) != (point - 1 in found)]
 
 
 def stages() -> tuple[list[int], list[int]]:
@@ -68,6 +75,7 @@ def header() -> str:
 // clang-format off
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -84,6 +92,12 @@ inline constexpr std::uint32_t kBlock = {BLOCK};
 // Classes of a code point below 0x110000.
 constexpr std::uint8_t classes_of(std::uint32_t point) {{
   return kClassesInBlock[kBlockOf[point / kBlock] * kBlock + point % kBlock];
+}}
+
+// Where runs of {WORD} start and end: too many bits for the table above, and asked for seldom.
+{array("uint32_t", "kWordEdges", edges(WORD))}
+constexpr bool is_word(std::uint32_t point) {{
+  return (std::upper_bound(kWordEdges.begin(), kWordEdges.end(), point) - kWordEdges.begin()) % 2 != 0;
 }}
 
 }}  // namespace pyharness::split

@@ -150,7 +150,7 @@ class BpeTokenizer:
     def _encode(self, stretches: Stretches, threads: int, first_document: int) -> Tokens:
         texts, pieces = stretches.texts, None
         if isinstance(self._split, PreTokenizer):
-            texts, pieces = self._split.split(texts, stretches.is_first)
+            texts, pieces = self._split.split(texts, stretches.starts_document())
         if isinstance(self._encoder, TextEncoder):
             if pieces is None:
                 return self._encoder.encode_batch(texts, threads)
@@ -171,7 +171,7 @@ class BpeTokenizer:
         """Pieces of a stretch as the file's decoder wants them."""
         if not isinstance(self._split, PreTokenizer):
             return [_text(stretches.texts[index])]
-        (data,), pieces = self._split.split([stretches.texts[index]], lambda _: stretches.is_first(index))
+        (data,), pieces = self._split.split([stretches.texts[index]], stretches.starts_document()[index : index + 1])
         found = [data[start:end] for start, end in pairwise([0, *pieces.ends.tolist()])]
         if self.model.symbols == "bytes" and self.model.decoder is not None:
             return ["".join(BYTE_ALPHABET[byte] for byte in piece) for piece in found]

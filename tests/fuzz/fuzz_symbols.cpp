@@ -1,5 +1,5 @@
 // The encoder of characters and marked bytes against the definition, its dropout at 0 and 1, longest match,
-// and the finder of added tokens.
+// and the cutter at added tokens.
 #include <map>
 
 #include "core/added_tokens.hpp"
@@ -65,28 +65,57 @@ void check_merging(const OwnedModel& model, const SymbolOptions& options, std::s
   require(bytes_of(model.view(), sampled) == bytes_of(model.view(), base), "dropout loses nothing");
 }
 
-void check_added_tokens(std::string_view text, FuzzedDataProvider& input) {
-  std::vector<std::string> tokens;
-  for (int left = input.ConsumeIntegralInRange(0, 6); left > 0 && !text.empty(); --left) {
+std::vector<AddedToken> added_tokens(std::string_view text, FuzzedDataProvider& input) {
+  std::vector<AddedToken> tokens;
+  for (std::uint32_t left = input.ConsumeIntegralInRange(0u, 6u); left > 0 && !text.empty(); --left) {
     const auto begin = input.ConsumeIntegralInRange<std::size_t>(0, text.size() - 1);
-    tokens.emplace_back(text.substr(begin, input.ConsumeIntegralInRange<std::size_t>(1, 5)));
+    const std::string_view content = text.substr(begin, input.ConsumeIntegralInRange<std::size_t>(1, 5));
+    tokens.push_back({.content = std::string(content), .id = left, .off = input.ConsumeBool()});
   }
+  return tokens;
+}
+
+const AddedToken* longest_at(const std::vector<AddedToken>& tokens, std::string_view text) {
+  const AddedToken* longest = nullptr;
+  for (const AddedToken& token : tokens) {
+    if (text.starts_with(token.content) && (!longest || token.content.size() > longest->content.size()))
+      longest = &token;
+  }
+  return longest;
+}
+
+void check_added_tokens(std::string_view text, std::vector<AddedToken> tokens, FuzzedDataProvider& input) {
   const std::string_view texts[] = {text};
-  const AddedTokenMatches found = AddedTokenFinder(tokens).find(texts, 1);
-  std::size_t match = 0;
-  for (std::size_t at = 0; at < text.size();) {
-    std::size_t longest = 0;
-    for (const std::string& token : tokens)
-      if (text.substr(at).starts_with(token)) longest = std::max(longest, token.size());
-    if (longest != 0) {
-      require(match < found.starts.size() && found.starts[match] == static_cast<std::int64_t>(at),
-              "leftmost first");
-      require(tokens[found.tokens[match]].size() == longest, "the longest of those that start together");
-      ++match;
+  CutTexts right{{}, {}, {0}};
+  std::size_t after = 0;
+  const auto stretch = [&](std::size_t end) {
+    if (after < end) {
+      right.stretches.push_back(text.substr(after, end - after));
+      right.items.push_back(CutTexts::kStretch);
     }
-    at += std::max<std::size_t>(longest, 1);
+  };
+  for (std::size_t at = 0; at < text.size();) {
+    const AddedToken* const found = longest_at(tokens, text.substr(at));
+    const std::size_t length = found ? found->content.size() : 1;
+    if (found && !found->off) {
+      stretch(at);
+      right.items.push_back(found->id);
+      after = at + length;
+    }
+    at += length;
   }
-  require(match == found.starts.size(), "no token more");
+  if (!text.empty()) {
+    stretch(text.size());
+    const CutTexts cut = AddedTokenCutter(tokens).cut(texts, 1);
+    require(cut.items == right.items, "leftmost first, the longest of those that start together");
+    require(cut.stretches == right.stretches, "what stands between tokens is kept");
+  }
+  for (AddedToken& token : tokens)
+    token.lstrip = input.ConsumeBool(), token.rstrip = input.ConsumeBool(),
+    token.single_word = input.ConsumeBool();
+  for (const std::string_view part : AddedTokenCutter(tokens).cut(texts, 1).stretches)
+    require(part.data() >= text.data() && part.data() + part.size() <= text.data() + text.size(),
+            "stretches are parts of the text");
 }
 
 }  // namespace
@@ -100,6 +129,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto seed = input.ConsumeIntegral<std::uint64_t>();
   const fuzz::ExactText text(input.ConsumeBytesAsString(200));
   check_merging(model, options, text.view(), seed);
-  check_added_tokens(text.view(), input);
+  check_added_tokens(text.view(), added_tokens(text.view(), input), input);
   return 0;
 }
