@@ -69,9 +69,8 @@ def _check_bare(model: BpeModel, kind: str) -> None:
     """Refuse what a file of ranks or merges over bytes has no place for."""
     single_expression(model)
     if model.byte_ids is None:
-        raise InputError(
-            f"{kind} merges bytes; this model merges {model.symbols} that may carry {[model.prefix, model.suffix]}"
-        )
+        marks = " and ".join(repr(mark) for mark in (model.prefix, model.suffix) if mark)
+        raise InputError(f"{kind} merges bytes; this model merges {model.symbols}{marks and f' marked with {marks}'}")
     if model.normalizer is not None:
         raise InputError(f"{kind} cannot express a normaliser; this model has one")
     if any(not token.special for token in model.added):
