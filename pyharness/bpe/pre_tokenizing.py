@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pyharness.bpe.splitter import Pieces
 from pyharness.types import InputError
@@ -35,12 +34,12 @@ class PreTokenizer:
         native = _metaspace(steps[0]) if len(steps) == 1 and not byte_level else None
         self._split = native or _of_library(stage, byte_level)
 
-    def split(self, texts: Sequence[str | bytes], first: NDArray[np.bool_]) -> tuple[list[bytes], Pieces]:
+    def split(self, texts: Sequence[str | bytes], first: Sequence[bool]) -> tuple[list[bytes], Pieces]:
         """Return texts as the model sees them and where their pieces end. ``first``: which start their document."""
         changed: list[bytes] = []
         ends: list[int] = []
         counts: list[int] = []
-        for text, is_first in zip(texts, first.tolist(), strict=True):
+        for text, is_first in zip(texts, first, strict=True):
             pieces = self._split(text if isinstance(text, str) else text.decode(), is_first)
             changed.append(b"".join(pieces))
             counts.append(len(pieces))

@@ -125,7 +125,8 @@ class BpeTokenizer:
         if self.round_trip == "exact":
             return text
         stretches = self._stretches([text], 1)
-        pieces = iter([self._piece_strings(stretches, index) for index in range(len(stretches.texts))])
+        starts = stretches.starts_document().tolist()
+        pieces = iter([self._piece_strings(*stretch) for stretch in zip(stretches.texts, starts, strict=True)])
         items = [-1] if stretches.items is None else stretches.items.tolist()
         parts = [next(pieces) if item < 0 else [self.model.vocabulary[item].decode(errors="replace")] for item in items]
         return self._decoder.text_form([piece for part in parts for piece in part])
@@ -150,7 +151,7 @@ class BpeTokenizer:
     def _encode(self, stretches: Stretches, threads: int, first_document: int) -> Tokens:
         texts, pieces = stretches.texts, None
         if isinstance(self._split, PreTokenizer):
-            texts, pieces = self._split.split(texts, stretches.starts_document())
+            texts, pieces = self._split.split(texts, stretches.starts_document().tolist())
         if isinstance(self._encoder, TextEncoder):
             if pieces is None:
                 return self._encoder.encode_batch(texts, threads)
@@ -167,11 +168,11 @@ class BpeTokenizer:
             *self._encoder.sample_batch(texts, edges, self._dropout, self._seed, documents, positions, threads)
         )
 
-    def _piece_strings(self, stretches: Stretches, index: int) -> list[str]:
+    def _piece_strings(self, stretch: str | bytes, starts_document: bool) -> list[str]:
         """Pieces of a stretch as the file's decoder wants them."""
         if not isinstance(self._split, PreTokenizer):
-            return [_text(stretches.texts[index])]
-        (data,), pieces = self._split.split([stretches.texts[index]], stretches.starts_document()[index : index + 1])
+            return [_text(stretch)]
+        (data,), pieces = self._split.split([stretch], [starts_document])
         found = [data[start:end] for start, end in pairwise([0, *pieces.ends.tolist()])]
         if self.model.symbols == "bytes" and self.model.decoder is not None:
             return ["".join(BYTE_ALPHABET[byte] for byte in piece) for piece in found]
