@@ -57,6 +57,11 @@ class ScaffoldTrainer {
     }
   }
 
+  static constexpr std::size_t kSteps = TrainingState::kSteps;
+  void prefetch(std::uint64_t item, std::size_t step) const {
+    if (!is_token(item)) state_.prefetch(item, step);
+  }
+
  private:
   static constexpr std::uint64_t kTokens = std::uint64_t{1} << 63;  // in an item
   static constexpr std::uint64_t kPairs = std::uint64_t{1} << 63;   // in a tie: pairs go after tokens

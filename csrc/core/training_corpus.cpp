@@ -1,6 +1,7 @@
 #include "core/training_corpus.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <stdexcept>
 
@@ -11,6 +12,7 @@ namespace {
 
 constexpr std::uint32_t kBoundary = 0x7FFFFFFFu;  // between pieces
 constexpr std::uint32_t kLength = 0x80000000u;    // in a cell that no symbol starts in
+constexpr std::uint32_t kLarge = 0xFFFFFFFFu;     // a weight that is this or more
 constexpr std::size_t kAhead = 12;                // occurrences fetched ahead of the one being replaced
 
 void check(const WeightedPieces& pieces, std::size_t id_limit) {
@@ -37,10 +39,24 @@ void check(const WeightedPieces& pieces, std::size_t id_limit) {
   }
 }
 
+// Pairs with a neighbour before and after a merge made `result` of its part on that side.
+struct LeftKeys {
+  std::uint32_t part, result;
+  std::uint64_t before(std::uint32_t neighbour) const { return pair_key(neighbour, part); }
+  std::uint64_t after(std::uint32_t neighbour) const { return pair_key(neighbour, result); }
+};
+struct RightKeys {
+  std::uint32_t part, result;
+  std::uint64_t before(std::uint32_t neighbour) const { return pair_key(part, neighbour); }
+  std::uint64_t after(std::uint32_t neighbour) const { return pair_key(result, neighbour); }
+};
+
 }  // namespace
 
 TrainingCorpus::TrainingCorpus(const WeightedPieces& pieces, std::size_t id_limit) {
   check(pieces, id_limit);
+  left_.numbers.resize(id_limit);
+  right_.numbers.resize(id_limit);
   lay_out(pieces);
   find_pairs();
 }
@@ -48,31 +64,38 @@ TrainingCorpus::TrainingCorpus(const WeightedPieces& pieces, std::size_t id_limi
 void TrainingCorpus::lay_out(const WeightedPieces& pieces) {
   const std::size_t size = pieces.symbols.size() + pieces.weights.size() + 1;
   cells_.reserve(size);
-  const auto add = [&](std::uint32_t symbol, std::size_t piece) {
-    cells_.push_back({symbol, static_cast<std::uint32_t>(piece)});
-  };
-  add(kBoundary, 0);
+  cells_.push_back({kBoundary, 0});
   for (std::size_t i = 0; i < pieces.weights.size(); ++i) {
     const auto begin = static_cast<std::size_t>(pieces.offsets[i]);
     const auto end = static_cast<std::size_t>(pieces.offsets[i + 1]);
-    if (pieces.weights[i] == 0 || begin == end) continue;
-    for (std::size_t at = begin; at < end; ++at) add(pieces.symbols[at], i);
-    add(kBoundary, i);
+    const std::uint64_t exact = pieces.weights[i];
+    if (exact == 0 || begin == end) continue;
+    const auto weight = static_cast<std::uint32_t>(std::min<std::uint64_t>(exact, kLarge));
+    if (weight == kLarge) large_weights_.emplace(static_cast<std::uint32_t>(cells_.size()), exact);
+    for (std::size_t at = begin; at < end; ++at) cells_.push_back({pieces.symbols[at], weight});
+    cells_.push_back({kBoundary, 0});
   }
-  weights_.assign(pieces.weights.begin(), pieces.weights.end());
+}
+
+inline std::uint64_t TrainingCorpus::weight_at(std::uint32_t place) const {
+  const std::uint32_t weight = cells_[place].weight;
+  if (weight != kLarge) [[likely]]
+    return weight;
+  return std::prev(large_weights_.upper_bound(place))->second;
 }
 
 void TrainingCorpus::find_pairs() {
-  std::vector<TrainingPairs::Number> number_at(cells_.size(), TrainingPairs::kNone);
+  TrainingArray<TrainingPairs::Number> number_at(cells_.size(), TrainingPairs::kNone);
   std::vector<std::size_t> places;  // by pair: how many, then where the next one goes
   for (std::size_t at = 0; at + 1 < cells_.size(); ++at) {
     if (cells_[at].symbol == kBoundary || cells_[at + 1].symbol == kBoundary) continue;
     const auto number = pairs_.find_or_add(pair_key(cells_[at].symbol, cells_[at + 1].symbol));
     number_at[at] = number;
-    pairs_[number].count += weights_[cells_[at].piece];
+    pairs_[number].count += weight_at(static_cast<std::uint32_t>(at));
     if (number == places.size()) places.push_back(0);
     ++places[number];
   }
+  pairs_.reserve_places(2 * cells_.size());  // English takes 1.7 times the cells
   for (std::size_t number = 0; number < places.size(); ++number) {
     places[number] = pairs_.add_segment(static_cast<TrainingPairs::Number>(number), places[number]);
   }
@@ -102,42 +125,49 @@ std::uint32_t TrainingCorpus::first_place(TrainingPairs::Number pair) {
   return pairs_.first_place(pair, [&](std::uint32_t place) { return occurs_at(place, key); });
 }
 
-TrainingCorpus::Balance& TrainingCorpus::Side::at(std::uint32_t neighbour) {
-  if (neighbour >= balances.size())
-    balances.resize(std::max<std::size_t>(neighbour + 1, 2 * balances.size()));
-  Balance& balance = balances[neighbour];
-  if ((balance.lost | balance.gained) == 0) touched.push_back(neighbour);
-  return balance;
+void TrainingCorpus::prefetch(TrainingPairs::Number pair, std::size_t step) const {
+  constexpr std::size_t kFirst = 4;
+  if (step == 0) {
+    pairs_.prefetch_pair(pair);
+  } else if (step == 1) {
+    pairs_.prefetch_places(pair);
+  } else {
+    for (const std::uint32_t place : pairs_.first_places(pair, kFirst)) __builtin_prefetch(&cells_[place], 1);
+  }
 }
 
-void TrainingCorpus::Side::lose(std::uint32_t neighbour, std::uint64_t weight) {
-  at(neighbour).lost += weight;
+void TrainingCorpus::Side::gain(Neighbour& neighbour, std::uint32_t place, std::uint64_t weight) {
+  neighbour.gained += weight;
+  ++neighbour.changes;
+  changes.push_back({static_cast<std::uint32_t>(&neighbour - neighbours.data()), place});
 }
 
-void TrainingCorpus::Side::gain(std::uint32_t neighbour, std::uint32_t place, std::uint64_t weight) {
-  Balance& balance = at(neighbour);
-  balance.gained += weight;
-  ++balance.changes;
-  changes.push_back({neighbour, place});
+template <class Keys>
+TrainingCorpus::Neighbour& TrainingCorpus::meet(Side& side, std::uint32_t symbol, const Keys& keys) {
+  std::uint32_t& number = side.numbers[symbol];
+  if (number == 0) {
+    pairs_.prefetch(keys.before(symbol));
+    pairs_.prefetch(keys.after(symbol));
+    side.neighbours.push_back({symbol, 0, 0, 0});
+    number = static_cast<std::uint32_t>(side.neighbours.size());
+  }
+  return side.neighbours[number - 1];
 }
 
-void TrainingCorpus::settle_left(std::uint32_t place, std::uint64_t weight) {
-  const std::uint32_t left = before(place);
-  const std::uint32_t neighbour = cells_[left].symbol;
-  if (neighbour == kBoundary) return;
-  left_.lose(neighbour, weight);
-  left_.gain(neighbour, left, weight);
-}
-
-void TrainingCorpus::settle_right(const Replacement& done) {
-  const std::uint32_t neighbour = cells_[done.end].symbol;
-  if (neighbour == kBoundary) return;
-  right_.lose(neighbour, done.weight);
-  right_.gain(neighbour, done.place, done.weight);
+// An occurrence with `symbol` beside it was replaced; `place` is that of the new pair.
+template <class Keys>
+inline void TrainingCorpus::settle(Side& side, std::uint32_t symbol, std::uint32_t place,
+                                   std::uint64_t weight, const Keys& keys) {
+  if (symbol == kBoundary) return;
+  Neighbour& neighbour = meet(side, symbol, keys);
+  neighbour.lost += weight;
+  side.gain(neighbour, place, weight);
 }
 
 std::uint64_t TrainingCorpus::replace(TrainingPairs::Number pair, std::uint32_t result) {
   const std::uint64_t key = pairs_[pair].key;
+  const LeftKeys left_keys{left_of(key), result};
+  const RightKeys right_keys{right_of(key), result};
   const auto places = pairs_.places_of(pair, places_);
   std::uint64_t replaced = 0;
   Replacement last{0, 0, 0};  // its right neighbour is settled when the next occurrence is known
@@ -149,13 +179,14 @@ std::uint64_t TrainingCorpus::replace(TrainingPairs::Number pair, std::uint32_t 
     const std::uint32_t middle = end_of(place);
     if (cells_[middle].symbol != right_of(key)) continue;
     const std::uint32_t end = end_of(middle);
-    const std::uint64_t weight = weights_[cells_[place].piece];
+    const std::uint64_t weight = weight_at(place);
     if (last.weight != 0 && last.end == place) {  // `left right left right`: results become neighbours
-      right_.lose(left_of(key), weight);
-      right_.gain(result, last.place, weight);
+      meet(right_, left_of(key), right_keys).lost += weight;
+      right_.gain(meet(right_, result, right_keys), last.place, weight);
     } else {
-      if (last.weight != 0) settle_right(last);
-      settle_left(place, weight);
+      if (last.weight != 0) settle(right_, cells_[last.end].symbol, last.place, last.weight, right_keys);
+      const std::uint32_t previous = before(place);
+      settle(left_, cells_[previous].symbol, previous, weight, left_keys);
     }
     cells_[middle].symbol = kLength;  // stays so when it is neither the second cell nor the last
     cells_[place].symbol = result;
@@ -163,46 +194,49 @@ std::uint64_t TrainingCorpus::replace(TrainingPairs::Number pair, std::uint32_t 
     replaced += weight;
     last = {place, end, weight};
   }
-  if (last.weight != 0) settle_right(last);
+  if (last.weight != 0) settle(right_, cells_[last.end].symbol, last.place, last.weight, right_keys);
   return replaced;
 }
 
-template <class KeyOf>
-void TrainingCorpus::take_losses(const Side& side, KeyOf&& key_of) {
-  for (const std::uint32_t neighbour : side.touched) {
-    if (const std::uint64_t lost = side.balances[neighbour].lost; lost != 0) {
-      pairs_[pairs_.find(key_of(neighbour))].count -= lost;
-    }
+template <class Keys>
+void TrainingCorpus::take_losses(const Side& side, const Keys& keys) {
+  for (const Neighbour& neighbour : side.neighbours) {
+    if (neighbour.lost != 0) pairs_[pairs_.find(keys.before(neighbour.symbol))].count -= neighbour.lost;
   }
 }
 
-template <class KeyOf>
-void TrainingCorpus::give_gains(Side& side, KeyOf&& key_of) {
+template <class Keys>
+void TrainingCorpus::give_gains(Side& side, const Keys& keys) {
   const std::size_t first = pairs_.places().size();
-  for (const std::uint32_t neighbour : side.touched) {
-    Balance& balance = side.balances[neighbour];
-    if (balance.changes == 0) continue;
-    const auto number = pairs_.find_or_add(key_of(neighbour));
-    pairs_[number].count += balance.gained;
-    balance.changes = static_cast<std::uint32_t>(pairs_.add_segment(number, balance.changes) - first);
+  for (Neighbour& neighbour : side.neighbours) {
+    side.numbers[neighbour.symbol] = 0;
+    if (neighbour.changes == 0) continue;
+    const auto number = pairs_.find_or_add(keys.after(neighbour.symbol));
+    pairs_[number].count += neighbour.gained;
+    neighbour.changes = static_cast<std::uint32_t>(pairs_.add_segment(number, neighbour.changes) - first);
     risen_.push_back(number);
   }
   const auto places = pairs_.places().subspan(first);
-  for (const Change& change : side.changes) places[side.balances[change.neighbour].changes++] = change.place;
-  for (const std::uint32_t neighbour : side.touched) side.balances[neighbour] = {};
-  side.touched.clear();
+  for (const Change& change : side.changes)
+    places[side.neighbours[change.neighbour].changes++] = change.place;
+  side.neighbours.clear();
   side.changes.clear();
 }
 
 std::uint64_t TrainingCorpus::merge(TrainingPairs::Number pair, std::uint32_t result) {
   const std::uint64_t key = pairs_[pair].key;
   risen_.clear();
+  for (Side* const side : {&left_, &right_}) {
+    if (result >= side->numbers.size()) side->numbers.resize(2 * std::size_t{result} + 1);
+  }
   const std::uint64_t replaced = replace(pair, result);
-  take_losses(left_, [&](std::uint32_t neighbour) { return pair_key(neighbour, left_of(key)); });
-  take_losses(right_, [&](std::uint32_t neighbour) { return pair_key(right_of(key), neighbour); });
+  const LeftKeys left_keys{left_of(key), result};
+  const RightKeys right_keys{right_of(key), result};
+  take_losses(left_, left_keys);
+  take_losses(right_, right_keys);
   pairs_[pair].count = 0;
-  give_gains(left_, [&](std::uint32_t neighbour) { return pair_key(neighbour, result); });
-  give_gains(right_, [&](std::uint32_t neighbour) { return pair_key(result, neighbour); });
+  give_gains(left_, left_keys);
+  give_gains(right_, right_keys);
   return replaced;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <vector>
 
@@ -33,35 +34,39 @@ class TrainingCorpus {
   // Where the pair occurs first: comparable between pairs, in the order of the pieces. The pair must occur.
   std::uint32_t first_place(TrainingPairs::Number pair);
 
+  // Fetches what a merge of the pair will need, to be called with steps from 0 on: each reads what the one
+  // before has fetched.
+  static constexpr std::size_t kSteps = 3;
+  void prefetch(TrainingPairs::Number pair, std::size_t step) const;
+
   const TrainingPairs& pairs() const { return pairs_; }
 
  private:
   // One cell per base symbol, and a boundary around every piece. A symbol has its id in its first cell and,
-  // if it is longer than that, kLength | cells in its second and its last one, for its two neighbours. The
-  // weight is not here: with 8 bytes for 16 a merge meets a tenth fewer lines that are not in 2 MB of cache.
+  // if it is longer than that, kLength | cells in its second and its last one, for its two neighbours.
   struct Cell {
     std::uint32_t symbol;
-    std::uint32_t piece;
+    std::uint32_t weight;  // of the piece; kLarge when it is in large_weights_
   };
   struct Change {
-    std::uint32_t neighbour;
-    std::uint32_t place;  // of the new pair
+    std::uint32_t neighbour;  // its number
+    std::uint32_t place;      // of the new pair
   };
   // What a merge does to the pairs of its parts with one neighbouring symbol.
-  struct Balance {
-    std::uint64_t lost = 0;
-    std::uint64_t gained = 0;
-    std::uint32_t changes = 0;  // then where the place of the next one goes, among those of this side
+  struct Neighbour {
+    std::uint32_t symbol;
+    std::uint32_t changes;  // then where the place of the next one goes, among those of this side
+    std::uint64_t lost;
+    std::uint64_t gained;
   };
-  // One side of a merge: pairs with the left neighbour, or with the right one.
+  // One side of a merge: pairs with the left neighbour, or with the right one. Neighbours are numbered as
+  // they are met, so that of the thousands of symbols only a number each lies far apart.
   struct Side {
-    std::vector<Balance> balances;  // by neighbouring symbol
-    std::vector<std::uint32_t> touched;
+    std::vector<std::uint32_t> numbers;  // by symbol: its number among the neighbours + 1; 0: not met
+    std::vector<Neighbour> neighbours;
     std::vector<Change> changes;
 
-    void lose(std::uint32_t neighbour, std::uint64_t weight);
-    void gain(std::uint32_t neighbour, std::uint32_t place, std::uint64_t weight);
-    Balance& at(std::uint32_t neighbour);
+    void gain(Neighbour& neighbour, std::uint32_t place, std::uint64_t weight);
   };
   struct Replacement {
     std::uint32_t place;
@@ -74,16 +79,19 @@ class TrainingCorpus {
   std::uint32_t end_of(std::uint32_t place) const;  // of the symbol at `place`
   std::uint32_t before(std::uint32_t place) const;  // where the symbol that ends at `place` begins
   bool occurs_at(std::uint32_t place, std::uint64_t key) const;
+  std::uint64_t weight_at(std::uint32_t place) const;
   std::uint64_t replace(TrainingPairs::Number pair, std::uint32_t result);
-  void settle_left(std::uint32_t place, std::uint64_t weight);
-  void settle_right(const Replacement& done);
-  template <class KeyOf>
-  void take_losses(const Side& side, KeyOf&& key_of);
-  template <class KeyOf>
-  void give_gains(Side& side, KeyOf&& key_of);
+  template <class Keys>
+  Neighbour& meet(Side& side, std::uint32_t symbol, const Keys& keys);
+  template <class Keys>
+  void settle(Side& side, std::uint32_t symbol, std::uint32_t place, std::uint64_t weight, const Keys& keys);
+  template <class Keys>
+  void take_losses(const Side& side, const Keys& keys);
+  template <class Keys>
+  void give_gains(Side& side, const Keys& keys);
 
-  std::vector<Cell> cells_;
-  std::vector<std::uint64_t> weights_;  // by piece
+  TrainingArray<Cell> cells_;
+  std::map<std::uint32_t, std::uint64_t> large_weights_;  // by the place where the piece begins
   TrainingPairs pairs_;
   Side left_, right_;
   std::vector<std::uint32_t> places_;  // scratch

@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "core/training_memory.hpp"
+
 namespace pyharness {
 
 inline std::uint64_t pair_key(std::uint32_t left, std::uint32_t right) {
@@ -19,11 +21,16 @@ class TrainingPairs {
   using Number = std::uint32_t;  // pairs are numbered as they are met
   static constexpr Number kNone = 0xFFFFFFFFu;
 
+  // Places of a pair: a part of places().
+  struct Segment {
+    std::size_t begin = 0;
+    std::uint32_t size = 0;
+    std::uint32_t next = kNone;
+  };
   struct Pair {
     std::uint64_t key;
     std::uint64_t count = 0;
-    std::uint32_t first_segment = kNone;
-    std::uint32_t last_segment = kNone;
+    Segment segment = {};  // here, and not behind a link: half a line has it all
   };
 
   std::size_t size() const { return pairs_.size(); }
@@ -46,27 +53,33 @@ class TrainingPairs {
     return (table_[at] = static_cast<Number>(pairs_.size())) - 1;
   }
 
+  void prefetch(std::uint64_t key) const { __builtin_prefetch(&table_[home(key)]); }
+
   // Makes room for `count` more places of a pair; returns where they go in places(). A pair has more than one
   // segment only when a merge gives a symbol that was there before.
   std::size_t add_segment(Number number, std::size_t count) {
-    const auto segment = static_cast<std::uint32_t>(segments_.size());
-    Pair& pair = pairs_[number];
-    (pair.first_segment == kNone ? pair.first_segment : segments_[pair.last_segment].next) = segment;
-    pair.last_segment = segment;
-    segments_.push_back({places_.size(), places_.size() + count, kNone});
+    Segment& first = pairs_[number].segment;
+    if (first.size != 0) {
+      segments_.push_back(first);
+      first.next = static_cast<std::uint32_t>(segments_.size() - 1);
+    }
+    first.begin = places_.size();
+    first.size = static_cast<std::uint32_t>(count);
     places_.resize(places_.size() + count);
-    return segments_.back().begin;
+    return first.begin;
   }
 
+  void reserve_places(std::size_t count) { places_.reserve(count); }
   std::span<std::uint32_t> places() { return places_; }
 
   // The places of a pair in rising order, dead ones among them; valid until a pair is added.
   std::span<const std::uint32_t> places_of(Number number, std::vector<std::uint32_t>& scratch) const {
-    const Segment& only = segments_[pairs_[number].first_segment];
-    if (only.next == kNone) return {places_.data() + only.begin, only.end - only.begin};
+    const Segment& first = pairs_[number].segment;
+    if (first.next == kNone) return {places_.data() + first.begin, first.size};
     scratch.clear();
-    for (std::uint32_t at = pairs_[number].first_segment; at != kNone; at = segments_[at].next) {
-      scratch.insert(scratch.end(), places_.data() + segments_[at].begin, places_.data() + segments_[at].end);
+    for (const Segment* at = &first; at != nullptr; at = next(*at)) {
+      const auto* const begin = places_.data() + at->begin;
+      scratch.insert(scratch.end(), begin, begin + at->size);
     }
     std::sort(scratch.begin(), scratch.end());
     return scratch;
@@ -76,22 +89,34 @@ class TrainingPairs {
   template <class Lives>
   std::uint32_t first_place(Number number, Lives&& lives) {
     std::uint32_t first = kNone;
-    for (std::uint32_t at = pairs_[number].first_segment; at != kNone; at = segments_[at].next) {
-      Segment& segment = segments_[at];
-      while (segment.begin != segment.end && !lives(places_[segment.begin])) ++segment.begin;
-      if (segment.begin != segment.end) first = std::min(first, places_[segment.begin]);
+    for (Segment* at = &pairs_[number].segment; at != nullptr; at = const_cast<Segment*>(next(*at))) {
+      for (; at->size != 0 && !lives(places_[at->begin]); --at->size) ++at->begin;
+      if (at->size != 0) first = std::min(first, places_[at->begin]);
     }
     return first;
   }
 
+  // What a merge of the pair will need, a step at a time: each reads what the one before has fetched.
+  void prefetch_pair(Number number) const { __builtin_prefetch(&pairs_[number]); }
+  void prefetch_places(Number number) const {
+    __builtin_prefetch(places_.data() + pairs_[number].segment.begin);
+  }
+  std::span<const std::uint32_t> first_places(Number number, std::size_t most) const {
+    const Segment& first = pairs_[number].segment;
+    return {places_.data() + first.begin, std::min<std::size_t>(first.size, most)};
+  }
+
  private:
-  struct Segment {
-    std::size_t begin, end;
-    std::uint32_t next;
-  };
+  const Segment* next(const Segment& segment) const {
+    return segment.next == kNone ? nullptr : &segments_[segment.next];
+  }
+
+  std::size_t home(std::uint64_t key) const {
+    return static_cast<std::size_t>((key ^ key >> 32) * 0x9E3779B97F4A7C15u >> shift_);
+  }
 
   std::size_t locate(std::uint64_t key) const {
-    std::size_t at = static_cast<std::size_t>((key ^ key >> 32) * 0x9E3779B97F4A7C15u >> shift_);
+    std::size_t at = home(key);
     while (table_[at] != 0 && pairs_[table_[at] - 1].key != key) at = (at + 1) & (table_.size() - 1);
     return at;
   }
@@ -104,11 +129,11 @@ class TrainingPairs {
   }
 
   static constexpr int kFirstBits = 16;
-  std::vector<Number> table_ = std::vector<Number>(std::size_t{1} << kFirstBits);  // number + 1; 0: free
+  TrainingArray<Number> table_ = TrainingArray<Number>(std::size_t{1} << kFirstBits);  // number + 1; 0: free
   int shift_ = 64 - kFirstBits;
-  std::vector<Pair> pairs_;
-  std::vector<Segment> segments_;
-  std::vector<std::uint32_t> places_;
+  TrainingArray<Pair> pairs_;
+  std::vector<Segment> segments_;  // those of a pair after its first one
+  TrainingArray<std::uint32_t> places_;
 };
 
 }  // namespace pyharness

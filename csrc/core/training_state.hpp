@@ -63,12 +63,17 @@ class TrainingState {
     for (std::size_t number = 0; number < corpus_.pairs().size(); ++number) visit(number);
   }
 
+  static constexpr std::size_t kSteps = TrainingCorpus::kSteps;
+  void prefetch(std::uint64_t item, std::size_t step) const {
+    corpus_.prefetch(static_cast<TrainingPairs::Number>(item), step);
+  }
+
  private:
   static constexpr std::size_t kReportEvery = 256;
 
   bool is_too_long(std::uint64_t key) const {
-    const std::size_t length = tokens().length(left_of(key)) + tokens().length(right_of(key));
-    return options_.max_token_length != 0 && length > options_.max_token_length;
+    if (options_.max_token_length == 0) return false;
+    return tokens().length(left_of(key)) + tokens().length(right_of(key)) > options_.max_token_length;
   }
 
   std::string string_of(std::uint64_t key) const {
