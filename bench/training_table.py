@@ -29,12 +29,13 @@ from typing import Any
 from training_peers import PEERS, Task, count, ours_scaffold
 
 from pyharness.benchmarks.load import MemoryMeter
-from pyharness.bpe import train
+from pyharness.bpe import TextEncoder, TrainedBpe, model_of_training, train
 
 REFERENCE = "tokenizers"
 OURS = "pyharness"
 SCAFFOLD = "pyharness, Scaffold-BPE"
 CORPUS = "english/books"
+TURN = 25  # documents
 
 
 @dataclass(frozen=True)
@@ -79,21 +80,44 @@ def work_on_phases(cell: Cell, path: Path, rounds: int) -> dict[str, Any]:
     """Our phases, and Scaffold-BPE against plain BPE, in turns in this process."""
     texts = [json.loads(line)["text"] for line in path.read_text(encoding="utf-8").splitlines()]
     task = Task(texts, cell.pattern, cell.vocab_size, cell.threads)
-    found: dict[str, list[float]] = {"count": [], "merge": [], "scaffold merge": [], "whole": [], "scaffold whole": []}
+    names = ("count", "merge", "scaffold merge", "whole", "scaffold whole", "encode", "scaffold encode")
+    found: dict[str, list[float]] = {name: [] for name in names}
     for _ in range(rounds + 1):  # the first one warms up
         marks = [time.perf_counter()]
         pieces = count(task)
         marks.append(time.perf_counter())
-        train(pieces, task.vocab_size)
+        plain = train(pieces, task.vocab_size)
         marks.append(time.perf_counter())
-        train(pieces, task.vocab_size, scaffold=True)
+        scaffold = train(pieces, task.vocab_size, scaffold=True)
         marks.append(time.perf_counter())
         ours_scaffold(task)()
         marks.append(time.perf_counter())
         counted, merged, scaffolded, whole = (end - start for start, end in pairwise(marks))
-        for name, seconds in zip(found, (counted, merged, scaffolded, counted + merged, whole), strict=True):
+        encoded = encoding_in_turns(task, [plain, scaffold])
+        seconds_of = (counted, merged, scaffolded, counted + merged, whole, *encoded)
+        for name, seconds in zip(found, seconds_of, strict=True):
             found[name].append(seconds)
     return {"pieces": len(pieces.weights), **{name: values[1:] for name, values in found.items()}}
+
+
+def encoding_in_turns(task: Task, trained: Sequence[TrainedBpe]) -> list[float]:
+    """Seconds that each takes on one thread for the second half of the texts, after the first half.
+
+    They take turns of a few documents: the difference is smaller than what a slow second does to either.
+    """
+    models = [model_of_training(model, task.pattern) for model in trained]
+    encoders = [TextEncoder(model.merges, task.pattern, expansion=model.expansion) for model in models]
+    half = len(task.texts) // 2
+    for encoder in encoders:
+        encoder.encode_batch(task.texts[:half])
+    seconds = [0.0] * len(encoders)
+    for turn, start in enumerate(range(half, len(task.texts), TURN)):
+        for index in range(len(encoders)):
+            which = (turn + index) % len(encoders)
+            begin = time.perf_counter()
+            encoders[which].encode_batch(task.texts[start : start + TURN])
+            seconds[which] += time.perf_counter() - begin
+    return seconds
 
 
 # ------------------------------------------------------------------------------------------------------- the table
@@ -206,10 +230,12 @@ def rendered(report: Mapping[str, Any]) -> str:
         phases = found["phases"]
         whole = median_ratio(phases["scaffold whole"], phases["whole"])
         merge = median_ratio(phases["scaffold merge"], phases["merge"])
+        encode = median_ratio(phases["scaffold encode"], phases["encode"])
         figures = (
             f"{phases['pieces']:,} distinct pieces. Ours, warm: counting {min(phases['count']):.4f} s, merging "
             f"{min(phases['merge']):.4f} s. "
-            f"Scaffold-BPE against plain BPE: whole call {whole:.2f}, merging {merge:.2f}."
+            f"Scaffold-BPE against plain BPE: whole call {whole:.2f}, merging {merge:.2f}, "
+            f"encoding new text {encode:.3f}."
         )
         lines += ["", figures, ""]
     return "\n".join(lines)

@@ -89,7 +89,7 @@ class TrainingPairs {
   template <class Lives>
   std::uint32_t first_place(Number number, Lives&& lives) {
     std::uint32_t first = kNone;
-    for (Segment* at = &pairs_[number].segment; at != nullptr; at = const_cast<Segment*>(next(*at))) {
+    for (Segment* at = &pairs_[number].segment; at != nullptr; at = next(*at)) {
       for (; at->size != 0 && !lives(places_[at->begin]); --at->size) ++at->begin;
       if (at->size != 0) first = std::min(first, places_[at->begin]);
     }
@@ -110,6 +110,7 @@ class TrainingPairs {
   const Segment* next(const Segment& segment) const {
     return segment.next == kNone ? nullptr : &segments_[segment.next];
   }
+  Segment* next(const Segment& segment) { return segment.next == kNone ? nullptr : &segments_[segment.next]; }
 
   std::size_t home(std::uint64_t key) const {
     return static_cast<std::size_t>((key ^ key >> 32) * 0x9E3779B97F4A7C15u >> shift_);
