@@ -6,47 +6,26 @@ here asserts a time, because machines differ and neighbours disturb: compare rat
 
 from __future__ import annotations
 
-import os
-import statistics
-import time
-from collections.abc import Callable
 from functools import cache
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import pytest
 import tiktoken
 from encoding_engines import PATTERNS, read_model
 from encoding_table import CORPORA, documents, halves
+from speed_fixtures import DATA, NEEDS_DATA, Benchmark, median_of, median_seconds, rank_file, report
 
 from pyharness.bpe import SPLIT_PATTERNS, TextEncoder
 from pyharness.vocabularies.rank_file import read_ranks
 
-DATA = os.environ.get("PYHARNESS_DATA")
 BYTES = 4_000_000  # of each corpus
 
-pytestmark = [
-    pytest.mark.data,
-    pytest.mark.skipif(DATA is None, reason="PYHARNESS_DATA is not set: it names real corpora and tokenizers"),
-]
-
-
-class Benchmark(Protocol):
-    """The part of pytest-benchmark's fixture that is used here."""
-
-    extra_info: dict[str, Any]
-    stats: Any
-
-    def pedantic(self, function: Callable[..., Any], **arguments: Any) -> Any: ...
+pytestmark = NEEDS_DATA
 
 
 @cache
 def corpus_halves(corpus: str) -> tuple[list[str], list[str]]:
-    return halves(documents(Path(DATA or ""), corpus, BYTES))
-
-
-def rank_file(name: str) -> Path:
-    return Path(DATA or "") / "tokenizers" / "tiktoken" / f"{name}.tiktoken"
+    return halves(documents(DATA, corpus, BYTES))
 
 
 @cache
@@ -54,15 +33,6 @@ def tiktoken_encoding(name: str) -> tiktoken.Encoding:
     ranks = read_ranks(rank_file(name).read_bytes(), name)
     expression = SPLIT_PATTERNS[PATTERNS[name]].expressions[0]
     return tiktoken.Encoding(name, pat_str=expression, mergeable_ranks=ranks, special_tokens={})
-
-
-def median_seconds(function: Callable[[], object], rounds: int = 3) -> float:
-    times = []
-    for _ in range(rounds):
-        start = time.perf_counter()
-        function()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times)
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -83,14 +53,11 @@ def test_steady(benchmark: Benchmark, name: str, corpus: str, threads: int) -> N
     encoding = tiktoken_encoding(name)
     expected = [encoding.encode_ordinary(text) for text in second]
     assert [tokens.document(index).tolist() for index in range(len(tokens))] == expected
-    if not benchmark.stats:
-        return
-    size = sum(len(text.encode()) for text in second)
-    seconds = float(benchmark.stats.stats.median)
-    peer = median_seconds(lambda: [encoding.encode_ordinary(text) for text in second])
-    note = (
-        f"{name}, {corpus}, {threads} thread(s): {size / seconds / 1e6:.0f} MB/s of new text, "
-        f"{peer / seconds:.1f}x tiktoken on one thread"
-    )
-    benchmark.extra_info["note"] = note
-    print(f"\n{note}")  # noqa: T201
+    if seconds := median_of(benchmark):
+        size = sum(len(text.encode()) for text in second)
+        peer = median_seconds(lambda: [encoding.encode_ordinary(text) for text in second])
+        report(
+            benchmark,
+            f"{name}, {corpus}, {threads} thread(s): {size / seconds / 1e6:.0f} MB/s of new text, "
+            f"{peer / seconds:.1f}x tiktoken on one thread",
+        )

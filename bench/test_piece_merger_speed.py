@@ -6,24 +6,19 @@ because machines differ and neighbours disturb: compare ratios.
 
 from __future__ import annotations
 
-import json
-import lzma
-import os
 import random
 from functools import cache
-from pathlib import Path
-from typing import Any, Protocol
 
 import numpy as np
 import pytest
+from speed_fixtures import NEEDS_DATA, Benchmark, documents, median_of, rank_file, report
 
 from oracles import bpe as oracle
 from pyharness import _core
 from pyharness.bpe import Encoder, TextSplitter
 from pyharness.types import Ids, MergeModel, Offsets
-from pyharness.vocabularies import rank_file
+from pyharness.vocabularies.rank_file import RankVocabulary, merge_model, read_ranks
 
-DATA = os.environ.get("PYHARNESS_DATA")
 CORPORA = {
     "english": ("english/books",),
     "multilingual": tuple(
@@ -32,31 +27,17 @@ CORPORA = {
 }
 CHARACTERS = 4_000_000  # of each file; pieces of the second half that the first half has not are new
 
-pytestmark = [
-    pytest.mark.data,
-    pytest.mark.skipif(DATA is None, reason="PYHARNESS_DATA is not set: it names real corpora and tokenizers"),
-]
+pytestmark = NEEDS_DATA
 
 
-class Benchmark(Protocol):
-    """The part of pytest-benchmark's fixture that is used here."""
-
-    extra_info: dict[str, Any]
-    stats: Any
-
-    def __call__(self, function: Any, *arguments: Any) -> Any: ...
-
-
-def report(benchmark: Benchmark, what: str, pieces: int, unit: str = "ns a piece", scale: float = 1e9) -> None:
-    if benchmark.stats:
-        benchmark.extra_info["note"] = f"{what}: {scale * float(benchmark.stats.stats.median) / pieces:,.2f} {unit}"
-        print(f"\n{benchmark.extra_info['note']}")  # noqa: T201
+def report_each(benchmark: Benchmark, what: str, pieces: int, unit: str = "ns a piece", scale: float = 1e9) -> None:
+    if seconds := median_of(benchmark):
+        report(benchmark, f"{what}: {scale * seconds / pieces:,.2f} {unit}")
 
 
 @cache
 def model(name: str) -> MergeModel:
-    data = (Path(DATA or "") / "tokenizers" / "tiktoken" / f"{name}_base.tiktoken").read_bytes()
-    return rank_file.merge_model(rank_file.RankVocabulary(rank_file.read_ranks(data, name), {}, ""))
+    return merge_model(RankVocabulary(read_ranks(rank_file(f"{name}_base").read_bytes(), name), {}, ""))
 
 
 @cache
@@ -66,17 +47,13 @@ def new_pieces(name: str, corpus: str) -> tuple[bytes, ...]:
     new: list[bytes] = []
     for path in CORPORA[corpus]:
         size = 0
-        with lzma.open(Path(DATA or "") / "corpora" / f"{path}.jsonl.xz", "rt", encoding="utf-8") as lines:
-            for line in lines:
-                text = json.loads(line)["text"]
-                size += len(text)
-                for piece in splitter.split(text):
-                    if piece not in seen:
-                        seen.add(piece)
-                        if size > CHARACTERS // 2:
-                            new.append(piece)
-                if size > CHARACTERS:
-                    break
+        for text in documents(path, CHARACTERS):
+            size += len(text)
+            for piece in splitter.split(text):
+                if piece not in seen:
+                    seen.add(piece)
+                    if size > CHARACTERS // 2:
+                        new.append(piece)
     random.Random(0).shuffle(new)
     return tuple(new)
 
@@ -106,7 +83,7 @@ def test_new_pieces(benchmark: Benchmark, engine: str, name: str, corpus: str) -
         assert np.array_equal(found[0], wanted.ids)
     else:
         assert np.array_equal(benchmark(encoder.encode_batch, base, offsets).ids, wanted.ids)
-    report(
+    report_each(
         benchmark,
         f"{engine}, {name}, {corpus}, {len(pieces):,} pieces of {len(base) / len(pieces):.1f} bytes",
         len(pieces),
@@ -117,7 +94,7 @@ def test_new_pieces(benchmark: Benchmark, engine: str, name: str, corpus: str) -
 def test_construction(benchmark: Benchmark, name: str) -> None:
     merger = benchmark(_core.PieceMerger, model(name))
     assert merger.encode_batch(np.frombuffer(b"hello", np.uint8), np.array([0, 5]))[0].size == 1
-    report(benchmark, f"construction, {name}", 1, "ms", 1e3)
+    report_each(benchmark, f"construction, {name}", 1, "ms", 1e3)
 
 
 LONG = {
@@ -138,4 +115,4 @@ def test_one_piece_of_a_megabyte(benchmark: Benchmark, engine: str, kind: str) -
     else:
         found = benchmark(_core.PieceMerger(model("cl100k")).encode_batch, *packed(pieces))[0]
     assert np.array_equal(found, encoder.encode_batch(base, offsets).ids)
-    report(benchmark, f"{engine}, 1 MB of {kind}", 1, "ms", 1e3)
+    report_each(benchmark, f"{engine}, 1 MB of {kind}", 1, "ms", 1e3)

@@ -6,23 +6,15 @@ time, because machines differ and neighbours disturb: compare ratios.
 
 from __future__ import annotations
 
-import json
-import lzma
-import os
-import statistics
-import time
-from collections.abc import Callable
 from functools import cache
 from itertools import pairwise
-from pathlib import Path
-from typing import Any, Protocol
 
 import pytest
 import tiktoken
+from speed_fixtures import NEEDS_DATA, Benchmark, documents, median_of, median_seconds, report
 
 from pyharness.bpe import SPLIT_PATTERNS, TextSplitter
 
-DATA = os.environ.get("PYHARNESS_DATA")
 CORPORA = {
     "english": ("english/books",),
     "code": ("code/python", "code/cpp", "code/javascript"),
@@ -30,49 +22,19 @@ CORPORA = {
 }
 CHARACTERS = 1_500_000  # of each file
 
-pytestmark = [
-    pytest.mark.data,
-    pytest.mark.skipif(DATA is None, reason="PYHARNESS_DATA is not set: it names real corpora and tokenizers"),
-]
-
-
-class Benchmark(Protocol):
-    """The part of pytest-benchmark's fixture that is used here."""
-
-    extra_info: dict[str, Any]
-    stats: Any
-
-    def __call__(self, function: Callable[..., Any], *arguments: Any) -> Any: ...
+pytestmark = NEEDS_DATA
 
 
 @cache
-def documents(corpus: str) -> list[str]:
-    texts: list[str] = []
-    for name in CORPORA[corpus]:
-        size = 0
-        with lzma.open(Path(DATA or "") / "corpora" / f"{name}.jsonl.xz", "rt", encoding="utf-8") as lines:
-            for line in lines:
-                texts.append(json.loads(line)["text"][: CHARACTERS - size])
-                size += len(texts[-1])
-                if size >= CHARACTERS:
-                    break
-    return texts
-
-
-def median_seconds(function: Callable[[], object], rounds: int = 3) -> float:
-    times = []
-    for _ in range(rounds):
-        start = time.perf_counter()
-        function()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times)
+def texts_of(corpus: str) -> list[str]:
+    return [text for name in CORPORA[corpus] for text in documents(name, CHARACTERS)]
 
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("corpus", CORPORA)
 @pytest.mark.parametrize("name", ["gpt2", "cl100k", "o200k"])
 def test_split(benchmark: Benchmark, name: str, corpus: str, threads: int) -> None:
-    texts, splitter = documents(corpus), TextSplitter(name)
+    texts, splitter = texts_of(corpus), TextSplitter(name)
     pieces = benchmark(splitter.split_batch, texts, threads)
 
     data = [text.encode() for text in texts]
@@ -89,14 +51,11 @@ def test_split(benchmark: Benchmark, name: str, corpus: str, threads: int) -> No
     )
     assert [encoding.encode_ordinary(text) for text in texts] == [[vocabulary[p] for p in parts] for parts in cut]
 
-    if not benchmark.stats:
-        return
-    size = sum(map(len, data))
-    seconds = float(benchmark.stats.stats.median)
-    peer = median_seconds(lambda: [encoding.encode_ordinary(text) for text in texts])
-    note = (
-        f"{name}, {corpus}, {threads} thread(s): {size / seconds / 1e6:.0f} MB/s with the ends in an array, "
-        f"{peer / seconds:.1f}x tiktoken's expression and look-ups on one thread"
-    )
-    benchmark.extra_info["note"] = note
-    print(f"\n{note}")  # noqa: T201
+    if seconds := median_of(benchmark):
+        size = sum(map(len, data))
+        peer = median_seconds(lambda: [encoding.encode_ordinary(text) for text in texts])
+        report(
+            benchmark,
+            f"{name}, {corpus}, {threads} thread(s): {size / seconds / 1e6:.0f} MB/s with the ends in an array, "
+            f"{peer / seconds:.1f}x tiktoken's expression and look-ups on one thread",
+        )

@@ -5,44 +5,21 @@ Nothing here asserts a time, because machines differ and neighbours disturb. ``t
 
 from __future__ import annotations
 
-import json
-import lzma
-import os
-from collections.abc import Callable
 from functools import cache
-from pathlib import Path
-from typing import Any, Protocol
 
 import pytest
+from speed_fixtures import NEEDS_DATA, Benchmark, documents
 
 from pyharness.bpe import PieceCounter, TextSplitter, TrainedBpe, WeightedPieces, train
 
-DATA = os.environ.get("PYHARNESS_DATA")
-MOST_BYTES = 8_000_000
+MOST_CHARACTERS = 8_000_000
 
-pytestmark = [
-    pytest.mark.data,
-    pytest.mark.skipif(DATA is None, reason="PYHARNESS_DATA is not set: it names real corpora and tokenizers"),
-]
-
-
-class Benchmark(Protocol):
-    """The part of pytest-benchmark's fixture that is used here."""
-
-    def __call__(self, function: Callable[..., Any], *arguments: Any) -> Any: ...
+pytestmark = NEEDS_DATA
 
 
 @cache
 def texts() -> list[str]:
-    found: list[str] = []
-    size = 0
-    with lzma.open(Path(DATA or "") / "corpora" / "english" / "books.jsonl.xz", "rt", encoding="utf-8") as lines:
-        for line in lines:
-            found.append(json.loads(line)["text"])
-            size += len(found[-1])
-            if size >= MOST_BYTES:
-                break
-    return found
+    return list(documents("english/books", MOST_CHARACTERS))
 
 
 def count(pattern: str, threads: int) -> WeightedPieces:
