@@ -1,8 +1,9 @@
-"""Feeding texts to a library that pulls them one by one: counts them, and says how far it is."""
+"""Feeding texts to a library that pulls them one by one: from the request to what is said of the training."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 
 from pyharness.trainers import TrainedTokenizer, TrainingRequest
 from pyharness.trainers.batching import utf8_length
@@ -11,57 +12,70 @@ from pyharness.types import InputError
 
 
 class Feed:
-    """The texts of a request, once."""
+    """The texts of a request, once: counts them, says how far it is, and times the library."""
 
-    def __init__(self, request: TrainingRequest, phases: Phases) -> None:
+    def __init__(self, request: TrainingRequest) -> None:
+        self.request = request
+        self.phases = Phases(request.progress)
         self.documents = self.bytes = 0
-        self.failure: Exception | None = None  # libraries hide what an iterator raises
-        self._texts = request.texts
-        self._phases, self._total = phases, request.text_bytes
+        self._failure: Exception | None = None  # libraries hide what an iterator raises
 
     def __iter__(self) -> Iterator[str]:
-        report = self._phases.gauge("reading", "bytes", self._total)
+        report = self.phases.gauge("reading", "bytes", self.request.text_bytes)
         try:
-            for text in self._texts():
+            for text in self.request.texts():
                 self.bytes += utf8_length(text, self.documents)
                 self.documents += 1
                 report(self.bytes)
                 yield text
-            self._phases.gauge("training", "bytes", first=self.bytes)
+            self.phases.gauge("training", "bytes", first=self.bytes)
         except Exception as error:
-            self.failure = error
+            self._failure = error
             raise
 
     def check(self) -> None:
         """Raise what reading raised, or that there was nothing to read."""
-        if self.failure is not None:
-            raise self.failure
+        if self._failure is not None:
+            raise self._failure
         if not self.bytes:
             raise InputError("the corpus has no text to train on")
 
+    @contextmanager
+    def training(self, library: str, explain: Callable[[str], InputError | None] | None = None) -> Iterator[None]:
+        """Time a library's training and turn what it throws, panics included, into one ``InputError``.
+
+        ``explain`` may know what a message of the library means.
+        """
+        with self.phases.timed("training"):
+            try:
+                yield
+            except (KeyboardInterrupt, SystemExit):
+                raise
+            except BaseException as error:  # pyo3's PanicException is no Exception
+                self.check()
+                known = explain(str(error)) if explain is not None else None
+                reason = " ".join(str(error).split())[:300] or type(error).__name__
+                raise known or InputError(f"{library} could not train: {reason}") from None
+        self.check()
+
     def result(
-        self,
-        phases: Phases,
-        request: TrainingRequest,
-        files: dict[str, bytes],
-        size: int,
-        merges: int | None,
-        notes: Iterable[str] = (),
+        self, files: dict[str, bytes], size: int, merges: int | None, notes: Iterable[str] = ()
     ) -> TrainedTokenizer:
         """Describe what a library made of the texts."""
-        if size > request.vocab_size:  # such a tokenizer would be compared with others as what it is not
+        wanted = self.request.vocab_size
+        if size > wanted:  # such a tokenizer would be compared with others as what it is not
             raise InputError(
-                f"a vocabulary of {request.vocab_size:,} has no room for the alphabet of this text and the special "
-                f"tokens; ask for at least {size:,}"
+                f"a vocabulary of {wanted:,} has no room for the alphabet of this text and the special tokens; ask "
+                f"for at least {size:,}"
             )
-        short = size < request.vocab_size
-        ended = (f"the library stopped at {size:,} ids, not {request.vocab_size:,}: the text gives no more",)
+        short = size < wanted
+        ended = (f"the library stopped at {size:,} ids, not {wanted:,}: the text gives no more",)
         return TrainedTokenizer(
             files=files,
             vocab_size=size,
             merges=merges,
             complete=not short,
-            seconds=phases.seconds,
+            seconds=self.phases.seconds,
             notes=(*notes, *(ended if short else ())),
             details={"documents": self.documents, "bytes": self.bytes},
         )

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from pyharness.bpe.splitter import TextSplitter
 from pyharness.tokenizers.huggingface import POOL
 from pyharness.trainers import TrainedTokenizer, TrainerSpec, TrainingRequest
 from pyharness.trainers.feeding import Feed
-from pyharness.trainers.phases import Phases
 from pyharness.types import InputError
 
 FILE = "tokenizer.json"
@@ -101,29 +101,19 @@ def oniguruma(expression: str) -> str:
     return re.sub(r"(\{\d+,\d*\})\+", r"\1", expression)
 
 
-def _train(tokenizer: Any, trainer: Any, request: TrainingRequest, notes: list[str] | None = None) -> TrainedTokenizer:
+def _train(tokenizer: Any, trainer: Any, request: TrainingRequest, notes: Iterable[str] = ()) -> TrainedTokenizer:
     if request.vocab_size > MOST:
         raise InputError(f"tokenizers allocates a vocabulary before it reads: at most {MOST:,}, or trainer 'bpe'")
-    phases = Phases(request.progress)
-    feed = Feed(request, phases)
+    feed = Feed(request)
     POOL.start(request.threads)
     os.environ["TOKENIZERS_PARALLELISM"] = "true" if request.threads > 1 else "false"
-    with phases.timed("training"):
-        try:
-            tokenizer.train_from_iterator(feed, trainer)
-        except (KeyboardInterrupt, SystemExit):
-            raise
-        except BaseException as error:  # pyo3's PanicException is no Exception
-            feed.check()
-            raise InputError(f"tokenizers could not train: {' '.join(str(error).split())[:300]}") from None
-    feed.check()
+    with feed.training("tokenizers"):
+        tokenizer.train_from_iterator(feed, trainer)
     text: str = tokenizer.to_str(pretty=False)
     merges = json.loads(text)["model"].get("merges")
     # WordPiece is trained by merges but keeps none.
     size = tokenizer.get_vocab_size(with_added_tokens=True)
-    return feed.result(
-        phases, request, {FILE: text.encode()}, size, None if merges is None else len(merges), notes or ()
-    )
+    return feed.result({FILE: text.encode()}, size, None if merges is None else len(merges), notes)
 
 
 TRAINERS = (

@@ -11,10 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import IO, Any
 
 from pyharness.bpe.splitter import TextSplitter
-from pyharness.tokenizers.source import refusing, require
+from pyharness.tokenizers.source import require
 from pyharness.trainers import TrainedTokenizer, TrainerSpec, TrainingRequest
 from pyharness.trainers.feeding import Feed
-from pyharness.trainers.phases import Phases
 from pyharness.types import InputError
 
 FILE = "ranks.tiktoken"
@@ -23,37 +22,37 @@ EXTRA = "trainers"
 
 def train_rustbpe(request: TrainingRequest) -> TrainedTokenizer:
     """Train with rustbpe, on its expression for the pattern."""
-    rustbpe, phases, feed = _begin("rustbpe", request)
+    rustbpe, feed = _begin("rustbpe", request)
     (expression,) = _expressions(request)
     tokenizer = rustbpe.Tokenizer()
-    with phases.timed("training"), _failing(feed, "rustbpe"):
+    with feed.training("rustbpe"):
         tokenizer.train_from_iterator(iter(feed), request.vocab_size, pattern=expression)
     ranks = {bytes(data): rank for data, rank in tokenizer.get_mergeable_ranks()}
-    return _result(feed, phases, request, ranks)
+    return _result(feed, ranks)
 
 
 def train_ffbpe(request: TrainingRequest) -> TrainedTokenizer:
     """Train with ffbpe, which splits by GPT-2's expression."""
-    ffbpe, phases, feed = _begin("ffbpe", request)
-    with phases.timed("training"), _failing(feed, "ffbpe"):
+    ffbpe, feed = _begin("ffbpe", request)
+    with feed.training("ffbpe"):
         model = ffbpe.train_bpe(iter(feed), vocab_size=request.vocab_size)
-    return _result(feed, phases, request, model.vocab)
+    return _result(feed, model.vocab)
 
 
 def train_gigatoken(request: TrainingRequest) -> TrainedTokenizer:
     """Train with gigatoken, which reads a file, splits by GPT-2's expression and takes all cores."""
-    gigatoken, phases, feed = _begin("gigatoken", request)
+    gigatoken, feed = _begin("gigatoken", request)
     with tempfile.TemporaryFile() as file:  # without a name: a training that is killed leaves no copy of the text
-        with phases.timed("writing the text"):
+        with feed.phases.timed("writing the text"):
             for text in feed:
                 _append(file, text.encode() + b"\0")
             file.seek(0)
         feed.check()
         path = f"/dev/fd/{file.fileno()}"
-        with phases.timed("training"), _failing(feed, "gigatoken"), silenced():
+        with feed.training("gigatoken"), silenced():
             tokens, _ = gigatoken.train_bpe(path, request.vocab_size, [], separator=b"\0")
     note = "documents were first written to a file, timed apart"
-    return _result(feed, phases, request, {data: token for token, data in tokens.items()}, [note])
+    return _result(feed, {data: token for token, data in tokens.items()}, [note])
 
 
 def _append(file: IO[bytes], data: bytes) -> None:
@@ -67,15 +66,14 @@ def _append(file: IO[bytes], data: bytes) -> None:
         ) from None
 
 
-def _begin(module: str, request: TrainingRequest) -> tuple[Any, Phases, Feed]:
+def _begin(module: str, request: TrainingRequest) -> tuple[Any, Feed]:
     import importlib
 
     require(module, module, module, EXTRA)
     if request.vocab_size < 256:
         raise InputError(f"a vocabulary of {request.vocab_size} has no room for the alphabet of 256 bytes")
     os.environ.setdefault("RAYON_NUM_THREADS", str(request.threads))  # read once, when a pool starts
-    phases = Phases(request.progress)
-    return importlib.import_module(module), phases, Feed(request, phases)
+    return importlib.import_module(module), Feed(request)
 
 
 def _expressions(request: TrainingRequest) -> tuple[str, ...]:
@@ -83,17 +81,6 @@ def _expressions(request: TrainingRequest) -> tuple[str, ...]:
     if len(expressions) != 1:
         raise InputError(f"rustbpe splits by one expression; the pattern {request.pattern!r} has {len(expressions)}")
     return expressions
-
-
-@contextlib.contextmanager
-def _failing(feed: Feed, library: str) -> Iterator[None]:
-    try:
-        with refusing("the text", library):
-            yield
-    except InputError:
-        feed.check()
-        raise
-    feed.check()
 
 
 @contextlib.contextmanager
@@ -114,12 +101,10 @@ def silenced() -> Iterator[None]:
         os.close(nowhere)
 
 
-def _result(
-    feed: Feed, phases: Phases, request: TrainingRequest, ranks: Mapping[bytes, int], notes: Iterable[str] = ()
-) -> TrainedTokenizer:
+def _result(feed: Feed, ranks: Mapping[bytes, int], notes: Iterable[str] = ()) -> TrainedTokenizer:
     ordered = sorted(ranks.items(), key=lambda entry: entry[1])
     lines = (base64.b64encode(data) + b" %d\n" % rank for data, rank in ordered)
-    return feed.result(phases, request, {FILE: b"".join(lines)}, len(ranks), len(ranks) - 256, notes)
+    return feed.result({FILE: b"".join(lines)}, len(ranks), len(ranks) - 256, notes)
 
 
 TRAINERS = (

@@ -5,11 +5,11 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from pyharness.trainers import TrainedTokenizer, TrainerSpec, TrainingRequest
 from pyharness.trainers.feeding import Feed
-from pyharness.trainers.phases import Phases
 from pyharness.types import InputError
 
 FILE = "tokenizer.model"
@@ -44,34 +44,28 @@ def _train(request: TrainingRequest, kind: str) -> TrainedTokenizer:
         raise InputError(f"max_token_length is {request.max_token_length:,}; sentencepiece takes at most {LONGEST}")
     if request.sentences < 0:
         raise InputError(f"sentences is {request.sentences}; it must be at least 1, or 0 for all")
-    phases = Phases(request.progress)
-    feed = Feed(request, phases)
-    with phases.timed("training"):
+    feed = Feed(request)
+    with feed.training("sentencepiece", partial(_explained, request)):
         data = _run(request, kind, feed)
-    feed.check()
     size, merges = _sizes(data)
     notes = ["lines without a space in 1,024 characters are cut there; white space is kept, text is not normalised"]
     if kind == "unigram":  # sums of floats, in another order
         notes.append(f"pieces depend on the number of threads; these are of {request.threads}")
-    return feed.result(phases, request, {FILE: data}, size, merges if kind == "bpe" else None, notes)
+    return feed.result({FILE: data}, size, merges if kind == "bpe" else None, notes)
 
 
-def _run(request: TrainingRequest, kind: str, feed: Feed) -> bytes:
+def _run(request: TrainingRequest, kind: str, texts: Iterable[str]) -> bytes:
     import sentencepiece
 
     written = io.BytesIO()
     sentencepiece.set_random_generator_seed(SEED)
-    try:
-        sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=_lines(feed), model_writer=written, model_type=kind, vocab_size=request.vocab_size,
-            character_coverage=request.character_coverage, byte_fallback=request.byte_fallback,
-            control_symbols=list(request.special), max_sentencepiece_length=request.max_token_length or 16,
-            input_sentence_size=request.sentences, shuffle_input_sentence=request.sentences > 0,
-            num_threads=request.threads, **SETTINGS,
-        )  # fmt: skip
-    except (RuntimeError, OSError, ValueError) as error:
-        feed.check()
-        raise _translated(request, str(error)) from None
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=_lines(texts), model_writer=written, model_type=kind, vocab_size=request.vocab_size,
+        character_coverage=request.character_coverage, byte_fallback=request.byte_fallback,
+        control_symbols=list(request.special), max_sentencepiece_length=request.max_token_length or 16,
+        input_sentence_size=request.sentences, shuffle_input_sentence=request.sentences > 0,
+        num_threads=request.threads, **SETTINGS,
+    )  # fmt: skip
     return written.getvalue()
 
 
@@ -89,7 +83,7 @@ def _lines(texts: Iterable[str]) -> Iterator[str]:
                 yield line[start:]
 
 
-def _translated(request: TrainingRequest, message: str) -> InputError:
+def _explained(request: TrainingRequest, message: str) -> InputError | None:
     asked = f"{request.vocab_size:,}"
     if high := re.search(r"Vocabulary size too high.*<= (\d+)", message):
         most = f"{int(high[1]):,}"
@@ -105,7 +99,7 @@ def _translated(request: TrainingRequest, message: str) -> InputError:
         )
     if "sentences_.empty()" in message:
         return InputError("the corpus has no text to train on")
-    return InputError(f"sentencepiece could not train: {' '.join(message.split())[:300]}")
+    return None
 
 
 def _sizes(data: bytes) -> tuple[int, int]:
