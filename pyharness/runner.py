@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from pyharness import store
+from pyharness import atomic_file, store
 from pyharness.benchmarks import benchmarks, first_documents
 from pyharness.environment import cores, fingerprint, version_of
 from pyharness.metrics import all_metrics, compression
@@ -277,7 +277,7 @@ def _write(going: Run, header: Mapping[str, Any], output: Path, started: float, 
         "metrics": _about_metrics(results),
         "results": [store.result_as_json(result) for result in results],
     }
-    store.write(output, store.dump(data))
+    atomic_file.write(output, store.dump(data))
     return store.Record.from_json(data, str(output), output)
 
 

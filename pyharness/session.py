@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyharness import comparison, report, runner, store, suite
+from pyharness import atomic_file, comparison, report, runner, store, suite
 from pyharness.types import Case, CaseResult
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Result:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the record."""
-        store.write(Path(path), store.dump(self.record.data))
+        atomic_file.write(Path(path), store.dump(self.record.data))
 
     def __str__(self) -> str:
         return report.to_text(report.tables(self.record))

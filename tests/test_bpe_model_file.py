@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import dataclasses
-import errno
 import json
 import os
 import time
@@ -390,34 +389,6 @@ def test_what_a_save_leaves_alone(tmp_path: Path) -> None:
     (tmp_path / "circle").symlink_to(tmp_path / "circle")
     with pytest.raises(InputError, match="cannot write"):
         save(model, tmp_path / "circle")
-
-
-def test_a_full_disk_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "model.json"
-    path.write_bytes(b"old")
-
-    def full(_: int) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(InputError, match=r"cannot write .* No space left"):
-        save(trained_model("gpt2"), path)
-    assert path.read_bytes() == b"old"
-    assert [file.name for file in tmp_path.iterdir()] == ["model.json"]
-
-
-def test_a_killed_save_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "model.json"
-    path.write_bytes(b"old")
-
-    def killed(_: int) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(os, "fsync", killed)
-    with pytest.raises(KeyboardInterrupt):
-        save(trained_model("gpt2"), path)
-    assert path.read_bytes() == b"old"
-    assert [file.name for file in tmp_path.iterdir()] == ["model.json"]
 
 
 @pytest.mark.data

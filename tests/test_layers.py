@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "pyharness"
 LAYERS = (
-    "types registry",
+    "types registry atomic_file",
     "vocabularies",
     "bpe kernels timing environment network lifeline",
     "tokenizers corpora trainers language_models",

@@ -48,20 +48,6 @@ def test_incomplete_results_are_refused(tmp_path: Path) -> None:
         store.read(path)
 
 
-def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "record.json"
-    store.write(path, "old")
-
-    def full(_: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(InputError, match="No space left on device"):
-        store.write(path, "new" * 1000)
-    assert path.read_text(encoding="utf-8") == "old"
-    assert [file.name for file in tmp_path.iterdir()] == ["record.json"]
-
-
 def test_two_runs_cannot_write_one_path(tmp_path: Path) -> None:
     record = tmp_path / "record.json"
     first = store.Journal(record)

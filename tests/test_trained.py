@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import pyharness
-from pyharness import tokenizers, trainers
+from pyharness import atomic_file, tokenizers, trainers
 from pyharness.tokenizers import trained, trained_cache, training_process, training_recipe
 from pyharness.tokenizers.specification import parse
 from pyharness.trainers import TrainedTokenizer
@@ -215,7 +215,7 @@ def test_files_are_moved_in_whole(cache: Path, monkeypatch: pytest.MonkeyPatch) 
         files={"a": b"1", "b": b"2"}, vocab_size=1, merges=0, complete=True, seconds={"training": 0.0}
     )
     with trained_cache.locked({"trainer": "x"}) as place:
-        monkeypatch.setattr(trained_cache, "_write", lambda *_: (_ for _ in ()).throw(OSError(28, "disk full")))
+        monkeypatch.setattr(atomic_file, "replace", lambda *_: (_ for _ in ()).throw(OSError(28, "disk full")))
         with pytest.raises(InputError, match=r"disk full; name another folder in PYHARNESS_CACHE"):
             place.keep("d" * 32, found)
         assert place.find() is None

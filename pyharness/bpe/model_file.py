@@ -23,16 +23,14 @@ All other members are fields of :class:`BpeModel`; a file with any further membe
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pyharness
+from pyharness import atomic_file
 from pyharness.bpe.model import BpeModel
 from pyharness.bpe.model_check import check_model
 from pyharness.bpe.model_reading import model_of_content
@@ -57,7 +55,7 @@ def save(model: BpeModel, path: str | Path) -> None:
         target = path.resolve()
         if target.exists() and not target.is_file():
             raise InputError(f"cannot write {str(path)!r}: it is a folder or a device; give the name of a file")
-        _replace(target, data)
+        atomic_file.replace(target, data)
     except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle
         raise InputError(f"cannot write {str(path)!r}: {getattr(error, 'strerror', None) or error}") from None
 
@@ -119,18 +117,3 @@ def digest(content: Mapping[str, Any]) -> str:
 
 def _json(value: Any, *, sort_keys: bool = False) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), sort_keys=sort_keys)
-
-
-def _replace(path: Path, data: bytes) -> None:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).chmod(path.stat().st_mode & 0o777 if path.exists() else 0o644)
-        Path(name).replace(path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            Path(name).unlink(missing_ok=True)
-        raise

@@ -59,7 +59,7 @@ def profile(
     \b
     Exit status: 0 measured, 1 our kernel failed on some shape, 2 bad input, 130 interrupted.
     """
-    from pyharness import report, store
+    from pyharness import atomic_file, report, store
     from pyharness.profiling import plan, session
 
     wanted = plan.plan(kernel, shapes, dtypes, device or session.default_device(), threads, corpus, tokenizer)
@@ -68,11 +68,11 @@ def profile(
         raise InputError("--once measures nothing: leave out --json, --output and --max-seconds")
     if output is not None:
         store.check_output(output, force)
-        store.check_folder(output)
+        atomic_file.check_folder(output)
 
     def keep(so_far: ProfileRecord) -> None:
         if output is not None:
-            store.write(output, so_far.to_json())
+            atomic_file.write(output, so_far.to_json())
 
     with session.opened(wanted.device, wanted.threads) as opened:
         if once:

@@ -18,8 +18,8 @@ from pyharness.types import InputError
 @reports_errors
 def report(record: Path, form: str, output: Path | None) -> None:
     """Show a RECORD as tables, or as flat rows for other programs."""
+    from pyharness import atomic_file, store
     from pyharness import report as room
-    from pyharness import store
 
     found = store.read(record)
     if form == "parquet":
@@ -37,7 +37,7 @@ def report(record: Path, form: str, output: Path | None) -> None:
     if output is None:
         show(text)
     else:
-        store.write(output, text)
+        atomic_file.write(output, text)
 
 
 @click.command()

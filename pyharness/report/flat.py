@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pyharness import atomic_file
 from pyharness.metrics.jackknife import interval
 from pyharness.store import Record
 from pyharness.timing import median_interval
@@ -93,11 +94,4 @@ def to_parquet(record: Record, path: Path) -> None:
         raise InputError("Parquet needs an extra: pip install 'pyharness[files]'") from None
     if path.is_dir():
         raise InputError(f"{str(path)!r} is a folder; name a file in it with --output")
-    part = path.with_name(f".{path.name}.part")
-    try:
-        to_frame(record).to_parquet(part, index=False)
-        part.replace(path)
-    except OSError as error:
-        raise InputError(f"cannot write {str(path)!r}: {error.strerror or error}") from None
-    finally:
-        part.unlink(missing_ok=True)
+    atomic_file.write(path, to_frame(record).to_parquet(None, index=False))

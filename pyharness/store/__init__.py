@@ -3,7 +3,6 @@
 The record holds raw values; intervals and medians are computed from them when they are shown.
 """
 
-from pyharness.store.files import check_folder, write
 from pyharness.store.journal import Journal, check_output
 from pyharness.store.records import KIND, SCHEMA, SCHEMA_FILE, Record, dump, read
 from pyharness.store.results import measurement_as_json, measurement_from_json, result_as_json, result_from_json
@@ -14,7 +13,6 @@ __all__ = [
     "SCHEMA_FILE",
     "Journal",
     "Record",
-    "check_folder",
     "check_output",
     "dump",
     "measurement_as_json",
@@ -22,5 +20,4 @@ __all__ = [
     "read",
     "result_as_json",
     "result_from_json",
-    "write",
 ]

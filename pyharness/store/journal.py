@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pyharness.store.files import temporary_beside
+from pyharness import atomic_file
 from pyharness.store.records import dump
 from pyharness.store.shape import short
 from pyharness.types import InputError
@@ -58,9 +58,7 @@ class Journal:
         try:
             record.parent.mkdir(parents=True, exist_ok=True)
             # A read-only folder, or too long a name, must be found out now, not after an hour of measuring.
-            handle, name = temporary_beside(record)
-            os.close(handle)
-            Path(name).unlink()
+            atomic_file.check_folder(record)
             self.file = self.path.open("a+", encoding="utf-8")
         except OSError as error:
             raise InputError(f"cannot write to {str(record.parent)!r}: {error.strerror or error}") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import struct
@@ -12,7 +13,7 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
-from pyharness import network
+from pyharness import atomic_file, network
 from pyharness.registry import pick
 from pyharness.tokenizers import source
 from pyharness.tokenizers.source import VocabularyFile
@@ -121,13 +122,9 @@ def _download(encoding: Encoding, cached: Path | None) -> bytes:
 def _keep(data: bytes, cached: Path | None) -> None:
     if cached is None:
         return
-    try:
+    with contextlib.suppress(OSError):  # a cache that cannot be written costs a download next time, nothing else
         cached.parent.mkdir(parents=True, exist_ok=True)
-        part = cached.with_name(f"{cached.name}.{os.getpid()}.part")
-        part.write_bytes(data)
-        part.replace(cached)
-    except OSError:
-        pass  # a cache that cannot be written costs a download next time, nothing else
+        atomic_file.replace(cached, data)
 
 
 def _digest(data: bytes) -> str:

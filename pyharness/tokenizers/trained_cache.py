@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pyharness import atomic_file
 from pyharness.trainers import TrainedTokenizer
 from pyharness.types import InputError
 from pyharness.vocabularies import vocabulary_file
@@ -73,13 +74,13 @@ class Place:
         entry = {"recipe": self.recipe, "digest": digest, "file": name, "sha256": hashlib.sha256(content).hexdigest()}
         with _named_errors(self.folder):
             _move_in(trained.files, self.folder / digest)
-            _write(self.folder / ENTRY, _json(entry))
+            atomic_file.replace(self.folder / ENTRY, _json(entry))
 
     def refuse(self, digest: str, reason: str, *, crashed: bool = False) -> None:
         """Write why the trainer could not: it could not again, unless it crashed."""
         entry = {"recipe": self.recipe, "digest": digest, "refused": reason, "crashed": crashed}
         with _named_errors(self.folder):
-            _write(self.folder / ENTRY, _json(entry))
+            atomic_file.replace(self.folder / ENTRY, _json(entry))
 
 
 def folder() -> Path:
@@ -128,14 +129,5 @@ def _move_in(files: Mapping[str, bytes], target: Path) -> None:
         raise
 
 
-def _write(path: Path, content: bytes) -> None:
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        part.write_bytes(content)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
-
-
-def _json(entry: Mapping[str, Any]) -> bytes:
-    return (json.dumps(entry, indent=1) + "\n").encode()
+def _json(entry: Mapping[str, Any]) -> str:
+    return json.dumps(entry, indent=1) + "\n"
