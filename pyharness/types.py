@@ -6,13 +6,14 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:  # every module imports this one, that of ``--help``, too, and NumPy takes 0.1 s
+    import numpy as np
+    from numpy.typing import NDArray
 
-Ids: TypeAlias = NDArray[np.uint32]
-Offsets: TypeAlias = NDArray[np.int64]
+Ids: TypeAlias = "NDArray[np.uint32]"
+Offsets: TypeAlias = "NDArray[np.int64]"
 Digest: TypeAlias = bytes
 RoundTrip: TypeAlias = Literal["exact", "normalised", "lossy"]
 
@@ -44,6 +45,8 @@ class Tokens:
     @classmethod
     def from_lists(cls, lists: Sequence[Sequence[int] | Ids]) -> Tokens:
         """Lay one list (or array) of ids per document end to end."""
+        import numpy as np
+
         offsets = np.zeros(len(lists) + 1, np.int64)
         np.cumsum([len(ids) for ids in lists], out=offsets[1:])
         ids = np.empty(int(offsets[-1]), np.uint32)
@@ -89,6 +92,8 @@ class Vocabulary:
     @classmethod
     def from_tokens(cls, tokens: Mapping[int, bytes], kinds: Mapping[int, TokenKind]) -> Vocabulary:
         """Build from ``id -> bytes``; an id missing from ``kinds`` is NORMAL, one missing from ``tokens`` ABSENT."""
+        import numpy as np
+
         size = max(tokens, default=-1) + 1
         offsets = np.zeros(size + 1, np.int64)
         table = np.full(size, TokenKind.ABSENT, np.uint8)
@@ -108,6 +113,8 @@ class Vocabulary:
     @property
     def counted(self) -> NDArray[np.bool_]:
         """bool [n]: the ids that make up V (distinct, non-special, not unknown, present)."""
+        import numpy as np
+
         return ~np.isin(self.kinds, (TokenKind.SPECIAL, TokenKind.UNKNOWN, TokenKind.ABSENT))
 
 

@@ -71,7 +71,8 @@ def test_an_interruption_leaves_what_was_there(
         seen.extend(file.name for file in tmp_path.iterdir() if file != path)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(*((os, "fsync") if step == "fsync" else (Path, "replace")), interrupted)
+    owner: object = os if step == "fsync" else Path
+    monkeypatch.setattr(owner, step, interrupted)
     with pytest.raises(KeyboardInterrupt):
         write(path)
     assert len(seen) == 1, "it was written aside, in the same folder"

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from pyharness.cli import main
+
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "pyharness"
 LAYERS = (
@@ -87,6 +89,22 @@ def test_importing_the_package_imports_almost_nothing() -> None:
     script = "import sys, pyharness; print(*{name.split('.')[0] for name in sys.modules})"
     done = subprocess.run([sys.executable, "-P", "-c", script], capture_output=True, text=True, check=True)
     assert not set(done.stdout.split()) & (HEAVY | {"numpy"})
+
+
+@pytest.mark.parametrize("command", [None, *main.commands])
+def test_help_imports_none_of_the_libraries(command: str | None) -> None:
+    script = (
+        "import atexit, sys\n"
+        "atexit.register(lambda: print(*{name.split('.')[0] for name in sys.modules}, file=sys.stderr))\n"
+        "from pyharness.cli import main\n"
+        "main(prog_name='pyharness')\n"
+    )
+    arguments = [*([] if command is None else [command]), "--help"]
+    done = subprocess.run([sys.executable, "-P", "-c", script, *arguments], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("Usage: pyharness")
+    loaded = set(done.stderr.split())
+    assert {"click", "pyharness"} <= loaded
+    assert not loaded & (HEAVY | {"numpy"})
 
 
 def test_listing_needs_none_of_the_libraries() -> None:
