@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 
 from pyharness.report import visible
 from pyharness.session import Silent
-from pyharness.types import Case, CaseResult
+from pyharness.types import Case, CaseResult, TrainingProgress
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
     from pyharness.runner import Listener
-    from pyharness.trainers import TrainingProgress
 
 
 @contextmanager
@@ -42,7 +41,19 @@ def _name(case: Case) -> str:
 
 
 class Lines:
-    """One line per finished case."""
+    """One line per finished case, and for a row that is trained first: one when it begins, and every ten seconds."""
+
+    INTERVAL = 10.0
+
+    def __init__(self) -> None:
+        self.row, self.said = "", 0.0
+
+    def preparing(self, row: str, progress: TrainingProgress) -> None:
+        """Print if it is time to."""
+        now = time.monotonic()
+        if row != self.row or now - self.said >= self.INTERVAL:
+            self.row, self.said = row, now
+            print(visible(f"preparing {row}: {_how_far(progress)}"), file=sys.stderr, flush=True)  # noqa: T201
 
     def begin(self, total: int) -> None:
         """Remember how many there are."""
@@ -71,9 +82,16 @@ class Bar:
         self.bar = progress
         self.task = progress.add_task("", total=None)
 
+    def preparing(self, row: str, progress: TrainingProgress) -> None:
+        """Show what is trained; the bar is in percent."""
+        share = progress.fraction
+        self.bar.tasks[0].total = None if share is None else 100  # update() would not take None
+        description = f"preparing {visible(row)}  {_how_far(progress)}"
+        self.bar.update(self.task, description=description, completed=round(100 * (share or 0)))
+
     def begin(self, total: int) -> None:
         """Set the length."""
-        self.bar.update(self.task, total=total)
+        self.bar.reset(self.task, total=total, description="")
 
     def started(self, case: Case) -> None:
         """Name the case."""
@@ -134,7 +152,8 @@ class TrainingBar:
 
     def __call__(self, progress: TrainingProgress) -> None:
         """Draw."""
-        self.bar.update(self.task, description=_how_far(progress), completed=progress.done, total=progress.total)
+        self.bar.tasks[0].total = progress.total  # update() would not take None
+        self.bar.update(self.task, description=_how_far(progress), completed=progress.done)
 
 
 def _how_far(progress: TrainingProgress) -> str:

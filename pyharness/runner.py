@@ -18,7 +18,7 @@ from pyharness.metrics import all_metrics, compression
 from pyharness.process import Worker, WorkerDied
 from pyharness.schedule import Schedule
 from pyharness.suite import Plan
-from pyharness.types import Case, CaseResult, InputError, Measurement, Tally, TokenizerSpec
+from pyharness.types import Case, CaseResult, InputError, Measurement, Tally, TokenizerSpec, TrainingProgress
 
 _READERS = ("compression", "next_token_entropy", "integrity")  # benchmarks whose tally can be taken again
 UNVERIFIED = "not measured: the integrity check of this tokenizer failed"
@@ -26,6 +26,10 @@ UNVERIFIED = "not measured: the integrity check of this tokenizer failed"
 
 class Listener(Protocol):
     """Whoever wants to know how a run is going."""
+
+    def preparing(self, row: str, progress: TrainingProgress) -> None:
+        """Learn how far a row is that is trained before the run."""
+        ...
 
     def begin(self, total: int) -> None:
         """Learn how many cases there are."""

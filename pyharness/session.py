@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyharness import atomic_file, comparison, report, runner, store, suite
-from pyharness.types import Case, CaseResult
+from pyharness.types import Case, CaseResult, TrainingProgress
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,6 +21,9 @@ CORPORA = ("sample",)
 
 class Silent:
     """A listener that says nothing."""
+
+    def preparing(self, row: str, progress: TrainingProgress) -> None:
+        """Say nothing."""
 
     def begin(self, total: int) -> None:
         """Say nothing."""
@@ -98,12 +101,14 @@ def run(
     base = None
     if suite_name is not None or not tokenizers:
         base = suite.read(suite.find(os.fspath(suite_name or suite.DEFAULT)))
-    plan = suite.plan(declare(tokenizers, corpora, benchmarks, base, device))
+    declared, listener = declare(tokenizers, corpora, benchmarks, base, device), listener or Silent()
     if output is not None:
-        store.check_output(Path(output), force)
-        return Result(runner.run(plan, Path(output), listener or Silent()))
+        store.check_output(Path(output), force)  # before a row is trained
+    plan = suite.plan(declared, listener.preparing)
+    if output is not None:
+        return Result(runner.run(plan, Path(output), listener))
     with tempfile.TemporaryDirectory(prefix="pyharness-") as folder:
-        return Result(runner.run(plan, Path(folder) / "record.json", listener or Silent()))
+        return Result(runner.run(plan, Path(folder) / "record.json", listener))
 
 
 def read(path: str | os.PathLike[str]) -> Result:

@@ -230,6 +230,22 @@ class TokenizerSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class TrainingProgress:
+    """How far a training is. What is not known is ``None``."""
+
+    phase: str  # "reading", "counting", "merging", or what the library calls it
+    done: int
+    unit: str  # of done and total: "bytes", "tokens", ...
+    total: int | None = None
+    seconds_left: float | None = None  # estimate, of this phase
+
+    @property
+    def fraction(self) -> float | None:
+        """Share of the phase that is done, in 0..1."""
+        return min(self.done / self.total, 1.0) if self.total else None
+
+
+@dataclass(frozen=True, slots=True)
 class TokenizerFamily:
     """Tokenizers named ``prefix:argument``; ``expand`` checks the argument and names what is known."""
 
@@ -239,8 +255,9 @@ class TokenizerFamily:
     example: str
     known: Callable[[], Sequence[str]] = tuple  # arguments that can be listed
     extra: str | None = None
-    # Makes what a row needs, before anything is measured: training, say. ``expand`` then finds it.
-    prepare: Callable[[str, Mapping[str, str]], None] | None = None
+    # Makes what a row needs, before anything is measured: training, say, which tells a listener how far it is.
+    # ``expand`` then finds it.
+    prepare: Callable[[str, Mapping[str, str], Callable[[TrainingProgress], None] | None], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from rich.progress import Progress, TextColumn
 
 from pyharness import progress, session, suite
 from pyharness.cli import running
-from pyharness.types import Case, CaseResult, InputError
+from pyharness.types import Case, CaseResult, InputError, TrainingProgress
 
 RUN = [sys.executable, "-P", "-m", "pyharness"]
 QUICK = ("run", "-t", "raw_bytes", "-c", "sample:prose", "-b", "compression")
@@ -248,6 +248,7 @@ def test_what_is_printed_cannot_drive_the_terminal(
     nasty = "\x1b[31m[red]\u202egnp"
     case = Case("compression", nasty, nasty)
     lines = progress.Lines()
+    lines.preparing(nasty, TrainingProgress("reading", 5, "bytes"))
     lines.begin(1)
     lines.started(case)
     lines.finished(CaseResult(case, "failed", f"because {nasty}"))
@@ -257,6 +258,8 @@ def test_what_is_printed_cannot_drive_the_terminal(
     )
     with bar:
         shown = progress.Bar(bar)
+        shown.preparing(nasty, TrainingProgress("merging", 5, "tokens", 20))
+        bar.refresh()
         shown.begin(1)
         shown.started(case)
         shown.progress(case, 5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -10,18 +11,20 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from rich.console import Console
+from rich.progress import Progress
 
 from pyharness import tokenizers, training
 from pyharness.cli import main
-from pyharness.progress import TrainingLines, _how_far
+from pyharness.progress import Bar, TrainingBar, TrainingLines, _how_far
 from pyharness.store import folders
-from pyharness.trainers import TrainingProgress
-from pyharness.types import InputError
+from pyharness.types import InputError, TrainingProgress
 
 SMALL = ("--vocab-size", "400", "-c", "sample:prose")
 STUCK = """
@@ -262,3 +265,13 @@ def test_progress_in_words(capsys: pytest.CaptureFixture[str]) -> None:
     for _ in range(5):
         lines(merging)
     assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("kind", ["train", "run"])
+def test_a_bar_shows_no_share_where_the_end_is_not_known(kind: str) -> None:
+    with Progress(console=Console(file=io.StringIO())) as bar:
+        show = TrainingBar(bar) if kind == "train" else partial(Bar(bar).preparing, "a row")
+        show(TrainingProgress("reading", 5, "bytes", 20))
+        assert bar.tasks[0].percentage == 25
+        show(TrainingProgress("training", 20, "bytes"))
+        assert bar.tasks[0].total is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import subprocess
 import sys
@@ -12,12 +13,14 @@ import numpy as np
 import pytest
 
 import pyharness
-from pyharness import atomic_file, tokenizers, trainers
+from pyharness import atomic_file, progress, tokenizers, trainers
 from pyharness.tokenizers import trained, trained_cache, training_process, training_recipe
 from pyharness.tokenizers.specification import parse
 from pyharness.trainers import TrainedTokenizer
-from pyharness.types import InputError
+from pyharness.types import InputError, TrainingProgress
+from pyharness.vocabularies.sentencepiece_model import read_model
 
+PROSE = Path(trainers.__file__).parents[1] / "corpora" / "sample" / "prose.jsonl"
 TEXT = "the cat sat on the mat; the rat sat on the cat\n"
 
 
@@ -25,7 +28,7 @@ TEXT = "the cat sat on the mat; the rat sat on the cat\n"
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache of one's own, and no memory of texts that earlier tests have read."""
     monkeypatch.setenv("PYHARNESS_CACHE", str(tmp_path / "cache"))
-    training_recipe.text_of.cache_clear()
+    training_recipe._TEXTS.clear()
     return tmp_path / "cache" / "trained"
 
 
@@ -63,9 +66,68 @@ def test_a_row_is_trained_once_and_found_again(text: Path, cache: Path, monkeypa
     assert tokenizer.vocab_size == 270
     assert tokenizer.decode(tokenizer.encode_batch([TEXT]).ids) == TEXT.encode()
     monkeypatch.setattr(training_process, "run", lambda *_: pytest.fail("trained twice"))
-    training_recipe.text_of.cache_clear()
+    training_recipe._TEXTS.clear()
     assert tokenizers.obtain(row(text)).path == spec.path
     assert tokenizers.resolve(row(text)).path == spec.path
+
+
+def test_how_far_a_training_is_comes_from_its_process(text: Path) -> None:
+    seen: list[TrainingProgress] = []
+    assert tokenizers.obtain(row(text), seen.append).path is not None
+    phases = list(dict.fromkeys(progress.phase for progress in seen))
+    assert phases == ["reading the text", "reading", "training"]
+    read = [progress for progress in seen if progress.phase == "reading"]
+    assert (read[-1].unit, read[-1].total) == ("bytes", len(TEXT) * 20 - 20)  # lines without their ends
+    seen.clear()
+    assert tokenizers.obtain(row(text), seen.append).path is not None
+    assert not seen, "nothing is read or trained again"
+
+
+def test_what_a_listener_raises_ends_the_training(text: Path, cache: Path) -> None:
+    def stop(progress: TrainingProgress) -> None:
+        if progress.phase != "reading the text":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        tokenizers.obtain(row(text), stop)
+    assert [path.name for path in cache.glob("*/*")] == ["lock"]
+
+
+def test_a_run_says_which_row_it_trains(text: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    rows = [row(text), "raw_bytes", row(text, size=271)]
+    pyharness.run(rows, ["sample:prose"], ["compression"], listener=progress.Lines())
+    lines = [line for line in capfd.readouterr().err.splitlines() if line.startswith("preparing")]
+    assert len(lines) == 2
+    assert lines[0].startswith(f"preparing {rows[0]}: reading the text: 0.0 MB")
+    assert lines[1].startswith(f"preparing {rows[2]}: reading: 0.0 MB")
+
+
+@pytest.mark.parametrize("trainer", ["bpe", "scaffold-bpe", "sentencepiece-bpe", "unigram"])
+def test_what_another_number_of_threads_changes(trainer: str, text: Path) -> None:
+    def trained_on(threads: int) -> object:
+        texts = [one["text"] for one in map(json.loads, PROSE.read_text(encoding="utf-8").splitlines())]
+        request = trainers.TrainingRequest(texts=lambda: texts, vocab_size=1100, threads=threads)
+        content = trainers.train(trainer, request).files
+        if "tokenizer.model" not in content:
+            return content
+        model = read_model(content["tokenizer.model"], "x")  # the file itself names the number of threads
+        return list(model.pieces), list(model.scores)
+
+    assert (trained_on(1) != trained_on(5)) is trainers.resolve(trainer).depends_on_threads
+
+
+@pytest.mark.parametrize("trainer", ["bpe", "unigram"])
+def test_a_row_is_the_same_on_any_machine(
+    trainer: str, cache: Path, monkeypatch: pytest.MonkeyPatch, in_process: None
+) -> None:
+    digests = set()
+    for cores in (1, 3):
+        monkeypatch.setattr(training_process, "cores", lambda cores=cores: cores)
+        monkeypatch.setenv("PYHARNESS_CACHE", str(cache / str(cores)))
+        path = tokenizers.obtain(f"trained:{trainer}?vocab_size=1100&corpus=sample:prose").path
+        assert path is not None
+        digests.add(hashlib.sha256(Path(path).read_bytes()).hexdigest())
+    assert len(digests) == 1
 
 
 def test_resolving_and_loading_train_nothing(text: Path, cache: Path) -> None:
@@ -132,7 +194,7 @@ def test_what_is_kept_names_the_text_that_the_trainer_read(text: Path) -> None:
 def test_changed_text_is_trained_on_again(text: Path) -> None:
     first = tokenizers.obtain(row(text))
     text.write_text("quite another text, quite another vocabulary\n" * 20, encoding="utf-8")
-    training_recipe.text_of.cache_clear()
+    training_recipe._TEXTS.clear()
     second = tokenizers.obtain(row(text))
     assert (first.revision, first.vocabulary) != (second.revision, second.vocabulary)
     assert tokenizers.resolve(row(text)).path == second.path

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from pyharness import bpe, corpora, tokenizers, trainers
 from pyharness.bpe.model_file import load_bytes
-from pyharness.trainers import TrainedTokenizer, TrainingProgress, TrainingRequest, native
-from pyharness.types import InputError, Tally
+from pyharness.trainers import TrainedTokenizer, TrainingRequest, native
+from pyharness.types import InputError, Tally, TrainingProgress
 
 PEERS = ("rustbpe", "ffbpe", "gigatoken")
 

@@ -65,11 +65,11 @@ def run(
     from pyharness.progress import listener
 
     base = suite.read(suite.find(suite_name or suite.DEFAULT)) if suite_name or not rows else None
-    plan = suite.plan(session.declare(rows, texts, [_benchmark(name) for name in chosen], base, device))
-    path = output or _default_output(plan.suite.name, resume)
+    declared = session.declare(rows, texts, [_benchmark(name) for name in chosen], base, device)
+    path = output or _default_output(declared.name, resume)
     store.check_output(path, force, resume)
     with listener(quiet) as watching:
-        record = runner.run(plan, path, watching, resume)
+        record = runner.run(suite.plan(declared, watching.preparing), path, watching, resume)
     if not quiet:
         show(report.to_text(report.tables(record), width=width(), color=color()))
     complain(f"record: {path}")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -13,7 +14,7 @@ from pyharness.kernels import devices
 from pyharness.registry import pick, suggest
 from pyharness.suite.declaration import DEVICES, Entry, Selection, Suite
 from pyharness.suite.parameters import parameter_points
-from pyharness.types import Case, Corpus, InputError, ParallelCorpus, TokenizerSpec, Unsupported
+from pyharness.types import Case, Corpus, InputError, ParallelCorpus, TokenizerSpec, TrainingProgress, Unsupported
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +27,15 @@ class Plan:
     cases: tuple[Case, ...]
 
 
-def plan(suite: Suite) -> Plan:
-    """Resolve every name; all that is wrong is reported at once, before anything runs."""
+def plan(suite: Suite, preparing: Callable[[str, TrainingProgress], None] | None = None) -> Plan:
+    """Resolve every name; all that is wrong is reported at once, before anything runs.
+
+    Rows that are trained here are trained now: ``preparing`` is told which one, and how far that is.
+    """
     _check_device(suite.device)
     problems: list[str] = []
-    rows = _each(suite.tokenizers, tokenizers.obtain, problems)
-    texts = _each(suite.corpora, corpora.open_corpus, problems)
+    rows = _each(suite.tokenizers, partial(_row, preparing), problems)
+    texts = _each(suite.corpora, lambda entry: corpora.open_corpus(entry.spec), problems)
     cases: list[Case] = []
     for selection in suite.selections:
         try:
@@ -66,11 +70,15 @@ def _try_to_record(plan: Plan) -> None:
         raise InputError(f"suite {plan.suite.name!r}: {error}") from None
 
 
-def _each(wanted: Sequence[Entry], resolve: Any, problems: list[str]) -> dict[str, Any]:
+def _row(preparing: Callable[[str, TrainingProgress], None] | None, entry: Entry) -> TokenizerSpec:
+    return tokenizers.obtain(entry.spec, None if preparing is None else partial(preparing, entry.label))
+
+
+def _each(wanted: Sequence[Entry], resolve: Callable[[Entry], Any], problems: list[str]) -> dict[str, Any]:
     found = {}
     for entry in wanted:
         try:
-            found[entry.label] = resolve(entry.spec)
+            found[entry.label] = resolve(entry)
         except InputError as error:
             problems.append(str(error))
     return found

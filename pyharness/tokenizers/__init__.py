@@ -18,7 +18,7 @@ from pyharness import registry
 from pyharness.tokenizers import source
 from pyharness.tokenizers.specification import Specification, check_options, parse
 from pyharness.tokenizers.thread_pool import require_one
-from pyharness.types import Engine, InputError, Tokenizer, TokenizerFamily, TokenizerSpec, Tokens
+from pyharness.types import Engine, InputError, Tokenizer, TokenizerFamily, TokenizerSpec, Tokens, TrainingProgress
 from pyharness.vocabularies import vocabulary_file
 
 
@@ -139,13 +139,16 @@ def resolve(spec: str) -> TokenizerSpec:
     return dataclasses.replace(row, name=spec)
 
 
-def obtain(spec: str) -> TokenizerSpec:
-    """Resolve a specification whose vocabulary may have to be downloaded or trained first: what fails, fails here."""
+def obtain(spec: str, progress: Callable[[TrainingProgress], None] | None = None) -> TokenizerSpec:
+    """Resolve a specification whose vocabulary may have to be downloaded or trained first: what fails, fails here.
+
+    ``progress`` is told how far a training is.
+    """
     wanted = parse(spec)
     bare = parse(wanted.home)
     family = families().get(bare.name)
     if family is not None and family.prepare is not None and bare.argument is not None:
-        family.prepare(bare.argument, bare.options)
+        family.prepare(bare.argument, bare.options, progress)
     home = _home(bare)
     if home.path is None and isinstance(home.load, source.VocabularyFile):
         home.load.fetch()

@@ -11,7 +11,7 @@ resolving and loading a row train nothing. The files stay in a cache (``PYHARNES
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -19,11 +19,13 @@ from pyharness import trainers
 from pyharness.tokenizers import file, trained_cache, training_process
 from pyharness.tokenizers.specification import parse
 from pyharness.tokenizers.training_recipe import Recipe, text_of
-from pyharness.types import InputError, Tokenizer, TokenizerFamily, TokenizerSpec, Unsupported
+from pyharness.types import InputError, Tokenizer, TokenizerFamily, TokenizerSpec, TrainingProgress, Unsupported
 from pyharness.vocabularies import vocabulary_file
 
 
-def prepare(argument: str, options: Mapping[str, str]) -> None:
+def prepare(
+    argument: str, options: Mapping[str, str], progress: Callable[[TrainingProgress], None] | None = None
+) -> None:
     """Train, unless the cache has what this recipe gives on the text as it is now.
 
     A trainer that cannot (too little text for the vocabulary, library not installed) or that crashes costs its rows,
@@ -32,12 +34,12 @@ def prepare(argument: str, options: Mapping[str, str]) -> None:
     recipe = Recipe.of(argument, options)
     if not recipe.trainer.loadable:
         return
-    digest, size = text_of(recipe.corpus)
+    digest, size = text_of(recipe.corpus, progress)
     with trained_cache.locked(recipe.as_json()) as place:
         kept = place.find()
         if kept is not None and kept.digest == digest and not kept.crashed:
             return
-        if (death := training_process.run(argument, options, digest, size)) is not None:
+        if (death := training_process.run(argument, options, digest, size, progress)) is not None:
             place.refuse(digest, death, crashed=True)
 
 

@@ -1,30 +1,50 @@
 """One training in a process of its own: a library that aborts, hangs or is killed takes nothing else with it.
 
-``python -m pyharness.tokenizers.training_process REQUEST`` is that process. It writes into the cache; whoever starts it
-holds the lock of the recipe's place.
+``python -m pyharness.tokenizers.training_process REQUEST`` is that process. It writes into the cache, and tells
+standard output how far it is, a JSON list on a line; whoever starts it holds the lock of the recipe's place.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import os
 import subprocess
 import sys
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
 
 from pyharness import trainers
 from pyharness.environment import cores
 from pyharness.lifeline import end_with_parent
 from pyharness.tokenizers.trained_cache import Place
 from pyharness.tokenizers.training_recipe import Reading, Recipe
-from pyharness.types import InputError
+from pyharness.types import InputError, TrainingProgress
+
+Listener: TypeAlias = Callable[[TrainingProgress], None]
 
 
-def run(trainer: str, options: Mapping[str, str], digest: str, size: int) -> str | None:
+def run(
+    trainer: str, options: Mapping[str, str], digest: str, size: int, progress: Listener | None = None
+) -> str | None:
     """Train in a fresh process; returns how it died, None when it did not. ``digest`` and ``size`` are of the text."""
     request = json.dumps([trainer, dict(options), digest, size])
     command = [sys.executable, "-P", "-m", __name__, request]
-    done = subprocess.run(command, capture_output=True, check=False, stdin=subprocess.DEVNULL)
-    return None if done.returncode == 0 else ending(done.returncode, done.stderr.decode(errors="replace"))
+    with (
+        tempfile.TemporaryFile() as complaints,
+        subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=complaints) as process,
+    ):
+        try:
+            for line in process.stdout or ():
+                if progress is not None:
+                    progress(TrainingProgress(*json.loads(line)))
+        except BaseException:
+            process.kill()
+            raise
+        status = process.wait()
+        complaints.seek(0)
+        return None if status == 0 else ending(status, complaints.read().decode(errors="replace"))
 
 
 def ending(status: int, stderr: str) -> str:
@@ -34,11 +54,15 @@ def ending(status: int, stderr: str) -> str:
     return f"training {how}" + (f": {lines[-1][:300]}" if lines else "")
 
 
-def train_and_keep(trainer: str, options: Mapping[str, str], digest: str, size: int) -> None:
+def train_and_keep(
+    trainer: str, options: Mapping[str, str], digest: str, size: int, progress: Listener | None = None
+) -> None:
     """Train in this process; the cache gets the files, or the reason why the trainer refuses."""
     recipe = Recipe.of(trainer, options)
     place, reading = Place.of(recipe.as_json()), Reading(recipe.corpus)
-    request = recipe.request(cores(), texts=reading.texts, source=reading.source, text_bytes=size)
+    request = recipe.request(
+        recipe.threads or cores(), texts=reading.texts, source=reading.source, text_bytes=size, progress=progress
+    )
     try:
         found = trainers.train(recipe.trainer, request)
     except InputError as error:  # the options were checked: the text will not do, or a library is missing
@@ -47,9 +71,21 @@ def train_and_keep(trainer: str, options: Mapping[str, str], digest: str, size: 
         place.keep(reading.digest, found)
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Do what the first argument asks for."""
+    said = os.fdopen(os.dup(1), "w", encoding="ascii")
+    os.dup2(2, 1)  # what a library prints is no progress
     end_with_parent()
+
+    def say(progress: TrainingProgress) -> None:
+        print(json.dumps(dataclasses.astuple(progress)), file=said, flush=True)
+
     try:
-        train_and_keep(*json.loads(sys.argv[1]))
+        trainer, options, digest, size = json.loads(sys.argv[1])
+        train_and_keep(trainer, options, digest, size, say)
     except InputError as error:
         sys.exit(str(error))
+
+
+if __name__ == "__main__":
+    main()

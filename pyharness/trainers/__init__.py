@@ -18,26 +18,10 @@ from typing import Any, Literal, TypeAlias
 
 from pyharness import registry
 from pyharness.bpe.trainer import DemolitionRule, TieRule
-from pyharness.types import InputError
+from pyharness.types import InputError, TrainingProgress
 
 Symbols: TypeAlias = Literal["bytes", "characters"]
 BIGGEST_VOCABULARY = (1 << 31) - 1
-
-
-@dataclass(frozen=True, slots=True)
-class TrainingProgress:
-    """How far a training is. What is not known is ``None``."""
-
-    phase: str  # "reading", "counting", "merging", or what the library calls it
-    done: int
-    unit: str  # of done and total: "bytes", "tokens", ...
-    total: int | None = None
-    seconds_left: float | None = None  # estimate, of this phase
-
-    @property
-    def fraction(self) -> float | None:
-        """Share of the phase that is done, in 0..1."""
-        return min(self.done / self.total, 1.0) if self.total else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +79,7 @@ class TrainerSpec:
     patterns: tuple[str, ...] | None = None  # split patterns it can use, the default first; None: any; (): its own
     options: frozenset[str] = frozenset()  # fields of TrainingRequest it honours besides those that all do
     deterministic: bool = True  # the same text, options and number of threads give the same files
+    depends_on_threads: bool = False  # another number of threads gives other tokens, not only sooner
     loadable: bool = True  # its first file can be loaded as ``file:``
     extra: str | None = None  # the pip extra that provides the library
 

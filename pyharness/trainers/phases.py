@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from pyharness.trainers import TrainingProgress
+from pyharness.types import TrainingProgress
 
 INTERVAL = 0.1  # seconds between two reports: more often than a terminal is drawn costs time and shows nothing
 

@@ -123,6 +123,7 @@ TRAINERS = (
         library="sentencepiece",
         patterns=(),
         options=_OPTIONS,
+        depends_on_threads=True,
     ),
     TrainerSpec(
         name="sentencepiece-bpe",
