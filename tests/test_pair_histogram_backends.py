@@ -6,8 +6,6 @@ import json
 import lzma
 import os
 import sys
-from collections import Counter
-from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,58 +16,27 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from backends import SEEDS, Backend, backend, module
+from backends import Backend, backend, module
+from pair_counts import (
+    METHODS,
+    SMALL,
+    WIDE,
+    count,
+    every_backend,
+    every_method,
+    kernels_only,
+    one_seed,
+    reference,
+    rows,
+    small,
+    tensor,
+    where,
+)
 from pyharness import tokenizers
 from pyharness.kernels import PairHistogram, pair_chunks, pair_histogram, pair_histogram_device, pair_uploads
-from pyharness.kernels.libraries import Device, library_of
-from pyharness.kernels.place import stream_handle
-from pyharness.types import InputError, Tokens
+from pyharness.types import Tokens
 
-__all__ = ["backend"]  # the fixture
-
-Row = tuple[int, int, int]
-WIDE = 2**32 - 1
-CUDA = pytest.param(Backend("cuda"), marks=pytest.mark.cuda)
-EMULATED = [Backend("emulated", str(seed)) for seed in SEEDS]
-METHODS = ("hash", "sort", "dense")
-# A cache that evicts, a table that grows, rounds that end anywhere: what big corpora do, on small inputs.
-SMALL = {"threads": 32, "cache_slots": 8, "table_slots": 2, "positions_per_round": 7, "dense_ids": 64}
-
-every_backend = pytest.mark.parametrize(
-    "backend", [Backend("core", "portable"), *EMULATED, CUDA], indirect=True, ids=str
-)
-kernels_only = pytest.mark.parametrize("backend", [*EMULATED, CUDA], indirect=True, ids=str)
-one_seed = pytest.mark.parametrize("backend", [EMULATED[1], CUDA], indirect=True, ids=str)
-every_method = pytest.mark.parametrize("method", METHODS)
-
-
-@pytest.fixture
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in SMALL.items():
-        monkeypatch.setitem(pair_histogram_device.TUNING, name, value)
-
-
-def reference(documents: list[list[int]], weights: list[int] | None = None) -> list[Row]:
-    counts: Counter[tuple[int, int]] = Counter()
-    for position, ids in enumerate(documents):
-        for pair in pairwise(ids):
-            counts[pair] += 1 if weights is None else weights[position]
-    return sorted(((*pair, n) for pair, n in counts.items() if n), key=lambda row: (-row[2], row[0], row[1]))
-
-
-def rows(histogram: PairHistogram) -> list[Row]:
-    columns = (np.asarray(column.get() if hasattr(column, "get") else column)
-               for column in (histogram.left, histogram.right, histogram.count))  # fmt: skip
-    return list(zip(*(column.tolist() for column in columns), strict=True))
-
-
-def where(backend: Backend, method: str = "hash") -> dict[str, Any]:
-    return {} if backend.kind == "core" else {"device": backend.kind, "method": method}
-
-
-def count(backend: Backend, ids: list[int], *more: Any, method: str = "hash") -> list[Row]:
-    return rows(pair_histogram(np.array(ids, np.uint32), *more, **where(backend, method)))
-
+__all__ = ["backend", "small"]  # the fixtures
 
 # ---------------------------------------------------------------------------------------------- against Counter
 
@@ -224,13 +191,6 @@ def test_positions_beyond_32_bits(method: str) -> None:
 # ---------------------------------------------------------------------------------------------- tensors
 
 
-def tensor(backend: Backend, values: Any, dtype: str) -> Any:
-    """A torch tensor where the backend works."""
-    torch = pytest.importorskip("torch")
-    found = torch.tensor(values, dtype=torch.int64).to(getattr(torch, dtype))
-    return found.cuda() if backend.kind == "cuda" else found
-
-
 @every_backend
 @pytest.mark.parametrize("dtype", ["uint32", "int32", "int64"])
 def test_torch_tensors(backend: Backend, dtype: str, small: None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -260,148 +220,6 @@ def test_ids_that_are_none(backend: Backend, dtype: str, value: int, monkeypatch
             pair_histogram(tensor(backend, ids, dtype), **where(backend))
     with pytest.raises(ValueError, match=r"tokens\[0\]"):
         pair_histogram(tensor(backend, [value], dtype), **where(backend))
-
-
-# ---------------------------------------------------------------------------------------------- bad input
-
-
-@every_backend
-def test_what_does_not_fit_is_refused(backend: Backend) -> None:
-    ids, here = np.zeros(4, np.uint32), where(backend)
-    bad_offsets: list[tuple[list[int], str]] = [
-        ([], "at least one"),
-        ([1, 4], "start at 0"),
-        ([0, 5], "must end at 4"),
-        ([0, 3], "must end at 4"),
-        ([0, 3, 2, 4], r"must not fall: offsets\[2\] = 2 after 3"),
-        ([0, 5, 4], "must not fall"),
-    ]
-    for offsets, message in bad_offsets:
-        with pytest.raises(ValueError, match=message):
-            pair_histogram(ids, np.array(offsets, np.int64), **here)
-    with pytest.raises(ValueError, match="weights must hold 1"):
-        pair_histogram(ids, weights=np.ones(2, np.uint64), **here)
-    with pytest.raises(ValueError, match="weights must hold 2"):
-        pair_histogram(ids, np.array([0, 2, 4]), np.ones(1, np.uint64), **here)
-    with pytest.raises(ValueError, match=r"negative: weights\[0\] = -1"):
-        pair_histogram(ids, weights=np.array([-1]), **here)
-    with pytest.raises(TypeError, match="uint32"):
-        pair_histogram(ids.astype(np.int64), **here)
-    with pytest.raises(TypeError, match="int64"):
-        pair_histogram(ids, np.array([0, 4], np.int32), **here)
-    with pytest.raises(TypeError, match="64"):
-        pair_histogram(ids, weights=np.ones(1, np.float64), **here)
-    with pytest.raises(ValueError, match="one dimension"):
-        pair_histogram(ids.reshape(2, 2), **here)
-    with pytest.raises(InputError, match="tokens must be an array"):
-        pair_histogram([1, 2, 3], **here)
-
-
-@kernels_only
-def test_bad_tensors_are_refused(backend: Backend) -> None:
-    ids, here = tensor(backend, [1, 2, 3, 4], "int32"), where(backend)
-    bad_offsets: list[tuple[list[int], str]] = [
-        ([1, 4], "start at 0"),
-        ([0, 5], "must end at 4"),
-        ([0, 3, 2, 4], r"must not fall: offsets\[2\] = 2 after 3"),
-        ([0, -(2**63), 2**63 - 1, 4], "must not fall"),
-    ]
-    for offsets, message in bad_offsets:
-        with pytest.raises(ValueError, match=message):
-            pair_histogram(ids, tensor(backend, offsets, "int64"), **here)
-    two = tensor(backend, [0, 2, 4], "int64")
-    with pytest.raises(ValueError, match=r"negative: weights\[1\] = -1"):
-        pair_histogram(ids, two, tensor(backend, [1, -1], "int64"), **here)
-    with pytest.raises(ValueError, match="weights must hold 2"):
-        pair_histogram(ids, two, tensor(backend, [1], "int64"), **here)
-    with pytest.raises(ValueError, match="64 bits"):
-        pair_histogram(ids, tensor(backend, [0, 4], "int64"), tensor(backend, [2**63 - 1], "int64"), **here)
-    with pytest.raises(ValueError, match="contiguous"):
-        pair_histogram(ids[::2], **here)
-    with pytest.raises(TypeError, match="not int16"):
-        pair_histogram(tensor(backend, [1, 2], "int16"), **here)
-    torch = pytest.importorskip("torch")
-    with pytest.raises(InputError, match="grad"):
-        pair_histogram(torch.ones(3, requires_grad=True), **here)
-
-
-@kernels_only
-def test_sums_of_weights_near_64_bits(backend: Backend) -> None:
-    """Of one thread, which takes every 4,096th segment here, and of several."""
-    segments, largest = 5000, 2**63 - 1
-    ids, offsets = tensor(backend, [1, 2] * segments, "int32"), tensor(backend, range(0, 2 * segments + 1, 2), "int64")
-    for heavy, fits in (((0, 4096), True), ((0, 1), True), ((0, 4096, 9), False), ((0, 1, 4096), False)):
-        weights = [0] * segments
-        for segment in heavy:
-            weights[segment] = largest
-        there = tensor(backend, weights, "int64")
-        if fits:
-            histogram: Any = pair_histogram(ids, offsets, there, **where(backend))
-            (total,) = histogram.count.cpu().numpy().tolist()
-            assert total == 2 * largest
-        else:
-            with pytest.raises(ValueError, match="does not fit 64 bits"):
-                pair_histogram(ids, offsets, there, **where(backend))
-
-
-def test_a_stream_that_is_no_handle_is_refused() -> None:
-    counter = module("_emulated").PairCounter("hash", lambda size, _: np.empty(size, np.uint8))
-    with pytest.raises(ValueError, match="stream must be a CUDA handle, which -1 is not"):
-        counter.order(-1)
-
-
-@kernels_only
-def test_dense_names_the_id_that_is_too_large(backend: Backend, small: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pair_chunks, "MOST_POSITIONS", 40)
-    for position in (0, 50, 99):
-        ids = [63] * 100
-        ids[position] = 64
-        with pytest.raises(ValueError, match=rf"tokens\[{position}\] = 64.*below 64; use method 'hash'"):
-            count(backend, ids, method="dense")
-
-
-def test_where_and_how() -> None:
-    ids = np.zeros(4, np.uint32)
-    with pytest.raises(InputError, match="unknown method 'hsah'; did you mean 'hash'"):
-        pair_histogram(ids, method="hsah")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="method 'sort' is for CUDA"):
-        pair_histogram(ids, method="sort")
-    with pytest.raises(InputError, match="unknown device 'gpu'"):
-        pair_histogram(ids, device="gpu")
-    for device in ("cpu", "emulated"):
-        if device == "emulated":
-            module("_emulated")
-        with pytest.raises(InputError, match="stream is for CUDA"):
-            pair_histogram(ids, device=device, stream=1)
-    cuda = Device(is_cuda=True, number=0)
-    with pytest.raises(InputError, match="stream belongs to cuda:1"):
-        stream_handle(SimpleNamespace(device_id=1, ptr=5), library_of(ids, pair_histogram_device.HOST), cuda)
-
-
-def test_cuda_without_a_device_says_why() -> None:
-    from pyharness.kernels.devices import CudaUnavailable, cuda_reason
-
-    if cuda_reason() is None:
-        pytest.skip("there is a CUDA device")
-    with pytest.raises(CudaUnavailable, match="CUDA is not available"):
-        pair_histogram(np.zeros(4, np.uint32), device="cuda")
-
-
-def test_a_table_that_does_not_fit_says_what_it_needed(monkeypatch: pytest.MonkeyPatch) -> None:
-    module("_emulated")
-    library = type(library_of(np.zeros(1), pair_histogram_device.HOST))
-    empty = library.empty
-
-    def limited(self: Any, shape: tuple[int, ...], dtype: str, device: Any) -> Any:
-        if shape[0] > 1 << 16:
-            raise MemoryError
-        return empty(self, shape, dtype, device)
-
-    monkeypatch.setattr(library, "empty", limited)
-    with pytest.raises(
-        MemoryError, match=r"needs [\d,]{6,} more bytes on cpu for the table of pairs, and [\d,]+ are free"
-    ):
-        pair_histogram(np.arange(20_000, dtype=np.uint32), device="emulated")
 
 
 # ---------------------------------------------------------------------------------------------- uploads

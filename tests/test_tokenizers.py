@@ -17,15 +17,7 @@ from pyharness.types import (
     Tokenizer,
 )
 from pyharness.vocabularies import encodings, rank_file
-from tokenizer_files import (
-    TEXTS,
-    byte_level,
-    check_contract,
-    rank_data,
-    sentencepiece_data,
-    tekken,
-    write,
-)
+from tokenizer_files import TEXTS, byte_level, check_contract, rank_data, sentencepiece_data, tekken, write
 
 
 @pytest.fixture(

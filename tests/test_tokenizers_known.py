@@ -15,9 +15,7 @@ from pyharness.types import (
     TokenKind,
 )
 from pyharness.vocabularies import sentencepiece_model
-from tokenizer_files import (
-    check_contract,
-)
+from tokenizer_files import check_contract
 
 FILES = {
     "gpt2/tokenizer.json": ("exact", 50256, 50256),

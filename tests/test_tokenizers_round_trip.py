@@ -16,12 +16,7 @@ from pyharness.types import (
     TokenKind,
 )
 from pyharness.vocabularies.huggingface_traits import BYTE_ALPHABET
-from tokenizer_files import (
-    byte_level,
-    check_merge_model,
-    sentencepiece_data,
-    write,
-)
+from tokenizer_files import byte_level, check_merge_model, sentencepiece_data, write
 
 
 def with_stage(**stages: Any) -> dict[str, Any]:

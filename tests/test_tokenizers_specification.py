@@ -16,12 +16,7 @@ from pyharness.types import (
     InputError,
 )
 from pyharness.vocabularies import encodings
-from tokenizer_files import (
-    byte_level,
-    rank_data,
-    sentencepiece_data,
-    write,
-)
+from tokenizer_files import byte_level, rank_data, sentencepiece_data, write
 
 
 def test_parse() -> None:

@@ -209,3 +209,14 @@ def check_merge_model(model: MergeModel, size: int) -> None:
         left, right, result = model.rules.T
         lengths = np.diff(model.base_offsets)
         assert (lengths[left] + lengths[right] == lengths[result]).all()
+
+
+BYTE_LEVEL: dict[str, Any] = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+
+
+def split(expression: str, **changes: Any) -> dict[str, Any]:
+    return {"type": "Split", "pattern": {"Regex": expression}, "behavior": "Isolated", "invert": False, **changes}
+
+
+def sequence(*steps: Any) -> dict[str, Any]:
+    return {"type": "Sequence", "pretokenizers": list(steps)}
