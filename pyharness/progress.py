@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from pyharness.report import visible
+from pyharness.report import case_name, visible
 from pyharness.session import Silent
 from pyharness.types import Case, CaseResult, TrainingProgress
 
@@ -36,8 +36,7 @@ def listener(quiet: bool) -> Iterator[Listener]:
 
 
 def _name(case: Case) -> str:
-    threads = f" x{case.parameters['threads']}" if "threads" in case.parameters else ""
-    return visible("  ".join(filter(None, (f"{case.benchmark}{threads}", case.tokenizer, case.corpus))))
+    return visible("  ".join(filter(None, (case_name(case), case.tokenizer, case.corpus))))
 
 
 class Lines:

@@ -74,6 +74,8 @@ def test_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, declared: suite
     record = runner.run(suite.plan(small), tmp_path / "record.json", session.Silent())
     tables = {table.title: table for table in report.tables(record)}
     assert max(map(len, report.to_text(tables.values()).splitlines())) <= 80
+    (compression,) = (table for title, table in tables.items() if title.startswith("Compression: held-out"))
+    assert "NSL: length in tokens, where that of bpe-1k is 1." in compression.notes
     sizes = tables["Vocabulary size against tokens per word: held-out"]
     assert sizes.columns[-3:] == ("d=768", "d=2048", "d=4096")
     assert sizes.rows[0][1] == "1,000"

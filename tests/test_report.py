@@ -16,7 +16,7 @@ import pytest
 
 import pyharness
 from pyharness import comparison, report, session, store
-from pyharness.types import InputError
+from pyharness.types import Case, InputError
 
 BENCHMARKS = ["compression", "fairness", "reachability", "throughput", "latency", "load"]
 NASTY = ("=cmd()|'/c calc'!A0", "<script>alert(1)</script>", "a|b`c`", "\x1b[31mred\u202egnp.exe", "x" * 200)
@@ -79,7 +79,12 @@ def test_flat_rows_hold_every_number(result: session.Result, tmp_path: Path) -> 
 
 
 def test_a_result_shows_itself(result: session.Result, tmp_path: Path) -> None:
-    assert "<table>" in result._repr_html_()
+    assert result._repr_html_().startswith("<table>")
+    page = report.to_page(report.tables(result.record), "<a> & b.json")
+    assert page.startswith("<!doctype html>")
+    assert '<meta charset="utf-8">' in page  # a browser would guess, and get ± and é wrong
+    assert "<title>&lt;a&gt; &amp; b.json</title>" in page
+    assert result._repr_html_() in page
     assert "bytes/token" in str(result)
     result.save(tmp_path / "kept.json")
     assert pyharness.read(tmp_path / "kept.json").record.results == result.record.results
@@ -92,6 +97,22 @@ def test_failures_are_listed_with_their_reasons(result: session.Result) -> None:
     text = report.to_text(report.tables(store.Record.from_json(data, "failed")))
     assert text.count("because") == 40
     assert max(map(len, text.splitlines())) <= 80
+
+
+def test_a_lossy_row_is_named_where_it_looks_good(result: session.Result) -> None:
+    data = json.loads(json.dumps(result.record.data))
+    data["tokenizers"]["raw_bytes"]["round_trip"] = "lossy"
+    for record, wanted in ((result.record, False), (store.Record.from_json(data, "lossy"), True)):
+        notes = [
+            note for table in report.tables(record) if table.title.startswith("Compression") for note in table.notes
+        ]
+        assert any(note.startswith("Lossy") and note.endswith("raw_bytes.") for note in notes) is wanted
+
+
+def test_cases_are_told_apart_by_name() -> None:
+    given = ({"threads": 2, "bytes": 5}, {"width": 768}, {"context": 512, "model": "m"}, {})
+    names = [report.case_name(Case("load", "raw_bytes", None, parameters)) for parameters in given]
+    assert names == ["load x2", "load d=768", "load context=512", "load"]
 
 
 def test_comparing_two_rows_gives_paired_intervals(result: session.Result) -> None:

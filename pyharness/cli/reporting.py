@@ -30,7 +30,7 @@ def report(record: Path, form: str, output: Path | None) -> None:
     text = {
         "table": lambda: room.to_text(room.tables(found), width=width(), color=color() and output is None),
         "markdown": lambda: room.to_markdown(room.tables(found)),
-        "html": lambda: room.to_html(room.tables(found)),
+        "html": lambda: room.to_page(room.tables(found), str(record)),
         "csv": lambda: room.to_csv(found),
         "json": lambda: room.to_json(found),
     }[form]()

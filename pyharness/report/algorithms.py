@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
-from pyharness.report.cells import NOTHING, Table, pick, plain, with_interval
+from pyharness.report.cells import NOTHING, Table, about_row, lossy, pick, plain, with_interval
 from pyharness.store import Record
 from pyharness.tokenizers.specification import parse
 from pyharness.types import CaseResult, InputError, Measurement
@@ -91,9 +90,7 @@ def _uses(record: Record, label: str, measured: Mapping[str, CaseResult], with_p
     if with_paper:
         rows += PAPER
         notes.append(OTHER_DATA)
-    lossy = [row for row in measured if _about(record, row).get("round_trip") == "lossy"]
-    if lossy:
-        notes.append(f"Lossy, so flattered by what they leave out (WordPiece: white space): {', '.join(lossy)}.")
+    notes += lossy(record, measured)
     notes += _provenance(record, label, measured)
     columns = ("tokenizer", "bytes/token", "entropy", "redundancy")
     return Table(f"Use of the vocabulary: {label}", columns, tuple(rows), tuple(notes))
@@ -127,15 +124,10 @@ def _scaffolds(
 # ---------------------------------------------------------------------------------------------- provenance
 
 
-def _about(record: Record, row: str) -> Mapping[str, Any]:
-    about = record.data["tokenizers"].get(row)
-    return about if isinstance(about, dict) else {}
-
-
 def _options(record: Record, row: str) -> Mapping[str, str]:
     """Options of a row that was trained here; nothing for others."""
     try:
-        wanted = parse(str(_about(record, row).get("spec")))
+        wanted = parse(str(about_row(record, row).get("spec")))
     except InputError:
         return {}
     return wanted.options if wanted.name == "trained" else {}
@@ -152,11 +144,11 @@ def _provenance(record: Record, label: str | None, rows: Iterable[str]) -> Itera
     for text, its in by_text.items():
         yield f"Trained on {text}{read}" + (f": {', '.join(its)}." if len(by_text) > 1 else ".")
     digest = (corpus.get("tally") or {}).get("digest")
-    seen = [row for row in trained if digest is not None and _about(record, row).get("revision") == digest]
+    seen = [row for row in trained if digest is not None and about_row(record, row).get("revision") == digest]
     if seen:
         yield f"Not held out, trained on the very text they are measured on: {', '.join(seen)}."
     for row, options in trained.items():
-        asked, limit = options.get("vocab_size", ""), _about(record, row).get("id_limit")
+        asked, limit = options.get("vocab_size", ""), about_row(record, row).get("id_limit")
         if asked.isdecimal() and isinstance(limit, int) and limit < int(asked):
             yield f"{row}: {limit:,} ids of {int(asked):,}, the text gave no more: not comparable with its size."
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from pyharness.metrics.jackknife import interval
-from pyharness.types import CaseResult, Measurement
+from pyharness.store import Record
+from pyharness.types import Case, CaseResult, Measurement
 
 NOTHING = "-"
+_AXES = {"threads": " x{}", "width": " d={}", "context": " context={}"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,25 @@ def with_interval(measurement: Measurement | None, pattern: str = "{:.4f}", scal
     if measurement is not None and (found := interval(measurement.value, measurement.replicates)) is not None:
         text += " ±" + pattern.replace("+", "").format((found[1] - found[0]) / 2 * scale)
     return text
+
+
+def case_name(case: Case) -> str:
+    """Name the benchmark of a case, with the parameters that a suite gives it several of."""
+    given = case.parameters
+    return case.benchmark + "".join(shape.format(given[key]) for key, shape in _AXES.items() if key in given)
+
+
+def lossy(record: Record, rows: Iterable[str]) -> Iterator[str]:
+    """Warn of rows that look better for what they leave out."""
+    found = [row for row in rows if about_row(record, row).get("round_trip") == "lossy"]
+    if found:
+        yield f"Lossy, so flattered by what they leave out (WordPiece: white space): {', '.join(found)}."
+
+
+def about_row(record: Record, row: str) -> Mapping[str, Any]:
+    """Return what the record says of a tokenizer; nothing in one that was edited by hand."""
+    about = record.data["tokenizers"].get(row)
+    return about if isinstance(about, dict) else {}
 
 
 def size(count: float) -> str:

@@ -21,6 +21,12 @@ _CUT = {"tokenizer", "corpus"}
 _TEXT_COLUMNS = _WRAPPED | _CUT | {
     "class", "benchmark", "status", "verdict", "name", "extra", "unit", "better", "implementation", "problem", "here",
 }  # fmt: skip
+_STYLE = (
+    "body{font:15px/1.4 system-ui,sans-serif;margin:2em auto;max-width:75em;padding:0 1em}"
+    "table{border-collapse:collapse;margin:2em 0 .5em;font-variant-numeric:tabular-nums}"
+    "caption{text-align:left;padding-bottom:.3em}th,td{padding:.15em .8em .15em 0;text-align:right;vertical-align:top}"
+    "th{border-bottom:1px solid}.text{text-align:left}p{margin:.1em 0}"
+)
 
 
 def visible(text: str) -> str:
@@ -128,18 +134,33 @@ def _markdown_cell(text: str) -> str:
     return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
+def to_page(tables: Iterable[Table], title: str) -> str:
+    """Tables as an HTML file."""
+    return (
+        '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width">\n'
+        f"<title>{html.escape(visible(title))}</title>\n<style>{_STYLE}</style>\n{to_html(tables)}\n</html>\n"
+    )
+
+
 def to_html(tables: Iterable[Table]) -> str:
     """Tables as an HTML fragment: what a notebook shows."""
     parts = []
     for table in tables:
-        head = "".join(f"<th>{html.escape(visible(column))}</th>" for column in table.columns)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(visible(cell))}</td>" for cell in row) + "</tr>" for row in table.rows
-        )
+        head = _html_row("th", table.columns, table.columns)
+        body = "".join(_html_row("td", row, table.columns) for row in table.rows)
         notes = "".join(f"<p><small>{html.escape(visible(note))}</small></p>" for note in table.notes)
         caption = html.escape(visible(table.title))
         parts.append(
             f"<table><caption><strong>{caption}</strong></caption>"
-            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}"
+            f"<thead>{head}</thead><tbody>{body}</tbody></table>{notes}"
         )
-    return "".join(parts)
+    return "\n".join(parts)
+
+
+def _html_row(tag: str, cells: Iterable[str], columns: Iterable[str]) -> str:
+    marked = (
+        f"<{tag}{' class=text' if column in _TEXT_COLUMNS else ''}>{html.escape(visible(cell))}</{tag}>"
+        for cell, column in zip(cells, columns, strict=True)
+    )
+    return f"<tr>{''.join(marked)}</tr>"

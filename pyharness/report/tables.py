@@ -8,7 +8,7 @@ from typing import Any
 from pyharness.comparison import Difference, variant
 from pyharness.metrics import word_positions
 from pyharness.report.algorithms import algorithm_tables
-from pyharness.report.cells import NOTHING, Table, pick, plain, size, with_interval
+from pyharness.report.cells import NOTHING, Table, case_name, lossy, pick, plain, size, with_interval
 from pyharness.store import Record
 from pyharness.types import CaseResult
 
@@ -82,8 +82,16 @@ def _compression(record: Record) -> list[Table]:
             for result in results
         )
         columns = ("tokenizer", "V", "bytes/token", "tok/word", "Rényi 2.5", "used %", "NSL")
-        found.append(Table(f"Compression: {_about(record, label)}", columns, rows, _notes(record, label)))
+        notes = (*_notes(record, label), *_reference(results), *lossy(record, [row[0] for row in rows]))
+        found.append(Table(f"Compression: {_about(record, label)}", columns, rows, notes))
     return found
+
+
+def _reference(results: Iterable[CaseResult]) -> list[str]:
+    """Name the row that the lengths of the others are relative to."""
+    lengths = [pick(result, "normalized_sequence_length") for result in results]
+    homes = dict.fromkeys(one.part for one in lengths if one is not None and one.value is not None)
+    return [f"NSL: length in tokens, where that of {home} is 1." for home in homes]
 
 
 def _fairness(record: Record) -> list[Table]:
@@ -227,8 +235,7 @@ def _not_measured(record: Record) -> list[Table]:
     for result in record.results:
         if result.status != "ok":
             about = result.case
-            threads = f" x{about.parameters['threads']}" if "threads" in about.parameters else ""
-            name = f"{about.benchmark}{threads}" + (f" on {about.corpus}" if about.corpus else "")
+            name = case_name(about) + (f" on {about.corpus}" if about.corpus else "")
             cases.setdefault((about.tokenizer, result.status, str(result.reason)), []).append(name)
     rows = tuple((row, status, ", ".join(names), reason) for (row, status, reason), names in cases.items())
     return [Table("Not measured", ("tokenizer", "status", "cases", "reason"), rows)]
