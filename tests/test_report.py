@@ -110,7 +110,7 @@ def test_a_lossy_row_is_named_where_it_looks_good(result: session.Result) -> Non
 
 
 def test_cases_are_told_apart_by_name() -> None:
-    given = ({"threads": 2, "bytes": 5}, {"width": 768}, {"context": 512, "model": "m"}, {})
+    given: tuple[dict[str, Any], ...] = ({"threads": 2, "bytes": 5}, {"width": 768}, {"context": 512, "model": "m"}, {})
     names = [report.case_name(Case("load", "raw_bytes", None, parameters)) for parameters in given]
     assert names == ["load x2", "load d=768", "load context=512", "load"]
 
