@@ -40,19 +40,16 @@ def _name(case: Case) -> str:
 
 
 class Lines:
-    """One line per finished case, and for a row that is trained first: one when it begins, and every ten seconds."""
-
-    INTERVAL = 10.0
+    """One line per finished case; before, the lines of rows that are trained first."""
 
     def __init__(self) -> None:
-        self.row, self.said = "", 0.0
+        self.row, self.training = "", TrainingLines()
 
     def preparing(self, row: str, progress: TrainingProgress) -> None:
         """Print if it is time to."""
-        now = time.monotonic()
-        if row != self.row or now - self.said >= self.INTERVAL:
-            self.row, self.said = row, now
-            print(visible(f"preparing {row}: {_how_far(progress)}"), file=sys.stderr, flush=True)  # noqa: T201
+        if row != self.row:
+            self.row, self.training = row, TrainingLines(f"preparing {visible(row)}: ")
+        self.training(progress)
 
     def begin(self, total: int) -> None:
         """Remember how many there are."""
@@ -131,15 +128,15 @@ class TrainingLines:
 
     INTERVAL = 10.0
 
-    def __init__(self) -> None:
-        self.phase, self.said = "", 0.0
+    def __init__(self, beginning: str = "") -> None:
+        self.beginning, self.phase, self.said = beginning, "", 0.0
 
     def __call__(self, progress: TrainingProgress) -> None:
         """Print if it is time to."""
         now = time.monotonic()
         if progress.phase != self.phase or now - self.said >= self.INTERVAL:
             self.phase, self.said = progress.phase, now
-            print(_how_far(progress), file=sys.stderr, flush=True)  # noqa: T201
+            print(self.beginning + _how_far(progress), file=sys.stderr, flush=True)  # noqa: T201
 
 
 class TrainingBar:

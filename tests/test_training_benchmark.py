@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,10 @@ import pytest
 
 import pyharness
 from pyharness import bpe, report, tokenizers, trainers
-from pyharness.benchmarks import training
+from pyharness.benchmarks import Work, training
 from pyharness.tokenizers.training_recipe import Recipe
 from pyharness.trainers import TrainedTokenizer, TrainerSpec
-from pyharness.types import CaseResult, Unsupported
+from pyharness.types import Case, CaseResult, Unsupported
 
 ROW = "trained:tokenizers-bpe?vocab_size=600&corpus=sample:prose"
 
@@ -116,6 +117,25 @@ def test_a_text_that_a_trainer_refuses_skips_the_case() -> None:
     result = measured(ROW.replace("tokenizers-bpe", "unigram").replace("600", "50000"))
     assert result.status == "skipped"
     assert (result.reason or "").startswith("unigram cannot train this: a vocabulary of 50,000")
+
+
+@pytest.mark.parametrize("prepared", [True, False])
+def test_what_was_refused_when_the_row_was_prepared_is_not_tried_again(
+    prepared: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = ROW.replace("tokenizers-bpe", "unigram").replace("600", "50000")
+    spec = tokenizers.obtain(row) if prepared else tokenizers.resolve(row)
+    case = Case("training", row, None, {"threads": 1, "repetitions": 1})
+    started: list[object] = []
+
+    def start(*arguments: object, **_: object) -> subprocess.CompletedProcess[str]:
+        started.append(arguments)
+        return subprocess.CompletedProcess([], 0, json.dumps({"refused": "no"}), "")
+
+    monkeypatch.setattr(subprocess, "run", start)
+    with pytest.raises(Unsupported, match=r"unigram cannot train this: " + ("a vocabulary" if prepared else "no")):
+        training.run(Work(case, spec, load=lambda: pytest.fail("loaded"), corpus=None, threads=1))
+    assert len(started) == (not prepared)
 
 
 @pytest.mark.parametrize("pattern", ["gpt2", "single_digits"])

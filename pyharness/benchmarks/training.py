@@ -29,6 +29,7 @@ from pyharness.lifeline import end_with_parent
 from pyharness.metrics import training as metrics
 from pyharness.timing import median, without_collector
 from pyharness.tokenizers import trained as rows
+from pyharness.tokenizers.trained_cache import Place
 from pyharness.tokenizers.training_process import ending
 from pyharness.tokenizers.training_recipe import Recipe
 from pyharness.trainers import TrainedTokenizer
@@ -140,6 +141,9 @@ def _front(texts: Sequence[str]) -> Sequence[str]:
 def run(work: Work) -> Findings:
     """Train in one process per repetition."""
     recipe = recipe_of(work.spec.name)
+    kept = Place.of(recipe.as_json()).find()
+    if kept is not None and kept.refused is not None and not kept.crashed:  # when the row was prepared, on this text
+        raise Unsupported(f"{recipe.trainer.name} cannot train this: {kept.refused}")
     threads = str(work.case.parameters["threads"])
     command = [sys.executable, "-P", "-m", "pyharness.benchmarks.training", work.spec.name, threads]
     probes: list[dict[str, Any]] = []
