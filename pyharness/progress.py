@@ -82,7 +82,7 @@ class Bar:
         """Show what is trained; the bar is in percent."""
         share = progress.fraction
         self.bar.tasks[0].total = None if share is None else 100  # update() would not take None
-        description = f"preparing {visible(row)}  {_how_far(progress)}"
+        description = f"{_how_far(progress)}  {visible(row)}"  # a terminal cuts the end off, and names are long
         self.bar.update(self.task, description=description, completed=round(100 * (share or 0)))
 
     def begin(self, total: int) -> None:
