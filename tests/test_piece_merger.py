@@ -101,6 +101,37 @@ def test_every_short_string_with_strange_models(seed: int) -> None:
     assert_exact(strange_model(generator), EVERY_STRING + random_pieces(generator, b"abc", 20, 700))
 
 
+CHARACTERS = [character.encode() for character in ("é", "è", "ж", "क", "ख", "中", "丮", "€")]
+
+
+def model_of_characters(generator: random.Random) -> MergeModel:
+    """Tokens that are characters, begin or end within them or cross them, in ranks that stop each other."""
+    characters = generator.sample(CHARACTERS, 4)
+    text = b"".join(generator.choices([*characters, b" ", b"a"], k=200))
+    strings = {character[:2] if generator.random() < 0.5 else character[-2:] for character in characters}
+    strings |= {*characters}
+    ranks = {string: generator.randrange(generator.choice([30, 1_000])) for string in strings}
+    for _ in range(generator.randint(0, 30)):
+        start = generator.randrange(len(text))
+        ranks.setdefault(text[start : start + generator.randint(2, 6)], generator.randrange(1_000))
+    order = sorted((string for string in ranks if len(string) > 1), key=lambda string: (ranks[string], string))
+    tokens = {byte: bytes([byte]) for byte in range(256)} | {256 + at: string for at, string in enumerate(order)}
+    return oracle.model(tokens, ranks={256 + at: at for at in range(len(order))})
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_characters_are_what_their_bytes_are(seed: int) -> None:
+    generator = random.Random(seed)
+    model = model_of_characters(generator)
+    stray = [bytes([byte]) for byte in (0xC3, 0xA9, 0xE0, 0xA4, 0xE4, 0xB8, 0x20, 0x61)] + [
+        b"\xe0\x80\xa9",
+        b"\xc1\xa1",
+    ]
+    pieces = [b"".join(generator.choices(CHARACTERS, k=generator.randint(1, 20))) for _ in range(60)]
+    pieces += [b"".join(generator.choices([*CHARACTERS, *stray], k=generator.randint(1, 30))) for _ in range(60)]
+    assert_exact(model, pieces)
+
+
 rule_lists = st.lists(st.tuples(*[st.integers(0, 7)] * 3), max_size=20)
 
 

@@ -62,6 +62,9 @@ class CacheRecords {
   // Where it is, or kNone.
   std::size_t add(const Record& record);
   Record at(std::size_t place) const;
+  void prefetch(std::size_t place) const {
+    __builtin_prefetch(static_cast<const std::uint32_t*>(pages_.data()) + place);
+  }
 
   std::size_t bytes() const { return used_.load(std::memory_order_relaxed) * sizeof(std::uint32_t); }
 
@@ -87,6 +90,10 @@ class CacheTable {
   const CacheSlot* find(const PieceKey& key, std::string_view piece) const;
   CacheRecords::Record record(const CacheSlot& slot) const {
     return records_->at(slot.ids[0].load(std::memory_order_relaxed));
+  }
+
+  void prefetch_record(const CacheSlot& slot) const {
+    records_->prefetch(slot.ids[0].load(std::memory_order_relaxed));
   }
 
   // Keeps the ids of a piece. It may be there twice, when threads meet.

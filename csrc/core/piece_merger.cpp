@@ -75,7 +75,7 @@ void PieceMerger::note_whole_piece(std::uint32_t id) {
     // Another id with these bytes may be what merging makes.
     PieceMergingWorkspace workspace;
     if (kept_bytes(bytes, workspace).size() == bytes.size()) {
-      merge_at_once(symbols_->pairs, bytes, workspace.merging);
+      merge_at_once(*symbols_, bytes, workspace.merging);
       const auto& merged = workspace.merging.window_symbols;
       if (merged.size() == 1 && order(symbols_->ids[merged[0]]) < order(id)) return;
     }
@@ -124,7 +124,7 @@ void PieceMerger::encode(std::string_view piece, PieceMergingWorkspace& workspac
   if (piece.size() >= kNever) throw std::invalid_argument("a piece holds fewer than 2**32 - 1 bytes");
   if (!symbols_) return encode_in_order(piece, workspace, ids);
   if (piece.size() <= MergingWindow::kSize) {
-    workspace.merging.window.merge(symbols_->pairs, piece);
+    workspace.merging.window.merge(symbols_->pairs, symbols_->characters, piece);
     return append_window(workspace.merging.window, ids);
   }
   merge_long_piece(*symbols_, piece, workspace.merging, workspace.symbols);
@@ -156,7 +156,7 @@ void PieceMerger::encode_each(std::span<const std::string_view> pieces, PieceMer
         receive(lane.piece, workspace.ids);
         continue;
       }
-      lane.window->load(symbols_->pairs, pieces[lane.piece]);
+      lane.window->load(symbols_->pairs, symbols_->characters, pieces[lane.piece]);
       if (lane.window->begin_merge(symbols_->pairs)) return true;
       finish(lane);
     }

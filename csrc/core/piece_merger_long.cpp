@@ -73,7 +73,7 @@ class WindowChain {
   void merge_window(std::size_t size) {
     const std::string_view window = bytes_.substr(at_, size);
     if (window == merged_) return;
-    merge_at_once(model_.pairs, window, workspace_);
+    merge_at_once(model_, window, workspace_);
     merged_ = window;
   }
 
@@ -115,9 +115,9 @@ class WindowChain {
 
 }  // namespace
 
-void merge_at_once(const PairTable& pairs, std::string_view bytes, MergingWorkspace& workspace) {
-  if (bytes.size() > MergingWindow::kSize) return merge_by_queue(pairs, bytes, workspace);
-  workspace.window.merge(pairs, bytes);
+void merge_at_once(const SymbolModel& model, std::string_view bytes, MergingWorkspace& workspace) {
+  if (bytes.size() > MergingWindow::kSize) return merge_by_queue(model.pairs, bytes, workspace);
+  workspace.window.merge(model.pairs, model.characters, bytes);
   workspace.window_symbols.clear();
   workspace.window.for_each([&](std::uint32_t symbol) { workspace.window_symbols.push_back(symbol); });
 }

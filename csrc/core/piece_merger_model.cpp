@@ -47,7 +47,8 @@ class Reduction {
       : model_(model),
         results_(results),
         symbol_of_(model.size(), kNever),
-        reduced_{PairTable(results.size()), {}, {}} {
+        merges_(results.size()),
+        reduced_{PairTable(results.size()), {}, {}, {}} {
     reduced_.ids.assign(kBytes + results.size(), kNever);
     reduced_.lengths.assign(kBytes + results.size(), 1);
     const auto bytes = byte_ids(model);
@@ -59,6 +60,7 @@ class Reduction {
 
   SymbolModel run() {
     for (const std::uint32_t merge : shortest_first()) add(merge);
+    reduced_.characters = CharacterSymbols(reduced_.pairs, merges_);
     return std::move(reduced_);
   }
 
@@ -79,11 +81,12 @@ class Reduction {
     const std::uint32_t id = results_[merge];
     const std::string_view bytes = model_.bytes(id);
     if (bytes.size() < 2 || !all_have_ids(bytes)) return;
-    merge_at_once(reduced_.pairs, bytes, workspace_);
+    merge_at_once(reduced_, bytes, workspace_);
     const auto& symbols = workspace_.window_symbols;
     if (symbols.size() != 2 || !is_pair_of(merge, symbols[0], symbols[1])) return;
     const std::uint32_t symbol = kBytes + merge;
     reduced_.pairs.add(symbols[0], symbols[1], symbol);
+    merges_[merge] = {symbols[0], symbols[1], bytes};
     reduced_.ids[symbol] = id;
     reduced_.lengths[symbol] = static_cast<std::uint32_t>(bytes.size());
     symbol_of_[id] = symbol;
@@ -103,6 +106,7 @@ class Reduction {
   const MergeModel& model_;
   const std::vector<std::uint32_t>& results_;
   std::vector<std::uint32_t> symbol_of_;  // by id
+  std::vector<SymbolMerge> merges_;
   SymbolModel reduced_;
   MergingWorkspace workspace_;
 };

@@ -8,6 +8,7 @@
 
 #include "core/bpe_encoder.hpp"
 #include "core/merge_model.hpp"
+#include "core/piece_merger_characters.hpp"
 #include "core/piece_merger_pairs.hpp"
 #include "core/piece_merger_window.hpp"
 
@@ -15,6 +16,7 @@ namespace pyharness {
 
 struct SymbolModel {
   PairTable pairs;
+  CharacterSymbols characters;
   std::vector<std::uint32_t> ids;      // by symbol; kNever: no byte string becomes this symbol
   std::vector<std::uint32_t> lengths;  // by symbol, in bytes
 };
@@ -26,13 +28,13 @@ std::optional<SymbolModel> reduce_to_symbols(const MergeModel& model);
 // By byte, the lowest atomic id that is this byte; kNever where there is none.
 std::vector<std::uint32_t> byte_ids(const MergeModel& model);
 
-// Merges pieces of any length over a PairTable. The result is valid until the next call with this workspace.
+// Merges pieces of any length of a SymbolModel. The result is valid until the next call with this workspace.
 struct MergingWorkspace {
   MergingWindow window;
   EncodingWorkspace queue;
   std::vector<std::uint32_t> window_symbols;
 };
-void merge_at_once(const PairTable& pairs, std::string_view bytes, MergingWorkspace& workspace);
+void merge_at_once(const SymbolModel& model, std::string_view bytes, MergingWorkspace& workspace);
 
 // Symbols of a piece of more than one window.
 void merge_long_piece(const SymbolModel& model, std::string_view bytes, MergingWorkspace& workspace,

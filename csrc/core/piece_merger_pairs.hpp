@@ -55,11 +55,10 @@ class PairTable {
         return static_cast<std::uint32_t>(result);
     }
   }
-  std::uint32_t find(std::uint32_t left, std::uint32_t right) const { return find(query(left, right)); }
-
-  // The same for two bytes: the first merges of every piece, most of them from few cache lines.
-  std::uint32_t find_bytes(unsigned char left, unsigned char right) const {
-    return byte_pairs_[static_cast<std::size_t>(left) << 8 | right];
+  std::uint32_t find(std::uint32_t left, std::uint32_t right) const {
+    // The first merges of most pieces, most of them from few cache lines.
+    if ((left | right) < kBytes) return byte_pairs_[left << 8 | right];
+    return find(query(left, right));
   }
 
  private:

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "core/piece_merger_characters.hpp"
 #include "core/piece_merger_pairs.hpp"
 
 namespace pyharness {
@@ -18,29 +19,36 @@ class MergingWindow {
   static constexpr std::size_t kSize = 63;
 
   // 1 <= bytes.size() <= kSize.
-  void merge(const PairTable& pairs, std::string_view bytes) {
-    load(pairs, bytes);
+  void merge(const PairTable& pairs, const CharacterSymbols& characters, std::string_view bytes) {
+    load(pairs, characters, bytes);
     while (begin_merge(pairs)) end_merge(pairs);
   }
 
   // merge() in steps, with time between them for the memory to come that the next step looks at: load(), then
   // end_merge() as long as begin_merge() is true.
-  void load(const PairTable& pairs, std::string_view bytes) {
-    const auto* from = reinterpret_cast<const unsigned char*>(bytes.data());
-    end_ = bytes.size() + 1;
-    groups_ = (end_ - 1) / kGroup + 1;
+  void load(const PairTable& pairs, const CharacterSymbols& characters, std::string_view bytes) {
     // Copied and filled whole: a few vector moves instead of loops of unknown length.
     next_ = kUnmerged.next;
     previous_ = kUnmerged.previous;
     keys_.fill(kNoKey);
-    symbols_[0] = symbols_[end_] = PairTable::kNoSymbol;
-    symbols_[1] = from[0];
-    for (std::size_t at = 1; at + 1 < end_; ++at) {
-      symbols_[at + 1] = from[at];
-      keys_[at] = key_of(pairs.find_bytes(from[at - 1], from[at]), at);
+    end_ = 1;
+    for (std::size_t i = 0; i < bytes.size(); ++end_) {
+      const auto byte = static_cast<unsigned char>(bytes[i]);
+      CharacterSymbols::Found found{byte, 1};
+      if (byte >= 0x80) {
+        found = characters.find(bytes, i);
+        if (found.length == 0) found = {byte, 1};
+      }
+      symbols_[end_] = found.symbol;
+      i += found.length;
     }
+    symbols_[0] = symbols_[end_] = PairTable::kNoSymbol;
+    groups_ = (end_ - 1) / kGroup + 1;
+    for (std::size_t at = 1; at + 1 < end_; ++at)
+      keys_[at] = key_of(pairs.find(symbols_[at], symbols_[at + 1]), at);
     for (std::size_t group = 0; group < groups_; ++group) note_least(group);
   }
+
   bool begin_merge(const PairTable& pairs) {
     const std::uint32_t best = least();
     if (best >= kNoKey) return false;

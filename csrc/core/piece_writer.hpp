@@ -27,8 +27,8 @@ struct WaitingPiece {
 struct PieceWriterWorkspace {
   PieceMergingWorkspace merging;
   std::vector<std::uint32_t> merged;
-  std::vector<std::string_view> missing;  // pieces that the cache did not have
-  std::vector<WaitingPiece*> missed;      // the same ones
+  std::vector<WaitingPiece*> missed;  // pieces that are not found at once; then those that the cache lacks
+  std::vector<std::string_view> missing;  // the bytes of the latter
 };
 
 class PieceWriter {
@@ -78,8 +78,11 @@ class PieceWriter {
   }
 
   [[gnu::noinline]] void write(std::span<WaitingPiece> window, const char* end) {
-    find_slots(window, end);
-    if (!workspace_.missing.empty()) merge_missing();
+    find_inline(window);
+    if (!workspace_.missed.empty()) {
+      find_others(window, end);
+      merge_missing();
+    }
     copy_ids(window, end);
     cache_.refresh(view_);
   }
@@ -90,27 +93,36 @@ class PieceWriter {
     return {piece.bytes, is_last ? end : (&piece + 1)->bytes};
   }
 
-  void find_slots(std::span<WaitingPiece> window, const char* end) {
+  // Nearly all pieces are where they should be, with their ids.
+  void find_inline(std::span<WaitingPiece> window) {
     for (WaitingPiece& piece : window) {
       const std::uint64_t last = piece.slot->last();
-      if (piece.slot->holds(piece.key, last) && CacheSlot::count(last) <= CacheSlot::kInline) [[likely]]
+      const bool holds = piece.slot->holds(piece.key, last);
+      if (holds && CacheSlot::count(last) <= CacheSlot::kInline) [[likely]]
         continue;
-      find_slowly(piece, bytes_of(window, piece, end));
-    }
-  }
-
-  [[gnu::noinline]] void find_slowly(WaitingPiece& piece, std::string_view bytes) {
-    if (bytes.size() > PieceCache::kLongest) {
-      piece.slot = &kNotKept;
-    } else if (const CacheSlot* const slot = view_.table->find(piece.key, bytes)) {
-      piece.slot = slot;
-    } else {
-      workspace_.missing.push_back(bytes);
+      if (holds) view_.table->prefetch_record(*piece.slot);
       workspace_.missed.push_back(&piece);
     }
   }
 
-  [[gnu::noinline]] void merge_missing() {
+  void find_others(std::span<const WaitingPiece> window, const char* end) {
+    auto& missed = workspace_.missed;
+    std::size_t missing = 0;
+    for (WaitingPiece* const piece : missed) {
+      const std::string_view bytes = bytes_of(window, *piece, end);
+      if (bytes.size() > PieceCache::kLongest) {
+        piece->slot = &kNotKept;
+      } else if (const CacheSlot* const slot = view_.table->find(piece->key, bytes)) {
+        piece->slot = slot;
+      } else {
+        workspace_.missing.push_back(bytes);
+        missed[missing++] = piece;
+      }
+    }
+    missed.resize(missing);
+  }
+
+  void merge_missing() {
     merger_.encode_each(workspace_.missing, workspace_.merging,
                         [this](std::size_t index, std::span<const std::uint32_t> ids) {
                           WaitingPiece& piece = *workspace_.missed[index];

@@ -33,7 +33,7 @@ template <class Rules, class Sink>
 void pieces_by(Rules rules, std::string_view text, Sink&& sink) {
   const Byte* at = reinterpret_cast<const Byte*>(text.data());
   const Byte* const end = at + text.size();
-  const auto emit = [&](const Byte* after) {
+  const auto emit = [&](const Byte* after) __attribute__((always_inline)) {
     sink(std::string_view(reinterpret_cast<const char*>(at), static_cast<std::size_t>(after - at)));
     at = after;
   };

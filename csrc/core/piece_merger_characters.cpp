@@ -1,0 +1,144 @@
+#include "core/piece_merger_characters.hpp"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+namespace pyharness {
+namespace {
+
+constexpr std::uint32_t kBytes = PairTable::kBytes;
+
+std::uint32_t byte_at(std::string_view bytes, std::size_t i) { return static_cast<unsigned char>(bytes[i]); }
+
+// How many bytes a character has that starts with this one; 0 if there is no entry for it.
+std::size_t character_length(std::uint32_t lead) {
+  return lead < 0xC0 || lead >= 0xF0 ? 0 : lead < 0xE0 ? 2 : 3;
+}
+
+bool continues(std::string_view bytes) {
+  return std::all_of(bytes.begin(), bytes.end(), [](char byte) { return (byte & 0xC0) == 0x80; });
+}
+
+// Bytes of one character: all of them, the first ones only, the last ones only.
+bool is_whole(std::string_view bytes) {
+  const bool overlong = bytes[0] == '\xE0' && bytes.size() > 1 && byte_at(bytes, 1) < 0xA0;
+  return bytes.size() == character_length(byte_at(bytes, 0)) && continues(bytes.substr(1)) && !overlong;
+}
+bool is_start(std::string_view bytes) {
+  return bytes.size() < character_length(byte_at(bytes, 0)) && continues(bytes.substr(1));
+}
+bool is_end(std::string_view bytes) { return bytes.size() < 3 && continues(bytes); }
+
+// Bytes that a symbol merges with across an end of its character, by the rank of the merge.
+template <class Bytes>
+class Crossings {
+ public:
+  // In rank order.
+  void add(std::uint32_t result, std::uint32_t byte) {
+    Bytes all = steps_.empty() ? Bytes{} : steps_.back().bytes;
+    if (all.has(byte)) return;
+    all.add(byte);
+    steps_.push_back({result, all});
+  }
+
+  Bytes up_to(std::uint32_t result) const {
+    const auto above =
+        std::find_if(steps_.rbegin(), steps_.rend(), [&](const Step& step) { return step.result <= result; });
+    return above == steps_.rend() ? Bytes{} : above->bytes;
+  }
+
+ private:
+  struct Step {
+    std::uint32_t result;
+    Bytes bytes;
+  };
+  std::vector<Step> steps_;
+};
+
+}  // namespace
+
+class CharacterSymbols::Builder {
+ public:
+  Builder(const PairTable& pairs, std::span<const SymbolMerge> merges)
+      : pairs_(pairs), merges_(merges), first_use_(kBytes + merges.size(), PairTable::kNoMerge) {
+    for (std::uint32_t byte = 0; byte < kBytes; ++byte) bytes_[byte] = static_cast<char>(byte);
+    for (std::size_t merge = 0; merge < merges.size(); ++merge) {
+      if (!merges[merge].bytes.empty()) note(merges[merge], symbol_of(merge));
+    }
+  }
+
+  void write_to(Entry* entries) const {
+    for (std::size_t merge = 0; merge < merges_.size(); ++merge) {
+      const std::string_view bytes = merges_[merge].bytes;
+      if (bytes.empty() || !is_whole(bytes)) continue;
+      std::size_t point = byte_at(bytes, 0) & (bytes.size() == 2 ? 0x1F : 0x0F);
+      for (std::size_t i = 1; i < bytes.size(); ++i) point = point << 6 | (byte_at(bytes, i) & 0x3F);
+      entries[point] = entry_of(bytes, symbol_of(merge));
+    }
+  }
+
+ private:
+  static std::uint32_t symbol_of(std::size_t merge) { return kBytes + static_cast<std::uint32_t>(merge); }
+  std::string_view bytes_of(std::uint32_t symbol) const {
+    return symbol < kBytes ? std::string_view(bytes_.data() + symbol, 1) : merges_[symbol - kBytes].bytes;
+  }
+
+  void note(const SymbolMerge& merge, std::uint32_t result) {
+    first_use_[merge.left] = std::min(first_use_[merge.left], result);
+    first_use_[merge.right] = std::min(first_use_[merge.right], result);
+    const std::string_view left = bytes_of(merge.left), right = bytes_of(merge.right);
+    if (is_start(right)) front_[merge.right].add(result, byte_at(left, left.size() - 1));
+    if (is_end(left)) back_[merge.left].add(result, byte_at(right, 0));
+  }
+
+  // What happens to the bytes of a character alone, and what could come between.
+  Entry entry_of(std::string_view bytes, std::uint32_t character) const {
+    Entry entry{{}, {}, character, static_cast<std::uint8_t>(bytes.size())};
+    std::vector<std::uint32_t> symbols;
+    for (std::size_t i = 0; i < bytes.size(); ++i) symbols.push_back(byte_at(bytes, i));
+    std::uint32_t highest = 0;
+    while (symbols.size() > 1) {
+      const auto [result, at] = next_merge(symbols);
+      if (const auto found = front_.find(symbols.front()); found != front_.end())
+        entry.front.add(found->second.up_to(result));
+      if (const auto found = back_.find(symbols.back()); found != back_.end())
+        entry.back.add(found->second.up_to(result));
+      highest = std::max(highest, result);
+      symbols[at] = result;
+      symbols.erase(symbols.begin() + static_cast<std::ptrdiff_t>(at) + 1);
+    }
+    return first_use_[character] > highest ? entry : Entry{};
+  }
+
+  struct Merge {
+    std::uint32_t result;
+    std::size_t at;
+  };
+  // There is one: these are bytes of a symbol.
+  Merge next_merge(std::span<const std::uint32_t> symbols) const {
+    Merge best{PairTable::kNoMerge, 0};
+    for (std::size_t at = 0; at + 1 < symbols.size(); ++at) {
+      const std::uint32_t result = pairs_.find(symbols[at], symbols[at + 1]);
+      if (result < best.result) best = {result, at};
+    }
+    return best;
+  }
+
+  const PairTable& pairs_;
+  std::span<const SymbolMerge> merges_;
+  std::array<char, kBytes> bytes_;
+  std::vector<std::uint32_t> first_use_;  // by symbol, the first merge that it is a part of
+  std::unordered_map<std::uint32_t, Crossings<BytesBefore>> front_;  // by what a character starts with
+  std::unordered_map<std::uint32_t, Crossings<BytesBehind>> back_;   // by what it ends with
+};
+
+CharacterSymbols::CharacterSymbols(const PairTable& pairs, std::span<const SymbolMerge> merges)
+    : CharacterSymbols() {
+  Builder(pairs, merges).write_to(entries());
+}
+
+}  // namespace pyharness
