@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
-#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -23,11 +21,7 @@ bool continues(std::string_view bytes) {
   return std::all_of(bytes.begin(), bytes.end(), [](char byte) { return (byte & 0xC0) == 0x80; });
 }
 
-// Bytes of one character: all of them, the first ones only, the last ones only.
-bool is_whole(std::string_view bytes) {
-  const bool overlong = bytes[0] == '\xE0' && bytes.size() > 1 && byte_at(bytes, 1) < 0xA0;
-  return bytes.size() == character_length(byte_at(bytes, 0)) && continues(bytes.substr(1)) && !overlong;
-}
+// The first bytes of a character, not all of them; its last ones.
 bool is_start(std::string_view bytes) {
   return bytes.size() < character_length(byte_at(bytes, 0)) && continues(bytes.substr(1));
 }
@@ -67,22 +61,17 @@ class CharacterSymbols::Builder {
       : pairs_(pairs), merges_(merges), first_use_(kBytes + merges.size(), PairTable::kNoMerge) {
     for (std::uint32_t byte = 0; byte < kBytes; ++byte) bytes_[byte] = static_cast<char>(byte);
     for (std::size_t merge = 0; merge < merges.size(); ++merge) {
-      if (!merges[merge].bytes.empty()) note(merges[merge], symbol_of(merge));
+      if (!merges[merge].bytes.empty()) note(merges[merge], kBytes + static_cast<std::uint32_t>(merge));
     }
   }
 
   void write_to(Entry* entries) const {
-    for (std::size_t merge = 0; merge < merges_.size(); ++merge) {
-      const std::string_view bytes = merges_[merge].bytes;
-      if (bytes.empty() || !is_whole(bytes)) continue;
-      std::size_t point = byte_at(bytes, 0) & (bytes.size() == 2 ? 0x1F : 0x0F);
-      for (std::size_t i = 1; i < bytes.size(); ++i) point = point << 6 | (byte_at(bytes, i) & 0x3F);
-      entries[point] = entry_of(bytes, symbol_of(merge));
+    for (std::uint32_t point = 0x80; point < kCodePoints; ++point) {
+      if (const Entry entry = entry_of(point); entry.length > 0) entries[point] = entry;
     }
   }
 
  private:
-  static std::uint32_t symbol_of(std::size_t merge) { return kBytes + static_cast<std::uint32_t>(merge); }
   std::string_view bytes_of(std::uint32_t symbol) const {
     return symbol < kBytes ? std::string_view(bytes_.data() + symbol, 1) : merges_[symbol - kBytes].bytes;
   }
@@ -96,29 +85,36 @@ class CharacterSymbols::Builder {
   }
 
   // What happens to the bytes of a character alone, and what could come between.
-  Entry entry_of(std::string_view bytes, std::uint32_t character) const {
-    Entry entry{{}, {}, character, static_cast<std::uint8_t>(bytes.size())};
-    std::vector<std::uint32_t> symbols;
-    for (std::size_t i = 0; i < bytes.size(); ++i) symbols.push_back(byte_at(bytes, i));
+  Entry entry_of(std::uint32_t point) const {
+    std::vector<std::uint32_t> symbols = utf8(point);
+    Entry entry{{}, {}, {}, static_cast<std::uint8_t>(symbols.size())};
     std::uint32_t highest = 0;
-    while (symbols.size() > 1) {
-      const auto [result, at] = next_merge(symbols);
+    for (Merge next = next_merge(symbols); next.result != PairTable::kNoMerge; next = next_merge(symbols)) {
       if (const auto found = front_.find(symbols.front()); found != front_.end())
-        entry.front.add(found->second.up_to(result));
+        entry.front.add(found->second.up_to(next.result));
       if (const auto found = back_.find(symbols.back()); found != back_.end())
-        entry.back.add(found->second.up_to(result));
-      highest = std::max(highest, result);
-      symbols[at] = result;
-      symbols.erase(symbols.begin() + static_cast<std::ptrdiff_t>(at) + 1);
+        entry.back.add(found->second.up_to(next.result));
+      highest = std::max(highest, next.result);
+      symbols[next.at] = next.result;
+      symbols.erase(symbols.begin() + static_cast<std::ptrdiff_t>(next.at) + 1);
     }
-    return first_use_[character] > highest ? entry : Entry{};
+    if (symbols.size() == entry.length) return {};
+    for (const std::uint32_t symbol : symbols) {
+      if (symbol >= kBytes && first_use_[symbol] <= highest) return {};
+    }
+    entry.symbols = {symbols[0], symbols.size() > 1 ? symbols[1] : PairTable::kNoSymbol};
+    return entry;
+  }
+
+  static std::vector<std::uint32_t> utf8(std::uint32_t point) {
+    if (point < 0x800) return {0xC0 | point >> 6, 0x80 | (point & 0x3F)};
+    return {0xE0 | point >> 12, 0x80 | (point >> 6 & 0x3F), 0x80 | (point & 0x3F)};
   }
 
   struct Merge {
     std::uint32_t result;
     std::size_t at;
   };
-  // There is one: these are bytes of a symbol.
   Merge next_merge(std::span<const std::uint32_t> symbols) const {
     Merge best{PairTable::kNoMerge, 0};
     for (std::size_t at = 0; at + 1 < symbols.size(); ++at) {

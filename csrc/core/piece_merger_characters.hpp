@@ -1,11 +1,12 @@
 // Characters that merging may start from, where it would otherwise start from their bytes.
 //
-// Left to itself, the bytes of such a character merge to one symbol. Nothing keeps them from it as long as no
-// merge across the character's ends has a lower rank than the merge within that is next; whether one has is
-// known from the byte beyond the end. And it changes nothing that the symbol is there from the start as long
-// as it only takes part in merges of higher ranks than those that made it.
+// Left to themselves, the bytes of a character merge to one symbol, or to two. Nothing keeps them from it as
+// long as no merge across the character's ends has a lower rank than the merge within that is next; whether
+// one has is known from the byte beyond the end. And it changes nothing that the symbols are there from the
+// start as long as they only take part in merges of higher ranks than those within.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -30,8 +31,8 @@ class CharacterSymbols {
   CharacterSymbols(const PairTable& pairs, std::span<const SymbolMerge> merges);
 
   struct Found {
-    std::uint32_t symbol;
-    std::size_t length;  // in bytes; 0: start from the byte
+    std::array<std::uint32_t, 2> symbols;  // kNoSymbol for a second one that there is not
+    std::size_t length;                    // in bytes; 0: start from the byte
   };
 
   // The character that starts at bytes[at], which is no ASCII byte.
@@ -40,17 +41,17 @@ class CharacterSymbols {
     const std::uint32_t lead = byte(at);
     const std::size_t length = lead < 0xE0 ? 2 : 3;
     const std::size_t end = at + length;
-    if (lead < 0xC0 || lead >= 0xF0 || end > bytes.size()) return {0, 0};
+    if (lead < 0xC0 || lead >= 0xF0 || end > bytes.size()) return {};
     std::uint32_t point = lead & (length == 2 ? 0x1Fu : 0x0Fu);
     for (std::size_t i = at + 1; i < end; ++i) {
-      if ((byte(i) & 0xC0) != 0x80) return {0, 0};
+      if ((byte(i) & 0xC0) != 0x80) return {};
       point = point << 6 | (byte(i) & 0x3F);
     }
     const Entry& entry = entries()[point];
     const bool is_free = entry.length == length &&  // not for overlong forms, which come to the same point
                          (at == 0 || !entry.front.has(byte(at - 1))) &&
                          (end == bytes.size() || !entry.back.has(byte(end)));
-    return is_free ? Found{entry.symbol, length} : Found{0, 0};
+    return is_free ? Found{entry.symbols, length} : Found{};
   }
 
  private:
@@ -83,7 +84,7 @@ class CharacterSymbols {
   struct Entry {
     BytesBefore front;  // where merging must start from the bytes
     BytesBehind back;
-    std::uint32_t symbol;
+    std::array<std::uint32_t, 2> symbols;
     std::uint8_t length;  // 0: never
   };
   Entry* entries() const { return static_cast<Entry*>(pages_.data()); }

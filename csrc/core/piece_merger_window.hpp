@@ -32,15 +32,20 @@ class MergingWindow {
     previous_ = kUnmerged.previous;
     keys_.fill(kNoKey);
     end_ = 1;
-    for (std::size_t i = 0; i < bytes.size(); ++end_) {
+    for (std::size_t i = 0; i < bytes.size();) {
       const auto byte = static_cast<unsigned char>(bytes[i]);
-      CharacterSymbols::Found found{byte, 1};
       if (byte >= 0x80) {
-        found = characters.find(bytes, i);
-        if (found.length == 0) found = {byte, 1};
+        const CharacterSymbols::Found found = characters.find(bytes, i);
+        if (found.length > 0) {
+          symbols_[end_] = found.symbols[0];
+          symbols_[end_ + 1] = found.symbols[1];
+          end_ += found.symbols[1] == PairTable::kNoSymbol ? 1 : 2;
+          i += found.length;
+          continue;
+        }
       }
-      symbols_[end_] = found.symbol;
-      i += found.length;
+      symbols_[end_++] = byte;
+      ++i;
     }
     symbols_[0] = symbols_[end_] = PairTable::kNoSymbol;
     groups_ = (end_ - 1) / kGroup + 1;
