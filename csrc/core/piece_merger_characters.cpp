@@ -84,44 +84,40 @@ class CharacterSymbols::Builder {
     if (is_end(left)) back_[merge.left].add(result, byte_at(right, 0));
   }
 
+  using Triple = std::array<std::uint32_t, 3>;
+  struct Symbols {
+    Triple of;
+    std::size_t count;
+  };
+  static Symbols utf8(std::uint32_t point) {
+    if (point < 0x800) return {{0xC0 | point >> 6, 0x80 | (point & 0x3F)}, 2};
+    return {{0xE0 | point >> 12, 0x80 | (point >> 6 & 0x3F), 0x80 | (point & 0x3F)}, 3};
+  }
+
   // What happens to the bytes of a character alone, and what could come between.
   Entry entry_of(std::uint32_t point) const {
-    std::vector<std::uint32_t> symbols = utf8(point);
-    Entry entry{{}, {}, {}, static_cast<std::uint8_t>(symbols.size())};
+    auto [symbols, count] = utf8(point);
+    Entry entry{{}, {}, {}, static_cast<std::uint8_t>(count)};
     std::uint32_t highest = 0;
-    for (Merge next = next_merge(symbols); next.result != PairTable::kNoMerge; next = next_merge(symbols)) {
-      if (const auto found = front_.find(symbols.front()); found != front_.end())
-        entry.front.add(found->second.up_to(next.result));
-      if (const auto found = back_.find(symbols.back()); found != back_.end())
-        entry.back.add(found->second.up_to(next.result));
-      highest = std::max(highest, next.result);
-      symbols[next.at] = next.result;
-      symbols.erase(symbols.begin() + static_cast<std::ptrdiff_t>(next.at) + 1);
+    while (count > 1) {
+      const std::uint32_t first = pairs_.find(symbols[0], symbols[1]);
+      const std::uint32_t second = count > 2 ? pairs_.find(symbols[1], symbols[2]) : PairTable::kNoMerge;
+      const std::uint32_t result = std::min(first, second);
+      if (result == PairTable::kNoMerge) break;
+      if (const auto found = front_.find(symbols[0]); found != front_.end())
+        entry.front.add(found->second.up_to(result));
+      if (const auto found = back_.find(symbols[count - 1]); found != back_.end())
+        entry.back.add(found->second.up_to(result));
+      highest = std::max(highest, result);
+      symbols = first == result ? Triple{result, symbols[2]} : Triple{symbols[0], result};
+      --count;
     }
-    if (symbols.size() == entry.length) return {};
-    for (const std::uint32_t symbol : symbols) {
-      if (symbol >= kBytes && first_use_[symbol] <= highest) return {};
+    if (count == entry.length) return {};
+    for (std::size_t i = 0; i < count; ++i) {
+      if (symbols[i] >= kBytes && first_use_[symbols[i]] <= highest) return {};
     }
-    entry.symbols = {symbols[0], symbols.size() > 1 ? symbols[1] : PairTable::kNoSymbol};
+    entry.symbols = {symbols[0], count > 1 ? symbols[1] : PairTable::kNoSymbol};
     return entry;
-  }
-
-  static std::vector<std::uint32_t> utf8(std::uint32_t point) {
-    if (point < 0x800) return {0xC0 | point >> 6, 0x80 | (point & 0x3F)};
-    return {0xE0 | point >> 12, 0x80 | (point >> 6 & 0x3F), 0x80 | (point & 0x3F)};
-  }
-
-  struct Merge {
-    std::uint32_t result;
-    std::size_t at;
-  };
-  Merge next_merge(std::span<const std::uint32_t> symbols) const {
-    Merge best{PairTable::kNoMerge, 0};
-    for (std::size_t at = 0; at + 1 < symbols.size(); ++at) {
-      const std::uint32_t result = pairs_.find(symbols[at], symbols[at + 1]);
-      if (result < best.result) best = {result, at};
-    }
-    return best;
   }
 
   const PairTable& pairs_;
