@@ -1,7 +1,6 @@
 #include "core/training_corpus.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <limits>
 #include <stdexcept>
 
@@ -12,7 +11,7 @@ namespace {
 
 constexpr std::uint32_t kBoundary = 0x7FFFFFFFu;  // between pieces
 constexpr std::uint32_t kLength = 0x80000000u;    // in a cell that no symbol starts in
-constexpr std::uint32_t kLarge = 0xFFFFFFFFu;     // a weight that is this or more
+constexpr std::uint32_t kLarge = 0x80000000u;     // in a weight that 31 bits do not hold
 constexpr std::size_t kAhead = 12;                // occurrences fetched ahead of the one being replaced
 
 void check(const WeightedPieces& pieces, std::size_t id_limit) {
@@ -68,10 +67,12 @@ void TrainingCorpus::lay_out(const WeightedPieces& pieces) {
   for (std::size_t i = 0; i < pieces.weights.size(); ++i) {
     const auto begin = static_cast<std::size_t>(pieces.offsets[i]);
     const auto end = static_cast<std::size_t>(pieces.offsets[i + 1]);
-    const std::uint64_t exact = pieces.weights[i];
-    if (exact == 0 || begin == end) continue;
-    const auto weight = static_cast<std::uint32_t>(std::min<std::uint64_t>(exact, kLarge));
-    if (weight == kLarge) large_weights_.emplace(static_cast<std::uint32_t>(cells_.size()), exact);
+    if (pieces.weights[i] == 0 || begin == end) continue;
+    auto weight = static_cast<std::uint32_t>(pieces.weights[i]);
+    if (pieces.weights[i] >= kLarge) {
+      weight = kLarge | static_cast<std::uint32_t>(large_weights_.size());
+      large_weights_.push_back(pieces.weights[i]);
+    }
     for (std::size_t at = begin; at < end; ++at) cells_.push_back({pieces.symbols[at], weight});
     cells_.push_back({kBoundary, 0});
   }
@@ -79,9 +80,9 @@ void TrainingCorpus::lay_out(const WeightedPieces& pieces) {
 
 inline std::uint64_t TrainingCorpus::weight_at(std::uint32_t place) const {
   const std::uint32_t weight = cells_[place].weight;
-  if (weight != kLarge) [[likely]]
-    return weight;
-  return std::prev(large_weights_.upper_bound(place))->second;
+  if (weight & kLarge) [[unlikely]]
+    return large_weights_[weight & ~kLarge];
+  return weight;
 }
 
 void TrainingCorpus::find_pairs() {

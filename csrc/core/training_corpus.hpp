@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <span>
 #include <vector>
 
@@ -46,7 +45,7 @@ class TrainingCorpus {
   // if it is longer than that, kLength | cells in its second and its last one, for its two neighbours.
   struct Cell {
     std::uint32_t symbol;
-    std::uint32_t weight;  // of the piece; kLarge when it is in large_weights_
+    std::uint32_t weight;  // of the piece; kLarge | its index when it is one of large_weights_
   };
   struct Change {
     std::uint32_t neighbour;  // its number
@@ -91,7 +90,7 @@ class TrainingCorpus {
   void give_gains(Side& side, const Keys& keys);
 
   TrainingArray<Cell> cells_;
-  std::map<std::uint32_t, std::uint64_t> large_weights_;  // by the place where the piece begins
+  std::vector<std::uint64_t> large_weights_;
   TrainingPairs pairs_;
   Side left_, right_;
   std::vector<std::uint32_t> places_;  // scratch
