@@ -1,14 +1,14 @@
 // A growing array of ids that is never filled with zeros first.
 #pragma once
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <new>
 #include <span>
+
+#include "core/huge_pages.hpp"
 
 namespace pyharness {
 
@@ -41,6 +41,9 @@ class IdBuffer {
     void operator()(std::uint32_t* ids) const { std::free(ids); }
   };
 
+  // 1.14 times the speed of encoding English.
+  static constexpr std::size_t kLeastOnHugePages = 2 * kHugePageBytes;
+
   void reserve(std::size_t capacity) {
     // Large blocks are moved by the system's page tables, not copied.
     auto* const ids = static_cast<std::uint32_t*>(std::realloc(ids_.get(), capacity * sizeof(std::uint32_t)));
@@ -48,19 +51,7 @@ class IdBuffer {
     static_cast<void>(ids_.release());
     ids_.reset(ids);
     capacity_ = capacity;
-    ask_for_huge_pages();
-  }
-
-  // One fault instead of 512 for every two megabytes: 1.14 times the speed of encoding English.
-  void ask_for_huge_pages() const {
-#if defined(MADV_HUGEPAGE)
-    constexpr std::size_t kLarge = std::size_t{1} << 22, kPage = 4096;
-    const std::size_t bytes = capacity_ * sizeof(std::uint32_t);
-    if (bytes < kLarge) return;
-    const auto begin = reinterpret_cast<std::uintptr_t>(ids_.get());
-    const auto first = (begin + kPage - 1) / kPage * kPage;
-    ::madvise(reinterpret_cast<void*>(first), bytes - (first - begin), MADV_HUGEPAGE);
-#endif
+    advise_huge_pages(ids, capacity * sizeof(std::uint32_t), kLeastOnHugePages);
   }
 
   std::unique_ptr<std::uint32_t[], Free> ids_;

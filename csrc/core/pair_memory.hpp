@@ -5,29 +5,15 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <new>
 #include <vector>
 
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
+#include "core/huge_pages.hpp"
 
 namespace pyharness {
 
-inline constexpr std::size_t kPageBytes = 4096;
-
-// Advice only: where it is refused, small pages serve. Not below 16 MiB: a short input must not pay for
-// zeroing pages of 2 MiB to use a few KiB of each.
-inline void advise_huge_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) {
-#if defined(__linux__)
-  if (bytes < std::size_t{16} << 20) return;
-  const auto address = reinterpret_cast<std::uintptr_t>(memory);
-  const std::uintptr_t first = (address + kPageBytes - 1) / kPageBytes * kPageBytes;
-  madvise(reinterpret_cast<void*>(first), address + bytes - first, MADV_HUGEPAGE);
-#endif
-}
+inline constexpr std::size_t kLeastBytesOnHugePages = 8 * kHugePageBytes;
 
 struct ScratchDeleter {
   void operator()(void* memory) const { ::operator delete(memory, std::align_val_t{kPageBytes}); }
@@ -41,7 +27,7 @@ template <class Value>
 Scratch<Value> make_scratch(std::size_t size) {
   const std::size_t bytes = size * sizeof(Value);
   void* const memory = ::operator new(bytes, std::align_val_t{kPageBytes});
-  advise_huge_pages(memory, bytes);
+  advise_huge_pages(memory, bytes, kLeastBytesOnHugePages);
   return Scratch<Value>(static_cast<Value*>(memory));
 }
 
@@ -49,7 +35,7 @@ Scratch<Value> make_scratch(std::size_t size) {
 template <class Value>
 void resize_on_huge_pages(std::vector<Value>& values, std::size_t size) {
   values.reserve(size);
-  advise_huge_pages(values.data(), size * sizeof(Value));
+  advise_huge_pages(values.data(), size * sizeof(Value), kLeastBytesOnHugePages);
   values.resize(size);
 }
 
