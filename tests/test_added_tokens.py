@@ -85,7 +85,7 @@ def spelled(texts: Sequence[str | bytes]) -> Tokens:
     return Tokens.from_lists([list(text.encode() if isinstance(text, str) else text) for text in texts])
 
 
-def test_no_object_is_made_of_what_python_does_not_look_at() -> None:
+def test_parts_are_a_sequence_of_texts_whole_ones_as_they_were() -> None:
     whole, cut = "a text as it is", b"one  two"
     stretches = AddedTokens([AddedToken(1, "  ")]).cut(Stretches([whole, cut]))
     assert stretches.texts[0] is whole

@@ -97,6 +97,16 @@ def test_plain_equals_recounting_anything(words: dict[bytes, int], size: int, ti
     assert (rules_of(model), strings(model)) == (rules, vocabulary)
 
 
+@pytest.mark.parametrize("ties", TIES)
+def test_thousands_of_equal_counts_and_long_runs(ties: TieRule) -> None:
+    equal = {bytes([left, right]): 7 for left in range(60) for right in range(50)}
+    runs = {unit * (length // len(unit)): 2**31 for unit in (b"a", b"ab", b"aab") for length in (255, 256, 1025)}
+    for words in (equal, runs):
+        vocabulary, rules = oracle.train(words, 280, ties)
+        model = train(WeightedPieces.of_bytes(words), 280, tie_rule=ties)
+        assert (rules_of(model), strings(model)) == (rules, vocabulary)
+
+
 def test_the_order_of_pieces_matters_to_first_seen_only() -> None:
     words = {b"ba": 2, b"ab": 2, b"cd": 2}
     backwards = dict(reversed(words.items()))

@@ -86,12 +86,12 @@ const AddedToken* longest_at(const std::vector<AddedToken>& tokens, std::string_
 
 void check_added_tokens(std::string_view text, std::vector<AddedToken> tokens, FuzzedDataProvider& input) {
   const std::string_view texts[] = {text};
-  CutTexts right{{}, {}, {0}};
+  CutTexts expected{{}, {}, {0}};
   std::size_t after = 0;
   const auto stretch = [&](std::size_t end) {
     if (after < end) {
-      right.stretches.push_back(text.substr(after, end - after));
-      right.items.push_back(CutTexts::kStretch);
+      expected.stretches.push_back(text.substr(after, end - after));
+      expected.items.push_back(CutTexts::kStretch);
     }
   };
   for (std::size_t at = 0; at < text.size();) {
@@ -99,7 +99,7 @@ void check_added_tokens(std::string_view text, std::vector<AddedToken> tokens, F
     const std::size_t length = found ? found->content.size() : 1;
     if (found && !found->off) {
       stretch(at);
-      right.items.push_back(found->id);
+      expected.items.push_back(found->id);
       after = at + length;
     }
     at += length;
@@ -107,12 +107,14 @@ void check_added_tokens(std::string_view text, std::vector<AddedToken> tokens, F
   if (!text.empty()) {
     stretch(text.size());
     const CutTexts cut = AddedTokenCutter(tokens).cut(texts, 1);
-    require(cut.items == right.items, "leftmost first, the longest of those that start together");
-    require(cut.stretches == right.stretches, "what stands between tokens is kept");
+    require(cut.items == expected.items, "leftmost first, the longest of those that start together");
+    require(cut.stretches == expected.stretches, "what stands between tokens is kept");
   }
-  for (AddedToken& token : tokens)
-    token.lstrip = input.ConsumeBool(), token.rstrip = input.ConsumeBool(),
+  for (AddedToken& token : tokens) {
+    token.lstrip = input.ConsumeBool();
+    token.rstrip = input.ConsumeBool();
     token.single_word = input.ConsumeBool();
+  }
   for (const std::string_view part : AddedTokenCutter(tokens).cut(texts, 1).stretches)
     require(part.data() >= text.data() && part.data() + part.size() <= text.data() + text.size(),
             "stretches are parts of the text");
