@@ -235,7 +235,7 @@ def rendered(report: Mapping[str, Any]) -> str:
             f"{phases['pieces']:,} distinct pieces. Ours, warm: counting {min(phases['count']):.4f} s, merging "
             f"{min(phases['merge']):.4f} s. "
             f"Scaffold-BPE against plain BPE: whole call {whole:.2f}, merging {merge:.2f}, "
-            f"encoding new text {encode:.3f}."
+            f"encoding text that neither cache has seen {encode:.3f}."
         )
         lines += ["", figures, ""]
     return "\n".join(lines)
