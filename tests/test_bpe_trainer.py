@@ -107,6 +107,22 @@ def test_thousands_of_equal_counts_and_long_runs(ties: TieRule) -> None:
         assert (rules_of(model), strings(model)) == (rules, vocabulary)
 
 
+@pytest.mark.parametrize("ties", TIES)
+def test_symbols_that_merges_make_a_second_time(ties: TieRule) -> None:
+    """Places of a pair are then met in several merges, in no order."""
+    base = [b"a", b"b", b"aa", b"ab", b"aab", b"abab"]
+    ends = np.cumsum([0, *map(len, base)])
+    for seed in range(300):
+        generator = random.Random(seed)
+        letters = bytes(generator.choice([[0, 2], [0, 1, 3], range(len(base))]))
+        words = {bytes(generator.choices(letters, k=generator.randint(1, 30))): seed % 7 + 1 for _ in range(6)}
+        flat = WeightedPieces.of_bytes(words)
+        pieces = WeightedPieces(flat.symbols, flat.offsets, flat.weights, np.frombuffer(b"".join(base), np.uint8), ends)
+        vocabulary, rules = oracle.train(words, 24, ties, base=base)
+        model = train(pieces, 24, tie_rule=ties)
+        assert (rules_of(model), strings(model)) == (rules, vocabulary), seed
+
+
 def test_the_order_of_pieces_matters_to_first_seen_only() -> None:
     words = {b"ba": 2, b"ab": 2, b"cd": 2}
     backwards = dict(reversed(words.items()))

@@ -17,6 +17,7 @@ from pyharness.types import MergeModel
 Pair = tuple[int, int]
 Rule = tuple[int, int, int]  # left, right, result
 NEVER = 2**32 - 1
+BYTES = [bytes([byte]) for byte in range(256)]
 
 
 def pair_counts(sequences: Iterable[Sequence[int]], weights: Iterable[int]) -> Counter[Pair]:
@@ -66,10 +67,14 @@ def train(
     min_frequency: int = 1,
     max_length: int | None = None,
     counted: list[int] | None = None,
+    base: Sequence[bytes] = BYTES,
 ) -> tuple[dict[int, bytes], list[Rule]]:
-    """Highest count first, ties by ``ties``; the count of each rule's pair goes to ``counted``."""
+    """Highest count first, ties by ``ties``; the count of each rule's pair goes to ``counted``.
+
+    The bytes of a word are ids of the ``base``.
+    """
     sequences = [list(word) for word in words]
-    vocabulary = {byte: bytes([byte]) for byte in range(256)}
+    vocabulary = dict(enumerate(base))
     ids = {data: token for token, data in vocabulary.items()}
     rules: list[Rule] = []
     while len(vocabulary) < vocabulary_size:
