@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 from oracles import added_tokens as oracle
+from oracles.splitting import POINTS, needs_the_tables
 from pyharness import _core
 from pyharness.bpe.added_tokens import AddedTokens, Stretches
 from pyharness.bpe.importing import import_model
 from pyharness.bpe.tokenizer import BpeTokenizer
 from pyharness.types import Tokens
 from pyharness.vocabularies.huggingface_file import AddedToken
-from test_text_splitter import POINTS, needs_the_tables
 from tokenizer_files import byte_level
 
 FLAG = st.booleans()
