@@ -8,22 +8,22 @@
 #include <new>
 #include <utility>
 
+#include "core/huge_pages.hpp"
+
 namespace pyharness {
 
 class ZeroedPages {
  public:
-  // Throws std::bad_alloc. From two huge pages on, huge pages are asked for before the first touch: a table
-  // that is read all over misses the address translation less, and costs one fault instead of 512.
+  // Throws std::bad_alloc. From two huge pages on, huge pages are asked for.
   explicit ZeroedPages(std::size_t bytes) {
-    const bool huge = bytes >= 2 * kHugePage;
-    size_ = huge ? bytes + kHugePage : bytes;
+    const bool huge = bytes >= 2 * kHugePageBytes;
+    size_ = huge ? bytes + kHugePageBytes : bytes;
     mapping_ = ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapping_ == MAP_FAILED) throw std::bad_alloc();
     const auto address = reinterpret_cast<std::uintptr_t>(mapping_);
-    data_ = reinterpret_cast<void*>(huge ? (address + kHugePage - 1) / kHugePage * kHugePage : address);
-#if defined(MADV_HUGEPAGE)
-    if (huge) ::madvise(data_, bytes, MADV_HUGEPAGE);
-#endif
+    data_ = reinterpret_cast<void*>(huge ? (address + kHugePageBytes - 1) / kHugePageBytes * kHugePageBytes
+                                         : address);
+    if (huge) advise_huge_pages(data_, bytes);
   }
   ~ZeroedPages() {
     if (mapping_ != nullptr) ::munmap(mapping_, size_);
@@ -40,8 +40,6 @@ class ZeroedPages {
   void* data() const { return data_; }
 
  private:
-  static constexpr std::size_t kHugePage = std::size_t{1} << 21;
-
   void* mapping_;
   void* data_;
   std::size_t size_;
