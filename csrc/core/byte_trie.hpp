@@ -24,6 +24,7 @@ class ByteTrie {
     std::iota(order.begin(), order.end(), 0u);
     std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return strings[a] < strings[b]; });
     nodes_.emplace_back();
+    bytes_.push_back(0);  // of the root: nothing leads to it
     std::vector<Range> level{{0, order.size(), 0}};
     for (std::size_t depth = 0; !level.empty(); ++depth) level = add_level(strings, order, level, depth);
   }
