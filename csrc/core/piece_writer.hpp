@@ -78,6 +78,7 @@ class PieceWriter {
   }
 
   [[gnu::noinline]] void write(std::span<WaitingPiece> window, const char* end) {
+    workspace_.missed.clear();  // where an earlier text ended by an exception, something is left
     find_inline(window);
     if (!workspace_.missed.empty()) {
       find_others(window, end);
@@ -108,6 +109,7 @@ class PieceWriter {
   void find_others(std::span<const WaitingPiece> window, const char* end) {
     auto& missed = workspace_.missed;
     std::size_t missing = 0;
+    workspace_.missing.clear();
     for (WaitingPiece* const piece : missed) {
       const std::string_view bytes = bytes_of(window, *piece, end);
       if (bytes.size() > PieceCache::kLongest) {
@@ -130,8 +132,6 @@ class PieceWriter {
                               cache_.insert(view_, piece.key, workspace_.missing[index], ids);
                           piece.slot = slot ? slot : &kNotKept;
                         });
-    workspace_.missing.clear();
-    workspace_.missed.clear();
   }
 
   void copy_ids(std::span<const WaitingPiece> window, const char* end) {
