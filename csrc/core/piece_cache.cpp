@@ -80,13 +80,25 @@ std::shared_ptr<CacheTable> CacheTable::copied_to(int slot_bits) const {
   auto bigger = std::make_shared<CacheTable>(slot_bits, records_);
   for (const CacheSlot* slot = slots_; slot != slots_ + size(); ++slot) {
     const std::uint64_t last = slot->last();
-    if (last <= CacheSlot::kClaimed) continue;
-    const PieceKey key{{slot->key[0].load(std::memory_order_relaxed),
-                        last << CacheSlot::kCountBits >> CacheSlot::kCountBits}};
-    bigger->put(key, key.is_short() ? std::string_view() : record(*slot).piece, CacheSlot::count(last),
-                {slot->ids[0].load(std::memory_order_relaxed), slot->ids[1].load(std::memory_order_relaxed)});
+    if (last > CacheSlot::kClaimed) bigger->put_alone(*slot, last);
   }
   return bigger;
+}
+
+// As long as nobody else has the table; the piece is not in it.
+void CacheTable::put_alone(const CacheSlot& from, std::uint64_t last) {
+  const PieceKey key{
+      {from.key[0].load(std::memory_order_relaxed), last << CacheSlot::kCountBits >> CacheSlot::kCountBits}};
+  for (std::size_t probe = 0; probe < kProbes; ++probe) {
+    CacheSlot& slot = *probed(key, probe);
+    if (slot.key[1].load(std::memory_order_relaxed) != 0) continue;
+    used_.store(used_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    for (std::size_t i = 0; i < 2; ++i)
+      slot.ids[i].store(from.ids[i].load(std::memory_order_relaxed), std::memory_order_relaxed);
+    slot.key[0].store(key.words[0], std::memory_order_relaxed);
+    slot.key[1].store(last, std::memory_order_relaxed);
+    return;
+  }
 }
 
 PieceCache::PieceCache(std::size_t bytes, std::size_t expected) {

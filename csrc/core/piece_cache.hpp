@@ -123,6 +123,7 @@ class CacheTable {
   }
   const CacheSlot* put(const PieceKey& key, std::string_view piece, std::uint64_t count,
                        const std::array<std::uint64_t, 2>& ids);
+  void put_alone(const CacheSlot& from, std::uint64_t last);
 
   int shift_;
   ZeroedPages pages_;
