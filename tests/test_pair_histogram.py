@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import lzma
-from collections import Counter
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -11,27 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from pair_counts import reference, rows
 from pyharness.kernels import PairHistogram, pair_histogram
 from pyharness.types import Tokens
 
-Row = tuple[int, int, int]
 WIDE = 2**32 - 1
 ids_of_any_width = st.sampled_from([0, 1, 2, 7, 2**18 - 1, 2**18, 2**31, WIDE])
 segments = st.lists(st.lists(st.one_of(st.integers(0, 3), ids_of_any_width), max_size=9), max_size=12)
-
-
-def reference(documents: list[list[int]], weights: list[int] | None = None) -> list[Row]:
-    counts: Counter[tuple[int, int]] = Counter()
-    for position, ids in enumerate(documents):
-        for pair in pairwise(ids):
-            counts[pair] += 1 if weights is None else weights[position]
-    return sorted(((*pair, n) for pair, n in counts.items() if n), key=lambda row: (-row[2], row[0], row[1]))
-
-
-def rows(histogram: PairHistogram) -> list[Row]:
-    return list(
-        zip(histogram.left.tolist(), histogram.right.tolist(), histogram.count.tolist(), strict=True),
-    )
 
 
 @given(documents=segments, threads=st.integers(1, 4), data=st.data())
