@@ -29,6 +29,11 @@ struct PieceWriterWorkspace {
   std::vector<std::uint32_t> merged;
   std::vector<WaitingPiece*> missed;  // pieces that are not found at once; then those that the cache lacks
   std::vector<std::string_view> missing;  // the bytes of the latter
+  struct Repeat {
+    WaitingPiece* piece;
+    const WaitingPiece* first;
+  };
+  std::vector<Repeat> repeats;  // of pieces that the cache lacks
 };
 
 class PieceWriter {
@@ -102,26 +107,38 @@ class PieceWriter {
       if (holds && CacheSlot::count(last) <= CacheSlot::kInline) [[likely]]
         continue;
       if (holds) view_.table->prefetch_record(*piece.slot);
-      workspace_.missed.push_back(&piece);
+      if (!holds || !piece.key.is_short()) workspace_.missed.push_back(&piece);
     }
   }
 
+  // What is new comes again soon, in code above all: a repeat is not merged twice if it is recognised, which
+  // takes the last one of equal hash bits to be it.
   void find_others(std::span<const WaitingPiece> window, const char* end) {
-    auto& missed = workspace_.missed;
-    std::size_t missing = 0;
-    workspace_.missing.clear();
+    auto& [merging, merged, missed, missing, repeats] = workspace_;
+    constexpr int kHashBits = 6;
+    std::array<std::uint16_t, 1 << kHashBits> latest{};  // places in `missing`
+    missing.clear();
+    repeats.clear();
     for (WaitingPiece* const piece : missed) {
       const std::string_view bytes = bytes_of(window, *piece, end);
       if (bytes.size() > PieceCache::kLongest) {
         piece->slot = &kNotKept;
-      } else if (const CacheSlot* const slot = view_.table->find(piece->key, bytes)) {
-        piece->slot = slot;
-      } else {
-        workspace_.missing.push_back(bytes);
-        missed[missing++] = piece;
+        continue;
       }
+      if (const CacheSlot* const slot = view_.table->find(piece->key, bytes)) {
+        piece->slot = slot;
+        continue;
+      }
+      std::uint16_t& place = latest[piece->key.hash() >> (64 - kHashBits)];
+      if (place < missing.size() && missing[place] == bytes) {
+        repeats.push_back({piece, missed[place]});
+        continue;
+      }
+      place = static_cast<std::uint16_t>(missing.size());
+      missed[place] = piece;
+      missing.push_back(bytes);
     }
-    missed.resize(missing);
+    missed.resize(missing.size());
   }
 
   void merge_missing() {
@@ -132,6 +149,7 @@ class PieceWriter {
                               cache_.insert(view_, piece.key, workspace_.missing[index], ids);
                           piece.slot = slot ? slot : &kNotKept;
                         });
+    for (const auto& [piece, first] : workspace_.repeats) piece->slot = first->slot;
   }
 
   void copy_ids(std::span<const WaitingPiece> window, const char* end) {
