@@ -102,12 +102,15 @@ def test_every_short_string_with_strange_models(seed: int) -> None:
 
 
 CHARACTERS = [character.encode() for character in ("é", "è", "ж", "क", "ख", "中", "丮", "€")]
+STRAY = [bytes([byte]) for byte in (0xC3, 0xA9, 0xE0, 0xA4, 0xE4, 0xB8)]
+STRAY += [b"\xe0\x83\xa9", b"\xc1\xa1"]  # overlong: "é" and "a"
 
 
 def model_of_characters(generator: random.Random) -> MergeModel:
     """Tokens that are characters, begin or end within them or cross them, in ranks that stop each other."""
     characters = generator.sample(CHARACTERS, 4)
-    text = b"".join(generator.choices([*characters, b" ", b"a"], k=200))
+    parts = [*characters, b" ", b"a", *(generator.choices(STRAY, k=3) if generator.random() < 0.5 else [])]
+    text = b"".join(generator.choices(parts, k=200))
     strings = {character[:2] if generator.random() < 0.5 else character[-2:] for character in characters}
     strings |= {*characters}
     ranks = {string: generator.randrange(generator.choice([30, 1_000])) for string in strings}
@@ -123,10 +126,9 @@ def model_of_characters(generator: random.Random) -> MergeModel:
 def test_characters_are_what_their_bytes_are(seed: int) -> None:
     generator = random.Random(seed)
     model = model_of_characters(generator)
-    stray = [bytes([byte]) for byte in (0xC3, 0xA9, 0xE0, 0xA4, 0xE4, 0xB8, 0x20, 0x61)]
-    stray += [b"\xe0\x83\xa9", b"\xc1\xa1"]  # overlong: "é" and "a"
     pieces = [b"".join(generator.choices(CHARACTERS, k=generator.randint(1, 20))) for _ in range(60)]
-    pieces += [b"".join(generator.choices([*CHARACTERS, *stray], k=generator.randint(1, 30))) for _ in range(60)]
+    parts = [*CHARACTERS, *STRAY, b" ", b"a"]
+    pieces += [b"".join(generator.choices(parts, k=generator.randint(1, 30))) for _ in range(60)]
     assert_exact(model, pieces)
 
 

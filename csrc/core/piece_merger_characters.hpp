@@ -3,7 +3,8 @@
 // Left to themselves, the bytes of a character merge to one symbol, or to two. Nothing keeps them from it as
 // long as no merge across the character's ends has a lower rank than the merge within that is next; whether
 // one has is known from the byte beyond the end. And it changes nothing that the symbols are there from the
-// start as long as they only take part in merges of higher ranks than those within.
+// start as long as they only take part in merges of higher ranks than those within: none of them is next
+// before all of those are done.
 #pragma once
 
 #include <array>
