@@ -16,9 +16,11 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from pyharness import atomic_file
 
 OURS = "pyharness"
 FAST = ("gigatoken", "fastokens", "quicktok", "splintr")
@@ -222,34 +224,23 @@ def speed_rows(cell: Mapping[str, Any], engines: Sequence[str]) -> Iterator[str]
         )
 
 
-def markdown(result: Mapping[str, Any]) -> str:
-    """The tables, for people."""
-    engines = result["engines"]
-    lines = ["MB/s, median of rounds; last column: ours over the fastest peer, median of paired ratios", ""]
-    lines += [
+def speed_header(engines: Sequence[str]) -> list[str]:
+    return [
+        "MB/s, median of rounds; last column: ours over the fastest peer, median of paired ratios",
+        "",
         f"| encoding | corpus | threads | phase | {' | '.join(engines)} | ratio |",
         "|---" * (len(engines) + 5) + "|",
     ]
-    for cell in result["speed"]:
-        lines += speed_rows(cell, engines)
-    for name in ("single_pieces", "latency"):
-        lines += ["", f"{name}, cl100k_base, microseconds", "", f"| input | {' | '.join(engines)} | ratio |"]
-        lines += ["|---" * (len(engines) + 2) + "|"]
-        for text, found in result.get(name, {"inputs": {}})["inputs"].items():
-            seconds = [found["seconds"].get(engine) for engine in engines]
-            cells = " | ".join("-" if value is None else f"{value * 1e6:.2f}" for value in seconds)
-            ratio_, peer = found["ratio"] or (float("nan"), "-")
-            lines.append(f"| {text} | {cells} | {ratio_:.2f} ({peer}) |")
-    lines += [
-        "",
-        "Instructions per byte of new English text, cl100k_base: " + json.dumps(result["instructions_per_byte"]),
-    ]
-    left_out = {
-        f"{cell['encoding']} {cell['corpus']} {cell['threads']}": cell["left_out"]
-        for cell in result["speed"]
-        if cell["left_out"]
-    }
-    return "\n".join([*lines, "", "Left out: " + json.dumps(left_out)])
+
+
+def small_table(name: str, found: Mapping[str, Any], engines: Sequence[str]) -> Iterator[str]:
+    yield from ("", f"{name}, cl100k_base, microseconds", "", f"| input | {' | '.join(engines)} | ratio |")
+    yield "|---" * (len(engines) + 2) + "|"
+    for text, cell in found["inputs"].items():
+        seconds = [cell["seconds"].get(engine) for engine in engines]
+        cells = " | ".join("-" if value is None else f"{value * 1e6:.2f}" for value in seconds)
+        ratio_, peer = cell["ratio"] or (float("nan"), "-")
+        yield f"| {text} | {cells} | {ratio_:.2f} ({peer}) |"
 
 
 def arguments_of(argv: Sequence[str]) -> argparse.Namespace:
@@ -272,19 +263,30 @@ def main(argv: Sequence[str]) -> int:
         print("PYHARNESS_DATA is not set: it names real corpora and tokenizers", file=sys.stderr)  # noqa: T201
         return 2
     data = Path(os.environ["PYHARNESS_DATA"])
-    result: dict[str, Any] = {"engines": arguments.engines, "speed": [], "instructions_per_byte": {}}
+    engines = arguments.engines
+    result: dict[str, Any] = {"engines": engines, "speed": []}
+
+    def tell(lines: Iterable[str]) -> None:
+        """Rows as they are measured: what ends the run costs one cell."""
+        print(*lines, sep="\n", flush=True)  # noqa: T201
+        if arguments.out:
+            atomic_file.write(arguments.out, json.dumps(result, indent=1))
+
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         if "speed" in arguments.only:
-            result["speed"] = list(speed_cells(arguments, data, folder))
+            tell(speed_header(engines))
+            for cell in speed_cells(arguments, data, folder):
+                result["speed"].append(cell)
+                left_out = [f"left out: {engine}: {reason}" for engine, reason in cell["left_out"].items()]
+                tell([*speed_rows(cell, engines), *left_out])
         for mode in ("single_pieces", "latency"):
             if mode in arguments.only:
                 result[mode] = small_cells(arguments, data, folder, mode)
+                tell(small_table(mode, result[mode], engines))
         if "instructions" in arguments.only:
-            result["instructions_per_byte"] = instructions_per_byte(arguments, data, folder)
-    print(markdown(result))  # noqa: T201
-    if arguments.out:
-        arguments.out.write_text(json.dumps(result, indent=1))
+            counts = result["instructions_per_byte"] = instructions_per_byte(arguments, data, folder)
+            tell(["", f"Instructions per byte of new English text, cl100k_base: {json.dumps(counts)}"])
     return 0
 
 
