@@ -24,7 +24,7 @@ from pyharness import atomic_file
 
 OURS = "pyharness"
 FAST = ("gigatoken", "fastokens", "quicktok", "splintr")
-SLOW = ("rs_bpe", "tiktoken", "tokenizers")  # far behind: one round is enough
+SLOW = ("rs_bpe", "tiktoken")  # far behind: one round is enough; tokenizers cannot load a file of ranks
 ENCODINGS = ("cl100k_base", "o200k_base", "r50k_base")
 CORPORA: Mapping[str, tuple[str, ...]] = {
     "english": ("english/books",),
