@@ -22,11 +22,11 @@ from pyharness.tokenizers.trained_cache import Place
 from pyharness.tokenizers.training_recipe import Reading, Recipe
 from pyharness.types import InputError, TrainingProgress
 
-Listener: TypeAlias = Callable[[TrainingProgress], None]
+OnProgress: TypeAlias = Callable[[TrainingProgress], None]
 
 
 def run(
-    trainer: str, options: Mapping[str, str], digest: str, size: int, progress: Listener | None = None
+    trainer: str, options: Mapping[str, str], digest: str, size: int, progress: OnProgress | None = None
 ) -> str | None:
     """Train in a fresh process; returns how it died, None when it did not. ``digest`` and ``size`` are of the text."""
     request = json.dumps([trainer, dict(options), digest, size])
@@ -55,7 +55,7 @@ def ending(status: int, stderr: str) -> str:
 
 
 def train_and_keep(
-    trainer: str, options: Mapping[str, str], digest: str, size: int, progress: Listener | None = None
+    trainer: str, options: Mapping[str, str], digest: str, size: int, progress: OnProgress | None = None
 ) -> None:
     """Train in this process; the cache gets the files, or the reason why the trainer refuses."""
     recipe = Recipe.of(trainer, options)
