@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 from pyharness import session, suite
 from pyharness.suite import parameters as suite_parameters
+from pyharness.tokenizers import load
 from pyharness.types import InputError
 
 
@@ -240,3 +242,14 @@ def test_what_a_record_cannot_hold_is_found_out_before_measuring() -> None:
     chosen = session.declare(["raw_bytes"], ["sample:prose"], ["load"])
     with pytest.raises(InputError, match="suite 'custom': a record cannot hold this"):
         suite.plan(replace(chosen, time_limit_seconds=float("inf")))
+
+
+def test_the_default_suite_needs_no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*given: object, **named: object) -> NoReturn:
+        raise AssertionError("the network was asked")
+
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr("socket.socket.connect", refuse)
+    rows = {row.label: load(row.spec) for row in suite.read(suite.find("quick")).tokenizers}
+    assert {"o200k_base", "cl100k_base"} < set(rows)
+    assert all(len(row.encode_batch(["hello world"]).ids) for row in rows.values())

@@ -100,7 +100,7 @@ def _download(encoding: Encoding, cached: Path | None) -> bytes:
     place = f"{cached.parent}/{cached.name}" if cached else "a file of the folder TIKTOKEN_CACHE_DIR names"
     advice = (
         f"put {url} at {place} (the folder is TIKTOKEN_CACHE_DIR, the name is the SHA-1 of the URL), install "
-        f"'pyharness[engines]' for cl100k_base and o200k_base, or use file:PATH/{url.rpartition('/')[2]}"
+        f"'pyharness[zoo]' for cl100k_base and o200k_base, or use file:PATH/{url.rpartition('/')[2]}"
     )
     if host := network.unreachable(url):
         raise InputError(
