@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,11 +13,13 @@ from typing import Any
 import numpy as np
 import pytest
 import tokenization_scorer
+from hypothesis import given
+from hypothesis import strategies as st
 
 from oracles import metrics as oracle
 from pyharness.metrics import distribution, pairs
 from pyharness.metrics.state import Counts, Facts, Undefined
-from pyharness.types import Tokens
+from pyharness.types import TokenKind, Tokens, Vocabulary
 
 VECTORS = json.loads((Path(__file__).parent / "vectors.json").read_text(encoding="utf-8"))["vectors"]["metrics"]
 
@@ -69,6 +72,103 @@ def test_vectors(vector: dict[str, Any]) -> None:
         assert distribution.renyi_efficiency_observed(counts) == pytest.approx(
             expected["renyi_2.5_observed"], abs=1e-12
         )
+
+
+# Kinds of the ids that a tokenizer has, and how often it emits each.
+USES = st.lists(st.tuples(st.sampled_from(TokenKind), st.one_of(st.integers(0, 3), st.integers(0, 10**6))), max_size=12)
+
+
+def counts_of_kinds(uses: list[tuple[TokenKind, int]], *, hidden: bool = False) -> Counts:
+    """State of a pass in which an id of each of these kinds was emitted so often."""
+    tokens = {token: b"t%d" % token for token in range(len(uses))}
+    vocabulary = Vocabulary.from_tokens(tokens, {token: kind for token, (kind, _) in enumerate(uses)})
+    histogram = np.array([0 if kind is TokenKind.ABSENT else count for kind, count in uses], np.uint64)
+    counted = np.ones(len(uses), np.bool_) if hidden else vocabulary.counted
+    facts = Facts(int(vocabulary.counted.sum()), counted, None if hidden else vocabulary, lossy=True)
+    return Counts({"tokens": int(histogram.sum())}, histogram, facts)
+
+
+UNKNOWN_BESIDE_TWO = [(TokenKind.NORMAL, 1), (TokenKind.NORMAL, 1), (TokenKind.UNKNOWN, 1), (TokenKind.NORMAL, 0)]
+
+
+def test_a_tokenizer_with_unknown_tokens_has_the_scorers_efficiency() -> None:
+    counts = counts_of_kinds(UNKNOWN_BESIDE_TWO)
+    scored = tokenization_scorer.score("a b <unk>", metric="renyi", power=2.5)
+    assert distribution.renyi_efficiency_observed(counts) == pytest.approx(scored, abs=1e-12)
+    assert scored == pytest.approx(1.0), "log2 3 / log2 2 = 1.585 was printed when V_obs left the unknown token out"
+    # V = 3 and the unknown token: four types, of which three share the text evenly.
+    assert distribution.renyi_efficiency(counts) == pytest.approx(math.log2(3) / 2, abs=1e-12)
+    assert distribution.redundancy(counts) == pytest.approx(1 - math.log2(3) / 2, abs=1e-12)
+    assert distribution.hartley_entropy(counts) == math.log2(3)
+    assert distribution.vocabulary_used(counts) == 2 / 3, "the unknown token is no part of V"
+
+
+def test_an_unknown_token_that_does_not_occur_changes_nothing() -> None:
+    without = [(TokenKind.NORMAL, 5), (TokenKind.NORMAL, 2), (TokenKind.NORMAL, 0)]
+    plain, counts = (
+        counts_of_kinds(without),
+        counts_of_kinds([*without, (TokenKind.UNKNOWN, 0), (TokenKind.SPECIAL, 0)]),
+    )
+    for metric in distribution.METRICS:
+        if metric.name != "mean_token_bytes":
+            assert metric.compute(counts) == metric.compute(plain), metric.name
+
+
+@given(USES, st.booleans())
+def test_shares_stay_between_0_and_1(uses: list[tuple[TokenKind, int]], hidden: bool) -> None:
+    counts = counts_of_kinds(uses, hidden=hidden)
+    for metric in distribution.METRICS:
+        if metric.about.unit != "share":
+            continue
+        try:
+            value = metric.compute(counts)
+        except Undefined:
+            continue
+        assert 0 <= value <= 1, (metric.name, value)
+
+
+@given(USES)
+def test_entropies_fall_with_their_order_and_stay_below_that_of_an_even_spread(
+    uses: list[tuple[TokenKind, int]],
+) -> None:
+    counts = counts_of_kinds(uses)
+    if not counts["tokens"]:
+        return
+    names = ("renyi_entropy_0", "shannon_entropy", "renyi_entropy_2", "renyi_entropy_2.5", "renyi_entropy_inf")
+    metrics = {metric.name: metric for metric in distribution.METRICS}
+    values = [metrics[name].compute(counts) for name in names]
+    assert all(after <= before + 1e-9 for before, after in pairwise(values)), values
+    assert values[-1] >= 0
+    types = np.count_nonzero(counts.histogram)
+    assert values[0] == math.log2(types)
+
+
+@given(USES.filter(lambda uses: sum(count for kind, count in uses if count and kind is not TokenKind.ABSENT) > 0))
+def test_the_scorer_agrees_whatever_kinds_of_tokens_there_are(uses: list[tuple[TokenKind, int]]) -> None:
+    uses = [(kind, min(count, 40)) for kind, count in uses]
+    counts = counts_of_kinds(uses)
+    words = [f"t{token}" for token, count in enumerate(counts.histogram.tolist()) for _ in range(count)]
+    if len(set(words)) < 2:
+        with pytest.raises(Undefined, match="two token types"):
+            distribution.renyi_efficiency_observed(counts)
+        return
+    scored = tokenization_scorer.score(" ".join(words), metric="renyi", power=2.5)
+    assert distribution.renyi_efficiency_observed(counts) == pytest.approx(scored, rel=0, abs=1e-12)
+
+
+def test_an_engine_that_hides_its_vocabulary_and_emits_more_than_v_has_no_used_share() -> None:
+    counts = counts_of_kinds(UNKNOWN_BESIDE_TWO[:3], hidden=True)
+    with pytest.raises(Undefined, match="beyond its V of 2"):
+        distribution.vocabulary_used(counts)
+    assert distribution.renyi_efficiency(counts) == 1.0
+
+
+def test_tokens_times_bytes_may_pass_64_bits() -> None:
+    vocabulary = Vocabulary.from_tokens({0: b"a", 1: b"b" * 1000}, {})
+    histogram = np.array([1 << 62, 1 << 62], np.uint64)
+    counts = Counts({}, histogram, Facts(2, vocabulary.counted, vocabulary, lossy=False))
+    metric = next(metric for metric in distribution.METRICS if metric.name == "mean_token_bytes")
+    assert metric.compute(counts) == 1001 / 2
 
 
 @pytest.mark.parametrize("alpha", [0, 0.5, 1, 2, 2.5, 3, math.inf])

@@ -22,14 +22,15 @@ def renyi_entropy(p: NDArray[np.float64], alpha: float) -> float:
         return float(-np.log2(p.max())) + 0.0
     if alpha == 0:
         return math.log2(len(p))
-    return float(np.log2((p**alpha).sum()) / (1 - alpha)) + 0.0
+    # Where one type has nearly all of p, rounding can leave a sum above 1, and so an entropy of -1e-16.
+    return max(float(np.log2((p**alpha).sum()) / (1 - alpha)), 0.0)
 
 
 def efficiency(entropy: float, types: int) -> float:
-    """Entropy as a share of the largest possible over ``types`` types; undefined below two types."""
+    """Entropy as a share of the largest possible over ``types`` types, in 0..1; undefined below two types."""
     if types < 2:
         raise Undefined("fewer than two token types")
-    return entropy / math.log2(types)
+    return min(entropy / math.log2(types), 1.0)  # rounding can leave an even distribution one unit above
 
 
 def percentile_frequency(p: NDArray[np.float64], low: float = 0.03, high: float = 0.83) -> float:
@@ -43,9 +44,16 @@ def percentile_frequency(p: NDArray[np.float64], low: float = 0.03, high: float 
     return float(p[start:stop].sum())
 
 
-def _observed(counts: Counts) -> int:
-    """V_obs: ids that occur, without special and unknown ones."""
-    return int(np.count_nonzero(counts.histogram[counts.facts.counted]))
+def _types(counts: Counts) -> int:
+    """V_obs: ids that occur, of every kind: the types that p is over."""
+    return int(np.count_nonzero(counts.histogram))
+
+
+def _possible_types(counts: Counts) -> int:
+    """V, and what occurs beside it (unknown and special tokens): types that p could have been spread over."""
+    beside = int(np.count_nonzero(counts.histogram[~counts.facts.counted]))
+    # An engine that hides its vocabulary may emit ids that it does not count towards V.
+    return max(counts.facts.vocab_size + beside, _types(counts))
 
 
 def _entropy(alpha: float) -> Callable[[Counts], float]:
@@ -54,31 +62,34 @@ def _entropy(alpha: float) -> Callable[[Counts], float]:
 
 def hartley_entropy(counts: Counts) -> float:
     """Renyi entropy of order 0: log2 V_obs."""
-    if _observed(counts) == 0:
+    if _types(counts) == 0:
         raise Undefined("no tokens were produced")
-    return math.log2(_observed(counts))
+    return math.log2(_types(counts))
 
 
 def renyi_efficiency(counts: Counts) -> float:
     """Share of log2 V: tokens that are never used cost."""
-    return efficiency(renyi_entropy(counts.probabilities, ALPHA), counts.facts.vocab_size)
+    return efficiency(renyi_entropy(counts.probabilities, ALPHA), _possible_types(counts))
 
 
 def renyi_efficiency_observed(counts: Counts) -> float:
-    """Share of log2 V_obs: what tokenization-scorer prints with power=2.5 (where no token is unknown)."""
-    return efficiency(renyi_entropy(counts.probabilities, ALPHA), _observed(counts))
+    """Share of log2 V_obs: what tokenization-scorer prints with power=2.5."""
+    return efficiency(renyi_entropy(counts.probabilities, ALPHA), _types(counts))
 
 
 def redundancy(counts: Counts) -> float:
     """1 - H / log2 V (Scaffold-BPE, arXiv 2404.17808, App. A.1)."""
-    return 1 - efficiency(renyi_entropy(counts.probabilities, 1), counts.facts.vocab_size)
+    return 1 - efficiency(renyi_entropy(counts.probabilities, 1), _possible_types(counts))
 
 
 def vocabulary_used(counts: Counts) -> float:
-    """V_obs / V."""
+    """Ids of V that occur / V: unknown and special tokens are on neither side."""
     if counts.facts.vocab_size == 0:
         raise Undefined("the tokenizer has no vocabulary")
-    return _observed(counts) / counts.facts.vocab_size
+    used = int(np.count_nonzero(counts.histogram[counts.facts.counted]))
+    if used > counts.facts.vocab_size:
+        raise Undefined(f"the engine hides its vocabulary and emits ids beyond its V of {counts.facts.vocab_size:,}")
+    return used / counts.facts.vocab_size
 
 
 def mean_token_bytes(counts: Counts) -> float:
@@ -88,12 +99,15 @@ def mean_token_bytes(counts: Counts) -> float:
     total = int(counts.histogram.sum())
     if total == 0:
         raise Undefined("no tokens were produced")
-    return int((counts.histogram.astype(np.int64) * counts.facts.lengths).sum()) / total
+    emitted = np.zeros(int(counts.facts.lengths.max()) + 1, np.uint64)
+    np.add.at(emitted, counts.facts.lengths, counts.histogram)
+    # Tokens times bytes may not fit 64 bits: Python's integers have room.
+    return sum(length * count for length, count in enumerate(emitted.tolist())) / total
 
 
 METRICS = (
     CorpusMetric(Metric("shannon_entropy", "bit", "none", "entropy of the token distribution"), _entropy(1)),
-    CorpusMetric(Metric("renyi_entropy_0", "bit", "none", "log2 of V_obs, the ids that occur"), hartley_entropy),
+    CorpusMetric(Metric("renyi_entropy_0", "bit", "none", "log2 of V_obs, the types that occur"), hartley_entropy),
     CorpusMetric(Metric("renyi_entropy_2", "bit", "none", "Renyi entropy, alpha = 2"), _entropy(2)),
     CorpusMetric(Metric("renyi_entropy_2.5", "bit", "none", "Renyi entropy, alpha = 2.5"), _entropy(ALPHA)),
     CorpusMetric(
