@@ -34,7 +34,7 @@ from pyharness.types import Direction, Measurement, Metric
 UNIT = 1 << 24  # of a bit
 # Relative. Between batch sizes and threads, two small models differed by 7e-8 in float32 and by 2e-5 in 16 bits.
 TOLERANCE = 5e-5
-MOST_BITS = 1 << 20  # of a token: four times what float16 logits can make; with any number, sums would overflow int64
+MOST_BITS = 1 << 20  # of a token: four times what float16 logits can make; what is beyond is no prediction
 COUNTERS_OF_DOCUMENT = ("documents", "spelled", "bytes", "letters", "unsegmented")
 
 Bits = NDArray[np.float64]
@@ -77,12 +77,17 @@ def update(state: CorpusState, group: int, scores: Scores) -> None:
 
 def _add_tokens(state: CorpusState, where: str, group: int, scores: Scores, chosen: NDArray[np.bool_]) -> None:
     _add(state, f"tokens{where}", group, int(chosen.sum()))
-    _add(state, f"entropy{where}", group, int(np.rint(scores.entropy[chosen] * UNIT).astype(np.int64).sum()))
-    _add(state, f"nll{where}", group, int(np.rint(scores.nll[chosen] * UNIT).astype(np.int64).sum()))
+    _add(state, f"entropy{where}", group, _units(scores.entropy[chosen]))
+    _add(state, f"nll{where}", group, _units(scores.nll[chosen]))
+
+
+def _units(bits: Bits) -> int:
+    """Sum in units of 2^-24 bit. 524,288 tokens of ``MOST_BITS`` each would be too much for 64 bits."""
+    return sum(np.rint(bits * UNIT).astype(np.int64).tolist())
 
 
 def _add(state: CorpusState, name: str, group: int, value: int) -> None:
-    state.counters.setdefault(name, np.zeros(GROUPS, np.int64))[group] += value
+    state.counters.setdefault(name, np.zeros(GROUPS, np.object_))[group] += value
 
 
 def measure(state: CorpusState) -> list[Measurement]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +53,9 @@ class Facts:
     def utf8_flags(self) -> NDArray[np.uint8] | None:
         """uint8 [id_limit]: how every token's bytes sit in UTF-8, for ``kernels.character_splits``."""
         return None if self.vocabulary is None else kernels.utf8_flags(self.vocabulary)
+
+
+Sums: TypeAlias = NDArray[np.object_]  # [GROUPS] integers of Python
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +117,14 @@ class CorpusMetric:
 
 @dataclass(slots=True)
 class CorpusState:
-    """Counts per group. All int64; the histogram is uint64 [GROUPS, id_limit]."""
+    """Counts per group. The histogram is uint64 [GROUPS, id_limit]; sums are Python's integers, which have no end.
+
+    Fixed-point sums take 32 and more bits per document or token: at 1e11 of these, 64 bits in all are not enough.
+    """
 
     facts: Facts
     histogram: NDArray[np.uint64]
-    counters: dict[str, NDArray[np.int64]] = field(default_factory=dict)
+    counters: dict[str, Sums] = field(default_factory=dict)
 
     @classmethod
     def empty(cls, facts: Facts) -> CorpusState:
@@ -137,15 +144,19 @@ class CorpusState:
         batch = Batch(texts, statistics, tokens, np.diff(tokens.offsets), groups, self.facts)
         for counter in counters:
             sums = np.zeros(GROUPS, np.int64)
-            np.add.at(sums, groups, counter.count(batch))
-            self.counters[counter.name] = self.counters.get(counter.name, np.zeros(GROUPS, np.int64)) + sums
+            np.add.at(sums, groups, counter.count(batch))  # 64 bits are enough for one batch
+            self.add(counter.name, sums)
         kernels.token_frequency(tokens.ids, tokens.offsets, groups, self.histogram)
 
     def merge(self, other: CorpusState) -> None:
         """Add the counts of another pass of the same tokenizer."""
         self.histogram += other.histogram
         for name, sums in other.counters.items():
-            self.counters[name] = self.counters.get(name, np.zeros(GROUPS, np.int64)) + sums
+            self.add(name, sums)
+
+    def add(self, name: str, sums: NDArray[Any]) -> None:
+        """Add integers [GROUPS] to a counter."""
+        self.counters[name] = self.counters.get(name, np.zeros(GROUPS, np.object_)) + sums.astype(np.object_)
 
     def total(self) -> Counts:
         """All groups added up."""
