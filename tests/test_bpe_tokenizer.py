@@ -15,10 +15,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyharness import _core, tokenizers
+from pyharness.bpe.exporting_huggingface import tokenizer_json
 from pyharness.bpe.importing import import_model
+from pyharness.bpe.model_file import load_bytes, save_bytes
+from pyharness.bpe.model_reading import model_of_content
+from pyharness.bpe.model_writing import content_of_model
 from pyharness.bpe.tokenizer import BpeTokenizer
 from pyharness.types import HasMergeModel, HasPipeline, HasVocabulary, InputError, MergeModel, Tokenizer
-from tokenizer_files import TEXTS, byte_level, check_contract, rank_data, sentencepiece_data, tekken, write
+from tokenizer_files import (
+    BYTE_LEVEL,
+    TEXTS,
+    byte_level,
+    check_contract,
+    rank_data,
+    sentencepiece_data,
+    sequence,
+    tekken,
+    write,
+)
 
 LIBRARIES = ("tokenizers", "sentencepiece", "tiktoken")
 CHARACTERS = st.one_of(st.sampled_from("helow ▁  \n'aé\u0301"), st.characters(exclude_categories=["Cs"]))
@@ -78,6 +92,10 @@ def added(*contents: str, **flags: bool) -> list[dict[str, Any]]:
     return [{"id": 15 + i, "content": content, **default, **flags} for i, content in enumerate(contents)]
 
 
+def without_decoder(file: dict[str, Any]) -> dict[str, Any]:
+    return {**file, "decoder": None}
+
+
 FILES: dict[str, Any] = {
     "byte level": byte_level(),
     "byte level, NFC": byte_level() | {"normalizer": {"type": "NFC"}},
@@ -111,6 +129,15 @@ FILES: dict[str, Any] = {
     "words with a suffix": words_file(suffix="</w>", unknown="<unk>"),
     "words with a prefix": words_file(prefix="##"),
     "words with both": words_file(prefix="##", suffix="</w>", unknown="<unk>"),
+    "no decoder, byte level": without_decoder(byte_level()),
+    "no decoder, byte level, split by the library": without_decoder(
+        byte_level() | {"pre_tokenizer": sequence({"type": "Digits", "individual_digits": True}, BYTE_LEVEL)}
+    ),
+    "no decoder, characters": without_decoder(characters_file(added_tokens=added("ow", special=True))),
+    "no decoder, byte fallback": without_decoder(characters_file(byte_fallback=True)),
+    "no decoder, words with both": without_decoder(words_file(prefix="##", suffix="</w>", unknown="<unk>")),
+    "byte fallback alone": characters_file(byte_fallback=True) | {"decoder": {"type": "ByteFallback"}},
+    "a decoder of no steps": characters_file() | {"decoder": {"type": "Sequence", "decoders": []}},
 }
 
 
@@ -150,6 +177,7 @@ def check_same(home: Tokenizer, ours: Tokenizer, texts: list[str]) -> None:
     for index, text in enumerate(texts):
         ids = found.document(index)
         assert ids.tolist() == expected.document(index).tolist(), f"other ids for {text[:80]!r}"
+        assert ours.decode(ids) == home.decode(ids), f"other text for the ids of {text[:80]!r}"
         if ours.round_trip == "exact":
             assert ours.decode(ids) == text.encode()
         elif ours.round_trip == "normalised":
@@ -158,6 +186,30 @@ def check_same(home: Tokenizer, ours: Tokenizer, texts: list[str]) -> None:
     again = ours.encode_batch(texts, 2)
     assert np.array_equal(again.ids, found.ids)
     assert np.array_equal(again.offsets, found.offsets)
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if "decoder" in name])
+def test_any_ids_decode_as_the_library_decodes_them(name: str, pairs: dict[str, tuple[Tokenizer, Tokenizer]]) -> None:
+    home, ours = pairs[name]
+    assert home.round_trip == ours.round_trip == "lossy"
+    generator = random.Random(name)
+    for size in (0, 1, 2, 3, 30, 300):
+        ids = np.array(generator.choices(range(ours.id_limit), k=size), np.uint32)
+        assert ours.decode(ids) == home.decode(ids)
+
+
+def test_a_file_without_a_decoder_says_that_tokens_are_joined_with_spaces(tmp_path: Path) -> None:
+    file = json.dumps(without_decoder(byte_level())).encode()
+    model = import_model(file)
+    tokenizer = BpeTokenizer(model)
+    assert tokenizer.decode(tokenizer.encode("hello w!")) == "hello Ġw !".encode()
+    assert "lossy: no decoder: tokens are joined with spaces" in tokenizer.notes
+    kept = load_bytes(save_bytes(model), "kept")
+    assert kept.decoder == "spaces"
+    written = json.loads(tokenizer_json(model))
+    assert written["decoder"] is None
+    with pytest.raises(InputError, match="'decoder' is 'space'; known: spaces"):
+        model_of_content(content_of_model(model) | {"decoder": "space", "version": 1}, "the file")
 
 
 REAL = {

@@ -34,9 +34,13 @@ class Decoder:
         """
         numbers = self._checked(np.asarray(ids))
         if self._model.decoder is not None:
-            return _decoded(self._library_decoder, [self._strings[number] for number in numbers.tolist()]).encode()
+            present = numbers[self._model.vocabulary.kinds[numbers] != TokenKind.ABSENT]  # the library skips gaps
+            return self._joined([self._strings[number] for number in present.tolist()]).encode()
         data = _core.decode(*self._bytes, numbers)
         return data[1:] if self._model.drop_space and data[:1] == b" " else data
+
+    def _joined(self, strings: Sequence[str]) -> str:
+        return " ".join(strings) if self._model.decoder == "spaces" else _decoded(self._library_decoder, strings)
 
     def _checked(self, ids: NDArray[Any]) -> Ids:
         limit = self._model.id_limit
@@ -47,9 +51,11 @@ class Decoder:
 
     def text_form(self, pieces: Sequence[str]) -> str:
         """Text of pieces as they were before the model, if it kept each whole."""
+        if self._model.decoder == "spaces":
+            return " ".join(pieces)
         if self._model.decoder is not None:
             # Byte fallback would take a text that reads <0x41> for a byte.
-            return _decoded(self._pieces_decoder, pieces)
+            return "".join(pieces) if self._pieces_decoder is None else _decoded(self._pieces_decoder, pieces)
         text = "".join(pieces)
         if self._model.symbols == "characters":
             text = text.replace("▁", " ")
@@ -97,8 +103,6 @@ class Decoder:
 
 
 def _decoded(decoder: Any, tokens: Sequence[str]) -> str:
-    if decoder is None:
-        return " ".join(tokens)
     try:
         return str(decoder.decode(list(tokens)))
     except (KeyboardInterrupt, SystemExit):

@@ -121,7 +121,9 @@ def _pre_tokenizer(model: BpeModel) -> Mapping[str, Any] | None:
     return pre_tokenizer(model.splitter, byte_level=model.symbols == "bytes")
 
 
-def _decoder(model: BpeModel) -> Mapping[str, Any]:
+def _decoder(model: BpeModel) -> Mapping[str, Any] | None:
+    if model.decoder == "spaces":
+        return None
     if model.decoder is not None:
         return model.decoder
     if model.symbols == "bytes":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pyharness.bpe.model import BpeModel
+from pyharness.bpe.model import BpeModel, Spaces
 from pyharness.bpe.splitter import TextSplitter
 from pyharness.types import InputError
 from pyharness.vocabularies import huggingface_traits, huggingface_vocabulary
@@ -129,8 +129,10 @@ def _affixes(file: HuggingFaceFile) -> list[tuple[str, str]]:
     return sorted({(before, behind) for before in ("", prefix) for behind in ("", suffix)})
 
 
-def _decoding(file: HuggingFaceFile) -> tuple[Mapping[str, Any] | None, bool]:
+def _decoding(file: HuggingFaceFile) -> tuple[Mapping[str, Any] | Spaces | None, bool]:
     """Decoder, where joining bytes is not enough, and whether one leading space is dropped."""
+    if file.content.get("decoder") is None:
+        return "spaces", False
     steps = [_essence(step) for step in file.stages("decoder")]
     if file.model.get("end_of_word_suffix") or file.model.get("continuing_subword_prefix"):
         return file.content.get("decoder"), False

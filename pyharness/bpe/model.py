@@ -15,6 +15,7 @@ from pyharness.vocabularies.sentencepiece_model import SentencePieceNormalizer
 
 Algorithm: TypeAlias = Literal["bpe", "scaffold-bpe"]
 Symbols: TypeAlias = Literal["bytes", "characters"]
+Spaces: TypeAlias = Literal["spaces"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -42,7 +43,8 @@ class BpeModel:
     6. ``expansion``: internal id ``t`` is written as ``ids[offsets[t]:offsets[t + 1]]``.
 
     Decoding joins the bytes of ``vocabulary``; with ``drop_space`` one leading space of the whole text is dropped. A
-    ``decoder`` is set only where that is not what the file says: ``tokenizers`` then runs it.
+    ``decoder`` is set only where that is not what the file says: a step of tokenizer.json, which ``tokenizers`` runs; or
+    "spaces", where a tokenizer.json has none, and tokens are joined as the file writes them, with a space between two.
     """
 
     algorithm: Algorithm = "bpe"
@@ -54,7 +56,7 @@ class BpeModel:
     symbols: Symbols = "bytes"
     splitter: str | Mapping[str, Any]
     normalizer: Mapping[str, Any] | SentencePieceNormalizer | None = None
-    decoder: Mapping[str, Any] | None = None
+    decoder: Mapping[str, Any] | Spaces | None = None
     drop_space: bool = False
     added: tuple[AddedToken, ...] = ()
     unknown: int | None = None

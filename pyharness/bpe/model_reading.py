@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness import _core
-from pyharness.bpe.model import Algorithm, BpeModel, Symbols
+from pyharness.bpe.model import Algorithm, BpeModel, Spaces, Symbols
 from pyharness.bpe.model_check import check_rules
 from pyharness.bpe.model_members import Members, byte_strings, integers, strings
 from pyharness.bpe.model_reading_merges import read_merges
@@ -54,7 +54,7 @@ def model_of_content(content: Mapping[str, Any], label: str) -> BpeModel:
         symbols=symbols,
         splitter=_stage(members, "splitter", str),
         normalizer=_normalizer(members),
-        decoder=_stage(members, "decoder", type(None)),
+        decoder=_decoder(members),
         drop_space=members.take("drop_space", bool),
         added=added,
         unknown=_unknown(members, len(internal)),
@@ -146,6 +146,12 @@ def _stage(members: Members, name: str, other: type) -> Any:
     if isinstance(value, dict):
         check_stage(value, f"{members.label}: {name!r}")
     return value
+
+
+def _decoder(members: Members) -> Mapping[str, Any] | Spaces | None:
+    if isinstance(members.content.get("decoder"), str):
+        return members.choose("decoder", get_args(Spaces))  # type: ignore[no-any-return]
+    return _stage(members, "decoder", type(None))  # type: ignore[no-any-return]
 
 
 def _normalizer(members: Members) -> Mapping[str, Any] | SentencePieceNormalizer | None:

@@ -37,7 +37,8 @@ def losses(model: BpeModel) -> Iterator[tuple[RoundTrip, str]]:
     if model.decoder is not None:
         byte_level = model.symbols == "bytes"
         byte_fallback = not byte_level and bool(model.fallback)
-        yield from decoder_losses(flat_stages(model.decoder), byte_level=byte_level, byte_fallback=byte_fallback)
+        steps = flat_stages(model.decoder) if isinstance(model.decoder, Mapping) else []
+        yield from decoder_losses(steps, byte_level=byte_level, byte_fallback=byte_fallback)
     yield from _symbol_losses(model)
     yield from _added_losses(model)
 

@@ -136,7 +136,9 @@ class HuggingFaceTokenizer(HuggingFaceTables):
         pieces = [text]
         if self.library.pre_tokenizer is not None:
             pieces = [piece for piece, _ in self.library.pre_tokenizer.pre_tokenize_str(text)]
-        return str(self._text_decoder.decode(pieces)) if self._text_decoder is not None else " ".join(pieces)
+        if self._text_decoder is not None:
+            return str(self._text_decoder.decode(pieces))
+        return (" " if self.file.content.get("decoder") is None else "").join(pieces)
 
     @cached_property
     def _text_decoder(self) -> Any:
