@@ -43,7 +43,7 @@ class BpeModel:
     6. ``expansion``: internal id ``t`` is written as ``ids[offsets[t]:offsets[t + 1]]``.
 
     Decoding joins the bytes of ``vocabulary``; with ``drop_space`` one leading space of the whole text is dropped. A
-    ``decoder`` is set only where that is not what the file says: a step of tokenizer.json, which ``tokenizers`` runs; or
+    ``decoder`` is set only where that is not what the file says: one of tokenizer.json, which ``tokenizers`` runs, or
     "spaces", where a tokenizer.json has none, and tokens are joined as the file writes them, with a space between two.
     """
 
