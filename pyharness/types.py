@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 if TYPE_CHECKING:  # every module imports this one, that of ``--help``, too, and NumPy takes 0.1 s
     import numpy as np
@@ -337,12 +337,25 @@ class ParallelCorpus(Corpus, Protocol):
         ...
 
 
+class Piece(NamedTuple):
+    """A text as it is encoded, and what it depends on: a document, a piece of a longer one, a text of an aligned row.
+
+    What shares a key falls into one group of the jackknife. Of the pieces of one document, or the texts of one row, the
+    first alone ``opens``: opened documents are what intervals count.
+    """
+
+    text: str
+    key: str  # the text whose hash decides the group
+    opens: bool = True
+    again: bool = False  # streamed before, in an earlier pass of ``repeat:``: no further evidence
+
+
 @runtime_checkable
 class HasKeys(Protocol):
-    """Ability of corpora with dependent documents: a key that documents of one group share, such as aligned rows."""
+    """Ability of corpora whose texts depend on each other: cut documents, aligned rows."""
 
-    def keyed_documents(self, tally: Tally) -> Iterator[tuple[str, str]]:
-        """Stream what ``documents`` streams, each with the text whose hash decides its group."""
+    def keyed_documents(self, tally: Tally) -> Iterator[Piece]:
+        """Stream what ``documents`` streams, with keys; a pair ``(text, key)`` is a document of its own."""
         ...
 
 
@@ -408,6 +421,7 @@ class Measurement:
     part: str | None = None  # what the number is about within the case: a language, an input length, a threads count
     samples: tuple[float, ...] = ()  # every repetition, for timings
     replicates: tuple[float | None, ...] = ()  # the value without group g, for the jackknife
+    no_interval: str | None = None  # why a value of a text has no replicates
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,7 +116,8 @@ def whole_decode(data: bytes) -> tuple[str, int]:
 
 def streamed(data: bytes, split: str, block: int, limit: int) -> tuple[list[str], Tally]:
     tally = Tally()
-    return list(admitted(pieces(SPLITS[split](decoded(cut_up(data, block))), limit), None, tally)), tally
+    found = admitted(pieces(SPLITS[split](decoded(cut_up(data, block))), limit), None, tally)
+    return [piece.text for piece in found], tally
 
 
 @given(mostly_text, st.integers(1, 40), st.integers(4, 60))
@@ -199,7 +200,7 @@ def test_shards_add_up_to_the_whole(texts: list[str], count: int) -> None:
         name, language, domain, licence, smoke_test = "given", "und", "", "", False
 
         def documents(self, tally: Tally) -> Iterator[str]:
-            return admitted(pieces(((text, True) for text in texts), 16), None, tally)
+            return (piece.text for piece in admitted(pieces(((text, True) for text in texts), 16), None, tally))
 
     whole, tally = documents(Given())
     merged, shards = Tally(), []

@@ -12,7 +12,7 @@ from pyharness.benchmarks import Benchmark, Findings, Work, batches
 from pyharness.metrics import corpus_metrics, counters, jackknife, pairs, words
 from pyharness.metrics.sampling import DocumentSample
 from pyharness.metrics.state import CorpusState, Facts, group_of
-from pyharness.types import Corpus, Measurement, Tally, Tokenizer, digest_of
+from pyharness.types import Corpus, Measurement, Tally, Tokenizer
 
 # Documents are cut at 1 MiB unless asked otherwise: a sample must have room for at least one.
 PAIR_SAMPLE_BYTES = 8 << 20
@@ -38,19 +38,15 @@ class CorpusPass:
     def read(self, corpus: Corpus, threads: int = 1, progress: Any = lambda _: None) -> CorpusPass:
         """Stream the corpus through the tokenizer, a batch at a time."""
         counting = counters().values()
-        for pairs_of_text_and_key in batches(corpora.keyed(corpus, self.tally), lambda pair: len(pair[0])):
-            texts = [text for text, _ in pairs_of_text_and_key]
-            digests = [self.tally.add(text) for text in texts]
-            keys = [
-                digest if key is text else digest_of(key)
-                for digest, (text, key) in zip(digests, pairs_of_text_and_key, strict=True)
-            ]
-            groups = np.array([group_of(key) for key in keys], np.uint8)
+        for batch in batches(corpora.read(corpus, self.tally), lambda one: len(one.text)):
+            texts = [one.text for one in batch]
+            groups = np.array([group_of(one.key) for one in batch], np.uint8)
+            opens = np.array([one.opens for one in batch], np.bool_)
             tokens = self.tokenizer.encode_batch(texts, threads)
-            self.state.update(texts, tokens, groups, counting, threads)
-            for index, (digest, text) in enumerate(zip(digests, texts, strict=True)):
-                self.for_pairs.add(digest, text, tokens.document(index))
-                self.for_words.add(digest, text, tokens.document(index))
+            self.state.update(texts, tokens, groups, counting, threads, opens)
+            for index, one in enumerate(batch):
+                self.for_pairs.add(one.digest, one.text, tokens.document(index))
+                self.for_words.add(one.digest, one.text, tokens.document(index))
             progress(self.tally.bytes)
         return self
 

@@ -24,7 +24,7 @@ from pyharness.metrics import language_model
 from pyharness.metrics.state import group_of
 from pyharness.tokenizers import file
 from pyharness.tokenizers.specification import parse
-from pyharness.types import InputError, Tally, Tokenizer, TokenizerSpec, Unsupported, digest_of
+from pyharness.types import InputError, Tally, Tokenizer, TokenizerSpec, Unsupported
 from pyharness.vocabularies import vocabulary_file
 
 MODEL_OF_ROW = ""
@@ -91,11 +91,9 @@ def run(work: Work) -> Findings:
     details: dict[str, Any] = {"model": about(scoring), "pairing": pairing}
     tally = Tally()
     try:
-        for pairs in batches(corpora.keyed(work.text, tally), lambda pair: len(pair[0]), BYTES_AT_ONCE):
-            texts = [text for text, _ in pairs]
-            for text in texts:
-                tally.add(text)
-            scoring.read(texts, [group_of(digest_of(key)) for _, key in pairs])
+        for batch in batches(corpora.read(work.text, tally), lambda one: len(one.text), BYTES_AT_ONCE):
+            groups = [group_of(one.key) for one in batch]
+            scoring.read([one.text for one in batch], groups, [one.opens for one in batch])
             work.progress(tally.bytes)
     except NoNumber as reason:
         return Findings(details=details, status="failed", reason=str(reason))

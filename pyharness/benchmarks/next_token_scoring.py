@@ -47,8 +47,8 @@ class Scoring:
             self.batch_tokens = min(self.batch_tokens, MOST_LOGITS // self.model.columns)
         self.vocabulary = self.tokenizer.vocabulary() if isinstance(self.tokenizer, HasVocabulary) else None
 
-    def read(self, texts: Sequence[str], groups: Sequence[int]) -> None:
-        """Score documents; raises ``NoNumber`` when there is no right number."""
+    def read(self, texts: Sequence[str], groups: Sequence[int], opens: Sequence[bool] | None = None) -> None:
+        """Score texts; ``opens``: which are the first of a document (all). Raises ``NoNumber`` where none is right."""
         tokens = self.tokenizer.encode_batch(texts, self.threads)
         self._check_pairing(texts, tokens)
         bos = np.array([] if self.model.bos is None else [self.model.bos], np.int64)
@@ -56,17 +56,17 @@ class Scoring:
         entropy, nll = self._predictions(sequences)
         for index, text in enumerate(texts):
             found = entropy[index][len(bos) :], nll[index][len(bos) :]
-            self._add(text, tokens.document(index), found, groups[index])
+            self._add(text, tokens.document(index), found, groups[index], opens is None or opens[index])
         self.documents += len(texts)
 
-    def _add(self, text: str, ids: Ids, found: tuple[Bits, Bits], group: int) -> None:
+    def _add(self, text: str, ids: Ids, found: tuple[Bits, Bits], group: int, opens: bool) -> None:
         entropy, nll = found
         positions = None if self.vocabulary is None else word_positions.positions(text, ids, self.vocabulary)
         unscored = len(ids) > 0 and bool(np.isnan(nll[0]))
         left_out = self._bytes_of_first(text, ids) if unscored else 0
         self.unscored += unscored
         self.unspelled += positions is None
-        language_model.update(self.state, group, Scores(text, entropy, nll, left_out, positions))
+        language_model.update(self.state, group, Scores(text, entropy, nll, left_out, positions, opens))
 
     def _bytes_of_first(self, text: str, ids: Ids) -> int:
         whole = len(text.encode())

@@ -9,7 +9,7 @@ from importlib.resources.abc import Traversable
 from pyharness.corpora.reading import numbered_lines
 from pyharness.corpora.streaming import fits, never_empty, settled
 from pyharness.registry import suggest
-from pyharness.types import InputError, Tally
+from pyharness.types import InputError, Piece, Tally
 
 Row = Mapping[str, str]  # text by language; a language may be missing
 USUAL_REFERENCES = ("eng_Latn", "en", "eng")
@@ -39,10 +39,11 @@ class AlignedCorpus:
         for row in self.rows(tally):
             yield from row.values()
 
-    def keyed_documents(self, tally: Tally) -> Iterator[tuple[str, str]]:
+    def keyed_documents(self, tally: Tally) -> Iterator[Piece]:
         """Texts of one row depend on each other: the text in the reference language decides the group of all."""
         for row in self.rows(tally):
-            yield from ((text, row[self.reference]) for text in row.values())
+            for number, text in enumerate(row.values()):
+                yield Piece(text, row[self.reference], opens=number == 0)
 
     def _admitted(self, tally: Tally) -> Iterator[Mapping[str, str]]:
         total = 0

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from pyharness.corpora.streaming import keyed
-from pyharness.types import Corpus, CorpusFamily, InputError, Tally
+from pyharness.types import Corpus, CorpusFamily, InputError, Piece, Tally
 
 MOST_PASSES = 10**9
 
@@ -33,10 +33,11 @@ class Repeat:
         for _ in range(self.passes):
             yield from self.once.documents(tally)
 
-    def keyed_documents(self, tally: Tally) -> Iterator[tuple[str, str]]:
-        """Stream all passes with the keys that the documents have in one."""
-        for _ in range(self.passes):
-            yield from keyed(self.once, tally)
+    def keyed_documents(self, tally: Tally) -> Iterator[Piece]:
+        """Stream all passes with the keys that the documents have in one; the first alone is evidence."""
+        for number in range(self.passes):
+            for piece in keyed(self.once, tally):
+                yield piece._replace(again=True) if number else piece
 
 
 def _open(spec: str, argument: str, options: Mapping[str, str]) -> Corpus:  # noqa: ARG001 - the inner one gets them

@@ -1,14 +1,17 @@
-"""Every ``COUNT``-th document of another corpus, so that workers can share it: ``shard:INDEX/COUNT:SPEC``."""
+"""Every ``COUNT``-th document of another corpus, so that workers can share it: ``shard:INDEX/COUNT:SPEC``.
+
+Documents are dealt out whole: the pieces of one that is cut, and the texts of an aligned row, stay together. So no half
+of a text holds the rest of what the other half has read.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
 
 from pyharness.corpora.streaming import keyed
-from pyharness.types import Corpus, CorpusFamily, InputError, Tally
+from pyharness.types import Corpus, CorpusFamily, InputError, Piece, Tally
 
 
 @dataclass(slots=True)
@@ -26,17 +29,21 @@ class Shard:
 
     def documents(self, tally: Tally) -> Iterator[str]:
         """Stream this shard's documents; merging the tallies of all shards gives the tally of the whole."""
-        return (text for text, _ in self.keyed_documents(tally))
+        return (piece.text for piece in self.keyed_documents(tally))
 
-    def keyed_documents(self, tally: Tally) -> Iterator[tuple[str, str]]:
+    def keyed_documents(self, tally: Tally) -> Iterator[Piece]:
         """Stream this shard's documents with the keys they have in the whole."""
         # Every shard meets everything that is left out, cut or replaced; one of them reports it.
         met = tally if self.index == 0 else Tally()
-        return islice(keyed(self.whole, met), self.index, None, self.count)
+        number = -1
+        for piece in keyed(self.whole, met):
+            number += piece.opens
+            if number % self.count == self.index:
+                yield piece
 
 
 def shard(corpus: Corpus, index: int, count: int) -> Corpus:
-    """Return the documents whose running number modulo ``count`` is ``index``, also of aligned text."""
+    """Return the documents, or rows of aligned text, whose running number modulo ``count`` is ``index``."""
     if not 0 <= index < count:
         raise InputError(f"there is no shard {index} of {count}; shards are 0 to {count - 1}")
     name = f"shard:{index}/{count}:{corpus.name}"

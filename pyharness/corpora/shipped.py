@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from itertools import chain
 
 from pyharness.corpora import jsonl
 from pyharness.corpora.aligned import AlignedCorpus, chosen, side_by_side
 from pyharness.corpora.specification import COMMON_OPTIONS, MAX_DOCUMENT_BYTES, Description, described
-from pyharness.corpora.splitting import Fragment, pieces
+from pyharness.corpora.splitting import Cut, Fragment, pieces
 from pyharness.corpora.streaming import TextCorpus, admitted, never_empty
 from pyharness.registry import suggest
-from pyharness.types import Corpus, CorpusFamily, InputError, Tally
+from pyharness.types import Corpus, CorpusFamily, InputError, Piece, Tally
 
 ROOT = files("pyharness.corpora").joinpath("sample")
 LICENCE = "CC0-1.0"
@@ -35,18 +36,17 @@ class Sample(AlignedCorpus):
 
     def documents(self, tally: Tally) -> Iterator[str]:
         """Stream the documents of every part, the aligned one last."""
-        found = admitted(pieces(self._everything(), MAX_DOCUMENT_BYTES), self.max_bytes, tally)
-        return never_empty(self.name, found, tally)
+        return (piece.text for piece in self.keyed_documents(tally))
 
-    def keyed_documents(self, tally: Tally) -> Iterator[tuple[str, str]]:
-        """Stream every document under its own key: most parts are not aligned."""
-        return ((text, text) for text in self.documents(tally))
+    def keyed_documents(self, tally: Tally) -> Iterator[Piece]:
+        """Stream every document under its own key, those of one row of the aligned part under that of the row."""
+        alone = pieces(chain.from_iterable(map(_fragments, PARTS)), MAX_DOCUMENT_BYTES)
+        return never_empty(self.name, admitted(chain(alone, self._aligned()), self.max_bytes, tally), tally)
 
-    def _everything(self) -> Iterator[Fragment]:
-        for part in PARTS:
-            yield from _fragments(part)
+    def _aligned(self) -> Iterator[Cut]:
         for row in self.read():
-            yield from ((text, True) for text in row.values())
+            for number, text in enumerate(row.values()):
+                yield Cut(text, row[self.reference], opens=number == 0, parted=False)
 
 
 def _fragments(part: str) -> Iterator[Fragment]:

@@ -1,17 +1,30 @@
 """Text to documents, without holding more than one document's limit.
 
-A document travels as fragments ``(text, ends)``, so that one without an end in sight needs no memory.
+A document travels as fragments ``(text, ends)``, so that one without an end in sight needs no memory. Cut into pieces
+it keeps one key, its beginning, so that intervals know what belongs together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 Fragment: TypeAlias = tuple[str, bool]  # text, and whether the document ends after it
 
 # Longer runs of spaces are text: what may still turn out to be a blank line has to be held back.
 LONGEST_BLANK_LINE = 1000
+# UTF-8 bytes from the front of a document that stand for all of it, wherever it is cut: more than a licence's header,
+# which many source files share, and little enough to hold back. Documents that are alike so far share a group.
+KEY_BYTES = 1 << 16
+
+
+class Cut(NamedTuple):
+    """A document, or one of the pieces that it was cut into. Put together, pieces are the document."""
+
+    text: str
+    key: str  # the first ``KEY_BYTES`` of the document, which all its pieces share
+    opens: bool  # the first piece of its document, or all of it
+    parted: bool  # ... of a document that had to be cut
 
 
 def whole(texts: Iterable[str]) -> Iterator[Fragment]:
@@ -67,33 +80,51 @@ SPLITS: Mapping[str, Callable[[Iterable[str]], Iterator[Fragment]]] = {
 }
 
 
-def pieces(fragments: Iterable[Fragment], limit: int) -> Iterator[tuple[str, bool]]:
+def pieces(fragments: Iterable[Fragment], limit: int) -> Iterator[Cut]:
     """Join fragments to documents of at most ``limit`` UTF-8 bytes, cutting longer ones.
 
-    The flag marks the first piece of a document that had to be cut. Pieces end after the last newline that
-    fits, else after the last space, else between two code points; put together again they are the document.
+    Pieces end after the last newline that fits, else after the last space, else between two code points. A document's
+    key is known, and its first piece passed on, when it ends or has more than ``KEY_BYTES``.
     """
     held: list[bytes] = []
     size = 0
-    first = True
+    key: str | None = None  # of a document whose first piece is out
     for text, ends in fragments:
-        if ends and not held and len(text) * 4 <= limit:
-            yield text, False
+        if ends and not held and key is None and len(text) * 4 <= min(limit, KEY_BYTES):
+            yield Cut(text, text, opens=True, parted=False)
             continue
         held.append(_packed(text))
         size += len(held[-1])
-        if size > limit:
-            data = b"".join(held)
-            start = 0
-            while len(data) - start > limit:
-                stop = _cut(data, start, start + limit)
-                yield _unpacked(data[start:stop]), first
-                start, first = stop, False
-            held = [data[start:]]
-            size = len(held[0])
+        if not ends and size <= (limit if key is not None else max(limit, KEY_BYTES)):
+            continue
+        *full, rest = _parts(b"".join(held), limit)
+        opens, key = key is None, _beginning(held) if key is None else key
+        for part in full:
+            yield Cut(_unpacked(part), key, opens, parted=opens)
+            opens = False
         if ends:
-            yield _unpacked(b"".join(held)), False
-            held, size, first = [], 0, True
+            yield Cut(_unpacked(rest), key, opens, parted=False)
+        held, size, key = ([], 0, None) if ends else ([rest], len(rest), key)
+
+
+def _parts(data: bytes, limit: int) -> list[bytes]:
+    """Cut what is over ``limit``; the last part is what is left, and may be all."""
+    found, start = [], 0
+    while len(data) - start > limit:
+        stop = _cut(data, start, start + limit)
+        found.append(data[start:stop])
+        start = stop
+    return [*found, data[start:]]
+
+
+def _beginning(held: list[bytes]) -> str:
+    data = b"".join(held)[: KEY_BYTES + 1]
+    if len(data) <= KEY_BYTES:
+        return _unpacked(data)
+    stop = KEY_BYTES
+    while data[stop] & 0xC0 == 0x80:
+        stop -= 1
+    return _unpacked(data[:stop])
 
 
 def _cut(data: bytes, start: int, stop: int) -> int:

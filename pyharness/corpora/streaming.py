@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
-from pyharness.corpora.splitting import Fragment, pieces
-from pyharness.types import Corpus, HasKeys, InputError, Tally
+from pyharness.corpora.splitting import Cut, Fragment, pieces
+from pyharness.types import Corpus, Digest, HasKeys, InputError, Piece, Tally, digest_of
 
 T = TypeVar("T")
 
@@ -31,14 +31,18 @@ class TextCorpus:
 
     def documents(self, tally: Tally) -> Iterator[str]:
         """Stream non-empty documents of at most ``max_document_bytes``."""
+        return (piece.text for piece in self.keyed_documents(tally))
+
+    def keyed_documents(self, tally: Tally) -> Iterator[Piece]:
+        """Stream the same; the pieces of one document share its beginning as their key."""
         found = admitted(pieces(self.read(), self.max_document_bytes), self.max_bytes, tally)
         return never_empty(self.name, found, tally)
 
 
-def admitted(documents: Iterable[tuple[str, bool]], max_bytes: int | None, tally: Tally) -> Iterator[str]:
+def admitted(documents: Iterable[Cut], max_bytes: int | None, tally: Tally) -> Iterator[Piece]:
     """Pass documents on until ``max_bytes``; count the empty, and what is cut or replaced in these."""
-    total = 0
-    for text, cut in documents:
+    total, key = 0, ""
+    for text, beginning, opens, parted in documents:
         if not text:
             tally.empty_documents += 1
             continue
@@ -46,9 +50,11 @@ def admitted(documents: Iterable[tuple[str, bool]], max_bytes: int | None, tally
         total += size
         if not fits(total, size, max_bytes):
             return
-        tally.cut_documents += cut
+        tally.cut_documents += parted
         tally.replaced_sequences += replaced
-        yield clean
+        if opens:
+            key = clean if beginning == text else settled(beginning)[0]
+        yield Piece(clean, key, opens)
 
 
 def fits(total: int, last: int, max_bytes: int | None) -> bool:
@@ -77,11 +83,33 @@ def settled(text: str) -> tuple[str, int, int]:
         return clean, replaced, len(clean.encode())
 
 
-def keyed(corpus: Corpus, tally: Tally) -> Iterator[tuple[str, str]]:
-    """Stream documents with the text that decides their group: their own, unless the corpus knows better."""
+def keyed(corpus: Corpus, tally: Tally) -> Iterator[Piece]:
+    """Stream texts with what decides their group: their own text, unless the corpus knows better."""
     if isinstance(corpus, HasKeys):
-        return corpus.keyed_documents(tally)
-    return ((text, text) for text in corpus.documents(tally))
+        return (Piece(*item) for item in corpus.keyed_documents(tally))
+    return (Piece(text, text) for text in corpus.documents(tally))
+
+
+class Read(NamedTuple):
+    """A text that is counted in the tally."""
+
+    text: str
+    digest: Digest  # of the text
+    key: Digest  # of the document it belongs to: the group of the jackknife
+    opens: bool  # whether it is the first text of a document that was not read before
+
+
+def read(corpus: Corpus, tally: Tally) -> Iterator[Read]:
+    """Stream a corpus and count it, with the digests that decide sample and group."""
+    known, digest = "", digest_of("")
+    for text, key, opens, again in keyed(corpus, tally):
+        own = tally.add(text)
+        if key == text:
+            yield Read(text, own, own, opens and not again)
+            continue
+        if key != known:  # pieces of one document come one after the other
+            known, digest = key, digest_of(key)
+        yield Read(text, own, digest, opens and not again)
 
 
 def never_empty(name: str, items: Iterable[T], tally: Tally) -> Iterator[T]:

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness.kernels import TextColumn
-from pyharness.metrics.state import MIN_DOCUMENTS, MIN_GROUPS, Batch, CorpusMetric, Counter, Counts, Undefined
+from pyharness.metrics import jackknife
+from pyharness.metrics.state import Batch, CorpusMetric, Counter, Counts, Undefined
 from pyharness.types import Measurement, Metric
 
 # A macro average is a sum of floor(2^40 * bytes / tokens), kept in two halves of 32 bits: integers merge exactly.
@@ -22,7 +23,7 @@ def _column(index: int) -> Callable[[Batch], NDArray[np.int64]]:
 
 
 def _fixed_point_halves(batch: Batch) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Upper and lower half of floor(2^40 * bytes / tokens) per document; 0 where there are no tokens."""
+    """Upper and lower half of floor(2^40 * bytes / tokens) per text; 0 where there are no tokens."""
     sizes = batch.statistics[:, TextColumn.BYTES]
     if sizes.max(initial=0) < 1 << (63 - FIXED_POINT_BITS):
         ratios = np.where(batch.lengths > 0, (sizes << FIXED_POINT_BITS) // np.maximum(batch.lengths, 1), 0)
@@ -45,10 +46,10 @@ def bytes_per_token(counts: Counts) -> float:
 
 
 def bytes_per_token_macro(counts: Counts) -> float:
-    """Mean of B_d / N_d over documents that produced tokens."""
+    """Mean of B_d / N_d over texts that produced tokens: documents, or the pieces of those that were cut."""
     _need_tokens(counts)
     scaled = (counts["ratio_high"] << HALF) + counts["ratio_low"]
-    return scaled / (counts["documents"] - counts["documents_without_tokens"]) / float(1 << FIXED_POINT_BITS)
+    return scaled / (counts["pieces"] - counts["pieces_without_tokens"]) / float(1 << FIXED_POINT_BITS)
 
 
 def chars_per_token(counts: Counts) -> float:
@@ -77,23 +78,23 @@ def tokens_per_whitespace_word(counts: Counts) -> float:
 def normalized_sequence_length(
     mine: Sequence[int], theirs: Sequence[int], documents: Sequence[int], reference: str
 ) -> Measurement:
-    """N / N of the reference on the same text, from the tokens per group of both."""
-    name, total, base = "normalized_sequence_length", sum(mine), sum(theirs)
-    if base == 0:
-        return Measurement(name, None, reason="the reference produced no tokens", part=reference)
-    used = [group for group, count in enumerate(documents) if count]
-    replicates: list[float | None] = []
-    if len(used) >= MIN_GROUPS and sum(documents) >= MIN_DOCUMENTS:
-        replicates = [None] * len(mine)
-        for group in used:
-            if base > theirs[group]:
-                replicates[group] = (total - mine[group]) / (base - theirs[group])
-    return Measurement(name, total / base, part=reference, replicates=tuple(replicates))
+    """N / N of the reference on the same text, from the tokens per group of both, and the uncut documents per group."""
+    total, base = sum(mine), sum(theirs)
+
+    def without(group: int | None) -> float:
+        left_out = (0, 0) if group is None else (mine[group], theirs[group])
+        if base == left_out[1]:
+            raise Undefined("the reference produced no tokens")
+        return (total - left_out[0]) / (base - left_out[1])
+
+    return jackknife.estimate("normalized_sequence_length", documents, without, part=reference)
 
 
 COUNTERS = (
-    Counter("documents", lambda batch: np.ones(len(batch.texts), np.int64)),
-    Counter("documents_without_tokens", lambda batch: (batch.lengths == 0).astype(np.int64)),
+    # Documents as they were before any was cut: what intervals count. Pieces are the texts that are encoded.
+    Counter("documents", lambda batch: batch.opens.astype(np.int64)),
+    Counter("pieces", lambda batch: np.ones(len(batch.texts), np.int64)),
+    Counter("pieces_without_tokens", lambda batch: (batch.lengths == 0).astype(np.int64)),
     Counter("bytes", _column(TextColumn.BYTES)),
     Counter("characters", _column(TextColumn.CHARACTERS)),
     Counter("words", _column(TextColumn.WORDS)),

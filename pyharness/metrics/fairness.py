@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.metrics.state import GROUPS, MIN_DOCUMENTS, MIN_GROUPS
+from pyharness.metrics import jackknife
+from pyharness.metrics.state import GROUPS
 from pyharness.types import Measurement, Metric
 
 Sums = NDArray[np.int64]  # [languages]
@@ -75,13 +76,12 @@ def _estimate(
     home = state.languages.index(state.reference)
     if tokens[home] == 0:
         return Measurement(metric, None, reason="the reference language produced no tokens", part=part)
-    used = np.flatnonzero(state.rows)
-    replicates: list[float | None] = []
-    if len(used) >= MIN_GROUPS and state.rows.sum() >= MIN_DOCUMENTS:
-        replicates = [None] * GROUPS
-        for group in used.tolist():
-            replicates[group] = float(compute(tokens - state.tokens[group], sizes - state.bytes[group]))
-    return Measurement(metric, float(compute(tokens, sizes)), part=part, replicates=tuple(replicates))
+
+    def without(group: int | None) -> float:
+        left_out = (0, 0) if group is None else (state.tokens[group], state.bytes[group])
+        return float(compute(tokens - left_out[0], sizes - left_out[1]))
+
+    return jackknife.estimate(metric, state.rows.tolist(), without, part)
 
 
 METRICS = (

@@ -1,14 +1,16 @@
 """Delete-a-group jackknife: one way to an interval for ratios and entropies alike.
 
-Documents fall into G = 32 groups by a hash of their content; a metric is computed once from all groups and once without
-each. The replicates are kept, so the difference of two tokenizers on the same text gets a *paired* interval, far
-narrower than two separate ones.
+Documents fall, whole, into G = 32 groups by a hash of their content; a metric is computed once from all groups and
+once without each. The replicates are kept, so the difference of two tokenizers on the same text gets a *paired*
+interval, far narrower than two separate ones. Pieces of a document that was cut share its group and count once: hashed
+one by one they pass for independent, and the interval is too narrow.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 
 from pyharness.metrics.state import (
     GROUPS,
@@ -26,33 +28,57 @@ T_QUANTILES = (2.131450, 2.119905, 2.109816, 2.100922, 2.093024, 2.085963, 2.079
                2.063899, 2.059539, 2.055529, 2.051831, 2.048407, 2.045230, 2.042272, 2.039513)  # fmt: skip
 
 
+def too_few(documents: Sequence[int]) -> str | None:
+    """Say why there is no interval, if so; ``documents``: the uncut documents of every group."""
+    total, used = sum(documents), sum(count > 0 for count in documents)
+    if total >= MIN_DOCUMENTS and used >= MIN_GROUPS:
+        return None
+    read = f"{total:,} document" + "s" * (total != 1)
+    if total < MIN_DOCUMENTS:
+        return f"{read}, those that were cut counted once; an interval needs {MIN_DOCUMENTS}"
+    return f"{read} in {used} of {GROUPS} groups (alike ones share a group); an interval needs {MIN_GROUPS}"
+
+
+def estimate(
+    metric: str, documents: Sequence[int], without: Callable[[int | None], float | int], part: str | None = None
+) -> Measurement:
+    """A metric with the replicates of its interval, or with the reason why it has none.
+
+    ``documents``: uncut documents of every group. ``without(g)`` is the metric of all groups but ``g``,
+    ``without(None)`` that of all; it raises ``Undefined`` where there is no number.
+    """
+    try:
+        value = without(None)
+    except Undefined as reason:
+        return Measurement(metric, None, reason=str(reason), part=part)
+    if (lack := too_few(documents)) is not None:
+        return Measurement(metric, value, part=part, no_interval=lack)
+    replicates = [_defined(without, group) if count else None for group, count in enumerate(documents)]
+    return Measurement(metric, value, part=part, replicates=tuple(replicates))
+
+
+def _defined(without: Callable[[int | None], float | int], group: int) -> float | None:
+    try:
+        return without(group)
+    except Undefined:
+        return None
+
+
 def measure(state: CorpusState, metrics: Iterable[CorpusMetric]) -> list[Measurement]:
     """Every metric of a finished pass, with the replicates of its interval."""
     total = state.total()
-    if not total.counters.get("documents"):
+    if not total.counters.get("pieces", total.counters.get("documents")):
         return [Measurement(metric.name, None, reason="the corpus has no documents") for metric in metrics]
-    groups = state.used_groups()
-    enough = len(groups) >= MIN_GROUPS and total["documents"] >= MIN_DOCUMENTS
-    partial = {group: state.without(group, total) for group in groups} if enough else {}
-    found = []
-    for metric in metrics:
-        try:
-            value = metric.compute(total)
-        except Undefined as reason:
-            found.append(Measurement(metric.name, None, reason=str(reason)))
-            continue
-        replicates = [_replicate(metric, partial, group) for group in range(GROUPS)] if enough else []
-        found.append(Measurement(metric.name, value, replicates=tuple(replicates)))
-    return found
 
+    @cache
+    def counts(group: int | None) -> Counts:
+        return total if group is None else state.without(group, total)
 
-def _replicate(metric: CorpusMetric, partial: dict[int, Counts], group: int) -> float | None:
-    if group not in partial:
-        return None
-    try:
-        return metric.compute(partial[group])
-    except Undefined:
-        return None
+    documents = state.counters["documents"].tolist()
+    return [
+        estimate(metric.name, documents, lambda group, metric=metric: metric.compute(counts(group)))  # type: ignore[misc]
+        for metric in metrics
+    ]
 
 
 def interval(value: float | None, replicates: Sequence[float | None]) -> tuple[float, float] | None:

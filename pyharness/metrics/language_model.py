@@ -35,20 +35,21 @@ UNIT = 1 << 24  # of a bit
 # Relative. Between batch sizes and threads, two small models differed by 7e-8 in float32 and by 2e-5 in 16 bits.
 TOLERANCE = 5e-5
 MOST_BITS = 1 << 20  # of a token: four times what float16 logits can make; what is beyond is no prediction
-COUNTERS_OF_DOCUMENT = ("documents", "spelled", "bytes", "letters", "unsegmented")
+COUNTERS_OF_TEXT = ("documents", "pieces", "spelled", "bytes", "letters", "unsegmented")
 
 Bits = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """A document with its predictions, in bits; NaN where a token was not scored."""
+    """A document, or a piece of one, with its predictions, in bits; NaN where a token was not scored."""
 
     text: str
     entropy: Bits  # float64 [tokens]
     nll: Bits  # float64 [tokens]
     unscored_bytes: int  # of the text
     positions: NDArray[np.int64] | None  # [tokens], from word_positions; None: the tokens do not spell the text
+    opens: bool = True  # the first piece of its document
 
 
 def empty() -> CorpusState:
@@ -57,16 +58,17 @@ def empty() -> CorpusState:
 
 
 def update(state: CorpusState, group: int, scores: Scores) -> None:
-    """Add one document."""
+    """Add one text."""
     statistics = text_statistics([scores.text])[0]
     values = (
+        int(scores.opens),
         1,
         int(scores.positions is not None),
         int(statistics[TextColumn.BYTES]) - scores.unscored_bytes,
         int(statistics[TextColumn.LETTERS]),
         int(statistics[TextColumn.UNSEGMENTED]),
     )
-    for name, value in zip(COUNTERS_OF_DOCUMENT, values, strict=True):
+    for name, value in zip(COUNTERS_OF_TEXT, values, strict=True):
         _add(state, name, group, value)
     scored = ~np.isnan(scores.nll)
     _add_tokens(state, "", group, scores, scored)

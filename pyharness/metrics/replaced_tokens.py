@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.metrics.state import GROUPS, MIN_DOCUMENTS, MIN_GROUPS, CorpusState, Counts, Undefined
+from pyharness.metrics import jackknife
+from pyharness.metrics.state import CorpusState, Counts, Undefined
 from pyharness.types import Measurement, Metric, Vocabulary
 
 
@@ -69,25 +68,13 @@ def measure(first: CorpusState, second: CorpusState) -> list[Measurement]:
 
 def _frequency(name: str, first: CorpusState, second: CorpusState, tokens: Replacement) -> Measurement:
     totals = first.total(), second.total()
-    try:
-        value = replaced_token_frequency(*totals, tokens)
-    except Undefined as reason:
-        return Measurement(name, None, reason=str(reason))
-    used = first.used_groups()
-    replicates: list[float | None] = []
-    if len(used) >= MIN_GROUPS and totals[0]["documents"] >= MIN_DOCUMENTS:
-        replicates = [None] * GROUPS
-        for group in used:
-            without = first.without(group, totals[0]), second.without(group, totals[1])
-            replicates[group] = _defined(partial(replaced_token_frequency, *without, tokens))
-    return Measurement(name, value, replicates=tuple(replicates))
 
+    def without(group: int | None) -> float:
+        if group is None:
+            return replaced_token_frequency(*totals, tokens)
+        return replaced_token_frequency(first.without(group, totals[0]), second.without(group, totals[1]), tokens)
 
-def _defined(compute: Callable[[], float]) -> float | None:
-    try:
-        return compute()
-    except Undefined:
-        return None
+    return jackknife.estimate(name, first.counters["documents"].tolist(), without)
 
 
 REPORTED = (

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pyharness import kernels
 from pyharness.types import HasVocabulary, Metric, Tokenizer, TokenKind, Tokens, Vocabulary
 
-GROUPS = 32  # documents fall into groups by a hash of their content: the unit of the jackknife
+GROUPS = 32  # documents fall, whole, into groups by a hash of their content: the unit of the jackknife
 MIN_GROUPS = 16  # fewer groups with documents, or fewer documents, and there is no interval
 MIN_DOCUMENTS = 64
 
@@ -60,19 +60,20 @@ Sums: TypeAlias = NDArray[np.object_]  # [GROUPS] integers of Python
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Documents of one update, with what was counted of them."""
+    """Texts of one update (documents, or pieces of documents that were cut), with what was counted of them."""
 
     texts: Sequence[str]
-    statistics: NDArray[np.int64]  # [documents, 6], columns of kernels.text_statistics
+    statistics: NDArray[np.int64]  # [texts, 6], columns of kernels.text_statistics
     tokens: Tokens
-    lengths: NDArray[np.int64]  # tokens of every document
+    lengths: NDArray[np.int64]  # tokens of every text
     groups: NDArray[np.uint8]
+    opens: NDArray[np.bool_]  # which texts are the first of a document
     facts: Facts
 
 
 @dataclass(frozen=True, slots=True)
 class Counter:
-    """A per-document integer: int64 [documents] of a batch, summed by group."""
+    """An integer of every text: int64 [texts] of a batch, summed by group."""
 
     name: str
     count: Callable[[Batch], NDArray[np.int64]]
@@ -138,10 +139,12 @@ class CorpusState:
         groups: NDArray[np.uint8],
         counters: Iterable[Counter],
         threads: int = 1,
+        opens: NDArray[np.bool_] | None = None,
     ) -> None:
-        """Add a batch of documents; ``groups`` uint8 [documents]."""
+        """Add a batch of texts; ``groups`` uint8 [texts], ``opens`` bool [texts]: without it, each is a document."""
         statistics = kernels.text_statistics(texts, threads=threads)
-        batch = Batch(texts, statistics, tokens, np.diff(tokens.offsets), groups, self.facts)
+        opens = np.ones(len(texts), np.bool_) if opens is None else opens
+        batch = Batch(texts, statistics, tokens, np.diff(tokens.offsets), groups, opens, self.facts)
         for counter in counters:
             sums = np.zeros(GROUPS, np.int64)
             np.add.at(sums, groups, counter.count(batch))  # 64 bits are enough for one batch
@@ -167,10 +170,6 @@ class CorpusState:
         """All groups but one."""
         sums = {name: total.counters[name] - int(values[group]) for name, values in self.counters.items()}
         return Counts(sums, total.histogram - self.histogram[group], self.facts)
-
-    def used_groups(self) -> list[int]:
-        """Groups that hold at least one document."""
-        return [group for group, documents in enumerate(self.counters["documents"]) if documents]
 
 
 def group_of(digest: bytes) -> int:

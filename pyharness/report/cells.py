@@ -66,6 +66,12 @@ def about_row(record: Record, row: str) -> Mapping[str, Any]:
     return about if isinstance(about, dict) else {}
 
 
+def no_interval(results: Iterable[CaseResult], metric: str) -> Iterator[str]:
+    """Say why values stand without ±, once for all rows of one text."""
+    reasons = dict.fromkeys(one.no_interval for one in (pick(result, metric) for result in results) if one)
+    yield from (f"No interval: {reason}." for reason in reasons if reason)
+
+
 def size(count: float) -> str:
     """Format a number of bytes for people."""
     for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):

@@ -41,7 +41,7 @@ def rows(record: Record) -> list[dict[str, Any]]:
                 dict.fromkeys(COLUMNS)
                 | common
                 | {"metric": measurement.metric, "part": measurement.part, "value": measurement.value}
-                | {"low": low, "high": high, "reason": measurement.reason}
+                | {"low": low, "high": high, "reason": measurement.reason or measurement.no_interval}
                 | {"unit": about.get("unit"), "direction": about.get("direction")}
             )
         if not result.measurements:

@@ -8,10 +8,11 @@ from typing import Any
 from pyharness.comparison import Difference, variant
 from pyharness.metrics import word_positions
 from pyharness.report.algorithms import algorithm_tables
-from pyharness.report.cells import NOTHING, Table, case_name, lossy, pick, plain, size, with_interval
+from pyharness.report.cells import NOTHING, Table, case_name, lossy, no_interval, pick, plain, size, with_interval
 from pyharness.store import Record
 from pyharness.types import CaseResult
 
+WHOLE_GROUPS_SINCE = 2  # schema of records whose groups hold whole documents
 _MET = {
     "empty_documents": "empty documents left out",
     "cut_documents": "long documents cut",
@@ -59,6 +60,8 @@ def _notes(record: Record, label: str) -> tuple[str, ...]:
     if corpus.get("smoke_test"):
         notes.append("The sample is a smoke test: differences and premiums on it are not evidence.")
     tally = corpus.get("tally") or {}
+    if tally.get("cut_documents") and record.data["schema"] < WHOLE_GROUPS_SINCE:
+        notes.append("Too narrow: this record's intervals take the pieces of a cut document for documents.")
     met = [f"{tally[name]:,} {what}" for name, what in _MET.items() if tally.get(name)]
     return (*notes, *([f"Text as read: {', '.join(met)}."] if met else []))
 
@@ -82,7 +85,8 @@ def _compression(record: Record) -> list[Table]:
             for result in results
         )
         columns = ("tokenizer", "V", "bytes/token", "tok/word", "Rényi 2.5", "used %", "NSL")
-        notes = (*_notes(record, label), *_reference(results), *lossy(record, [row[0] for row in rows]))
+        notes = (*_notes(record, label), *_reference(results), *no_interval(results, "bytes_per_token"))
+        notes += tuple(lossy(record, [row[0] for row in rows]))
         found.append(Table(f"Compression: {_about(record, label)}", columns, rows, notes))
     return found
 
@@ -109,7 +113,8 @@ def _fairness(record: Record) -> list[Table]:
         languages = len(tokens) if isinstance(tokens, dict) else 0
         title = f"Fairness: {label}, {languages} languages, {_count(details, 'rows'):,} rows"
         columns = ("tokenizer", "Gini", "median", f"least, of {details.get('reference', NOTHING)}", "most")
-        found.append(Table(title, columns, tuple(rows), _notes(record, label)))
+        notes = (*_notes(record, label), *no_interval(results, "premium_gini"))
+        found.append(Table(title, columns, tuple(rows), notes))
     return found
 
 
@@ -120,7 +125,7 @@ def _next_token_entropy(record: Record) -> list[Table]:
         for told_apart in dict.fromkeys(variants := [variant(result, of_corpus) for result in of_corpus]):
             results = [result for result, its in zip(of_corpus, variants, strict=True) if its == told_apart]
             title = f"Next token: {_about(record, label)}" + (f", {told_apart}" if told_apart else "")
-            notes = (*_notes(record, label), *_prediction_notes(results))
+            notes = (*_notes(record, label), *no_interval(results, "bits_per_byte"), *_prediction_notes(results))
             found.append(Table(title, columns, _plain_rows(results, _predictions), notes))
     return found
 

@@ -13,7 +13,7 @@ from pyharness.store.results import result_from_json
 from pyharness.store.shape import Misshapen, check_top, check_values, short
 from pyharness.types import CaseResult, InputError
 
-SCHEMA = 1
+SCHEMA = 2  # 2: no_interval
 KIND = "pyharness-run"
 SCHEMA_FILE = Path(__file__).parents[1] / "record.schema.json"
 _SURROGATE = re.compile(r"[\ud800-\udfff]")

@@ -15,7 +15,7 @@ _STATUSES = ("ok", "skipped", "failed")
 def measurement_as_json(measurement: Measurement) -> dict[str, Any]:
     """Without the fields that are empty; ``value`` is always there."""
     found: dict[str, Any] = {"metric": measurement.metric, "value": measurement.value}
-    for name in ("reason", "part"):
+    for name in ("reason", "part", "no_interval"):
         if (value := getattr(measurement, name)) is not None:
             found[name] = value
     for name in ("samples", "replicates"):
@@ -36,6 +36,7 @@ def measurement_from_json(data: Mapping[str, Any]) -> Measurement:
         get(data, "part", str, None, default=None),
         tuple(number(one, "samples") for one in get(data, "samples", list, default=[])),
         tuple(number_or_null(one, "replicates") for one in replicates),
+        get(data, "no_interval", str, None, default=None),
     )
 
 
