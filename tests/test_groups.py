@@ -192,7 +192,7 @@ def test_a_ratio_to_the_reference_counts_uncut_documents() -> None:
 
 def compressed(schema: int, cut: int, **measured: object) -> str:
     tally = {"documents": 900, "bytes": 10**6, "cut_documents": cut, "digest": "0" * 32}
-    result = {
+    result: dict[str, object] = {
         "benchmark": "compression", "tokenizer": "a", "corpus": "books", "parameters": {}, "status": "ok",
         "reason": None, "measurements": [{"metric": "bytes_per_token", "value": 4.0, **measured}], "details": {},
     }  # fmt: skip
