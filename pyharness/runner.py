@@ -177,7 +177,7 @@ class Run:
         threads = int(case.parameters.get("threads", 1 if timed else cores()))
         if timed or self.worker is None or self.worker_for != case.tokenizer or self.worker.threads != threads:
             self._leave_worker()
-            self.worker = Worker(threads)
+            self.worker = Worker(threads, self.plan.suite.memory_limit)
         self.worker_for = None if timed else case.tokenizer
         return self.worker
 

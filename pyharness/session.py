@@ -69,6 +69,7 @@ def declare(
     benchmarks: Sequence[str | dict[str, Any]] = (),
     base: suite.Suite | None = None,
     device: str | None = None,
+    memory_limit: int | str | None = None,
 ) -> suite.Suite:
     """Build a suite from names; what is not given comes from ``base``, or is what a quick look needs."""
     chosen = suite.selections(benchmarks) if benchmarks else None
@@ -77,6 +78,8 @@ def declare(
         found = suite.Suite("custom", rows, texts, chosen or suite.selections(BENCHMARKS))
     else:
         found = suite.override(base, suite.entries(tokenizers), suite.entries(corpora, "corpora"), chosen or ())
+    if memory_limit is not None:
+        found = replace(found, memory_limit=suite.memory_limit(memory_limit))
     return found if device is None else replace(found, device=device)
 
 
@@ -90,18 +93,20 @@ def run(
     *,
     force: bool = False,
     device: str | None = None,
+    memory_limit: int | str | None = None,
 ) -> Result:
     """Measure tokenizers on corpora.
 
     Names are those of ``pyharness list``. Without ``tokenizers`` the suite ``suite_name`` runs (default ``quick``).
     Raises ``InputError`` for anything unknown, before anything runs. The record is kept only when ``output`` is given;
     a file that is there already is refused, or replaced with ``force``. Pairs are counted and language models run on
-    ``device``, ``cpu`` or ``cuda`` (default: the suite's).
+    ``device``, ``cpu`` or ``cuda`` (default: the suite's). A case that holds more than ``memory_limit`` (bytes, or text
+    such as ``4GB``; default: the suite's, or three quarters of what is free) is ended, and fails alone.
     """
     base = None
     if suite_name is not None or not tokenizers:
         base = suite.read(suite.find(os.fspath(suite_name or suite.DEFAULT)))
-    declared, listener = declare(tokenizers, corpora, benchmarks, base, device), listener or Silent()
+    declared, listener = declare(tokenizers, corpora, benchmarks, base, device, memory_limit), listener or Silent()
     if output is not None:
         store.check_output(Path(output), force)  # before a row is trained
     plan = suite.plan(declared, listener.preparing)

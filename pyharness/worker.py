@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import time
 from functools import cache
 from pathlib import Path
 from typing import Any, TextIO
 
-from pyharness import corpora, tokenizers
+from pyharness import corpora, lifeline, tokenizers
 from pyharness.benchmarks import Findings, Work, benchmarks
 from pyharness.environment import version_of
-from pyharness.lifeline import end_with_parent
 from pyharness.store import measurement_as_json
 from pyharness.types import Case, Corpus, HasVocabulary, InputError, Tokenizer, Unsupported
 
@@ -111,11 +109,12 @@ def as_json(findings: Findings) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Serve requests until standard input ends."""
-    protocol = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    """Serve requests until standard input ends. A library that reads from it finds nothing there."""
+    requests, protocol = os.fdopen(os.dup(0), "r", encoding="utf-8"), os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
-    end_with_parent()
-    for line in sys.stdin:
+    lifeline.begin()
+    for line in requests:
         send(protocol, handle(json.loads(line), protocol))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -142,6 +143,46 @@ class Slow(RawBytes):
         return super().encode_batch(texts, threads)
 
 
+class Hungry(RawBytes):
+    """Takes memory without end, a block at a time."""
+
+    def encode_batch(self, texts: Sequence[str], threads: int = 1) -> Tokens:
+        held = []
+        while True:
+            held.append(b"x" * (16 << 20))
+
+
+class Reading(RawBytes):
+    """Waits for somebody to type something."""
+
+    def encode_batch(self, texts: Sequence[str], threads: int = 1) -> Tokens:
+        if input_ends := sys.stdin.read() + os.read(0, 1).decode():
+            raise AssertionError(input_ends)
+        return super().encode_batch(texts, threads)
+
+
+class Daemonising(RawBytes):
+    """Leaves a daemon behind, which holds every pipe, and dies."""
+
+    def encode_batch(self, texts: Sequence[str], threads: int = 1) -> Tokens:
+        if os.fork() == 0:
+            os.setsid()
+            if os.fork() == 0:
+                Path(os.environ["DOUBLES_MARKER"]).write_text(str(os.getpid()), encoding="ascii")
+                time.sleep(600)
+            os._exit(0)
+        while not Path(os.environ["DOUBLES_MARKER"]).exists():
+            time.sleep(0.01)
+        os._exit(7)
+
+
+class Wordy(RawBytes):
+    """Fails with a message of 10 MB."""
+
+    def encode_batch(self, texts: Sequence[str], threads: int = 1) -> Tokens:
+        raise ValueError("word " * 2_000_000)
+
+
 def _spec(name: str, kind: type[RawBytes], vocabulary: str | None = None, reference: bool = False) -> TokenizerSpec:
     def load(_: TokenizerSpec) -> Tokenizer:
         return kind()
@@ -165,4 +206,8 @@ TOKENIZERS = (
     _spec("panicking", Panicking),
     _spec("chatty", Chatty),
     _spec("slow", Slow),
+    _spec("hungry", Hungry),
+    _spec("reading", Reading),
+    _spec("daemonising", Daemonising),
+    _spec("wordy", Wordy),
 )

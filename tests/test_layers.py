@@ -18,7 +18,8 @@ PACKAGE = ROOT / "pyharness"
 LAYERS = (
     "types registry atomic_file",
     "vocabularies",
-    "bpe kernels timing environment network lifeline",
+    "bpe kernels timing environment network lifeline process_tree",
+    "child_process",
     "tokenizers corpora trainers language_models",
     "metrics",
     "benchmarks profiling",

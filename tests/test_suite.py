@@ -152,6 +152,18 @@ def test_time_limits(tmp_path: Path) -> None:
     assert plain(tmp_path, "time_limit_seconds = 120").time_limit_seconds == 120.0
 
 
+def test_memory_limits(tmp_path: Path) -> None:
+    assert plain(tmp_path, "").memory_limit is None
+    assert "memory_limit" not in plain(tmp_path, "").as_json()
+    assert plain(tmp_path, "memory_limit = 1000").memory_limit == 1000
+    limited = plain(tmp_path, 'memory_limit = "4GB"')
+    assert limited.memory_limit == limited.as_json()["memory_limit"] == 4_000_000_000
+    assert session.declare(["raw_bytes"], memory_limit="1MB").memory_limit == 1_000_000
+    for value in ("0", "-1", "true", "1.5", '"lots"', '"0"', "[]", '"-1"'):
+        with pytest.raises(InputError, match="memory_limit"):
+            plain(tmp_path, f"memory_limit = {value}")
+
+
 @pytest.mark.parametrize("name", ["../x", "a/b", "", ".hidden", "-q", "a b", "a*", "[a]", "ä", "x" * 65, "a\\n"])
 def test_a_name_is_fit_for_a_file_name(tmp_path: Path, name: str) -> None:
     with pytest.raises(InputError, match="cannot be part of a file name"):

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import pyharness
-from pyharness import atomic_file, progress, tokenizers, trainers
+from pyharness import atomic_file, child_process, progress, tokenizers, trainers
 from pyharness.tokenizers import trained, trained_cache, training_process, training_recipe
 from pyharness.tokenizers.specification import parse
 from pyharness.trainers import TrainedTokenizer
@@ -257,12 +257,13 @@ def test_a_library_that_aborts_costs_its_rows_only_and_is_tried_again(
 @pytest.mark.parametrize(
     ("status", "stderr", "expected"),
     [
-        (-9, "", "training was killed by signal 9"),
-        (1, "Traceback\n  x\nTypeError: no\n\n", "training ended with status 1: TypeError: no"),
+        (-6, "", "was killed by signal 6"),
+        (-9, "", "was killed by signal 9 (by the system, perhaps for lack of memory, or by somebody)"),
+        (1, "Traceback\n  x\nTypeError: no\n\n", "ended with status 1: TypeError: no"),
     ],
 )
-def test_how_a_training_ended(status: int, stderr: str, expected: str) -> None:
-    assert training_process.ending(status, stderr) == expected
+def test_how_a_process_ended(status: int, stderr: str, expected: str) -> None:
+    assert child_process.ending(status, stderr) == expected
 
 
 def test_a_text_that_a_trainer_refuses_costs_its_rows_only(text: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -128,11 +127,11 @@ def test_what_was_refused_when_the_row_was_prepared_is_not_tried_again(
     case = Case("training", row, None, {"threads": 1, "repetitions": 1})
     started: list[object] = []
 
-    def start(*arguments: object, **_: object) -> subprocess.CompletedProcess[str]:
+    def start(*arguments: object) -> list[bytes]:
         started.append(arguments)
-        return subprocess.CompletedProcess([], 0, json.dumps({"refused": "no"}), "")
+        return [json.dumps({"refused": "no"}).encode()]
 
-    monkeypatch.setattr(subprocess, "run", start)
+    monkeypatch.setattr(training, "said_by", start)
     with pytest.raises(Unsupported, match=r"unigram cannot train this: " + ("a vocabulary" if prepared else "no")):
         training.run(Work(case, spec, load=lambda: pytest.fail("loaded"), corpus=None, threads=1))
     assert len(started) == (not prepared)

@@ -7,15 +7,14 @@ import gc
 import importlib
 import json
 import resource
-import subprocess
 import sys
 import time
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
-from pyharness import tokenizers
+from pyharness import lifeline, tokenizers
 from pyharness.benchmarks import Benchmark, Findings, Work
-from pyharness.lifeline import end_with_parent
+from pyharness.child_process import ChildDied, said_by
 from pyharness.timing import in_libraries, median
 from pyharness.types import InputError, Measurement
 
@@ -89,14 +88,13 @@ def probe(specification: str) -> dict[str, float]:
 
 def run(work: Work) -> Findings:
     """Start one process per repetition."""
-    command = [sys.executable, "-P", "-m", "pyharness.benchmarks.load", work.spec.name]
     probes = []
     for _ in range(REPETITIONS):
-        done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
-        if done.returncode != 0:
-            last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-            return Findings(status="failed", reason=f"loading ended with status {done.returncode}: {last}")
-        probes.append(json.loads(done.stdout.splitlines()[-1]))
+        try:
+            *_, last = said_by(["pyharness.benchmarks.load", work.spec.name])
+        except ChildDied as death:
+            return Findings(status="failed", reason=f"loading {death}")
+        probes.append(json.loads(last))
     found = []
     for metric in ("load_seconds", "peak_memory_bytes"):
         samples = tuple(float(one[metric]) for one in probes)
@@ -117,7 +115,7 @@ BENCHMARKS = (
 )
 
 if __name__ == "__main__":
-    end_with_parent()
+    lifeline.begin()
     try:
         print(json.dumps(probe(sys.argv[1])))  # noqa: T201
     except InputError as error:

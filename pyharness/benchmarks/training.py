@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
-import subprocess
 import sys
 import tempfile
 import time
@@ -22,15 +21,14 @@ from typing import Any
 
 import numpy as np
 
-from pyharness import tokenizers, trainers
+from pyharness import lifeline, tokenizers, trainers
 from pyharness.benchmarks import Benchmark, Findings, Work
 from pyharness.benchmarks.load import MemoryMeter
-from pyharness.lifeline import end_with_parent
+from pyharness.child_process import ChildDied, said_by
 from pyharness.metrics import training as metrics
 from pyharness.timing import median, without_collector
 from pyharness.tokenizers import trained as rows
 from pyharness.tokenizers.trained_cache import Place
-from pyharness.tokenizers.training_process import ending
 from pyharness.tokenizers.training_recipe import Recipe
 from pyharness.trainers import TrainedTokenizer
 from pyharness.types import HasVocabulary, InputError, Measurement, Tokenizer, TokenKind, Unsupported
@@ -145,13 +143,14 @@ def run(work: Work) -> Findings:
     if kept is not None and kept.refused is not None and not kept.crashed:  # when the row was prepared, on this text
         raise Unsupported(f"{recipe.trainer.name} cannot train this: {kept.refused}")
     threads = str(work.case.parameters["threads"])
-    command = [sys.executable, "-P", "-m", "pyharness.benchmarks.training", work.spec.name, threads]
+    command = ["pyharness.benchmarks.training", work.spec.name, threads]
     probes: list[dict[str, Any]] = []
     for number in range(int(work.case.parameters["repetitions"])):
-        done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
-        if done.returncode != 0:
-            return Findings(status="failed", reason=ending(done.returncode, done.stderr))
-        probes.append(json.loads(done.stdout.splitlines()[-1]))
+        try:
+            *_, last = said_by(command)
+        except ChildDied as death:
+            return Findings(status="failed", reason=f"training {death}")
+        probes.append(json.loads(last))
         if "refused" in probes[-1]:
             raise Unsupported(f"{recipe.trainer.name} cannot train this: {probes[-1]['refused']}")
         work.progress(sum(one["bytes"] for one in probes))
@@ -195,7 +194,7 @@ BENCHMARKS = (
 )
 
 if __name__ == "__main__":
-    end_with_parent()
+    lifeline.begin()
     try:
         print(json.dumps(probe(sys.argv[1], int(sys.argv[2]))))  # noqa: T201
     except (InputError, Wrong) as error:

@@ -34,6 +34,8 @@ RESULTS = "pyharness-results"
 )
 @click.option("--device", type=click.Choice(["cpu", "cuda"]),
               help="Where pairs are counted and language models run [default: the suite's, or cpu].")  # fmt: skip
+@click.option("--memory-limit", "memory", metavar="SIZE",
+              help="Memory that a case may take: 4GB [default: the suite's, or 3/4 of what is free].")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path), help=f"Record to write [default: in {RESULTS}/].")
 @click.option("--force", is_flag=True, help="Replace the file that --output names, if there is one.")
 @click.option("--resume", is_flag=True, help="Continue an unfinished run: finished cases are kept.")
@@ -45,6 +47,7 @@ def run(
     texts: tuple[str, ...],
     chosen: tuple[str, ...],
     device: str | None,
+    memory: str | None,
     output: Path | None,
     force: bool,
     resume: bool,
@@ -65,7 +68,7 @@ def run(
     from pyharness.progress import listener
 
     base = suite.read(suite.find(suite_name or suite.DEFAULT)) if suite_name or not rows else None
-    declared = session.declare(rows, texts, [_benchmark(name) for name in chosen], base, device)
+    declared = session.declare(rows, texts, [_benchmark(name) for name in chosen], base, device, memory)
     path = output or _default_output(declared.name, resume)
     store.check_output(path, force, resume)
     with listener(quiet) as watching:

@@ -3,7 +3,7 @@
 from pyharness.suite.declaration import Entry, Selection, Suite, entries, override, selections
 from pyharness.suite.parameters import powers_of_two
 from pyharness.suite.planning import Plan, plan
-from pyharness.suite.reading import DEFAULT, find, read, shipped, summary_of
+from pyharness.suite.reading import DEFAULT, find, memory_limit, read, shipped, summary_of
 
 __all__ = [
     "DEFAULT",
@@ -13,6 +13,7 @@ __all__ = [
     "Suite",
     "entries",
     "find",
+    "memory_limit",
     "override",
     "plan",
     "powers_of_two",

@@ -48,9 +48,10 @@ class Suite:
     time_limit_seconds: float = TIME_LIMIT_SECONDS
     oversubscribe: bool = False  # whether more threads than cores may be asked for
     device: str = DEVICES[0]  # where pairs are counted and language models run
+    memory_limit: int | None = None  # bytes that a case may hold; None: three quarters of what is free when it starts
 
     def as_json(self) -> dict[str, Any]:
-        """Return the declaration as JSON values; ``device`` only where it is not the default, as in older journals."""
+        """Return the declaration as JSON values; what older journals do not have, only where it is not the default."""
         return {
             "name": self.name,
             "summary": self.summary,
@@ -68,7 +69,11 @@ class Suite:
                 }
                 for selection in self.selections
             ],
-        } | ({} if self.device == DEVICES[0] else {"device": self.device})
+        } | self._where()
+
+    def _where(self) -> dict[str, Any]:
+        limit = {} if self.memory_limit is None else {"memory_limit": self.memory_limit}
+        return limit | ({} if self.device == DEVICES[0] else {"device": self.device})
 
     @property
     def digest(self) -> str:

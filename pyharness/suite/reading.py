@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pyharness.corpora.specification import size
 from pyharness.registry import pick, suggest
 from pyharness.suite.declaration import DEVICES, TIME_LIMIT_SECONDS, Suite, entries, selections, shown
 from pyharness.types import InputError
@@ -17,7 +18,7 @@ DEFAULT = "quick"
 DEFAULT_NAME = "suite"
 _KEYS = {
     "name", "summary", "tokenizers", "corpora", "benchmarks", "reference", "time_limit_seconds", "oversubscribe",
-    "device",
+    "device", "memory_limit",
 }  # fmt: skip
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,63}", re.ASCII)  # it becomes part of a file name
 _LONGEST_LIMIT = 2**63 - 1  # seconds
@@ -72,6 +73,7 @@ def read(path: Path) -> Suite:
             time_limit_seconds=_time_limit(data.get("time_limit_seconds", TIME_LIMIT_SECONDS)),
             oversubscribe=_switch(data, "oversubscribe"),
             device=DEVICES[0] if (device := _text(data, "device")) is None else device,
+            memory_limit=memory_limit(data.get("memory_limit")),
         )
     except InputError as error:
         raise InputError(f"suite {path}: {error}") from None
@@ -99,6 +101,17 @@ def _switch(data: Mapping[str, Any], key: str) -> bool:
     value = data.get(key, False)
     if not isinstance(value, bool):
         raise InputError(f"{key} = {shown(value)} is neither true nor false")
+    return value
+
+
+def memory_limit(value: Any) -> int | None:
+    """Bytes that a case may hold: a whole number or text such as ``4GB``; None stays None."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return size("memory_limit", value)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise InputError(f'memory_limit = {shown(value)} is no amount of memory, such as "4GB"')
     return value
 
 

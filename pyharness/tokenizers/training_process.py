@@ -9,15 +9,13 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from pyharness import trainers
+from pyharness import lifeline, trainers
+from pyharness.child_process import ChildDied, said_by
 from pyharness.environment import cores
-from pyharness.lifeline import end_with_parent
 from pyharness.tokenizers.trained_cache import Place
 from pyharness.tokenizers.training_recipe import Reading, Recipe
 from pyharness.types import InputError, TrainingProgress
@@ -30,28 +28,13 @@ def run(
 ) -> str | None:
     """Train in a fresh process; returns how it died, None when it did not. ``digest`` and ``size`` are of the text."""
     request = json.dumps([trainer, dict(options), digest, size])
-    command = [sys.executable, "-P", "-m", __name__, request]
-    with (
-        tempfile.TemporaryFile() as complaints,
-        subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=complaints) as process,
-    ):
-        try:
-            for line in process.stdout or ():
-                if progress is not None:
-                    progress(TrainingProgress(*json.loads(line)))
-        except BaseException:
-            process.kill()
-            raise
-        status = process.wait()
-        complaints.seek(0)
-        return None if status == 0 else ending(status, complaints.read().decode(errors="replace"))
-
-
-def ending(status: int, stderr: str) -> str:
-    """Say how a training's process ended, with the last line it wrote."""
-    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
-    how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
-    return f"training {how}" + (f": {lines[-1][:300]}" if lines else "")
+    try:
+        for line in said_by([__name__, request]):
+            if progress is not None:
+                progress(TrainingProgress(*json.loads(line)))
+    except ChildDied as death:
+        return f"training {death}"
+    return None
 
 
 def train_and_keep(
@@ -75,7 +58,7 @@ def main() -> None:
     """Do what the first argument asks for."""
     said = os.fdopen(os.dup(1), "w", encoding="ascii")
     os.dup2(2, 1)  # what a library prints is no progress
-    end_with_parent()
+    lifeline.begin()
 
     def say(progress: TrainingProgress) -> None:
         print(json.dumps(dataclasses.astuple(progress)), file=said, flush=True)

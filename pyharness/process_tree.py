@@ -1,0 +1,93 @@
+"""The processes that a process has started: what memory they hold, and how all of them are ended.
+
+Read from ``/proc`` (Linux: proc(5)). Elsewhere a tree is its root, its memory is unknown, and a group is ended whole.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+MARK = "PYHARNESS_CHILD"  # an environment variable: what is forked inherits it, in whatever session it hides
+PROC = Path("/proc")
+ROUNDS = 50  # of looking for what is left, with a short sleep between them
+PAUSE_SECONDS = 0.02
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+def members(root: int) -> list[int]:
+    """A process and all that descend from it, as far as ``/proc`` tells."""
+    found, left = [root], [root]
+    while left:
+        children = [child for child in _children(left.pop()) if child not in found]
+        found += children
+        left += children
+    return found
+
+
+def _children(process: int) -> Iterator[int]:
+    with contextlib.suppress(OSError):  # it has ended
+        for task in os.scandir(PROC / str(process) / "task"):
+            with contextlib.suppress(OSError):
+                yield from map(int, Path(task, "children").read_text(encoding="ascii").split())
+
+
+def resident(root: int) -> int:
+    """Bytes of memory that a process and its descendants hold; pages that they share after a fork count once."""
+    tree = members(root)
+    largest = sum(map(_resident, tree))
+    return largest if len(tree) == 1 else min(largest, sum(map(_proportional, tree)) or largest)
+
+
+def _resident(process: int) -> int:
+    try:
+        return int((PROC / str(process) / "statm").read_text(encoding="ascii").split()[1]) * _PAGE
+    except (OSError, IndexError):
+        return 0
+
+
+def _proportional(process: int) -> int:
+    try:
+        lines = (PROC / str(process) / "smaps_rollup").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return _resident(process)
+    return sum(int(line.split()[1]) << 10 for line in lines if line.startswith("Pss:"))
+
+
+def end(root: int | None, mark: str) -> None:
+    """Kill a process, its group, its descendants, and whatever carries its mark: daemons that left the tree.
+
+    ``root`` is None when it has been waited for already. Nothing is waited for here.
+    """
+    for _ in range(ROUNDS):
+        family = [] if root is None else members(root)
+        doomed = [one for one in {*family, *_marked(mark)} if _lives(one)]
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            if root is not None:
+                os.killpg(root, signal.SIGKILL)
+        for one in doomed:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(one, signal.SIGKILL)
+        if not doomed:
+            return
+        time.sleep(PAUSE_SECONDS)
+
+
+def _marked(mark: str) -> Iterator[int]:
+    with contextlib.suppress(OSError):
+        for entry in os.scandir(PROC):
+            with contextlib.suppress(OSError):  # another user's, or gone
+                if entry.name.isdecimal() and mark.encode() in Path(entry, "environ").read_bytes():
+                    yield int(entry.name)
+
+
+def _lives(process: int) -> bool:
+    try:
+        status = (PROC / str(process) / "stat").read_bytes()
+    except OSError:
+        return False
+    return status.rpartition(b")")[2].split()[:1] not in ([b"Z"], [b"X"])
