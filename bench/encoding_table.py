@@ -270,7 +270,7 @@ def main(argv: Sequence[str]) -> int:
         """Rows as they are measured: what ends the run costs one cell."""
         print(*lines, sep="\n", flush=True)  # noqa: T201
         if arguments.out:
-            atomic_file.write(arguments.out, json.dumps(result, indent=1))
+            atomic_file.write(arguments.out, json.dumps(result, indent=1), overwrite=True)
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -1,53 +1,170 @@
-"""Files that are written whole or not at all: on disk aside, then renamed into place."""
+"""Files that are written whole or not at all: on disk aside, then moved into place. What is no file is written through.
+
+A symbolic link stays: what it leads to is written. A device, a FIFO and an open file by its name (``/dev/stdout``) are
+written into as a pipe is: replaced by a file, they would be lost to everybody else who uses them. A process that is
+killed may leave ``.NAME.*.part`` beside the file; it can be removed.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import stat
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from pyharness.types import InputError
 
+ADVICE = "replace it with --force, or choose another --output"
+_LINKS = 40  # that the system follows
+_NO_HARD_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 
-def write(path: Path, content: str | bytes) -> None:
+
+def write(path: Path, content: str | bytes, *, overwrite: bool = False, advice: str = ADVICE) -> None:
     """Write a file, text in UTF-8. Interrupted, it leaves what was there before, and nothing beside it.
 
     Raises:
-        InputError: the file cannot be written.
+        InputError: the file cannot be written, or is there and ``overwrite`` is not set (``advice``: what to do then).
     """
     try:
-        replace(path, content)
+        (replace if overwrite else create)(path, content)
+    except FileExistsError:
+        raise InputError(f"{str(path)!r} exists already: {advice}") from None
     except OSError as error:
         raise InputError(f"cannot write {str(path)!r}: {error.strerror or error}") from None
 
 
 def replace(path: Path, content: str | bytes) -> None:
-    """As ``write``, for who says in other words what went wrong: raises ``OSError``."""
-    data = content.encode() if isinstance(content, str) else content
-    handle, name = _temporary_beside(path)
+    """As ``write`` over what is there, for who says in other words what went wrong: raises ``OSError``."""
+    if is_stream(path):
+        _write_through(path, _data(content))
+        return
+    target = Path(os.path.realpath(path))
+    with _aside(target, content) as part:
+        part.chmod(_mode(target))
+        part.replace(target)
+
+
+def create(path: Path, content: str | bytes) -> None:
+    """As ``replace``, where nothing is yet: of several that try at once one succeeds, the others' files are refused.
+
+    Raises:
+        FileExistsError: there is a file, or a disk.
+        OSError: it cannot be written.
+    """
+    if is_stream(path):
+        if stat.S_ISBLK(path.stat().st_mode):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+        _write_through(path, _data(content))
+        return
+    target = Path(os.path.realpath(path))
+    with _aside(target, content) as part:
+        part.chmod(0o644)
+        _move_to_free_name(part, target)
+
+
+def check(path: Path, *, overwrite: bool = False, advice: str = ADVICE) -> None:
+    """Refuse, before anything is measured, what ``write`` would refuse as things stand now. Folders are made later."""
+    try:
+        if not path.name or path.is_dir():
+            raise InputError(f"{str(path)!r} is a folder; name a file in it with --output, such as record.json")
+        mode = _status(path)
+        if mode is not None and stat.S_ISSOCK(mode):
+            raise InputError(f"{str(path)!r} is a socket; choose another --output")
+        if mode is not None and not overwrite and (stat.S_ISBLK(mode) or not is_stream(path)):
+            raise InputError(f"{str(path)!r} exists already: {advice}")
+    except OSError as error:
+        raise InputError(f"cannot write {str(path)!r}: {error.strerror or error}") from None
+
+
+def check_folder(path: Path) -> None:
+    """Refuse a path beside which no file can be made: before anything is measured."""
+    try:
+        if is_stream(path):
+            return
+        handle, name = _temporary_beside(Path(os.path.realpath(path)))
+    except OSError as error:
+        raise InputError(f"cannot write to {str(path.parent)!r}: {error.strerror or error}") from None
+    os.close(handle)
+    Path(name).unlink()
+
+
+def is_stream(path: Path) -> bool:
+    """Say whether a path names what is written into and not replaced. Raises ``OSError``, for links in a circle."""
+    mode = _status(path)
+    if mode is None or stat.S_ISDIR(mode):
+        return False
+    return not stat.S_ISREG(mode) or _descriptor(path) is not None
+
+
+def _status(path: Path) -> int | None:
+    try:
+        return path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):  # the latter is said where something is to be made there
+        return None
+
+
+def _descriptor(path: Path) -> int | None:
+    """Return the number of the open file of this process that a path names: 1 for ``/dev/stdout``."""
+    for _ in range(_LINKS):
+        if os.path.realpath(path.parent) in (f"/proc/{os.getpid()}/fd", "/dev/fd") and path.name.isdecimal():
+            return int(path.name)
+        if not path.is_symlink():
+            return None
+        path = path.parent / path.readlink()
+    return None
+
+
+def _write_through(path: Path, data: bytes) -> None:
+    number = _descriptor(path)  # opened by its name, a file would begin anew, whatever ``>>`` had found in it
+    handle = os.open(path, os.O_WRONLY | os.O_NOCTTY) if number is None else os.dup(number)
+    try:
+        if number is None and stat.S_ISREG(os.fstat(handle).st_mode):  # it has become a file
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+        left = memoryview(data)
+        while left:
+            left = left[os.write(handle, left) :]
+    finally:
+        os.close(handle)
+
+
+@contextlib.contextmanager
+def _aside(target: Path, content: str | bytes) -> Iterator[Path]:
+    """Write a file beside its target, and remove it if it is not moved there."""
+    handle, name = _temporary_beside(target)
     part = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(data)
+            file.write(_data(content))
             file.flush()
             os.fsync(file.fileno())  # or a crash of the machine could leave the new name with nothing behind it
-        part.chmod(_mode(path))
-        part.replace(path)
+        yield part
     except BaseException:
         with contextlib.suppress(OSError):
             part.unlink(missing_ok=True)
         raise
 
 
-def check_folder(path: Path) -> None:
-    """Refuse a path beside which no file can be made: before anything is measured."""
+def _move_to_free_name(part: Path, target: Path) -> None:
     try:
-        handle, name = _temporary_beside(path)
+        os.link(part, target)  # refuses what is there, unlike a rename
     except OSError as error:
-        raise InputError(f"cannot write to {str(path.parent)!r}: {error.strerror or error}") from None
-    os.close(handle)
-    Path(name).unlink()
+        if error.errno not in _NO_HARD_LINKS:
+            raise
+        os.close(os.open(target, os.O_CREAT | os.O_EXCL))  # the name is ours now, with nothing in it yet
+        try:
+            part.replace(target)
+        except BaseException:
+            target.unlink()
+            raise
+    else:
+        part.unlink()
+
+
+def _data(content: str | bytes) -> bytes:
+    return content.encode() if isinstance(content, str) else content
 
 
 def _temporary_beside(path: Path) -> tuple[int, str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
-import tempfile
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -187,28 +186,28 @@ class Run:
         self.worker, self.worker_for = None, None
 
 
-def run(plan: Plan, output: Path, listener: Listener, resume: bool = False) -> store.Record:
-    """Run a plan and write its record to ``output``.
+def run(plan: Plan, journal: store.Journal, listener: Listener, resume: bool = False) -> store.Record:
+    """Run a plan and write the record that the journal has claimed a name for.
 
-    ``KeyboardInterrupt`` leaves a valid record of what was finished, and the journal to resume from.
+    ``KeyboardInterrupt`` and ``SystemExit``, which a signal to end raises, leave a valid record of what was finished,
+    and the journal to resume from.
     """
     started = time.time()
     header = _header(plan)
-    journal = store.Journal(output)
     try:
         finished = journal.start(header, resume)
-        with tempfile.TemporaryDirectory(prefix="pyharness-") as workdir:
-            going = Run(plan, listener, Path(workdir), journal)
+        with store.scratch() as workdir:
+            going = Run(plan, listener, workdir, journal)
             going.take_over(finished)
             if finished:
                 _check_corpora(going)
             listener.begin(len([case for case in going.schedule.cases if case.key not in going.results]))
             try:
                 going.measure_all()
-            except KeyboardInterrupt:
-                _write(going, header, output, started, complete=False)
+            except (KeyboardInterrupt, SystemExit):
+                _write(going, header, started, complete=False)
                 raise
-            record = _write(going, header, output, started, complete=True)
+            record = _write(going, header, started, complete=True)
         journal.remove()
         return record
     finally:
@@ -263,7 +262,7 @@ def _tallies(results: Iterable[CaseResult]) -> dict[str, dict[str, Any]]:
 # ---------------------------------------------------------------------------------------------- the record
 
 
-def _write(going: Run, header: Mapping[str, Any], output: Path, started: float, *, complete: bool) -> store.Record:
+def _write(going: Run, header: Mapping[str, Any], started: float, *, complete: bool) -> store.Record:
     declared = {label: number for number, label in enumerate(going.plan.tokenizers)}
     cases = sorted(going.schedule.cases, key=lambda case: declared.get(case.tokenizer, len(declared)))
     results = [going.results.get(case.key) or _not_run(case) for case in cases]
@@ -281,8 +280,25 @@ def _write(going: Run, header: Mapping[str, Any], output: Path, started: float, 
         "metrics": _about_metrics(results),
         "results": [store.result_as_json(result) for result in results],
     }
-    atomic_file.write(output, store.dump(data))
+    output = going.journal.record
+    _keep(going.journal, store.dump(data), complete=complete)
     return store.Record.from_json(data, str(output), output)
+
+
+def _keep(journal: store.Journal, text: str, *, complete: bool) -> None:
+    """Write a record. One that is whole is never lost to one that is not, nor to one that was not asked to replace it.
+
+    Another hand may have made the file while this run measured; what was measured is in the journal then.
+    """
+    partial = store.is_unfinished(journal.record)
+    if complete or partial or not journal.record.is_file():
+        atomic_file.write(
+            journal.record,
+            text,
+            overwrite=partial or journal.overwrite,
+            advice="another has made it meanwhile; what was measured is in the journal beside it, and --resume "
+            "--force writes that",
+        )
 
 
 def _not_run(case: Case) -> CaseResult:

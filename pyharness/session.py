@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 BENCHMARKS = ("compression", "fairness", "reachability", "throughput", "latency", "load")
 CORPORA = ("sample",)
+ADVICE = "pass overwrite=True to replace it, or another path"
 
 
 class Silent:
@@ -52,9 +53,9 @@ class Result:
         """Paired differences of two tokenizers of this run."""
         return comparison.rows(self.record, first, second)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the record."""
-        atomic_file.write(Path(path), store.dump(self.record.data))
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the record; a file that is there already is refused, or replaced with ``overwrite``."""
+        atomic_file.write(Path(path), store.dump(self.record.data), overwrite=overwrite, advice=ADVICE)
 
     def __str__(self) -> str:
         return report.to_text(report.tables(self.record))
@@ -91,7 +92,7 @@ def run(
     output: str | os.PathLike[str] | None = None,
     listener: runner.Listener | None = None,
     *,
-    force: bool = False,
+    overwrite: bool = False,
     device: str | None = None,
     memory_limit: int | str | None = None,
 ) -> Result:
@@ -99,21 +100,23 @@ def run(
 
     Names are those of ``pyharness list``. Without ``tokenizers`` the suite ``suite_name`` runs (default ``quick``).
     Raises ``InputError`` for anything unknown, before anything runs. The record is kept only when ``output`` is given;
-    a file that is there already is refused, or replaced with ``force``. Pairs are counted and language models run on
-    ``device``, ``cpu`` or ``cuda`` (default: the suite's). A case that holds more than ``memory_limit`` (bytes, or text
-    such as ``4GB``; default: the suite's, or three quarters of what is free) is ended, and fails alone.
+    a file that is there already is refused, or replaced with ``overwrite``. Pairs are counted and language models run
+    on ``device``, ``cpu`` or ``cuda`` (default: the suite's). A case that holds more than ``memory_limit`` (bytes, or
+    text such as ``4GB``; default: the suite's, or three quarters of what is free) is ended, and fails alone.
     """
     base = None
     if suite_name is not None or not tokenizers:
         base = suite.read(suite.find(os.fspath(suite_name or suite.DEFAULT)))
     declared, listener = declare(tokenizers, corpora, benchmarks, base, device, memory_limit), listener or Silent()
     if output is not None:
-        store.check_output(Path(output), force)  # before a row is trained
-    plan = suite.plan(declared, listener.preparing)
-    if output is not None:
-        return Result(runner.run(plan, Path(output), listener))
+        return _kept(declared, Path(output), listener, overwrite=overwrite)
     with tempfile.TemporaryDirectory(prefix="pyharness-") as folder:
-        return Result(runner.run(plan, Path(folder) / "record.json", listener))
+        return _kept(declared, Path(folder) / "record.json", listener)
+
+
+def _kept(declared: suite.Suite, output: Path, listener: runner.Listener, *, overwrite: bool = False) -> Result:
+    with store.Journal(output, overwrite=overwrite, advice=ADVICE) as journal:  # before a row is trained
+        return Result(runner.run(suite.plan(declared, listener.preparing), journal, listener))
 
 
 def read(path: str | os.PathLike[str]) -> Result:

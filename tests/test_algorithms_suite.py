@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import pyharness
-from pyharness import corpora, report, runner, session, suite, trainers
+from pyharness import corpora, report, runner, session, store, suite, trainers
 from pyharness.tokenizers import trained
 from pyharness.tokenizers.training_recipe import Recipe
 from pyharness.types import InputError, Tally
@@ -71,7 +71,7 @@ def test_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, declared: suite
         selections=tuple(dataclasses.replace(one, tokenizers=None) for one in declared.selections),
         reference="bpe-1k",
     )
-    record = runner.run(suite.plan(small), tmp_path / "record.json", session.Silent())
+    record = runner.run(suite.plan(small), store.Journal(tmp_path / "record.json"), session.Silent())
     tables = {table.title: table for table in report.tables(record)}
     assert max(map(len, report.to_text(tables.values()).splitlines())) <= 80
     (compression,) = (table for title, table in tables.items() if title.startswith("Compression: held-out"))

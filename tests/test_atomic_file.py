@@ -27,10 +27,10 @@ def refuse(path: Path) -> None:
 
 
 WRITERS: dict[str, tuple[str, Callable[[Path], object]]] = {
-    "text": ("any", lambda path: atomic_file.write(path, "né")),
-    "bytes": ("any", lambda path: atomic_file.write(path, b"new")),
+    "text": ("any", lambda path: atomic_file.write(path, "né", overwrite=True)),
+    "bytes": ("any", lambda path: atomic_file.write(path, b"new", overwrite=True)),
     "model": ("any", lambda path: bpe.save(trained_model("gpt2"), path)),
-    "parquet": ("any", lambda path: report.to_parquet(RECORD, path)),
+    "parquet": ("any", lambda path: report.to_parquet(RECORD, path, overwrite=True)),
     "cache": (trained_cache.ENTRY, refuse),
 }
 QUIET = {**WRITERS, "ranks": ("any", lambda path: openai_files._keep(b"new", path))}  # says nothing of a full disk
@@ -112,7 +112,7 @@ def test_a_killed_process_leaves_the_file_whole(tmp_path: Path) -> None:
     script = (
         "import os, pathlib, signal, sys; from pyharness import atomic_file; "
         "os.fsync = lambda _: os.kill(os.getpid(), signal.SIGKILL); "
-        "atomic_file.write(pathlib.Path(sys.argv[1]), 'new' * 100000)"
+        "atomic_file.write(pathlib.Path(sys.argv[1]), 'new' * 100000, overwrite=True)"
     )
     done = subprocess.run([sys.executable, "-P", "-c", script, str(path)], check=False)
     assert done.returncode == -signal.SIGKILL

@@ -169,9 +169,9 @@ def test_an_output_is_never_overwritten_unasked(tmp_path: Path) -> None:
     assert output.read_text(encoding="utf-8") == "mine"
     assert call(*QUICK, "-q", "-o", str(output), "--force").returncode == 0
     assert json.loads(output.read_text(encoding="utf-8"))["complete"] is True
-    with pytest.raises(InputError, match="--force"):
+    with pytest.raises(InputError, match="overwrite=True"):
         session.run(["raw_bytes"], ["sample:prose"], ["load"], output=output)
-    session.run(["raw_bytes"], ["sample:prose"], ["load"], output=output, force=True)
+    session.run(["raw_bytes"], ["sample:prose"], ["load"], output=output, overwrite=True)
     assert [file.name for file in tmp_path.iterdir()] == ["r.json"]
     assert "--force" in call("run", "--help").stdout
     assert "is a folder" in refused("report", str(output), "--format", "parquet", "-o", ".", cwd=tmp_path)
@@ -235,11 +235,12 @@ def test_resuming_finds_the_journals_of_its_own_suite_only(tmp_path: Path, monke
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / running.RESULTS
     folder.mkdir()
-    for name in ("a-20260101-000000", "a-20260102-000000", "a-b-20270101-000000", "a-notes"):
+    latest = ("a-20260102-000000", "a-20260102-000000-9", "a-20260102-000000-10")
+    for name in (*latest, "a-20260101-000000", "a-b-20270101-000000", "a-notes"):
         (folder / f"{name}.json.journal").touch()
-    assert running._default_output("a", resume=True) == Path(running.RESULTS) / "a-20260102-000000.json"
+    assert running._unfinished("a") == Path(running.RESULTS) / "a-20260102-000000-10.json"
     with pytest.raises(InputError, match="no unfinished run"):
-        running._default_output("[ab]", resume=True)
+        running._unfinished("[ab]")
 
 
 def test_what_is_printed_cannot_drive_the_terminal(

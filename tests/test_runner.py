@@ -248,7 +248,7 @@ def test_resuming_on_other_text_is_refused(tmp_path: Path) -> None:
     journal.close()
     text.write_text("other text\n", encoding="utf-8")
     with pytest.raises(InputError, match="no longer the text that was measured"):
-        runner.run(plan, output, session.Silent(), resume=True)
+        runner.run(plan, store.Journal(output), session.Silent(), resume=True)
 
 
 def test_interrupting_leaves_a_valid_partial_record(tmp_path: Path) -> None:
@@ -292,7 +292,7 @@ def test_text_that_changed_is_noticed_without_a_compression_case(tmp_path: Path)
     text.write_text("".join(f"line {n}\n" for n in range(1000)), encoding="utf-8")
     chosen = session.declare(["raw_bytes"], [f"path:{text}?split=line"], ["throughput"])
     plan, output = suite.plan(chosen), tmp_path / "r" / "record.json"
-    found = runner.run(plan, tmp_path / "first.json", session.Silent())
+    found = runner.run(plan, store.Journal(tmp_path / "first.json"), session.Silent())
     tally = found.data["corpora"][f"path:{text}?split=line"]
     assert tally["tally"]["documents"] == 1000
     assert not tally["whole"]
@@ -302,7 +302,7 @@ def test_text_that_changed_is_noticed_without_a_compression_case(tmp_path: Path)
     journal.close()
     text.write_text("".join(f"line {n + 1}\n" for n in range(1000)), encoding="utf-8")
     with pytest.raises(InputError, match="no longer the text that was measured"):
-        runner.run(plan, output, session.Silent(), resume=True)
+        runner.run(plan, store.Journal(output), session.Silent(), resume=True)
 
 
 @pytest.mark.data

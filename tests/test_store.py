@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import signal
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -152,36 +157,91 @@ def test_what_a_record_cannot_hold_is_said_and_file_names_can_be_held() -> None:
 def test_an_output_that_cannot_be_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for folder in (tmp_path, Path(), Path(".."), Path("/")):
-        for force in (False, True):
+        for overwrite in (False, True):
             with pytest.raises(InputError, match="is a folder; name a file in it with --output"):
-                store.check_output(folder, force)
-        with pytest.raises(InputError, match="is a folder"):
-            store.Journal(folder)
-    os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(InputError, match="not a regular file"):
-        store.check_output(tmp_path / "pipe", force=True)
+                store.Journal(folder, overwrite=overwrite)
     with pytest.raises(InputError, match="cannot write to"):
         store.Journal(tmp_path / ("x" * 245))
-    assert [file.name for file in tmp_path.iterdir()] == ["pipe"]
+    (tmp_path / "circle").symlink_to("circle")
+    with pytest.raises(InputError, match=r"cannot write .*circle': Too many levels"):
+        store.Journal(tmp_path / "circle")
+    assert [file.name for file in tmp_path.iterdir()] == ["circle"]
 
 
-def test_an_output_that_exists_is_refused_without_force(tmp_path: Path) -> None:
+def test_an_output_that_exists_is_refused_unless_it_may_be_replaced(tmp_path: Path) -> None:
     record = tmp_path / "record.json"
-    store.check_output(record)
-    store.check_output(record, resume=True)
     record.write_text("mine", encoding="utf-8")
-    with pytest.raises(InputError, match=r"record\.json' exists already: replace it with --force, or choose another"):
-        store.check_output(record)
-    with pytest.raises(InputError, match="no unfinished run to resume there"):
-        store.check_output(record, resume=True)
-    store.check_output(record, force=True)
-    journal = store.Journal(record)
-    with pytest.raises(InputError, match="exists already"):  # an empty journal is no unfinished run
-        store.check_output(record)
-    journal.start({"suite": "a"}, resume=False)
-    journal.close()
-    store.check_output(record, resume=True)
+    with pytest.raises(store.Taken, match=r"record\.json' exists already: replace it with --force, or choose another"):
+        store.Journal(record)
+    with pytest.raises(store.Taken, match="no unfinished run to resume there"):
+        store.Journal(record, resume=True)
+    (tmp_path / "record.json.journal").touch()
+    with pytest.raises(store.Taken, match="exists already"):  # an empty journal is no unfinished run
+        store.Journal(record)
+    with store.Journal(record, overwrite=True) as journal:
+        journal.start({"suite": "a"}, resume=False)
+    with store.Journal(record, resume=True) as journal:
+        assert journal.begun
     assert record.read_text(encoding="utf-8") == "mine"
+
+
+def test_a_claim_that_came_to_nothing_leaves_nothing(tmp_path: Path) -> None:
+    with store.Journal(tmp_path / "new" / "folder" / "record.json"):
+        assert (tmp_path / "new" / "folder" / "record.json.journal").exists()
+    assert not list(tmp_path.iterdir())
+
+
+def test_names_of_one_second_differ(tmp_path: Path) -> None:
+    claims = [store.Journal.of_a_new_name(tmp_path, "a-20260101-000000") for _ in range(3)]
+    claims[1].start({"suite": "a"}, resume=False)
+    for claim in claims:
+        claim.close()
+    (tmp_path / "a-20260101-000000.json").write_text("a record", encoding="utf-8")
+    claims.append(store.Journal.of_a_new_name(tmp_path, "a-20260101-000000"))
+    claims[-1].close()
+    names = [claim.record.name.removeprefix("a-20260101-000000") for claim in claims]
+    assert names == [".json", "-2.json", "-3.json", "-3.json"]
+
+
+def test_a_lock_on_a_journal_that_is_gone_is_no_claim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that ends removes its journal: who had opened that file in between must not take it for the one there."""
+    first = store.Journal(tmp_path / "record.json")
+    first.start({"suite": "a"}, resume=False)
+    locking = fcntl.flock
+
+    def late(file: Any, how: int) -> None:
+        if how & fcntl.LOCK_EX and not first.file.closed:
+            first.remove()
+        locking(file, how)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    with store.Journal(tmp_path / "record.json") as second:
+        with pytest.raises(store.Taken, match="another run is writing"):
+            store.Journal(tmp_path / "record.json")
+        assert second.path is not None
+        assert second.path.stat().st_ino == os.fstat(second.file.fileno()).st_ino
+
+
+def test_a_folder_of_a_run_that_was_killed_is_cleared_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    script = (
+        "import os, signal, pathlib\nfrom pyharness import store\n"
+        "with store.scratch() as folder:\n"
+        "    (folder / 'ids.npz').write_text('x')\n    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    command, environment = [sys.executable, "-P", "-c", script], os.environ | {"TMPDIR": str(tmp_path)}
+    assert subprocess.run(command, check=False, env=environment).returncode == -signal.SIGKILL
+    (killed,) = tmp_path.iterdir()
+    for name in ("pyharness-others", "pyharness-empty"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "pyharness-others" / "text.txt").touch()
+    with store.scratch() as mine, store.scratch() as other:
+        assert not killed.exists()
+        assert mine.exists()
+        assert other.exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["pyharness-empty", "pyharness-others"]
 
 
 @pytest.mark.parametrize("text", [b"dear diary\n", b"dear diary", b"\xff\xfe\n", b"[1]\n", b'{"header": 1}\n'])

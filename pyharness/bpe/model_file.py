@@ -44,20 +44,12 @@ VERSION = 1
 
 
 def save(model: BpeModel, path: str | Path) -> None:
-    """Write a model file, whole or not at all. What a link points to is replaced, and the link stays.
+    """Write a model file, whole or not at all. What is there is replaced; links, devices and pipes stay.
 
     Raises:
         InputError: the model contradicts itself, or the file cannot be written.
     """
-    path = Path(path)
-    data = save_bytes(model, str(path))
-    try:
-        target = path.resolve()
-        if target.exists() and not target.is_file():
-            raise InputError(f"cannot write {str(path)!r}: it is a folder or a device; give the name of a file")
-        atomic_file.replace(target, data)
-    except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle
-        raise InputError(f"cannot write {str(path)!r}: {getattr(error, 'strerror', None) or error}") from None
+    atomic_file.write(Path(path), save_bytes(model, str(path)), overwrite=True)
 
 
 def load(path: str | Path) -> BpeModel:

@@ -59,7 +59,7 @@ def profile(
     \b
     Exit status: 0 measured, 1 our kernel failed on some shape, 2 bad input, 130 interrupted.
     """
-    from pyharness import atomic_file, report, store
+    from pyharness import atomic_file, report
     from pyharness.profiling import plan, session
 
     wanted = plan.plan(kernel, shapes, dtypes, device or session.default_device(), threads, corpus, tokenizer)
@@ -67,12 +67,12 @@ def profile(
     if once and (as_json or output is not None or max_seconds is not None):
         raise InputError("--once measures nothing: leave out --json, --output and --max-seconds")
     if output is not None:
-        store.check_output(output, force)
+        atomic_file.check(output, overwrite=force)
         atomic_file.check_folder(output)
 
     def keep(so_far: ProfileRecord) -> None:
-        if output is not None:
-            atomic_file.write(output, so_far.to_json())
+        if output is not None and (so_far.finished or not atomic_file.is_stream(output)):
+            atomic_file.write(output, so_far.to_json(), overwrite=force or len(so_far.outcomes) > 1)
 
     with session.opened(wanted.device, wanted.threads) as opened:
         if once:

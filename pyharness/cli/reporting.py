@@ -15,17 +15,23 @@ from pyharness.types import InputError
 @click.option("--format", "form", type=click.Choice(["table", "markdown", "html", "csv", "json", "parquet"]),
               default="table", show_default=True)  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write here instead of to standard output.")
+@click.option("--force", is_flag=True, help="Replace the file that --output names, if there is one.")
 @reports_errors
-def report(record: Path, form: str, output: Path | None) -> None:
-    """Show a RECORD as tables, or as flat rows for other programs."""
+def report(record: Path, form: str, output: Path | None, force: bool) -> None:
+    """Show a RECORD as tables, or as flat rows for other programs.
+
+    What --output names is never overwritten without --force; a device or a FIFO is written into.
+    """
     from pyharness import atomic_file, store
     from pyharness import report as room
 
+    if output is not None:
+        atomic_file.check(output, overwrite=force)
     found = store.read(record)
     if form == "parquet":
         if output is None:
             raise InputError("Parquet is binary: name a file with --output")
-        room.to_parquet(found, output)
+        room.to_parquet(found, output, overwrite=force)
         return
     text = {
         "table": lambda: room.to_text(room.tables(found), width=width(), color=color() and output is None),
@@ -37,7 +43,7 @@ def report(record: Path, form: str, output: Path | None) -> None:
     if output is None:
         show(text)
     else:
-        atomic_file.write(output, text)
+        atomic_file.write(output, text, overwrite=force)
 
 
 @click.command()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import re
 import sys
 import time
@@ -15,7 +14,7 @@ from pyharness.cli.console import color, complain, reports_errors, show, width
 from pyharness.types import InputError
 
 if TYPE_CHECKING:
-    from pyharness.store import Record
+    from pyharness.store import Journal, Record
 
 RESULTS = "pyharness-results"
 
@@ -60,22 +59,20 @@ def run(
     round trips are verified before anything is timed, and all results go to one JSON record.
 
     \b
-    Exit status: 0 measured, 1 some cases failed, 2 bad input, 130 interrupted
+    Exit status: 0 measured, 1 some cases failed, 2 bad input, 130 interrupted, 143 told to end
     (what was finished is kept: continue with --resume).
     A file that is there already is never overwritten without --force.
     """
-    from pyharness import report, runner, session, store, suite
+    from pyharness import report, runner, session, suite
     from pyharness.progress import listener
 
     base = suite.read(suite.find(suite_name or suite.DEFAULT)) if suite_name or not rows else None
     declared = session.declare(rows, texts, [_benchmark(name) for name in chosen], base, device, memory)
-    path = output or _default_output(declared.name, resume)
-    store.check_output(path, force, resume)
-    with listener(quiet) as watching:
-        record = runner.run(suite.plan(declared, watching.preparing), path, watching, resume)
+    with _claimed(declared.name, output, force, resume) as journal, listener(quiet) as watching:
+        record = runner.run(suite.plan(declared, watching.preparing), journal, watching, resume)
     if not quiet:
         show(report.to_text(report.tables(record), width=width(), color=color()))
-    complain(f"record: {path}")
+    complain(f"record: {journal.record}")
     sys.exit(_status(record))
 
 
@@ -100,14 +97,29 @@ def _literal(value: str) -> Any:
     return int(value) if re.fullmatch(r"[0-9]{1,18}", value) else value
 
 
-def _default_output(name: str, resume: bool) -> Path:
-    folder = Path(RESULTS)
+def _claimed(name: str, output: Path | None, force: bool, resume: bool) -> Journal:
+    """Claim the name of the record; without ``output``, a new one in the usual folder, or that of an unfinished run."""
+    from pyharness.store import Journal
+
+    if output is not None:
+        return Journal(output, overwrite=force, resume=resume)
     if resume:
-        journals = sorted(folder.glob(f"{glob.escape(name)}-{'[0-9]' * 8}-{'[0-9]' * 6}.json.journal"))
-        if not journals:
-            raise InputError(f"no unfinished run of suite {name!r} in {RESULTS}/; name its record with --output")
-        return journals[-1].with_suffix("")
-    return folder / f"{name}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}.json"
+        return Journal(_unfinished(name), overwrite=force, resume=True)
+    return Journal.of_a_new_name(Path(RESULTS), f"{name}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}")
+
+
+def _unfinished(name: str) -> Path:
+    """Return the record to be of the latest unfinished run of a suite."""
+    form = re.compile(rf"{re.escape(name)}-([0-9]{{8}}-[0-9]{{6}})(?:-([0-9]{{1,9}}))?\.json\.journal")
+    folder = Path(RESULTS)
+    journals = [
+        (match[1], int(match[2] or 1), path)
+        for path in (folder.iterdir() if folder.is_dir() else ())
+        if (match := form.fullmatch(path.name))
+    ]
+    if not journals:
+        raise InputError(f"no unfinished run of suite {name!r} in {RESULTS}/; name its record with --output")
+    return max(journals)[2].with_suffix("")
 
 
 def _status(record: Record) -> int:

@@ -86,12 +86,11 @@ def _no_formula(cell: object) -> object:
     return f"'{cell}" if isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell
 
 
-def to_parquet(record: Record, path: Path) -> None:
-    """Rows as a Parquet file."""
+def to_parquet(record: Record, path: Path, *, overwrite: bool = False) -> None:
+    """Rows as a Parquet file; one that is there already is refused, or replaced with ``overwrite``."""
     try:
         import pyarrow as pa  # noqa: F401
     except ImportError:
         raise InputError("Parquet needs an extra: pip install 'pyharness[files]'") from None
-    if path.is_dir():
-        raise InputError(f"{str(path)!r} is a folder; name a file in it with --output")
-    atomic_file.write(path, to_frame(record).to_parquet(None, index=False))
+    atomic_file.check(path, overwrite=overwrite)
+    atomic_file.write(path, to_frame(record).to_parquet(None, index=False), overwrite=overwrite)

@@ -3,9 +3,10 @@
 The record holds raw values; intervals and medians are computed from them when they are shown.
 """
 
-from pyharness.store.journal import Journal, check_output
-from pyharness.store.records import KIND, SCHEMA, SCHEMA_FILE, Record, dump, read
+from pyharness.store.journal import Journal, Taken
+from pyharness.store.records import KIND, SCHEMA, SCHEMA_FILE, Record, dump, is_unfinished, read
 from pyharness.store.results import measurement_as_json, measurement_from_json, result_as_json, result_from_json
+from pyharness.store.scratch import scratch
 
 __all__ = [
     "KIND",
@@ -13,11 +14,13 @@ __all__ = [
     "SCHEMA_FILE",
     "Journal",
     "Record",
-    "check_output",
+    "Taken",
     "dump",
+    "is_unfinished",
     "measurement_as_json",
     "measurement_from_json",
     "read",
     "result_as_json",
     "result_from_json",
+    "scratch",
 ]

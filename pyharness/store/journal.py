@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import itertools
 import json
 import os
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from pyharness import atomic_file
 from pyharness.store.records import dump
@@ -18,55 +20,69 @@ from pyharness.types import InputError
 _BEGINNING = '{"header"'
 
 
-def check_output(path: Path, force: bool = False, resume: bool = False) -> None:
-    """Refuse a path that no record can be written to, or that holds something already: before anything is measured.
-
-    What is there is replaced with ``force``. A run that is ``resume``d finds its journal there; ``Journal.start`` says
-    what to do about one that is not.
-    """
-    _check_place(path)
-    journal = _journal_of(path)
-    if force or not path.exists() or (journal.exists() and journal.stat().st_size > 0):
-        return
-    hint = "; there is no unfinished run to resume there" if resume else ""
-    raise InputError(f"{str(path)!r} exists already{hint}: replace it with --force, or choose another --output")
+class Taken(InputError):
+    """A record has the name already, or another run is about to write it."""
 
 
 def _journal_of(record: Path) -> Path:
     return record.with_name(record.name + ".journal")
 
 
-def _check_place(record: Path) -> None:
-    try:
-        if record.is_dir() or not record.name:
-            raise InputError(f"{str(record)!r} is a folder; name a file in it with --output, such as record.json")
-        if record.exists() and not record.is_file():
-            raise InputError(f"{str(record)!r} is not a regular file; choose another --output")
-    except OSError as error:
-        raise InputError(f"cannot write {str(record)!r}: {error.strerror or error}") from None
-
-
 class Journal:
     """Finished cases of a run in progress: one line each, synced to disk, beside the record to be.
 
-    The file is locked while the run lives, so two runs cannot write one path.
+    It is the claim on the name of the record, too: the file is locked while the run lives, so that two runs cannot
+    write one path. Who makes one before anything is measured knows that the record can be written. A record that goes
+    into a device or a pipe has its journal in a file without a name, and cannot be resumed.
+
+    Raises:
+        Taken: the record is there (``overwrite`` allows to replace it, ``advice`` says how to ask for that), or a run
+            that lives has claimed it.
+        InputError: there is no writing to the place.
     """
 
-    def __init__(self, record: Path) -> None:
-        _check_place(record)
-        self.path = _journal_of(record)
+    def __init__(
+        self, record: Path, *, overwrite: bool = False, resume: bool = False, advice: str = atomic_file.ADVICE
+    ) -> None:
+        atomic_file.check(record, overwrite=True)  # whether it is there matters once nobody else can make it
+        self.record, self.overwrite = record, overwrite
+        self.path = None if atomic_file.is_stream(record) else _journal_of(record)
+        self._made = [] if self.path is None else _missing(record.parent)
         try:
             record.parent.mkdir(parents=True, exist_ok=True)
             # A read-only folder, or too long a name, must be found out now, not after an hour of measuring.
             atomic_file.check_folder(record)
-            self.file = self.path.open("a+", encoding="utf-8")
+            self.file = _unnamed() if self.path is None else _locked(self.path)
+        except BlockingIOError:
+            raise Taken(f"another run is writing {str(record)!r}; choose another --output") from None
         except OSError as error:
             raise InputError(f"cannot write to {str(record.parent)!r}: {error.strerror or error}") from None
-        try:
-            fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            self.file.close()
-            raise InputError(f"another run is writing {str(record)!r}; choose another --output") from None
+        if not overwrite and not self.begun and record.exists() and self.path is not None:
+            self.close()
+            hint = "; there is no unfinished run to resume there" if resume else ""
+            raise Taken(f"{str(record)!r} exists already{hint}: {advice}")
+
+    @classmethod
+    def of_a_new_name(cls, folder: Path, stem: str) -> Journal:
+        """Claim ``stem.json`` in a folder, or ``stem-2.json`` and so on where that is taken."""
+        for number in itertools.count(1):
+            with contextlib.suppress(Taken):
+                journal = cls(folder / f"{stem}{'' if number == 1 else f'-{number}'}.json")
+                if not journal.begun:
+                    return journal
+                journal.close()
+        raise AssertionError  # numbers do not end
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def begun(self) -> bool:
+        """Whether there is something in it: a run that was not finished."""
+        return os.fstat(self.file.fileno()).st_size > 0
 
     def start(self, header: Mapping[str, Any], resume: bool) -> list[dict[str, Any]]:
         """Write the header of a new run, or return the finished cases of the same run when resuming."""
@@ -124,14 +140,50 @@ class Journal:
             raise InputError(f"cannot write {str(self.path)!r}: {error.strerror or error}") from None
 
     def close(self) -> None:
-        """Give the lock back; the journal stays."""
+        """Give the lock back. The journal stays, unless nothing is in it: then nothing of it does."""
+        if self.file.closed:
+            return
+        with contextlib.suppress(OSError):
+            if self.begun:
+                self._made = []
+            elif self.path is not None:
+                self.path.unlink(missing_ok=True)
+            for folder in self._made:
+                folder.rmdir()
         with contextlib.suppress(OSError):
             self.file.close()
 
     def remove(self) -> None:
         """Finish: the record holds everything now."""
-        self.path.unlink(missing_ok=True)
-        self.close()
+        if self.path is not None:
+            self.path.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            self.file.close()
+
+
+def _missing(folder: Path) -> list[Path]:
+    """Folders that are not there yet, the innermost first."""
+    return [one for one in (folder, *folder.parents) if not one.exists()]
+
+
+def _unnamed() -> IO[str]:
+    return tempfile.TemporaryFile("a+", encoding="utf-8")
+
+
+def _locked(path: Path) -> IO[str]:
+    """Open and lock a journal; raises ``BlockingIOError`` where another holds the lock."""
+    while True:
+        file = path.open("a+", encoding="utf-8")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                return file
+        except FileNotFoundError:
+            pass
+        except BaseException:
+            file.close()
+            raise
+        file.close()  # a run that has just ended removed the file that we had opened: what we locked has no name
 
 
 def _parsed(line: str) -> Any:

@@ -72,6 +72,14 @@ def read(path: Path) -> Record:
     return Record.from_json(data, f"record {str(path)!r}", path)
 
 
+def is_unfinished(path: Path) -> bool:
+    """Say whether a file is the record of a run that was interrupted: what it had finished is in its journal, too."""
+    try:
+        return path.is_file() and read(path).data["complete"] is False
+    except (InputError, OSError):
+        return False
+
+
 def _no_number(text: str) -> NoReturn:
     raise ValueError(f"it holds {text}, which is no number")
 
