@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from pyharness.child_process import Child, ChildDied, Overdue
@@ -17,11 +18,12 @@ class WorkerDied(Exception):
 class Worker:
     """One worker process."""
 
-    def __init__(self, threads: int, memory_limit: int | None = None) -> None:
+    def __init__(self, threads: int, memory_limit: int | None = None, temporary: Path | None = None) -> None:
         self.threads = threads
-        self.child = Child(
-            ["pyharness.worker"], environment=_thread_limits(threads), memory_limit=memory_limit, asked=True
-        )
+        environment = _thread_limits(threads)
+        if temporary is not None:  # a worker is killed in the end: whoever made this folder clears it
+            environment["TMPDIR"] = str(temporary)
+        self.child = Child(["pyharness.worker"], environment=environment, memory_limit=memory_limit, asked=True)
 
     def ask(self, request: dict[str, Any], time_limit: float, progress: Callable[[int], None]) -> dict[str, Any]:
         """Send a case and wait for its result; raises ``WorkerDied`` with the reason."""

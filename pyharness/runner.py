@@ -176,7 +176,9 @@ class Run:
         threads = int(case.parameters.get("threads", 1 if timed else cores()))
         if timed or self.worker is None or self.worker_for != case.tokenizer or self.worker.threads != threads:
             self._leave_worker()
-            self.worker = Worker(threads, self.plan.suite.memory_limit)
+            temporary = self.workdir / "worker"
+            temporary.mkdir(exist_ok=True)
+            self.worker = Worker(threads, self.plan.suite.memory_limit, temporary)
         self.worker_for = None if timed else case.tokenizer
         return self.worker
 

@@ -18,7 +18,7 @@ PACKAGE = ROOT / "pyharness"
 LAYERS = (
     "types registry atomic_file",
     "vocabularies",
-    "bpe kernels timing environment network lifeline process_tree",
+    "bpe kernels timing environment network lifeline ending process_tree",
     "child_process",
     "tokenizers corpora trainers language_models",
     "metrics",

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -264,6 +265,70 @@ def test_interrupting_leaves_a_valid_partial_record(tmp_path: Path) -> None:
     states = {one.case.tokenizer: one.status for one in record.of("compression")}
     assert states == {"raw_bytes": "ok", "slow": "skipped"}
     assert (tmp_path / "record.json.journal").exists()
+
+
+@pytest.mark.parametrize("kind", [signal.SIGTERM, signal.SIGHUP])
+def test_a_run_that_is_told_to_end_tidies_up_and_can_be_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: signal.Signals
+) -> None:
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    process = start(tmp_path)
+    wait_for(tmp_path / "begun")
+    assert list((tmp_path / "tmp").iterdir())
+    process.send_signal(kind)
+    said = process.communicate()[1]
+    assert process.returncode == 128 + kind
+    assert "Traceback" not in said
+    assert said.splitlines()[-1] == f"ended by {kind.name}"
+    assert not list((tmp_path / "tmp").iterdir())
+    assert not store.read(tmp_path / "record.json").data["complete"]
+    resumed = start(tmp_path, "--resume", seconds="0")
+    assert (resumed.communicate(), resumed.returncode)[1] == 0
+    assert store.read(tmp_path / "record.json").data["complete"]
+
+
+def test_a_finished_record_is_never_lost(tmp_path: Path) -> None:
+    """Another run, or another hand, makes the file while this one measures: it stays, and so does what was measured."""
+    plan = suite.plan(session.declare(["raw_bytes"], ["sample:prose"], ["load"]))
+    output = tmp_path / "record.json"
+
+    class Other(session.Silent):
+        def finished(self, result: CaseResult) -> None:
+            output.write_text("another's", encoding="utf-8")
+
+    with pytest.raises(InputError, match="exists already: another has made it meanwhile") as refused:
+        runner.run(plan, store.Journal(output), Other())
+    assert "--resume --force" in str(refused.value)
+    assert output.read_text(encoding="utf-8") == "another's"
+    record = runner.run(plan, store.Journal(output, overwrite=True, resume=True), session.Silent(), resume=True)
+    assert record.data["complete"]
+    assert [file.name for file in tmp_path.iterdir()] == ["record.json"]
+
+
+def test_an_interrupted_run_does_not_replace_a_whole_record(tmp_path: Path) -> None:
+    plan = suite.plan(session.declare(["raw_bytes"], ["sample:prose"], ["load"]))
+    output = tmp_path / "record.json"
+    whole = runner.run(plan, store.Journal(output), session.Silent())
+
+    class Impatient(session.Silent):
+        def finished(self, result: CaseResult) -> None:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        runner.run(plan, store.Journal(output, overwrite=True), Impatient())
+    assert store.read(output).data == whole.data
+    assert (tmp_path / "record.json.journal").exists()
+
+
+def test_a_record_into_a_pipe(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    plan = suite.plan(session.declare(["raw_bytes"], ["sample:prose"], ["load"]))
+    with ThreadPoolExecutor(1) as pool:
+        read = pool.submit((tmp_path / "pipe").read_text, encoding="utf-8")
+        record = runner.run(plan, store.Journal(tmp_path / "pipe"), session.Silent())
+        assert json.loads(read.result(timeout=10)) == json.loads(store.dump(record.data))
+    assert [file.name for file in tmp_path.iterdir()] == ["pipe"]
 
 
 @pytest.mark.parametrize("row", ["slow", "stuck"])

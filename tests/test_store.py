@@ -78,6 +78,7 @@ def test_a_journal_gives_back_whole_lines_only(tmp_path: Path) -> None:
     journal.add({"n": 1})
     journal.add({"n": 2})
     journal.close()
+    assert journal.path is not None
     with journal.path.open("a", encoding="utf-8") as file:
         file.write('{"n": 3')  # killed here
     again = store.Journal(record)
@@ -258,6 +259,7 @@ def test_a_journal_killed_in_its_first_line_begins_anew(tmp_path: Path) -> None:
     journal = store.Journal(tmp_path / "record.json")
     assert journal.start({"suite": "a"}, resume=False) == []
     journal.close()
+    assert journal.path is not None
     assert json.loads(journal.path.read_text(encoding="utf-8")) == {"header": {"suite": "a"}}
 
 

@@ -162,7 +162,7 @@ def test_a_corpus_without_pairs_stops_early_and_says_so() -> None:
         ("bpe", 300, {"special": ("",)}, "empty"),
         ("bpe", 300, {"pattern": "gtp2"}, "did you mean 'gpt2'"),
         ("bpe", 300, {"pattern": "(a"}, "does not compile"),
-        ("bpe", 300, {"min_frequency": 0}, "at least 1"),
+        ("bpe", 300, {"min_frequency": 0}, "min_frequency is 0; it must be in 1"),
         ("bpe", 300, {"initial_alphabet": "a"}, "for symbols 'characters'"),
         ("bpe", 300, {"trace": True}, "no option 'trace'; trainers with it: scaffold-bpe"),
         ("scaffold-bpe", 300, {"tie_rule": "first_seen"}, "no option 'tie_rule'"),

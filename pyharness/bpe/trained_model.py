@@ -30,7 +30,7 @@ def model_of_training(
     Output ids are the tokens that are no scaffold, in rank order without gaps, then the special tokens.
 
     Args:
-        trained: over the 256 bytes, or over characters.
+        trained: over the 256 bytes, in any order, or over characters.
         splitter: what cut the training text.
         special: contents of special tokens.
         unknown: the special token that stands for a character outside the alphabet; without one it is left out.
@@ -38,7 +38,8 @@ def model_of_training(
         origin: what to remember of the training; JSON values.
 
     Raises:
-        InputError: special tokens are empty, no text, occur twice, or ``unknown`` is none of them.
+        InputError: special tokens are empty, no text, occur twice, or ``unknown`` is none of them; base symbols are
+            neither the 256 bytes nor characters.
     """
     _check_special(special, unknown)
     if not len(trained):
@@ -53,8 +54,8 @@ def model_of_training(
     kinds = {token.id: TokenKind.UNKNOWN if token.content == unknown else TokenKind.SPECIAL for token in added}
     vocabulary = Vocabulary.from_tokens(tokens, kinds)
     internal = Vocabulary.from_tokens(dict(enumerate(data)), {}) if scaffold else vocabulary
-    alphabet = {data[symbol]: symbol for symbol in range(alphabet_size(trained))}
-    in_bytes = list(alphabet) == [bytes([byte]) for byte in range(256)]
+    alphabet = _alphabet(data[: alphabet_size(trained)])
+    in_bytes = len(alphabet) == 256 and all(len(symbol) == 1 for symbol in alphabet)
     return BpeModel(
         algorithm="scaffold-bpe" if scaffold else "bpe",
         vocabulary=vocabulary,
@@ -80,11 +81,28 @@ def _merge_model(
     internal: Vocabulary, alphabet: Mapping[bytes, int], trained: TrainedBpe, *, in_bytes: bool
 ) -> MergeModel:
     if in_bytes:
-        return byte_level_model(internal, np.arange(256, dtype=np.uint32), rules=trained.rules)
+        numbers = np.array([alphabet[bytes([byte])] for byte in range(256)], np.uint32)
+        return byte_level_model(internal, numbers, rules=trained.rules)
     base = [[alphabet[character.encode()] for character in trained[token].decode()] for token in range(len(trained))]
     base += [[]] * (len(internal) - len(trained))
     strings = [internal[token] for token in range(len(internal))]
     return symbol_model(strings, base, internal.kinds, rules=trained.rules)
+
+
+def _alphabet(symbols: Sequence[bytes]) -> dict[bytes, int]:
+    """Number of each base symbol; refuses symbols that are neither the 256 bytes nor all different characters."""
+    alphabet = {data: symbol for symbol, data in enumerate(symbols)}
+    if len(alphabet) < len(symbols):
+        twice = next(data for symbol, data in enumerate(symbols) if alphabet[data] != symbol)
+        raise InputError(f"the base symbol {twice!r} is there twice; give every symbol once")
+    if len(alphabet) != 256 or any(len(data) != 1 for data in alphabet):
+        for data in alphabet:
+            if len(data.decode(errors="ignore")) != 1 or data.decode(errors="replace").encode() != data:
+                raise InputError(
+                    f"the base symbol {data!r} is no character, and the {len(alphabet):,} base symbols are not the "
+                    "256 bytes; train over all bytes, or over characters"
+                )
+    return alphabet
 
 
 def output_ids(expansion: tuple[Ids, NDArray[np.int64]], scaffold: NDArray[np.bool_]) -> tuple[Ids, NDArray[np.int64]]:

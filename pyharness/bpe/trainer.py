@@ -168,8 +168,9 @@ def train(
         raise InputError(
             f"vocab_size is {vocab_size}; it must be at least {base}, the size of the alphabet, below 2^31"
         )
-    if min_frequency < 1 or (max_token_length is not None and max_token_length < 1):
-        raise InputError("min_frequency and max_token_length must be at least 1")
+    for name, value in (("min_frequency", min_frequency), ("max_token_length", max_token_length)):
+        if value is not None and not 1 <= value < 1 << 63:
+            raise InputError(f"{name} is {value:,}; it must be at least 1 and below 2^63")
     if scaffold and tie_rule != "smallest_ids":
         raise InputError(f"Scaffold-BPE is defined for the tie rule 'smallest_ids', not {tie_rule!r}")
     found = _core.train_bpe(

@@ -2,47 +2,89 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import functools
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TextIO, TypeVar
 
 import click
 
+from pyharness import ending
 from pyharness.types import InputError
 
 F = TypeVar("F", bound=Callable[..., Any])
+MOST_FAULTS = 10  # lines
+LONGEST_LINE = 2000  # characters
 
 
 def reports_errors(command: F) -> F:
-    """Make a command say what is wrong in one line, and end with the status that means it."""
+    """Make a command say what is wrong in a few lines, and end with the status that means it."""
 
     @functools.wraps(command)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
+        _open_what_is_closed()
         try:
-            return command(*args, **kwargs)
+            with ending.politely():
+                return command(*args, **kwargs)
         except InputError as error:
-            for line in str(error).splitlines():
-                complain(f"error: {line}")
+            complain_of(str(error).splitlines())
             sys.exit(2)
         except BrokenPipeError:  # the reader of a pipe, such as head, has gone
             _discard_output()
             sys.exit(0)
+        except OSError as error:  # what nobody expected to fail: the limits of the process, mostly
+            complain_of([f"the system refuses: {_in_words(error)}"])
+            sys.exit(2)
+        except MemoryError:
+            complain_of(["there is not enough memory for this"])
+            sys.exit(2)
         except KeyboardInterrupt:
             click.echo("interrupted", err=True)
             sys.exit(130)
+        except ending.Ended as end:
+            click.echo(f"ended by {end.signal.name}", err=True)
+            raise
 
     return wrapped  # type: ignore[return-value]
 
 
+def _in_words(error: OSError) -> str:
+    what = error.strerror or str(error)
+    if error.errno in (errno.EMFILE, errno.ENFILE):
+        what += " (more may be open at a time after: ulimit -n 1024)"
+    return what if error.filename is None else f"{what}: {error.filename!r}"
+
+
+def _open_what_is_closed() -> None:
+    """Put nothing in the place of streams that are closed: the next files to be opened would get their numbers."""
+    with contextlib.suppress(OSError):
+        handle = os.open(os.devnull, os.O_RDONLY)
+        while handle <= 2:
+            handle = os.dup(handle)
+        os.close(handle)
+    if sys.stderr is None:  # whatever is said goes nowhere; print() would take standard output for it
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 -- until the process ends
+
+
 def complain(line: str) -> None:
     """Write a line to standard error; what is in it must not drive the terminal."""
-    from pyharness.report import visible
+    from pyharness.report.render import shorten, visible
 
-    click.echo(visible(line), err=True)
+    click.echo(shorten(visible(line), LONGEST_LINE), err=True)
+
+
+def complain_of(faults: Sequence[str]) -> None:
+    """Write faults to standard error, a line each; of many, the first and how many there are."""
+    shown = faults if len(faults) <= MOST_FAULTS else faults[: MOST_FAULTS - 1]
+    for fault in shown:
+        complain(f"error: {fault}")
+    if len(faults) > len(shown):
+        complain(f"error: and {len(faults) - len(shown):,} more of these")
 
 
 def show(text: str) -> None:
@@ -79,12 +121,13 @@ def _output() -> Iterator[TextIO]:
 
 def _discard_output() -> None:
     """Let what is still buffered go nowhere: Python would complain about it when it ends."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def width() -> int:
     """Columns of standard output."""
-    if sys.stdout.isatty():
+    if _is_terminal():
         return max(60, os.get_terminal_size(sys.stdout.fileno()).columns)
     columns = os.environ.get("COLUMNS", "")
     return min(max(int(columns), 40), 1000) if re.fullmatch(r"[0-9]{1,9}", columns) else 80
@@ -92,4 +135,14 @@ def width() -> int:
 
 def color() -> bool:
     """Say whether standard output takes colours."""
-    return sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    return _is_terminal() and "NO_COLOR" not in os.environ
+
+
+def _is_terminal() -> bool:
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
+def check_output() -> None:
+    """Refuse to begin what could not be shown in the end."""
+    with _output():
+        pass

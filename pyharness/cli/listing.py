@@ -41,5 +41,7 @@ def env(as_json: bool) -> None:
         show(json.dumps(found, indent=1) + "\n")
         return
     libraries = found.pop("libraries")
-    for name, value in {**found, **libraries}.items():
-        click.echo(f"{name:16} {value if value is not None else 'not installed'}")
+    lines = [
+        f"{name:16} {'not installed' if value is None else value}\n" for name, value in {**found, **libraries}.items()
+    ]
+    show("".join(lines))

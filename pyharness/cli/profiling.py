@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pyharness.cli.console import color, complain, reports_errors, show, width
+from pyharness.cli.console import check_output, color, complain, reports_errors, show, width
 from pyharness.types import InputError
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def profile(
     after every problem: an interrupted run leaves what it had finished.
 
     \b
-    Exit status: 0 measured, 1 our kernel failed on some shape, 2 bad input, 130 interrupted.
+    Exit status: 0 measured, 1 our kernel failed on some shape, 2 bad input, 130 interrupted, 143 told to end.
     """
     from pyharness import atomic_file, report
     from pyharness.profiling import plan, session
@@ -74,6 +74,8 @@ def profile(
         if output is not None and (so_far.finished or not atomic_file.is_stream(output)):
             atomic_file.write(output, so_far.to_json(), overwrite=force or len(so_far.outcomes) > 1)
 
+    if not once:
+        check_output()
     with session.opened(wanted.device, wanted.threads) as opened:
         if once:
             sys.exit(0 if session.launch_once(wanted, opened, complain) else 1)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pyharness.cli.console import color, complain, reports_errors, show, width
+from pyharness.cli.console import check_output, color, complain, complain_of, reports_errors, show, width
 from pyharness.types import InputError
 
 if TYPE_CHECKING:
@@ -66,6 +66,8 @@ def run(
     from pyharness import report, runner, session, suite
     from pyharness.progress import listener
 
+    if not quiet:
+        check_output()
     base = suite.read(suite.find(suite_name or suite.DEFAULT)) if suite_name or not rows else None
     declared = session.declare(rows, texts, [_benchmark(name) for name in chosen], base, device, memory)
     with _claimed(declared.name, output, force, resume) as journal, listener(quiet) as watching:
@@ -125,7 +127,6 @@ def _unfinished(name: str) -> Path:
 def _status(record: Record) -> int:
     failures = [result for result in record.results if result.status == "failed"]
     if any(result.details.get("failure") == "input" for result in failures):
-        for reason in dict.fromkeys(r.reason for r in failures if r.details.get("failure") == "input"):
-            complain(f"error: {reason}")
+        complain_of(list(dict.fromkeys(str(r.reason) for r in failures if r.details.get("failure") == "input")))
         return 2
     return 1 if failures else 0

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pyharness.cli.console import complain, reports_errors, show
+from pyharness import ending
+from pyharness.cli.console import check_output, complain, reports_errors, show
 from pyharness.types import InputError
 
 if TYPE_CHECKING:
@@ -79,13 +80,15 @@ def train(algorithm: str, folder: Path, texts: tuple[str, ...], max_bytes: str |
 
     \b
     Exit status: 0 trained (the summary says if the text gave fewer tokens than asked),
-    2 bad input, 130 interrupted.
+    2 bad input, 130 interrupted, 143 told to end.
     """
     from pyharness import trainers, training
     from pyharness.corpora.specification import size
     from pyharness.environment import cores
     from pyharness.progress import training_listener
 
+    if not quiet:
+        check_output()
     trainer = trainers.resolve(algorithm)
     text = training.Text.of(texts or (DEFAULT_CORPUS,), size("--max-bytes", max_bytes) if max_bytes else None)
     given = {name: value for name, value in options.items() if value is not None and value != ()}
@@ -106,15 +109,19 @@ def train(algorithm: str, folder: Path, texts: tuple[str, ...], max_bytes: str |
 
 @contextmanager
 def _interruptible(trainer: TrainerSpec) -> Iterator[None]:
-    """Let Ctrl-C end a library that does not look for it. Nothing may be written meanwhile: it would stay."""
+    """Let signals end a library that does not look for them. Nothing may be written meanwhile: it would stay."""
     if trainer.library == "pyharness":
         yield
         return
-    before = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, *ending.REQUESTS)}
+    before = {number: handler for number, handler in handlers.items() if handler is not signal.SIG_IGN}  # nohup
+    for number in before:
+        signal.signal(number, signal.SIG_DFL)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _summarise(

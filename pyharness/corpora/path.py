@@ -2,8 +2,9 @@
 
 Plain text, Markdown, source code, JSON Lines, Parquet; ``.gz``, ``.xz``, ``.bz2`` and ``.zst`` on top of any
 but Parquet. A directory is walked recursively, in sorted order, for files of a known suffix (``formats``);
-hidden names, links to directories and binary files (a NUL in the first 8 kB) are left out. A glob names its
-files, so their suffix does not matter, but binary ones are left out too. A single file is always read.
+hidden names, links to directories or to nothing, and binary files (a NUL in the first 8 kB) are left out. A
+glob names its files, so their suffix does not matter, but binary ones are left out too. A single file is
+always read.
 """
 
 from __future__ import annotations
@@ -46,15 +47,19 @@ def _plain(file: Path, split: str, binary: bool) -> Iterator[Fragment]:
 
 def walk(directory: Path) -> Iterator[Path]:
     """Yield the files of known kinds below a directory, sorted by name at every level."""
-    with named_errors(directory, lambda: "listing it"):
-        entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
-    for entry in entries:
-        if entry.name.startswith("."):
-            continue
-        if entry.is_dir(follow_symlinks=False):
-            yield from walk(Path(entry.path))
-        elif entry.is_file() and formats.kind(entry.name):
-            yield Path(entry.path)
+    waiting = [(directory, True)]  # the next one last; folders may be nested deeper than calls can be
+    while waiting:
+        path, is_directory = waiting.pop()
+        if is_directory:
+            with named_errors(path, lambda: "listing it"):
+                entries = sorted(os.scandir(path), key=lambda entry: entry.name, reverse=True)
+                waiting += [
+                    (Path(entry.path), entry.is_dir(follow_symlinks=False))
+                    for entry in entries
+                    if not entry.name.startswith(".")
+                ]
+        elif formats.kind(path.name) and path.is_file():  # not of an entry: that raises for links in a circle
+            yield path
 
 
 def check_file(file: Path) -> None:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import tempfile
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
-from types import FrameType
 
+from pyharness import ending
 from pyharness.types import InputError
 
 
@@ -49,7 +46,7 @@ def write_folder(path: Path, files: Mapping[str, bytes]) -> None:
         InputError: the folder cannot be written.
     """
     try:
-        with _ended_politely():
+        with ending.politely():
             made = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part"))
             try:
                 _fill(made, files)
@@ -81,21 +78,3 @@ def _replace(path: Path, made: Path) -> None:
         old.rename(path)
         raise
     shutil.rmtree(old, ignore_errors=True)
-
-
-@contextmanager
-def _ended_politely() -> Iterator[None]:
-    """Turn a request to end into an exception, so that what is half-written is removed."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, _leave)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-def _leave(number: int, frame: FrameType | None) -> None:
-    del frame
-    raise SystemExit(128 + number)

@@ -22,6 +22,7 @@ from pyharness.types import InputError, TrainingProgress
 
 Symbols: TypeAlias = Literal["bytes", "characters"]
 BIGGEST_VOCABULARY = (1 << 31) - 1
+BIGGEST_NUMBER = (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,8 +127,10 @@ def check(spec: TrainerSpec, request: TrainingRequest) -> None:
 def _check_numbers(request: TrainingRequest) -> None:
     if not 1 <= request.vocab_size <= BIGGEST_VOCABULARY:
         raise InputError(f"vocab_size is {request.vocab_size}; it must be in 1..{BIGGEST_VOCABULARY:,}")
-    if request.min_frequency < 1 or (request.max_token_length is not None and request.max_token_length < 1):
-        raise InputError("min_frequency and max_token_length must be at least 1")
+    for name in ("min_frequency", "max_token_length", "sentences"):
+        value, least = getattr(request, name), 0 if name == "sentences" else 1
+        if value is not None and not least <= value <= BIGGEST_NUMBER:
+            raise InputError(f"{name} is {value:,}; it must be in {least}..{BIGGEST_NUMBER:,}")
     most = 4 * (os.cpu_count() or 1)
     if not 1 <= request.threads <= max(most, 64):
         raise InputError(f"threads is {request.threads}; it must be in 1..{max(most, 64)}")

@@ -42,8 +42,6 @@ def _train(request: TrainingRequest, kind: str) -> TrainedTokenizer:
         raise InputError(f"character_coverage is {request.character_coverage}; sentencepiece takes 0.98 to 1")
     if request.max_token_length is not None and request.max_token_length > LONGEST:
         raise InputError(f"max_token_length is {request.max_token_length:,}; sentencepiece takes at most {LONGEST}")
-    if request.sentences < 0:
-        raise InputError(f"sentences is {request.sentences}; it must be at least 1, or 0 for all")
     feed = Feed(request)
     with feed.training("sentencepiece", partial(_explained, request)):
         data = _run(request, kind, feed)
