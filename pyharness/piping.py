@@ -12,8 +12,8 @@ from typing import IO, Literal, TypeAlias
 import numpy as np
 
 from pyharness import tokenizers
+from pyharness.bpe.special_text import Specials
 from pyharness.bpe.tokenizer import BpeTokenizer
-from pyharness.tokenizers import native
 from pyharness.types import Ids, InputError, Tokenizer, Tokens
 
 Format: TypeAlias = Literal["text", "json", "uint32"]
@@ -36,13 +36,11 @@ def load(specification: str, special: bool = False) -> Tokenizer:
             raise InputError(f"there is no file {path[:200]!r}; tokenizers with a name: pyharness list tokenizers")
     row = tokenizers.obtain(specification)
     found = tokenizers.load(row)
-    if not special:
-        return found
-    if not isinstance(found, BpeTokenizer):
+    if special and not isinstance(found, BpeTokenizer):
         raise InputError(
             f"--special is for our own encoder; {specification!r} runs in {row.library}: try 'native+{specification}'"
         )
-    return BpeTokenizer(found.model, special=True, **native.settings(specification, row.options))
+    return found
 
 
 def documents(sources: Iterable[tuple[str, IO[bytes]]], lines: bool) -> Iterator[tuple[str, bytes]]:
@@ -55,8 +53,12 @@ def documents(sources: Iterable[tuple[str, IO[bytes]]], lines: bool) -> Iterator
             yield f"{name} line {number}", line.removesuffix(b"\n")
 
 
-def encoded(tokenizer: Tokenizer, found: Iterable[tuple[str, bytes]], threads: int = 1) -> Iterator[Ids]:
+def encoded(
+    tokenizer: Tokenizer, found: Iterable[tuple[str, bytes]], threads: int = 1, special: bool = False
+) -> Iterator[Ids]:
     """Ids of each document. Our encoder keeps bytes that are not UTF-8 where its model can; others get none.
+
+    With ``special`` it maps the special tokens that a document spells to their ids.
 
     Raises:
         InputError: a document cannot be encoded.
@@ -64,16 +66,19 @@ def encoded(tokenizer: Tokenizer, found: Iterable[tuple[str, bytes]], threads: i
     done = 0
     for batch in _batches(found):
         if isinstance(tokenizer, BpeTokenizer):
-            tokens = _of_bytes(tokenizer, batch, threads, done)
+            tokens = _of_bytes(tokenizer, batch, threads, done, "all" if special else ())
         else:
             tokens = tokenizer.encode_batch([_text(name, data) for name, data in batch], threads)
         done += len(batch)
         yield from (tokens.document(index) for index in range(len(tokens)))
 
 
-def _of_bytes(tokenizer: BpeTokenizer, batch: list[tuple[str, bytes]], threads: int, done: int) -> Tokens:
+def _of_bytes(
+    tokenizer: BpeTokenizer, batch: list[tuple[str, bytes]], threads: int, done: int, special: Specials
+) -> Tokens:
     try:
-        return tokenizer.encode_batch([data for _, data in batch], threads, first_document=done)
+        texts = [data for _, data in batch]
+        return tokenizer.encode_batch(texts, threads, first_document=done, allowed_special=special)
     except InputError:
         for name, data in batch:  # say which, if that is what was wrong
             _text(name, data)

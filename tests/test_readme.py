@@ -15,6 +15,7 @@ import click
 import pytest
 
 from pyharness import catalogue, suite
+from pyharness.bpe import BpeTokenizer
 from pyharness.cli import main
 
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
@@ -48,6 +49,13 @@ def test_the_kernels_give_what_the_readme_shows() -> None:
     report = io.StringIO()
     doctest.DocTestRunner().run(example, out=report.write)
     assert report.getvalue() == ""
+
+
+def test_methods_named_in_the_readme_exist() -> None:
+    paragraph = README[README.index("What users of tiktoken") :].split("\n\n")[0]
+    named = set(re.findall(r"`([a-z_]+)[`(]", paragraph)) - {"tokenizers"}
+    assert len(named) == 8
+    assert all(callable(getattr(BpeTokenizer, name)) for name in named)
 
 
 def test_a_plug_in_that_cannot_be_imported_is_named() -> None:

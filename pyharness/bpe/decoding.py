@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 
 from pyharness import _core
 from pyharness.bpe.model import BpeModel
+from pyharness.bpe.offsets import starts_in_text
+from pyharness.bpe.stream_decoding import text_of_bytes, text_of_windows
+from pyharness.bpe.token_lookup import TokenLookup
 from pyharness.types import Ids, InputError, Offsets, TokenKind, Vocabulary
 from pyharness.vocabularies.huggingface_file import flat_stages
-from pyharness.vocabularies.huggingface_traits import BYTE_ALPHABET
 from pyharness.vocabularies.sentencepiece_model import SentencePieceNormalizer
 
 UNKNOWN_SURFACE = " \u2047 ".encode()  # what SentencePiece shows for the unknown piece
@@ -23,8 +25,8 @@ UNKNOWN_SURFACE = " \u2047 ".encode()  # what SentencePiece shows for the unknow
 class Decoder:
     """Decodes the output ids of a model. Ids that split a character give its bytes, except through ``tokenizers``."""
 
-    def __init__(self, model: BpeModel) -> None:
-        self._model = model
+    def __init__(self, model: BpeModel, lookup: TokenLookup) -> None:
+        self._model, self._lookup = model, lookup
 
     def decode(self, ids: Ids) -> bytes:
         """Bytes of the text of one document's ids.
@@ -34,10 +36,44 @@ class Decoder:
         """
         numbers = self._checked(np.asarray(ids))
         if self._model.decoder is not None:
-            present = numbers[self._model.vocabulary.kinds[numbers] != TokenKind.ABSENT]  # the library skips gaps
-            return self._joined([self._strings[number] for number in present.tolist()]).encode()
+            return self._library_text(numbers.tolist()).encode()
         data = _core.decode(*self._bytes, numbers)
         return data[1:] if self._model.drop_space and data[:1] == b" " else data
+
+    def with_offsets(self, ids: Ids) -> tuple[str, NDArray[np.int64]]:
+        """Text of one document's ids, and the first character that has bytes of each token.
+
+        Raises:
+            InputError: as :meth:`decode`; the bytes are no text; the file has a decoder of its own.
+        """
+        numbers = self._checked(np.asarray(ids))
+        if self._model.decoder is not None:
+            raise InputError("the decoder of this file changes tokens when it joins them, and does not say where they stand")
+        data, lengths = _core.decode(*self._bytes, numbers), np.diff(self._bytes[1])[numbers]
+        if self._model.drop_space and data[:1] == b" ":
+            data = data[1:]
+            lengths[np.argmax(lengths > 0)] -= 1
+        try:
+            return data.decode(), starts_in_text(data, lengths)
+        except UnicodeDecodeError as error:
+            raise InputError(f"the ids give bytes that are no text: {error.reason} at byte {error.start}") from None
+
+    def stream(self, ids: Iterable[int]) -> Iterator[str]:
+        """Text of the ids of one document as they come, in pieces of whole characters.
+
+        Raises:
+            InputError: as :meth:`decode`, when the id is met.
+        """
+        numbers = (int(self._checked(np.asarray([token]))[0]) for token in ids)
+        if self._model.decoder is not None:
+            return text_of_windows(numbers, self._library_text)
+        data, offsets = self._bytes
+        tokens = (data[offsets[number] : offsets[number + 1]].tobytes() for number in numbers)
+        return text_of_bytes(tokens, drop_space=self._model.drop_space)
+
+    def _library_text(self, ids: Sequence[int]) -> str:
+        kinds = self._model.vocabulary.kinds
+        return self._joined([self._strings[number] for number in ids if kinds[number] != TokenKind.ABSENT])
 
     def _joined(self, strings: Sequence[str]) -> str:
         return " ".join(strings) if self._model.decoder == "spaces" else _decoded(self._library_decoder, strings)
@@ -83,23 +119,8 @@ class Decoder:
 
     @cached_property
     def _strings(self) -> list[str]:
-        """Tokens as their file writes them: in the byte alphabet, with prefix and suffix."""
-        contents = {token.id: token.content for token in self._model.added}
-        return [contents.get(token) or self._string(token) for token in range(self._model.id_limit)]
-
-    def _string(self, token: int) -> str:
-        model, keys, suffix = self._model.merges, self._symbols, self._model.suffix.encode()
-        text = model.data[model.offsets[token] : model.offsets[token + 1]].tobytes()
-        base = model.base[model.base_offsets[token] : model.base_offsets[token + 1]].tolist()
-        if self._model.symbols == "bytes":
-            text = "".join(BYTE_ALPHABET[byte] for byte in text).encode()
-        if suffix and base and keys.get(base[-1], b"").endswith(suffix):
-            text += suffix
-        return text.decode(errors="replace")
-
-    @cached_property
-    def _symbols(self) -> Mapping[int, bytes]:
-        return {number: key for key, number in self._model.alphabet.items()}
+        """Tokens as their file writes them."""
+        return [self._lookup.string(token) for token in range(self._model.id_limit)]
 
 
 def _decoded(decoder: Any, tokens: Sequence[str]) -> str:

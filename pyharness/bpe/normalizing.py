@@ -113,7 +113,15 @@ def sentencepiece_normalizer(spec: SentencePieceNormalizer, user_defined: Sequen
         processor.LoadFromSerializedProto(_model_of_normalizer(spec, pieces))
     except (RuntimeError, OSError) as error:
         raise InputError(f"the normaliser {spec.name!r} was refused by sentencepiece: {str(error)[:200]}") from None
-    return lambda text: str(processor.Normalize(text))
+    return partial(_normalized_by, processor)
+
+
+def _normalized_by(processor: Any, text: str) -> str:
+    try:
+        return str(processor.Normalize(text))
+    except RuntimeError:
+        text.encode()  # lone surrogates: what every other normaliser raises, not "unable to cast"
+        raise
 
 
 def _model_of_normalizer(spec: SentencePieceNormalizer, pieces: Sequence[tuple[str, PieceType]]) -> bytes:

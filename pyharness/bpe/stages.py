@@ -57,14 +57,23 @@ def normalizer_of(model: BpeModel) -> Normalize | None:
     return huggingface_normalizer(model.normalizer)
 
 
-def added_tokens_of(model: BpeModel, special: bool, normalize: Normalize | None) -> tuple[AddedTokens, AddedTokens]:
-    """Tokens that are looked for before and after normalising."""
-    off = frozenset() if special else frozenset(token.id for token in model.added if token.special)
+def added_tokens_of(
+    model: BpeModel, normalize: Normalize | None, allowed: frozenset[str]
+) -> tuple[AddedTokens, AddedTokens]:
+    """Tokens that are looked for before and after normalising; of the special ones, those ``allowed`` are mapped.
+
+    The others are found too, and taken for text, where they can cover added tokens that are not special: so
+    ``tokenizers`` does. ``tiktoken``, whose added tokens are all special, does not look for them.
+    """
+    off = frozenset(token.id for token in model.added if token.special and token.content not in allowed)
+    added = model.added
+    if all(token.special for token in added):
+        added = tuple(token for token in added if token.id not in off)
     if isinstance(model.normalizer, SentencePieceNormalizer):  # the pieces stand in normalised text, as they are
-        control = [token for token in model.added if token.special]
-        return AddedTokens(control, off), AddedTokens([token for token in model.added if not token.special])
-    raw = [token for token in model.added if not token.normalized]
-    normal = [token for token in model.added if token.normalized]
+        control = [token for token in added if token.special]
+        return AddedTokens(control, off), AddedTokens([token for token in added if not token.special])
+    raw = [token for token in added if not token.normalized]
+    normal = [token for token in added if token.normalized]
     if normalize is not None:
         normal = [dataclasses.replace(token, content=normalize(token.content)) for token in normal]
     return AddedTokens(raw, off), AddedTokens(normal, off)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from pyharness import _core
 from pyharness.bpe.splitter import Pieces, TextSplitter
@@ -60,6 +60,11 @@ class TextEncoder:
             InputError, ValueError, TypeError: as :meth:`pyharness.bpe.TextSplitter.split_batch`.
         """
         return self._encoder.encode(text) if self.splitter.rules else self.encode_batch([text]).ids
+
+    @property
+    def shortcut(self) -> Callable[[str | bytes], Ids]:
+        """What :meth:`encode` comes to: a Python call less, a tenth of the time of a short text."""
+        return self._encoder.encode if self.splitter.rules else self.encode
 
     def encode_batch(self, texts: Sequence[str | bytes], threads: int = 1) -> Tokens:
         """Encode texts, which ``threads`` share.

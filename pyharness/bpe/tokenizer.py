@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate, pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.bpe.added_tokens import Stretches
+from pyharness.bpe import offsets
 from pyharness.bpe.decoding import Decoder
 from pyharness.bpe.model import BpeModel
-from pyharness.bpe.pre_tokenizing import PreTokenizer
-from pyharness.bpe.splitter import TextSplitter
-from pyharness.bpe.stages import Method, added_tokens_of, check, encoder_of, normalizer_of, splitter_of
-from pyharness.bpe.text_encoder import TextEncoder
-from pyharness.types import Ids, InputError, RoundTrip, Tokens, Vocabulary
-from pyharness.vocabularies.huggingface_traits import BYTE_ALPHABET
+from pyharness.bpe.model_file import load_bytes, save_bytes
+from pyharness.bpe.pipeline import Pipeline
+from pyharness.bpe.special_text import Specials, all_joined, chosen, joined, refuse
+from pyharness.bpe.stages import Method, check
+from pyharness.bpe.token_lookup import TokenLookup
+from pyharness.types import Ids, RoundTrip, Tokens, Vocabulary
 
 STREAM_CHARACTERS = 4 << 20  # of a batch of a stream
 STREAM_DOCUMENTS = 4096
@@ -27,6 +26,30 @@ class BpeTokenizer:
     """Encodes and decodes with a :class:`pyharness.bpe.BpeModel`.
 
     The ids do not depend on threads, batches or what was encoded before. One instance may be used by several threads.
+    It pickles as the bytes of its model file, which are checked as any file when they come back; a copy is the
+    tokenizer itself, because nothing about it changes.
+
+    >>> from pyharness.bpe import WeightedPieces, model_of_training, train
+    >>> trained = train(WeightedPieces.of_bytes({b"hello": 9, b"hell": 5}), 259)
+    >>> tokenizer = BpeTokenizer(model_of_training(trained, "gpt2", special=["<|end|>"]))
+    >>> tokenizer.encode("hello<|end|>").tolist()  # special tokens are text
+    [258, 111, 60, 124, 101, 110, 100, 124, 62]
+    >>> tokenizer.encode("hello<|end|>", allowed_special={"<|end|>"}).tolist()
+    [258, 111, 259]
+    >>> tokenizer.encode("hello<|end|>", disallowed_special="all")
+    Traceback (most recent call last):
+    pyharness.types.InputError: text 0 spells the special token '<|end|>' at character 5, ...
+    >>> ids, spans = tokenizer.encode_with_offsets("hello é")
+    >>> ids.tolist(), spans.tolist()  # two tokens are part of é, and have its place
+    ([258, 111, 32, 195, 169], [[0, 4], [4, 5], [5, 6], [6, 7], [6, 7]])
+    >>> tokenizer.decode_with_offsets(ids)
+    ('hello é', array([0, 4, 5, 6, 6]))
+    >>> list(tokenizer.decode_stream(ids.tolist()))
+    ['hell', 'o', ' ', 'é']
+    >>> tokenizer.encode_single_token("hell"), tokenizer.decode_single_token_bytes(258)
+    (258, b'hell')
+    >>> tokenizer.id_to_token(32), tokenizer.token_to_id("<|end|>"), tokenizer.token_to_id("<|start|>")
+    ('Ġ', 259, None)
 
     Args:
         model: what to run.
@@ -35,7 +58,14 @@ class BpeTokenizer:
         dropout: probability with which a candidate merge is discarded when it comes up (BPE-dropout, the variant of
             SentencePiece). The shortcut for whole pieces is off then, as in ``tokenizers``.
         seed: of the draws, which are a function of it, the number of the document and the place in it.
-        special: map special tokens that the text spells to their ids. Off, they are text.
+
+    What the calls that encode have in common:
+
+    - ``allowed_special``: special tokens that are mapped to their ids where a text spells them, ``all`` for every one.
+      The others are text. Of tokens that start together the longest counts.
+    - ``disallowed_special``: special tokens that a text must not spell, ``all`` for those that are not allowed. By
+      default there are none, unlike in ``tiktoken``: what is measured is text, whatever it spells.
+    - Halves of surrogate pairs in a ``str`` are joined, and one without the other half is U+FFFD, as in ``tiktoken``.
 
     Raises:
         InputError: an option is out of range, or the model cannot be run so.
@@ -44,54 +74,68 @@ class BpeTokenizer:
     Source: ``spec/algorithms.md`` sections 1, 1b, 2 and 9b.
     """
 
-    def __init__(
-        self,
-        model: BpeModel,
-        *,
-        method: Method = "merge",
-        dropout: float = 0.0,
-        seed: int = 0,
-        special: bool = False,
-    ) -> None:
+    def __init__(self, model: BpeModel, *, method: Method = "merge", dropout: float = 0.0, seed: int = 0) -> None:
         check(model, method, dropout, seed)
         self.model = model
         self.id_limit = model.id_limit
         self.vocab_size = model.vocab_size
         self.round_trip: RoundTrip = model.round_trip
-        self.notes = (*model.notes, *_notes(method, dropout, seed, special))
-        self._dropout, self._seed = dropout, seed
-        self._normalize = normalizer_of(model)
-        self._raw, self._normal = added_tokens_of(model, special, self._normalize)
-        self._split = splitter_of(model)
-        stages = self._normalize is not None or self._raw.any or self._normal.any
-        self._direct = not stages and not isinstance(self._split, PreTokenizer)
-        self._decoder = Decoder(model)
-        self._encoder = encoder_of(model, method, dropout=dropout > 0)
+        self.notes = (*model.notes, *_notes(method, dropout, seed))
+        self._options = {"method": method, "dropout": dropout, "seed": seed}
+        self._special = model.special
+        self._lookup = TokenLookup(model)
+        self._decoder = Decoder(model, self._lookup)
+        self._pipeline = Pipeline(model, method, dropout, seed)
+        self._shortcut = None if self._pipeline.direct is None else self._pipeline.direct.shortcut
 
-    def encode_batch(self, texts: Sequence[str | bytes], threads: int = 1, *, first_document: int = 0) -> Tokens:
+    def encode_batch(
+        self,
+        texts: Sequence[str | bytes],
+        threads: int = 1,
+        *,
+        first_document: int = 0,
+        allowed_special: Specials = (),
+        disallowed_special: Specials = (),
+    ) -> Tokens:
         """Encode documents. ``first_document`` is the number of the first, which only dropout looks at.
 
         Raises:
-            InputError: bytes that are not UTF-8, where the model needs characters; a pattern ran out of time.
-            ValueError: a text has lone surrogates; ``threads`` is out of range.
+            InputError: bytes that are not UTF-8, where the model needs characters; a pattern ran out of time; a text
+                spells a special token that is disallowed, or an option names one that is none.
+            ValueError: ``threads`` is out of range.
             TypeError: a text is neither ``str`` nor ``bytes``.
         """
-        if self._direct and isinstance(self._encoder, TextEncoder):
-            return self._encoder.encode_batch(texts, threads)
-        stretches = self._stretches(texts, threads)
-        return stretches.join(self._encode(stretches, threads, first_document))
+        allowed: frozenset[str] = frozenset()
+        if allowed_special or disallowed_special:
+            allowed, disallowed = chosen(self._special, allowed_special, disallowed_special)
+            texts = all_joined(texts)  # or else half pairs would pass what looks for a token
+            refuse(texts, disallowed)
+        try:
+            return self._pipeline.tokens(texts, threads, first_document, allowed)
+        except UnicodeEncodeError:
+            return self._pipeline.tokens(all_joined(texts), threads, first_document, allowed)
 
-    def encode(self, text: str | bytes) -> Ids:
+    def encode(self, text: str | bytes, *, allowed_special: Specials = (), disallowed_special: Specials = ()) -> Ids:
         """Encode one document.
 
         Raises:
             InputError, ValueError, TypeError: as :meth:`encode_batch`.
         """
-        if self._direct and isinstance(self._encoder, TextEncoder):
-            return self._encoder.encode(text)
-        return self.encode_batch([text]).ids
+        if self._shortcut is not None and not allowed_special and not disallowed_special:
+            try:
+                return self._shortcut(text)
+            except UnicodeEncodeError:
+                return self._shortcut(joined(text))
+        return self.encode_batch([text], allowed_special=allowed_special, disallowed_special=disallowed_special).ids
 
-    def encode_stream(self, texts: Iterable[str | bytes], threads: int = 1) -> Iterator[Tokens]:
+    def encode_stream(
+        self,
+        texts: Iterable[str | bytes],
+        threads: int = 1,
+        *,
+        allowed_special: Specials = (),
+        disallowed_special: Specials = (),
+    ) -> Iterator[Tokens]:
         """Encode documents as they come; one ``Tokens`` for every few megabytes of text, so memory is bounded.
 
         The documents are numbered through, so the ids are those of one batch.
@@ -100,9 +144,26 @@ class BpeTokenizer:
             InputError, ValueError, TypeError: as :meth:`encode_batch`.
         """
         done = 0
+        special = {"allowed_special": allowed_special, "disallowed_special": disallowed_special}
         for batch in _batches(texts):
-            yield self.encode_batch(batch, threads, first_document=done)
+            yield self.encode_batch(batch, threads, first_document=done, **special)
             done += len(batch)
+
+    def encode_with_offsets(
+        self, text: str | bytes, *, allowed_special: Specials = (), disallowed_special: Specials = ()
+    ) -> tuple[Ids, NDArray[np.int64]]:
+        """Encode one document and say where its tokens stand: int64 [tokens, 2], start and end of each.
+
+        They are characters of a ``str`` (its surrogate pairs joined), bytes of ``bytes``. A token that has a part of a
+        character spans the whole of it, as in ``tokenizers``; a space that the tokenizer put in front has no place.
+
+        Raises:
+            InputError, ValueError, TypeError: as :meth:`encode_batch`; the tokens do not spell the text, because the
+                tokenizer normalises it, say.
+        """
+        text = joined(text)
+        ids = self.encode(text, allowed_special=allowed_special, disallowed_special=disallowed_special)
+        return ids, offsets.spans(self.model, text, ids)
 
     def decode(self, ids: Ids) -> bytes:
         """Bytes of the text of one document's ids.
@@ -111,6 +172,57 @@ class BpeTokenizer:
             InputError: an id is not in the vocabulary.
         """
         return self._decoder.decode(ids)
+
+    def decode_stream(self, ids: Iterable[int]) -> Iterator[str]:
+        """Text of one document's ids as they come, in pieces of whole characters.
+
+        Together they are the text of :meth:`decode`, with U+FFFD for bytes that are no UTF-8.
+
+        Raises:
+            InputError: an id is not in the vocabulary; the decoder of the file goes back on text that was given.
+        """
+        return self._decoder.stream(ids)
+
+    def decode_with_offsets(self, ids: Ids) -> tuple[str, NDArray[np.int64]]:
+        """Text of one document's ids, and int64 [tokens]: the first character that has bytes of each token.
+
+        Raises:
+            InputError: an id is not in the vocabulary; the bytes are no text; the file has a decoder of its own.
+        """
+        return self._decoder.with_offsets(ids)
+
+    def encode_single_token(self, text: str | bytes) -> int:
+        """Id of the token that is exactly this text, special ones too.
+
+        Raises:
+            InputError: there is none.
+        """
+        return self._lookup.id_of_bytes(text.encode(errors="surrogatepass") if isinstance(text, str) else text)
+
+    def decode_single_token_bytes(self, token: int) -> bytes:
+        """Bytes of a token, as they are in the middle of a text.
+
+        Raises:
+            InputError: no token has the id.
+        """
+        return self._lookup.bytes_of(token)
+
+    def token_to_id(self, token: str) -> int | None:
+        """Id of a token as its file writes it (``Ġthe``, ``▁the``); None where there is none."""
+        return self._lookup.id_of_string(token)
+
+    def id_to_token(self, token: int) -> str | None:
+        """Token as its file writes it (``Ġthe``, ``▁the``); None where no token has the id."""
+        return self._lookup.string_of(token)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), save_bytes(self.model), self._options)
+
+    def __copy__(self) -> BpeTokenizer:
+        return self
+
+    def __deepcopy__(self, memo: Mapping[int, Any]) -> BpeTokenizer:
+        return self
 
     def vocabulary(self) -> Vocabulary:
         """Return the bytes and kind of every id."""
@@ -122,78 +234,12 @@ class BpeTokenizer:
 
     def normalize(self, text: str) -> str:
         """Text as the model sees it, in text form: what decoding can give back at best."""
-        if self.round_trip == "exact":
-            return text
-        stretches = self._stretches([text], 1)
-        starts = stretches.starts_document().tolist()
-        pieces = iter([self._piece_strings(*stretch) for stretch in zip(stretches.texts, starts, strict=True)])
-        items = [-1] if stretches.items is None else stretches.items.tolist()
-        parts = [next(pieces) if item < 0 else [self.model.vocabulary[item].decode(errors="replace")] for item in items]
-        return self._decoder.text_form([piece for part in parts for piece in part])
+        text = joined(text)
+        return text if self.round_trip == "exact" else self._decoder.text_form(self._pipeline.strings(text))
 
     def cuts(self, text: str) -> Sequence[int]:
         """Character positions at which the pre-tokenizer cuts."""
-        if self._split is None or not text:
-            return ()
-        if isinstance(self._split, PreTokenizer):
-            return sorted({edge for span in self._split.spans(text) for edge in span} - {0, len(text)})
-        lengths = [len(piece.decode()) for piece in self._split.split(text)]
-        return list(accumulate(lengths[:-1]))
-
-    def _stretches(self, texts: Sequence[str | bytes], threads: int) -> Stretches:
-        """Documents as the pre-tokenizer gets them."""
-        stretches = self._raw.cut(Stretches(texts), threads)
-        if self._normalize is not None:
-            normal = [self._normalize(_text(text)) for text in stretches.texts]
-            stretches = dataclasses.replace(stretches, texts=normal)
-        return self._normal.cut(stretches, threads)
-
-    def _encode(self, stretches: Stretches, threads: int, first_document: int) -> Tokens:
-        texts, pieces = stretches.texts, None
-        if isinstance(self._split, PreTokenizer):
-            texts, pieces = self._split.split(texts, stretches.starts_document().tolist())
-        if isinstance(self._encoder, TextEncoder):
-            if pieces is None:
-                return self._encoder.encode_batch(texts, threads)
-            return self._encoder.encode_pieces(texts, pieces, threads)
-        if isinstance(self._split, TextSplitter):
-            pieces = self._split.split_batch(texts, threads)
-        edges = None if pieces is None else (pieces.ends, pieces.offsets)
-        if not self._dropout:
-            return Tokens(*self._encoder.encode_batch(texts, edges, threads))
-        documents = stretches.document_of_stretches()
-        positions = _positions(texts, documents)
-        documents += np.uint64(first_document)
-        return Tokens(
-            *self._encoder.sample_batch(texts, edges, self._dropout, self._seed, documents, positions, threads)
-        )
-
-    def _piece_strings(self, stretch: str | bytes, starts_document: bool) -> list[str]:
-        """Pieces of a stretch as the file's decoder wants them."""
-        if not isinstance(self._split, PreTokenizer):
-            return [_text(stretch)]
-        (data,), pieces = self._split.split([stretch], [starts_document])
-        found = [data[start:end] for start, end in pairwise([0, *pieces.ends.tolist()])]
-        if self.model.symbols == "bytes" and self.model.decoder is not None:
-            return ["".join(BYTE_ALPHABET[byte] for byte in piece) for piece in found]
-        return [piece.decode(errors="replace") for piece in found]
-
-
-def _text(text: str | bytes) -> str:
-    if isinstance(text, str):
-        return text
-    try:
-        return text.decode()
-    except UnicodeDecodeError as error:
-        raise InputError(f"a text is not UTF-8 at byte {error.start}, and this model works on characters") from None
-
-
-def _positions(texts: Sequence[str | bytes], documents: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Byte of its document at which each stretch starts, what is mapped to added tokens left out."""
-    lengths = [len(text.encode() if isinstance(text, str) else text) for text in texts]
-    ends = np.cumsum(np.array([0, *lengths], np.uint64), dtype=np.uint64)
-    firsts = np.searchsorted(documents, documents)  # the first stretch of the same document
-    return ends[:-1] - ends[firsts]
+        return self._pipeline.cuts(text)
 
 
 def _batches(texts: Iterable[str | bytes]) -> Iterator[list[str | bytes]]:
@@ -209,10 +255,13 @@ def _batches(texts: Iterable[str | bytes]) -> Iterator[list[str | bytes]]:
         yield batch
 
 
-def _notes(method: Method, dropout: float, seed: int, special: bool) -> Iterator[str]:
+def _restored(kind: type[BpeTokenizer], data: bytes, options: Mapping[str, Any]) -> BpeTokenizer:
+    """Tokenizer of a pickle."""
+    return kind(load_bytes(data, "the pickled tokenizer"), **options)
+
+
+def _notes(method: Method, dropout: float, seed: int) -> Iterator[str]:
     if method == "longest_match":
         yield "greedy longest match over the vocabulary, not BPE"
     if dropout:
         yield f"BPE-dropout with probability {dropout:g}, seed {seed}"
-    if special:
-        yield "special tokens in the text are mapped to their ids"

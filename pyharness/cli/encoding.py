@@ -47,7 +47,7 @@ def encode(tokenizer: str, files: tuple[Path, ...], lines: bool, form: Any, spec
     with _open(files) as sources:
         loaded = piping.load(tokenizer, special)
         write = piping.WRITERS[form]
-        put(write(ids) for ids in piping.encoded(loaded, piping.documents(sources, lines), threads))
+        put(write(ids) for ids in piping.encoded(loaded, piping.documents(sources, lines), threads, special))
 
 
 @click.command()

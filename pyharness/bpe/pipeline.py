@@ -1,0 +1,121 @@
+"""From texts to ids, stage by stage: added tokens, normaliser, pre-tokenizer, encoder."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from functools import lru_cache, partial
+from itertools import accumulate, pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyharness.bpe.added_tokens import Stretches
+from pyharness.bpe.model import BpeModel
+from pyharness.bpe.pre_tokenizing import PreTokenizer
+from pyharness.bpe.splitter import TextSplitter
+from pyharness.bpe.stages import Method, added_tokens_of, encoder_of, normalizer_of, splitter_of
+from pyharness.bpe.text_encoder import TextEncoder
+from pyharness.types import InputError, Tokens
+from pyharness.vocabularies.huggingface_traits import BYTE_ALPHABET
+
+_NONE: frozenset[str] = frozenset()
+_CUTTERS = 32  # sets of allowed special tokens whose search is kept
+
+
+class Pipeline:
+    """The stages of a model. ``direct`` is the encoder where it is the only one, for texts without special tokens."""
+
+    def __init__(self, model: BpeModel, method: Method, dropout: float, seed: int) -> None:
+        self._model, self._dropout, self._seed = model, dropout, seed
+        self._normalize = normalizer_of(model)
+        self._split = splitter_of(model)
+        self._added = lru_cache(_CUTTERS)(partial(added_tokens_of, model, self._normalize))
+        self._encoder = encoder_of(model, method, dropout=dropout > 0)
+        changed = self._normalize is not None or any(added.any for added in self._added(_NONE))
+        alone = not changed and not isinstance(self._split, PreTokenizer)
+        self.direct = self._encoder if alone and isinstance(self._encoder, TextEncoder) else None
+
+    def tokens(
+        self, texts: Sequence[str | bytes], threads: int, first_document: int, allowed: frozenset[str]
+    ) -> Tokens:
+        """Ids of documents; ``allowed`` special tokens are mapped."""
+        if self.direct is not None and not allowed:
+            return self.direct.encode_batch(texts, threads)
+        stretches = self._stretches(texts, threads, allowed)
+        return stretches.join(self._encode(stretches, threads, first_document))
+
+    def strings(self, text: str) -> list[str]:
+        """Pieces and added tokens of a text as the file's decoder wants them."""
+        stretches = self._stretches([text], 1, _NONE)
+        starts = stretches.starts_document().tolist()
+        pieces = iter([self._piece_strings(*stretch) for stretch in zip(stretches.texts, starts, strict=True)])
+        items = [-1] if stretches.items is None else stretches.items.tolist()
+        vocabulary = self._model.vocabulary
+        parts = [next(pieces) if item < 0 else [vocabulary[item].decode(errors="replace")] for item in items]
+        return [piece for part in parts for piece in part]
+
+    def cuts(self, text: str) -> Sequence[int]:
+        """Character positions at which the pre-tokenizer cuts."""
+        if self._split is None or not text:
+            return ()
+        if isinstance(self._split, PreTokenizer):
+            return sorted({edge for span in self._split.spans(text) for edge in span} - {0, len(text)})
+        lengths = [len(piece.decode()) for piece in self._split.split(text)]
+        return list(accumulate(lengths[:-1]))
+
+    def _stretches(self, texts: Sequence[str | bytes], threads: int, allowed: frozenset[str]) -> Stretches:
+        """Documents as the pre-tokenizer gets them."""
+        raw, normalised = self._added(allowed)
+        stretches = raw.cut(Stretches(texts), threads)
+        if self._normalize is not None:
+            normal = [self._normalize(_text(text)) for text in stretches.texts]
+            stretches = dataclasses.replace(stretches, texts=normal)
+        return normalised.cut(stretches, threads)
+
+    def _encode(self, stretches: Stretches, threads: int, first_document: int) -> Tokens:
+        texts, pieces = stretches.texts, None
+        if isinstance(self._split, PreTokenizer):
+            texts, pieces = self._split.split(texts, stretches.starts_document().tolist())
+        if isinstance(self._encoder, TextEncoder):
+            if pieces is None:
+                return self._encoder.encode_batch(texts, threads)
+            return self._encoder.encode_pieces(texts, pieces, threads)
+        if isinstance(self._split, TextSplitter):
+            pieces = self._split.split_batch(texts, threads)
+        edges = None if pieces is None else (pieces.ends, pieces.offsets)
+        if not self._dropout:
+            return Tokens(*self._encoder.encode_batch(texts, edges, threads))
+        documents = stretches.document_of_stretches()
+        positions = _positions(texts, documents)
+        documents += np.uint64(first_document)
+        return Tokens(
+            *self._encoder.sample_batch(texts, edges, self._dropout, self._seed, documents, positions, threads)
+        )
+
+    def _piece_strings(self, stretch: str | bytes, starts_document: bool) -> list[str]:
+        """Pieces of a stretch as the file's decoder wants them."""
+        if not isinstance(self._split, PreTokenizer):
+            return [_text(stretch)]
+        (data,), pieces = self._split.split([stretch], [starts_document])
+        found = [data[start:end] for start, end in pairwise([0, *pieces.ends.tolist()])]
+        if self._model.symbols == "bytes" and self._model.decoder is not None:
+            return ["".join(BYTE_ALPHABET[byte] for byte in piece) for piece in found]
+        return [piece.decode(errors="replace") for piece in found]
+
+
+def _text(text: str | bytes) -> str:
+    if isinstance(text, str):
+        return text
+    try:
+        return text.decode()
+    except UnicodeDecodeError as error:
+        raise InputError(f"a text is not UTF-8 at byte {error.start}, and this model works on characters") from None
+
+
+def _positions(texts: Sequence[str | bytes], documents: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Byte of its document at which each stretch starts, what is mapped to added tokens left out."""
+    lengths = [len(text.encode() if isinstance(text, str) else text) for text in texts]
+    ends = np.cumsum(np.array([0, *lengths], np.uint64), dtype=np.uint64)
+    firsts = np.searchsorted(documents, documents)  # the first stretch of the same document
+    return ends[:-1] - ends[firsts]
