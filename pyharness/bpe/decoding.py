@@ -48,7 +48,7 @@ class Decoder:
         """
         numbers = self._checked(np.asarray(ids))
         if self._model.decoder is not None:
-            raise InputError("the decoder of this file changes tokens when it joins them, and does not say where they stand")
+            raise InputError("the decoder of this file changes tokens when it joins them: their places are lost")
         data, lengths = _core.decode(*self._bytes, numbers), np.diff(self._bytes[1])[numbers]
         if self._model.drop_space and data[:1] == b" ":
             data = data[1:]
@@ -66,10 +66,14 @@ class Decoder:
         """
         numbers = (int(self._checked(np.asarray([token]))[0]) for token in ids)
         if self._model.decoder is not None:
-            return text_of_windows(numbers, self._library_text)
+            return text_of_windows(numbers, self._library_text, self._goes_on)
         data, offsets = self._bytes
         tokens = (data[offsets[number] : offsets[number + 1]].tobytes() for number in numbers)
         return text_of_bytes(tokens, drop_space=self._model.drop_space)
+
+    def _goes_on(self, number: int) -> bool:
+        """Whether the library looks at what follows a token, too: one wrong byte spoils all bytes beside it."""
+        return self._model.kind(number) is TokenKind.BYTE_FALLBACK
 
     def _library_text(self, ids: Sequence[int]) -> str:
         kinds = self._model.vocabulary.kinds

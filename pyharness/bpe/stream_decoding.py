@@ -28,11 +28,13 @@ def text_of_bytes(tokens: Iterable[bytes], *, drop_space: bool) -> Iterator[str]
         yield text
 
 
-def text_of_windows(ids: Iterable[int], decode: Callable[[list[int]], str]) -> Iterator[str]:
+def text_of_windows(
+    ids: Iterable[int], decode: Callable[[list[int]], str], goes_on: Callable[[int], bool]
+) -> Iterator[str]:
     """Text of ids that only a decoder of ``tokenizers`` can join, which looks at neighbours.
 
     Decodes the ids since the latest text but one, and gives what they add to it, as ``DecodeStream`` of the library
-    does.
+    does, but never behind an id that ``goes_on``: its text depends on what follows.
 
     Raises:
         InputError: the decoder goes back on text that was given.
@@ -41,6 +43,8 @@ def text_of_windows(ids: Iterable[int], decode: Callable[[list[int]], str]) -> I
     known, given = "", 0  # text of the first `given` ids of the window
     for token in ids:
         window.append(token)
+        if goes_on(token):
+            continue
         text = decode(window)
         if len(text) > len(known) and not text.endswith(REPLACEMENT):
             yield _added(known, text)
