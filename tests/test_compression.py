@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from pyharness import corpora, tokenizers
 from pyharness.benchmarks.compression import CorpusPass
 from pyharness.corpora import shard
-from pyharness.metrics import compression, corpus_metrics, words
+from pyharness.metrics import compression, corpus_metrics
 from pyharness.metrics.jackknife import interval
 from pyharness.metrics.state import GROUPS, Batch, CorpusState, Facts
 from pyharness.tokenizers.raw_bytes import RawBytes
-from pyharness.types import Measurement, ParallelCorpus, Tally, Tokenizer, Tokens
+from pyharness.types import Measurement, ParallelCorpus, Tally, Tokens
 
 VALUES = dict[str, Measurement]
 
@@ -107,20 +107,6 @@ def test_null_is_not_zero(tmp_path: Path) -> None:
     assert found["bytes_per_token"].no_interval == "1 document, those that were cut counted once; an interval needs 64"
     path.write_text("aaaa", encoding="utf-8")
     assert measured("raw_bytes", f"path:{path}")["renyi_efficiency_observed"].value is None
-
-
-def continued(tokenizer: Tokenizer, text: str) -> float | int | None:
-    return words.measure(tokenizer, [text]).value
-
-
-def test_words_are_encoded_as_they_stand_in_text() -> None:
-    deepseek, mistral = tokenizers.load("deepseek"), tokenizers.load("mistral:v3")
-    assert words.marks_spaces(deepseek)
-    assert not words.marks_spaces(mistral), "SentencePiece puts the space there itself"
-    assert not words.marks_spaces(tokenizers.load("raw_bytes"))
-    assert continued(deepseek, "the house of the people") == 0.0
-    assert continued(mistral, "the house of the people") == 0.0
-    assert continued(tokenizers.load("raw_bytes"), "a bc") == 0.5
 
 
 @given(st.lists(st.text(min_size=1, max_size=12), min_size=1, max_size=30), st.integers(1, 5))

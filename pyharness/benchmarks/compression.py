@@ -9,7 +9,7 @@ import numpy as np
 
 from pyharness import corpora
 from pyharness.benchmarks import Benchmark, Findings, Work, batches
-from pyharness.metrics import corpus_metrics, counters, jackknife, pairs, words
+from pyharness.metrics import continued_words, corpus_metrics, counters, jackknife, pairs
 from pyharness.metrics.sampling import DocumentSample
 from pyharness.metrics.state import CorpusState, Facts, group_of
 from pyharness.types import Corpus, Measurement, Tally, Tokenizer
@@ -62,7 +62,8 @@ class CorpusPass:
         found = jackknife.measure(self.state, corpus_metrics().values())
         sampled = pairs.measure(self.for_pairs.laid_out(), threads, device)
         found += [_unless_too_large(self.for_pairs, one) for one in sampled]
-        return [*found, _unless_too_large(self.for_words, words.measure(self.tokenizer, self.for_words.texts()))]
+        cuts = continued_words.count(self.tokenizer, self.for_words.documents())
+        return [*found, _unless_too_large(self.for_words, continued_words.measure(cuts))]
 
     def details(self, list_unused: bool = False) -> dict[str, Any]:
         """What is kept beside the numbers: the tally, the counts per group, lengths of tokens, samples."""

@@ -130,6 +130,6 @@ METRICS = (
 )
 
 REPORTED = (
-    Metric("continued_word_share", "share", "lower", "words of two or more tokens, on a sample of documents"),
+    Metric("continued_word_share", "share", "lower", "words that tokens cut, as they stand in a sample of the text"),
     Metric("normalized_sequence_length", "ratio", "lower", "tokens relative to the reference tokenizer's"),
 )

@@ -60,9 +60,9 @@ class DocumentSample:
         """Whether there were documents, and not one fitted."""
         return not self._kept and self._threshold is not None
 
-    def texts(self) -> list[str]:
-        """Texts of the sample, in the order of their digests."""
-        return [self._kept[digest][0] for digest in sorted(self._kept)]
+    def documents(self) -> list[tuple[str, Ids]]:
+        """Documents of the sample with their ids, in the order of their digests."""
+        return [self._kept[digest] for digest in sorted(self._kept)]
 
     def laid_out(self) -> Tokens:
         """Tokens of the sample, documents in the order of their digests."""

@@ -38,12 +38,21 @@ def word_bounds(text: str) -> tuple[Bounds, Bounds]:
     return np.array(starts, np.int64), np.array(stops, np.int64)
 
 
+def spelled_by(ids: Ids, vocabulary: Vocabulary) -> bytes:
+    """Bytes of all tokens, end to end."""
+    starts = vocabulary.offsets[:-1][ids]
+    lengths = vocabulary.offsets[1:][ids] - starts
+    firsts = np.cumsum(lengths) - lengths  # where each token starts in what is spelled
+    data: NDArray[np.uint8] = vocabulary.data[np.arange(lengths.sum()) + np.repeat(starts - firsts, lengths)]
+    return data.tobytes()
+
+
 def token_stops(text: str, ids: Ids, vocabulary: Vocabulary) -> Bounds | None:
     """Byte offsets in UTF-8 at which the tokens of a text stop, int64 [tokens]; None when they do not spell it.
 
     A space that the tokenizer puts before the text (SentencePiece) is no part of its first token.
     """
-    data, spelled = text.encode(), b"".join([vocabulary[token] for token in ids.tolist()])
+    data, spelled = text.encode(), spelled_by(ids, vocabulary)
     if spelled not in (data, b" " + data):
         return None
     lengths = vocabulary.offsets[1:][ids] - vocabulary.offsets[:-1][ids]
