@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from pyharness import atomic_file, store
+from pyharness import answers, atomic_file, store
 from pyharness.benchmarks import benchmarks, first_documents
 from pyharness.environment import cores, fingerprint, version_of
 from pyharness.metrics import all_metrics, compression
@@ -63,6 +63,7 @@ class Run:
     facts: dict[str, dict[str, Any]] = field(default_factory=dict)
     worker: Worker | None = None
     worker_for: str | None = None
+    tracebacks: bool = False  # whether failures keep theirs
 
     def __post_init__(self) -> None:
         """Work out the order of cases."""
@@ -136,17 +137,16 @@ class Run:
                 self.plan.suite.time_limit_seconds,
                 lambda done: self.listener.progress(case, done),
             )
+            result, facts = answers.result_of(case, answer), answers.facts_of(answer)
         except WorkerDied as death:
             self._leave_worker()
             return CaseResult(case, "failed", str(death), details={"failure": "crash"})
-        if "failed" in answer:
-            return CaseResult(case, "failed", answer["failed"], details={"failure": answer["failure"]})
-        if answer.get("facts"):
-            self.facts[case.tokenizer] = answer["facts"]
-        found = answer["result"]
-        measurements = tuple(store.measurement_from_json(item) for item in found["measurements"])
-        details = found["details"] | ({"failure": "wrong"} if found["status"] == "failed" else {})
-        return CaseResult(case, found["status"], found["reason"], measurements, details)
+        except store.Misshapen as error:
+            self._leave_worker()
+            return CaseResult(case, "failed", f"the process gave no result: {error}", details={"failure": "crash"})
+        if facts is not None:
+            self.facts[case.tokenizer] = facts
+        return result
 
     def _request(self, case: Case, threads: int) -> dict[str, Any]:
         request: dict[str, Any] = {
@@ -162,6 +162,7 @@ class Run:
             "expected": None,
             "keep_ids": None,
             "device": self.plan.suite.device,
+            "traceback": self.tracebacks,
         }
         if case.benchmark == "integrity":
             home = self.schedule.compared_with.get(case.tokenizer)
@@ -188,8 +189,12 @@ class Run:
         self.worker, self.worker_for = None, None
 
 
-def run(plan: Plan, journal: store.Journal, listener: Listener, resume: bool = False) -> store.Record:
+def run(
+    plan: Plan, journal: store.Journal, listener: Listener, resume: bool = False, tracebacks: bool = False
+) -> store.Record:
     """Run a plan and write the record that the journal has claimed a name for.
+
+    With ``tracebacks``, those of failures are among their details.
 
     ``KeyboardInterrupt`` and ``SystemExit``, which a signal to end raises, leave a valid record of what was finished,
     and the journal to resume from.
@@ -199,7 +204,7 @@ def run(plan: Plan, journal: store.Journal, listener: Listener, resume: bool = F
     try:
         finished = journal.start(header, resume)
         with store.scratch() as workdir:
-            going = Run(plan, listener, workdir, journal)
+            going = Run(plan, listener, workdir, journal, tracebacks=tracebacks)
             going.take_over(finished)
             if finished:
                 _check_corpora(going)

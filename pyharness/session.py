@@ -95,6 +95,7 @@ def run(
     overwrite: bool = False,
     device: str | None = None,
     memory_limit: int | str | None = None,
+    tracebacks: bool = False,
 ) -> Result:
     """Measure tokenizers on corpora.
 
@@ -102,21 +103,30 @@ def run(
     Raises ``InputError`` for anything unknown, before anything runs. The record is kept only when ``output`` is given;
     a file that is there already is refused, or replaced with ``overwrite``. Pairs are counted and language models run
     on ``device``, ``cpu`` or ``cuda`` (default: the suite's). A case that holds more than ``memory_limit`` (bytes, or
-    text such as ``4GB``; default: the suite's, or three quarters of what is free) is ended, and fails alone.
+    text such as ``4GB``; default: the suite's, or three quarters of what is free) is ended, and fails alone. With
+    ``tracebacks``, failures keep theirs among their details.
     """
     base = None
     if suite_name is not None or not tokenizers:
         base = suite.read(suite.find(os.fspath(suite_name or suite.DEFAULT)))
     declared, listener = declare(tokenizers, corpora, benchmarks, base, device, memory_limit), listener or Silent()
     if output is not None:
-        return _kept(declared, Path(output), listener, overwrite=overwrite)
+        return _kept(declared, Path(output), listener, overwrite=overwrite, tracebacks=tracebacks)
     with tempfile.TemporaryDirectory(prefix="pyharness-") as folder:
-        return _kept(declared, Path(folder) / "record.json", listener)
+        return _kept(declared, Path(folder) / "record.json", listener, tracebacks=tracebacks)
 
 
-def _kept(declared: suite.Suite, output: Path, listener: runner.Listener, *, overwrite: bool = False) -> Result:
+def _kept(
+    declared: suite.Suite,
+    output: Path,
+    listener: runner.Listener,
+    *,
+    overwrite: bool = False,
+    tracebacks: bool = False,
+) -> Result:
     with store.Journal(output, overwrite=overwrite, advice=ADVICE) as journal:  # before a row is trained
-        return Result(runner.run(suite.plan(declared, listener.preparing), journal, listener))
+        plan = suite.plan(declared, listener.preparing)
+        return Result(runner.run(plan, journal, listener, tracebacks=tracebacks))
 
 
 def read(path: str | os.PathLike[str]) -> Result:

@@ -7,16 +7,16 @@ nothing else. Standard output belongs to the protocol, so whatever a library pri
 from __future__ import annotations
 
 import json
+import operator
 import os
 import time
 from functools import cache
 from pathlib import Path
 from typing import Any, TextIO
 
-from pyharness import corpora, lifeline, tokenizers
+from pyharness import answers, corpora, lifeline, tokenizers
 from pyharness.benchmarks import Findings, Work, benchmarks
 from pyharness.environment import version_of
-from pyharness.store import measurement_as_json
 from pyharness.types import Case, Corpus, HasVocabulary, InputError, Tokenizer, Unsupported
 
 PROGRESS_SECONDS = 0.2
@@ -24,7 +24,9 @@ PROGRESS_SECONDS = 0.2
 
 @cache
 def _load(specification: str) -> Tokenizer:
-    return tokenizers.load(specification)
+    tokenizer = tokenizers.load(specification)
+    answers.facts(tokenizer)  # before anything is made of what it says
+    return tokenizer
 
 
 @cache
@@ -35,14 +37,7 @@ def _open(specification: str) -> Corpus:
 def facts(specification: str) -> dict[str, Any]:
     """Describe a loaded tokenizer, for the record."""
     spec, tokenizer = tokenizers.resolve(specification), _load(specification)
-    found = {
-        "library": spec.library,
-        "version": version_of(spec.library),
-        "vocab_size": tokenizer.vocab_size,
-        "id_limit": tokenizer.id_limit,
-        "round_trip": tokenizer.round_trip,
-        "notes": list(tokenizer.notes),
-    }
+    found = {"library": spec.library, "version": version_of(spec.library), **answers.facts(tokenizer)}
     if isinstance(tokenizer, HasVocabulary):
         found["special"] = int((~tokenizer.vocabulary().counted).sum())
     return found
@@ -59,12 +54,12 @@ class Reporter:
         """Report bytes of text done."""
         if time.monotonic() - self.sent > PROGRESS_SECONDS:
             self.sent = time.monotonic()
-            send(self.out, {"progress": done})
+            send(self.out, {"progress": operator.index(done)})
 
 
 def send(out: TextIO, message: dict[str, Any]) -> None:
     """Write one message."""
-    out.write(json.dumps(message, allow_nan=False) + "\n")
+    out.write(answers.dumped(message))
     out.flush()
 
 
@@ -84,28 +79,21 @@ def handle(request: dict[str, Any], out: TextIO) -> dict[str, Any]:
             None if request["keep_ids"] is None else Path(request["keep_ids"]),
             request["device"],
         )
-        findings = benchmarks()[case.benchmark].run(work)
-        known = None if benchmarks()[case.benchmark].own_process else facts(specification)
-        return {"result": as_json(findings), "facts": known}
+        benchmark = benchmarks()[case.benchmark]
+        result = answers.findings(benchmark, benchmark.run(work))
+        return {"result": result, "facts": None if benchmark.own_process else facts(specification)}
     except Unsupported as reason:
-        return {"result": as_json(Findings(status="skipped", reason=str(reason))), "facts": None}
+        skipped = Findings(status="skipped", reason=str(reason) or "unsupported")
+        return {"result": answers.findings(benchmarks()[case.benchmark], skipped), "facts": None}
     except InputError as error:
-        return {"failed": str(error), "failure": "input"}
+        return {"failed": answers.shortened(str(error)), "failure": "input"}
+    except answers.WrongValue as error:
+        return {"failed": str(error), "failure": "error"}
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # a panic in Rust arrives as a BaseException
-        first = (str(error).strip().splitlines() or [""])[0]
-        return {"failed": f"{type(error).__name__}: {first}", "failure": "error"}
-
-
-def as_json(findings: Findings) -> dict[str, Any]:
-    """Findings as JSON values."""
-    return {
-        "status": findings.status,
-        "reason": findings.reason,
-        "measurements": [measurement_as_json(found) for found in findings.measurements],
-        "details": dict(findings.details),
-    }
+        traced = {"traceback": answers.trace_of(error)} if request["traceback"] else {}
+        return {"failed": answers.said_by(error), "failure": "error", **traced}
 
 
 def main() -> None:

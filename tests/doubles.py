@@ -6,14 +6,15 @@ import ctypes
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 
+from pyharness.benchmarks import Benchmark, Findings, Work
 from pyharness.tokenizers import Timed
 from pyharness.tokenizers.raw_bytes import RawBytes
-from pyharness.types import Ids, Tokenizer, TokenizerSpec, Tokens
+from pyharness.types import Ids, Measurement, Metric, Tokenizer, TokenizerSpec, Tokens
 
 
 class Wrong(RawBytes):
@@ -190,7 +191,79 @@ def _spec(name: str, kind: type[RawBytes], vocabulary: str | None = None, refere
     return TokenizerSpec(name, load, library="pyharness", vocabulary=vocabulary, reference=reference)
 
 
+class WrongFacts(RawBytes):
+    """Says one thing of itself that has no place in a record."""
+
+    def __init__(self, name: str, value: object) -> None:
+        super().__init__()
+        setattr(self, name, value)
+
+
+WRONG_FACTS: dict[str, tuple[str, object]] = {
+    "vocab-text": ("vocab_size", "x"),
+    "vocab-huge": ("vocab_size", 10**400),
+    "vocab-minus": ("vocab_size", -1),
+    "limit-none": ("id_limit", None),
+    "class-own": ("round_trip", "mostly"),
+    "notes-text": ("notes", "one note"),
+    "notes-bytes": ("notes", (b"note",)),
+}
+
+
+def _wrong_facts(name: str, attribute: str, value: object) -> TokenizerSpec:
+    return TokenizerSpec(name, lambda _: WrongFacts(attribute, value), library="pyharness")
+
+
+def _deep(levels: int) -> object:
+    value: object = 1
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+def _measured(value: object, **more: object) -> Findings:
+    return Findings((Measurement("doubled", value, **more),))  # type: ignore[arg-type]
+
+
+WRONG_FINDINGS: dict[str, Callable[[], object]] = {
+    "nothing": lambda: None,
+    "value-text": lambda: _measured("x"),
+    "value-huge": lambda: _measured(10**400),
+    "value-nan": lambda: _measured(float("nan")),
+    "value-true": lambda: _measured(True),
+    "value-none": lambda: _measured(None),
+    "reason-bytes": lambda: _measured(None, reason=b"why"),
+    "samples-text": lambda: _measured(1, samples="123"),
+    "samples-inf": lambda: _measured(1, samples=(1.0, float("inf"))),
+    "replicates-text": lambda: _measured(1, replicates=("1",)),
+    "metric-unknown": lambda: Findings((Measurement("no_such_metric", 1),)),
+    "metric-number": lambda: Findings((Measurement(3, 1),)),  # type: ignore[arg-type]
+    "measurements-text": lambda: Findings(("x",)),  # type: ignore[arg-type]
+    "status-own": lambda: Findings(status="great"),  # type: ignore[arg-type]
+    "status-without-reason": lambda: Findings(status="failed"),
+    "failed-with-numbers": lambda: Findings((Measurement("doubled", 1),), status="failed", reason="no"),
+    "details-bytes": lambda: Findings(details={"a": [{"b": b"bytes"}]}),
+    "details-keys": lambda: Findings(details={"a": {1: 2}}),
+    "details-list": lambda: Findings(details=["a"]),  # type: ignore[arg-type]
+    "details-huge": lambda: Findings(details={"a": "x" * 100_000_000}),
+    "details-many": lambda: Findings(details={"a": [0] * 10_000_000}),
+    "details-deep": lambda: Findings(details={"a": _deep(100)}),
+    "details-number": lambda: Findings(details={"a": 10**400}),
+    "details-tally": lambda: Findings(details={"tally": {"documents": "many"}}),
+}
+
+
+def _benchmark(name: str, make: Callable[[], object]) -> Benchmark:
+    def run(work: Work) -> Findings:
+        return make()  # type: ignore[return-value]
+
+    return Benchmark(name, "gives what has no place in a record", run, corpus="none", metrics=("doubled",))
+
+
+REPORTED = (Metric("doubled", "", "none", "a number of a stranger"),)
+BENCHMARKS = tuple(_benchmark(name, make) for name, make in WRONG_FINDINGS.items())
 TOKENIZERS = (
+    *(_wrong_facts(name, *wrong) for name, wrong in WRONG_FACTS.items()),
     _spec("home", RawBytes, "bytes-of-doubles", reference=True),
     _spec("same", RawBytes, "bytes-of-doubles"),
     _spec("wrong", Wrong, "bytes-of-doubles"),

@@ -24,6 +24,7 @@ LAYERS = (
     "metrics",
     "benchmarks profiling",
     "suite store",
+    "answers",
     "worker process schedule comparison",
     "runner report",
     "session catalogue training piping",

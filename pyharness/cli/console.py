@@ -8,6 +8,7 @@ import functools
 import os
 import re
 import sys
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TextIO, TypeVar
@@ -33,6 +34,9 @@ def reports_errors(command: F) -> F:
                 return command(*args, **kwargs)
         except InputError as error:
             complain_of(str(error).splitlines())
+            if kwargs.get("tracebacks") and error.__cause__ is not None:
+                for line in "".join(traceback.format_exception(error.__cause__)).splitlines():
+                    complain(line)
             sys.exit(2)
         except BrokenPipeError:  # the reader of a pipe, such as head, has gone
             _discard_output()

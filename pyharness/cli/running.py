@@ -15,6 +15,7 @@ from pyharness.types import InputError
 
 if TYPE_CHECKING:
     from pyharness.store import Journal, Record
+    from pyharness.types import CaseResult
 
 RESULTS = "pyharness-results"
 
@@ -38,6 +39,7 @@ RESULTS = "pyharness-results"
 @click.option("-o", "--output", type=click.Path(path_type=Path), help=f"Record to write [default: in {RESULTS}/].")
 @click.option("--force", is_flag=True, help="Replace the file that --output names, if there is one.")
 @click.option("--resume", is_flag=True, help="Continue an unfinished run: finished cases are kept.")
+@click.option("--traceback", "tracebacks", is_flag=True, help="Say of failures where in the code they came from.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress, no tables; the record and errors only.")
 @reports_errors
 def run(
@@ -50,6 +52,7 @@ def run(
     output: Path | None,
     force: bool,
     resume: bool,
+    tracebacks: bool,
     quiet: bool,
 ) -> None:
     """Run a SUITE (a TOML file, or a name of "pyharness list suites"), or the tokenizers and corpora given.
@@ -71,11 +74,19 @@ def run(
     base = suite.read(suite.find(suite_name or suite.DEFAULT)) if suite_name or not rows else None
     declared = session.declare(rows, texts, [_benchmark(name) for name in chosen], base, device, memory)
     with _claimed(declared.name, output, force, resume) as journal, listener(quiet) as watching:
-        record = runner.run(suite.plan(declared, watching.preparing), journal, watching, resume)
+        record = runner.run(suite.plan(declared, watching.preparing), journal, watching, resume, tracebacks)
+    for result in record.results if tracebacks else ():
+        _show_traceback(result)
     if not quiet:
         show(report.to_text(report.tables(record), width=width(), color=color()))
     complain(f"record: {journal.record}")
     sys.exit(_status(record))
+
+
+def _show_traceback(result: CaseResult) -> None:
+    """Write where in the code a failure came from, where that was asked for and is known."""
+    for line in str(result.details.get("traceback", "")).splitlines():
+        complain(line)
 
 
 def _benchmark(text: str) -> dict[str, Any]:

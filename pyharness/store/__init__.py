@@ -7,12 +7,14 @@ from pyharness.store.journal import Journal, Taken
 from pyharness.store.records import KIND, SCHEMA, SCHEMA_FILE, Record, dump, is_unfinished, read
 from pyharness.store.results import measurement_as_json, measurement_from_json, result_as_json, result_from_json
 from pyharness.store.scratch import scratch
+from pyharness.store.shape import Misshapen
 
 __all__ = [
     "KIND",
     "SCHEMA",
     "SCHEMA_FILE",
     "Journal",
+    "Misshapen",
     "Record",
     "Taken",
     "dump",

@@ -11,9 +11,11 @@ from typing import Any
 from pyharness import corpora, store, tokenizers
 from pyharness.benchmarks import Benchmark, benchmarks
 from pyharness.kernels import devices
+from pyharness.metrics import all_metrics
 from pyharness.registry import pick, suggest
 from pyharness.suite.declaration import DEVICES, Entry, Selection, Suite
 from pyharness.suite.parameters import parameter_points
+from pyharness.suite.strangers import blamed, check_metrics, checked_corpus, checked_row
 from pyharness.types import Case, Corpus, InputError, ParallelCorpus, TokenizerSpec, TrainingProgress, Unsupported
 
 
@@ -34,8 +36,9 @@ def plan(suite: Suite, preparing: Callable[[str, TrainingProgress], None] | None
     """
     _check_device(suite.device)
     problems: list[str] = []
-    rows = _each(suite.tokenizers, partial(_row, preparing), problems)
-    texts = _each(suite.corpora, lambda entry: corpora.open_corpus(entry.spec), problems)
+    check_metrics(all_metrics())
+    rows = _each("tokenizer", suite.tokenizers, partial(_row, preparing), problems)
+    texts = _each("corpus", suite.corpora, _text, problems)
     cases: list[Case] = []
     for selection in suite.selections:
         try:
@@ -71,14 +74,20 @@ def _try_to_record(plan: Plan) -> None:
 
 
 def _row(preparing: Callable[[str, TrainingProgress], None] | None, entry: Entry) -> TokenizerSpec:
-    return tokenizers.obtain(entry.spec, None if preparing is None else partial(preparing, entry.label))
+    row = tokenizers.obtain(entry.spec, None if preparing is None else partial(preparing, entry.label))
+    return checked_row(entry.label, row)
 
 
-def _each(wanted: Sequence[Entry], resolve: Callable[[Entry], Any], problems: list[str]) -> dict[str, Any]:
+def _text(entry: Entry) -> Corpus:
+    return checked_corpus(entry.label, corpora.open_corpus(entry.spec))
+
+
+def _each(kind: str, wanted: Sequence[Entry], resolve: Callable[[Entry], Any], problems: list[str]) -> dict[str, Any]:
     found = {}
     for entry in wanted:
         try:
-            found[entry.label] = resolve(entry)
+            with blamed(f"{kind} {entry.label!r}"):
+                found[entry.label] = resolve(entry)
         except InputError as error:
             problems.append(str(error))
     return found
@@ -96,8 +105,9 @@ def _settled(case: Case, rows: Mapping[str, TokenizerSpec], device: str) -> Case
     if case.tokenizer not in rows:
         return case
     try:
-        settle = benchmarks()[case.benchmark].settle
-        return replace(case, parameters=settle(case.parameters, rows[case.tokenizer], device))
+        with blamed(f"benchmark {case.benchmark!r} with {case.tokenizer!r}"):
+            settle = benchmarks()[case.benchmark].settle
+            return replace(case, parameters=settle(case.parameters, rows[case.tokenizer], device))
     except Unsupported:
         return case
 

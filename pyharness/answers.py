@@ -1,0 +1,271 @@
+"""What a worker answers, checked where it crosses to its parent: a stranger's value of the wrong type costs one case.
+
+The worker checks what plug-ins gave, with the objects at hand, and names the culprit. The parent checks the message
+again: it trusts nothing that comes out of a process with a stranger's code in it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import numbers
+import operator
+import traceback
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from types import TracebackType
+from typing import Any
+
+from pyharness import store
+from pyharness.benchmarks import Benchmark, Findings
+from pyharness.metrics import all_metrics, corpus_metrics
+from pyharness.store.shape import LARGEST, Misshapen, check_tally, check_values, get
+from pyharness.types import Case, CaseResult, Measurement
+
+STATUSES = ("ok", "skipped", "failed")
+ROUND_TRIPS = ("exact", "normalised", "lossy")
+LONGEST_TEXT = 2000  # characters of a reason or a note
+LONGEST_TRACEBACK = 20_000
+LARGEST_DETAILS = 32 << 20  # bytes of a case's details as JSON, about; ours take 2 MB at most
+ITEM_BYTES = 8  # that a number or a key counts for
+DEEPEST = 48  # levels of details: a record allows 64, of which it needs some itself
+
+
+class WrongValue(Exception):
+    """A plug-in gave a value that has no place in a record; the message names it."""
+
+
+# ---------------------------------------------------------------------------------------------- who it was
+
+
+def maker(thing: object) -> str:
+    """Say whose a function, class or object is: ``module.name``, and the distribution unless it is ours."""
+    named = thing if hasattr(thing, "__qualname__") else type(thing)
+    module = str(getattr(named, "__module__", "?"))
+    name = f"{module}.{getattr(named, '__qualname__', '?')}"
+    distribution = _distribution(module)
+    return f"{name} of package {distribution}" if distribution else name
+
+
+def _distribution(module: str) -> str | None:
+    from importlib.metadata import packages_distributions
+
+    top = module.partition(".")[0]
+    owners = packages_distributions().get(top) if top != "pyharness" else None
+    return owners[0] if owners else None
+
+
+def said_by(error: BaseException) -> str:
+    """An exception in one line: its type, the start of its message, and the stranger's function that raised it."""
+    try:
+        message = (str(error)[: 4 * LONGEST_TEXT].strip().splitlines() or [""])[0]
+    except Exception:  # a stranger's __str__
+        message = "its message cannot be read"
+    where = _innermost(error.__traceback__)
+    return shortened(f"{type(error).__name__}: {message}") + (f" (raised in {where})" if where else "")
+
+
+def _innermost(trace: TracebackType | None) -> str | None:
+    """The innermost function that is Python and not ours."""
+    found = None
+    for frame, _ in traceback.walk_tb(trace):
+        module = str(frame.f_globals.get("__name__", "?"))
+        if module.partition(".")[0] != "pyharness":
+            found = f"{module}.{frame.f_code.co_qualname}"
+    return found
+
+
+def trace_of(error: BaseException) -> str:
+    """The traceback of an exception, its end if it is long."""
+    shown = traceback.TracebackException.from_exception(error, limit=-100, compact=True)
+    return "".join(line[:LONGEST_TEXT] for line in shown.format())[-LONGEST_TRACEBACK:]
+
+
+def shortened(text: str) -> str:
+    """Cut a text to what a line of a table or a log can bear."""
+    return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"
+
+
+def _shown(value: object) -> str:
+    try:
+        text = repr(value) if not isinstance(value, int) or abs(value) < 10**18 else f"a number of {_digits(value)}"
+    except Exception:  # a stranger's __repr__
+        text = f"a {type(value).__name__}"
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def _digits(value: int) -> str:
+    return f"about {int(value.bit_length() * math.log10(2)) + 1:,} digits"
+
+
+# ---------------------------------------------------------------------------------------------- in the worker
+
+
+def facts(tokenizer: object) -> dict[str, Any]:
+    """Attributes of a loaded tokenizer that a record keeps, checked."""
+    whose = f"tokenizer {maker(tokenizer)}"
+    notes = getattr(tokenizer, "notes", None)
+    if isinstance(notes, str) or not isinstance(notes, Iterable) or not all(isinstance(one, str) for one in notes):
+        raise WrongValue(f"notes of {whose} is {_shown(notes)}; it must be a tuple of texts")
+    round_trip = getattr(tokenizer, "round_trip", None)
+    if round_trip not in ROUND_TRIPS:
+        raise WrongValue(f"round_trip of {whose} is {_shown(round_trip)}; known: {', '.join(ROUND_TRIPS)}")
+    sizes = {name: _size(getattr(tokenizer, name, None), name, whose) for name in ("vocab_size", "id_limit")}
+    return {**sizes, "round_trip": round_trip, "notes": [shortened(note) for note in notes]}
+
+
+def _size(value: Any, name: str, whose: str) -> int:
+    if isinstance(value, numbers.Integral) and not isinstance(value, bool):
+        size = operator.index(value)
+        if 0 <= size < 1 << 32:
+            return size
+    raise WrongValue(f"{name} of {whose} is {_shown(value)}; it must be a whole number from 0 to below 2^32")
+
+
+def findings(benchmark: Benchmark, found: Any) -> dict[str, Any]:
+    """What a benchmark found as JSON values, checked."""
+    whose = f"benchmark {benchmark.name!r} ({maker(benchmark.run)})"
+    if not isinstance(found, Findings):
+        raise WrongValue(f"{whose} gave {_shown(found)}, not Findings")
+    if found.status not in STATUSES:
+        raise WrongValue(f"{whose} gave the status {_shown(found.status)}; known: {', '.join(STATUSES)}")
+    reason: Any = found.reason
+    given: Any = found.measurements
+    if not isinstance(reason, str | None) or (found.status != "ok" and not reason):
+        raise WrongValue(f"{whose} gave the reason {_shown(reason)} for the status {found.status!r}; text is due")
+    if not isinstance(given, tuple | list) or (found.status != "ok" and given):
+        raise WrongValue(f"{whose} gave measurements that are no tuple, or any with the status {found.status!r}")
+    return {
+        "status": found.status,
+        "reason": None if reason is None else shortened(reason),
+        "measurements": [_measurement(one, whose) for one in given],
+        "details": _details(found.details, whose),
+    }
+
+
+def _measurement(one: Any, whose: str) -> dict[str, Any]:
+    if not isinstance(one, Measurement):
+        raise WrongValue(f"{whose} gave {_shown(one)} among its measurements")
+    name: Any = one.metric
+    if not isinstance(name, str) or name not in all_metrics():
+        raise WrongValue(f"{whose} measured {_shown(name)}, which is no metric: METRICS and REPORTED declare them")
+    metric = corpus_metrics().get(name)
+    whose = f"metric {name!r} ({maker(metric.compute)})" if metric is not None else f"{name!r} of {whose}"
+    for field in ("reason", "part", "no_interval"):
+        if not isinstance(text := getattr(one, field), str | None):
+            raise WrongValue(f"{field} of {whose} is {_shown(text)}; it must be text")
+    if one.value is None and not one.reason:
+        raise WrongValue(f"{whose} has neither a value nor a reason")
+    checked = replace(
+        one,
+        value=None if one.value is None else _number(one.value, "the value", whose),
+        reason=None if one.reason is None else shortened(one.reason),
+        samples=tuple(_number(value, "a sample", whose) for value in _listed(one.samples, "samples", whose)),
+        replicates=tuple(
+            None if value is None else _number(value, "a replicate", whose)
+            for value in _listed(one.replicates, "replicates", whose)
+        ),
+    )
+    return store.measurement_as_json(checked)
+
+
+def _listed(values: object, name: str, whose: str) -> tuple[Any, ...] | list[Any]:
+    if not isinstance(values, tuple | list):
+        raise WrongValue(f"{name} of {whose} is {_shown(values)}; it must be a tuple of numbers")
+    return values
+
+
+def _number(value: Any, what: str, whose: str) -> int | float:
+    if not isinstance(value, bool) and isinstance(value, numbers.Real):
+        plain = operator.index(value) if isinstance(value, numbers.Integral) else float(value)
+        if -LARGEST <= plain <= LARGEST:  # which NaN is not
+            return plain
+    raise WrongValue(f"{what} of {whose} is {_shown(value)}; it must be a finite number up to {LARGEST:g}")
+
+
+def _details(details: object, whose: str) -> dict[str, Any]:
+    if not isinstance(details, Mapping):
+        raise WrongValue(f"details of {whose} is {_shown(details)}; it must be a mapping")
+    size = 0
+    left: list[tuple[str, Any, int]] = [("details", dict(details), 0)]
+    while left:
+        place, values, depth = left.pop()
+        size += ITEM_BYTES * len(values)
+        if size > LARGEST_DETAILS:
+            raise WrongValue(f"details of {whose} are larger than {LARGEST_DETAILS:,} bytes")
+        if depth > DEEPEST:
+            raise WrongValue(f"details of {whose} are nested more than {DEEPEST} levels deep")
+        for name, value in _named(place, values, whose):
+            if isinstance(value, str):
+                size += len(value)
+            elif isinstance(value, dict | list | tuple):
+                left.append((name, value, depth + 1))
+            elif value is not None and not isinstance(value, bool):
+                _check_plain(name, value, whose)
+    if size > LARGEST_DETAILS:
+        raise WrongValue(f"details of {whose} are larger than {LARGEST_DETAILS:,} bytes")
+    try:
+        check_tally(details)
+    except Misshapen as error:
+        raise WrongValue(f"details of {whose}: {error}") from None
+    return dict(details)
+
+
+def _named(place: str, values: Any, whose: str) -> Iterator[tuple[str, Any]]:
+    """Items of a dict with the names of their places; those of a list share its own."""
+    if not isinstance(values, dict):
+        yield from ((place, value) for value in values)
+        return
+    for key, value in values.items():
+        if not isinstance(key, str):
+            raise WrongValue(f"{place} of {whose} has the key {_shown(key)}; keys must be text")
+        yield f"{place}[{_shown(key)}]", value
+
+
+def _check_plain(place: str, value: object, whose: str) -> None:
+    if not isinstance(value, int | float):
+        raise WrongValue(f"{place} of {whose} is {_shown(value)}; details are JSON values: text, numbers, lists, dicts")
+    if not -LARGEST <= value <= LARGEST:
+        raise WrongValue(f"{place} of {whose} is {_shown(value)}; a number there is finite and up to {LARGEST:g}")
+
+
+# ---------------------------------------------------------------------------------------------- in the parent
+
+
+def result_of(case: Case, answer: Mapping[str, Any]) -> CaseResult:
+    """Turn a worker's message into the result of its case; raises ``Misshapen`` for what no worker of ours says."""
+    check_values(answer)
+    if "failed" in answer:
+        details = {"failure": get(answer, "failure", str)}
+        if (trace := get(answer, "traceback", str, None, default=None)) is not None:
+            details["traceback"] = trace
+        return CaseResult(case, "failed", get(answer, "failed", str), details=details)
+    found = get(answer, "result", dict)
+    result = store.result_from_json({**found, **_about(case)})
+    if result.status != "ok" and (not result.reason or result.measurements):
+        raise Misshapen(f"the status {result.status!r} lacks a reason, or has measurements")
+    if result.status == "failed":
+        return CaseResult(case, "failed", result.reason, details={**result.details, "failure": "wrong"})
+    return CaseResult(case, result.status, result.reason, result.measurements, result.details)
+
+
+def facts_of(answer: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What a worker says of the tokenizer it has loaded, checked."""
+    if (known := get(answer, "facts", dict, None, default=None)) is None:
+        return None
+    for name in ("vocab_size", "id_limit"):
+        get(known, name, int)
+    get(known, "round_trip", str)
+    if not all(isinstance(note, str) for note in get(known, "notes", list)):
+        raise Misshapen("a note is not text")
+    return dict(known)
+
+
+def _about(case: Case) -> dict[str, Any]:
+    parameters = dict(case.parameters)
+    return {"benchmark": case.benchmark, "tokenizer": case.tokenizer, "corpus": case.corpus, "parameters": parameters}
+
+
+def dumped(message: Mapping[str, Any]) -> str:
+    """One message as a line."""
+    return json.dumps(message, allow_nan=False) + "\n"
