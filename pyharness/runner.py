@@ -17,6 +17,7 @@ from pyharness.metrics import all_metrics, compression
 from pyharness.process import Worker, WorkerDied
 from pyharness.schedule import Schedule
 from pyharness.suite import Plan
+from pyharness.texts_read import TextsRead
 from pyharness.types import Case, CaseResult, InputError, Measurement, Tally, TokenizerSpec, TrainingProgress
 
 _READERS = ("compression", "next_token_entropy", "integrity")  # benchmarks whose tally can be taken again
@@ -63,6 +64,7 @@ class Run:
     facts: dict[str, dict[str, Any]] = field(default_factory=dict)
     worker: Worker | None = None
     worker_for: str | None = None
+    texts: TextsRead = field(default_factory=TextsRead)
     tracebacks: bool = False  # whether failures keep theirs
 
     def __post_init__(self) -> None:
@@ -76,7 +78,7 @@ class Run:
                 result = store.result_from_json(entry["result"])
             except (KeyError, TypeError, AttributeError) as error:
                 raise InputError(f"cannot resume: the journal has an entry that is no result ({error!r})") from None
-            self.results[result.case.key] = result
+            self.results[result.case.key] = self.texts.checked(result)
             if entry.get("facts"):
                 self.facts[result.case.tokenizer] = entry["facts"]
 
@@ -146,7 +148,7 @@ class Run:
             return CaseResult(case, "failed", f"the process gave no result: {error}", details={"failure": "crash"})
         if facts is not None:
             self.facts[case.tokenizer] = facts
-        return result
+        return self.texts.checked(result)
 
     def _request(self, case: Case, threads: int) -> dict[str, Any]:
         request: dict[str, Any] = {

@@ -289,6 +289,8 @@ class Tally:
     cut_documents: int = 0  # longer than the limit, cut into several documents
     replaced_sequences: int = 0  # invalid UTF-8 sequences replaced by U+FFFD
     digest: int = 0  # sum of 128-bit document digests, modulo 2**128: does not depend on order
+    # For who reads a corpus from its front, in its order: the digest of its first 1, 2, 4, 8, ... documents.
+    beginnings: list[int] | None = field(default=None, compare=False)
 
     def add(self, text: str) -> Digest:
         """Count one document; returns its digest (16 bytes)."""
@@ -296,6 +298,8 @@ class Tally:
         self.documents += 1
         self.bytes += len(text.encode())
         self.digest = (self.digest + int.from_bytes(digest, "little")) % (1 << 128)
+        if self.beginnings is not None and self.documents == 1 << len(self.beginnings):
+            self.beginnings.append(self.digest)
         return digest
 
     def merge(self, other: Tally) -> None:
@@ -306,6 +310,7 @@ class Tally:
         self.cut_documents += other.cut_documents
         self.replaced_sequences += other.replaced_sequences
         self.digest = (self.digest + other.digest) % (1 << 128)
+        self.beginnings = None  # two fronts are none
 
 
 @runtime_checkable

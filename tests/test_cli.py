@@ -313,3 +313,14 @@ def test_a_broken_plug_in_names_itself(tmp_path: Path, name: str) -> None:
     said = refused("list", "tokenizers", PYTHONPATH=str(tmp_path))
     assert "plug-in 'odd' of package stranger" in said
     assert message in said
+
+
+def test_a_run_that_measured_nothing_says_so(tmp_path: Path) -> None:
+    text = tmp_path / "one.txt"
+    text.write_text("one document\n", encoding="utf-8")
+    options = ("-t", "raw_bytes", "-c", f"path:{text}", "-b", "throughput?threads=1", "-q")
+    done = call("run", *options, "-o", str(tmp_path / "r.json"))
+    assert done.returncode == 1
+    assert "error: nothing was measured: fewer than three documents" in done.stderr
+    done = call("run", *options, "-b", "compression", "-o", str(tmp_path / "s.json"))
+    assert done.returncode == 0, "one number is enough"

@@ -24,7 +24,7 @@ LAYERS = (
     "metrics",
     "benchmarks profiling",
     "suite store",
-    "answers",
+    "answers texts_read",
     "worker process schedule comparison",
     "runner report",
     "session catalogue training piping",

@@ -85,6 +85,7 @@ def test_everything_unknown_is_reported_at_once(tmp_path: Path) -> None:
         ("tokenizers = []\nbenchmarks = [{ bytes = 1 }]", "lacks the key 'name'"),
         ('tokenizers = []\nbenchmarks = [{ name = "load", tokenizers = "x" }]', r'write tokenizers = \["x"\]'),
         ('tokenizers = []\nbenchmarks = [{ name = "load", tokenizers = [1] }]', "of benchmark 'load' is not text"),
+        ('tokenizers = []\nbenchmarks = [{ name = "load", corpora = [] }]', "corpora = .. of benchmark 'load' leaves"),
         ("tokenizers = [{ spec = 1 }]\nbenchmarks = []", "spec = 1 in tokenizers is not text"),
         ("reference = 1\ntokenizers = []\nbenchmarks = []", "reference = 1 is not text"),
         ("oversubscribe = 1\ntokenizers = []\nbenchmarks = []", "neither true nor false"),
@@ -131,6 +132,53 @@ def test_names_given_replace_those_of_the_suite() -> None:
     assert narrowed.reference is None
     assert suite.plan(narrowed).cases
     assert narrowed.digest != quick.digest
+
+
+def written_twice(folder: Path) -> suite.Suite:
+    path = written(
+        folder,
+        """
+        tokenizers = ["raw_bytes", { name = "again", spec = "raw_bytes" }]
+        corpora = ["sample:prose", "sample:code"]
+        reference = "again"
+        benchmarks = [
+          { name = "compression", tokenizers = ["agian"] }, { name = "throughput", corpora = ["sample:prse"] },
+          { name = "latency", tokenizers = ["again"], corpora = ["sample:code"] },
+        ]
+        """,
+    )
+    return suite.read(path)
+
+
+@pytest.mark.parametrize("given", [{}, {"tokenizers": ["raw_bytes"]}, {"corpora": ["sample:prose"]}])
+def test_unknown_labels_are_never_dropped(tmp_path: Path, given: dict[str, list[str]]) -> None:
+    with pytest.raises(InputError) as caught:
+        suite.plan(session.declare(base=written_twice(tmp_path), **given))  # type: ignore[arg-type]
+    for label in ("agian", "sample:prse"):
+        assert f"{label!r}; " in str(caught.value)
+    assert ("did you mean 'again'?" in str(caught.value)) == ("tokenizers" not in given)
+
+
+def test_an_unknown_reference_is_never_dropped(tmp_path: Path) -> None:
+    base = replace(written_twice(tmp_path), selections=(suite.Selection("compression"),), reference="agian")
+    for rows in ((), ["raw_bytes"]):
+        with pytest.raises(InputError, match="unknown reference 'agian'"):
+            suite.plan(session.declare(rows, base=base))
+
+
+def test_unknown_labels_given_beside_a_suite_are_errors(tmp_path: Path) -> None:
+    base = replace(written_twice(tmp_path), selections=(suite.Selection("compression"),))
+    with pytest.raises(InputError, match="unknown tokenizer 'agian'; did you mean 'again'"):
+        suite.plan(session.declare(benchmarks=[{"name": "compression", "tokenizers": ["agian"]}], base=base))
+
+
+def test_labels_that_were_replaced_are_dropped(tmp_path: Path) -> None:
+    base = replace(written_twice(tmp_path), selections=written_twice(tmp_path).selections[2:])
+    narrowed = session.declare(["raw_bytes"], ["sample:prose"], base=base)
+    assert narrowed.selections == (suite.Selection("latency"),)
+    assert narrowed.reference is None
+    kept = session.declare(benchmarks=["latency"], base=base)
+    assert kept.reference == "again"
 
 
 def test_powers_of_two() -> None:

@@ -118,6 +118,7 @@ def batches(documents: Iterable[T], size_of: Callable[[T], int], least: int = 1 
 def first_documents(corpus: Corpus, max_bytes: int, tally: Tally) -> list[str]:
     """Documents from the front of a corpus, up to ``max_bytes`` of UTF-8 (at least one)."""
     taken: list[str] = []
+    tally.beginnings = []
     for document in corpus.documents(tally):
         size = len(document.encode())
         if taken and tally.bytes + size > max_bytes:

@@ -88,8 +88,10 @@ def _unless_too_large(sample: DocumentSample, found: Measurement) -> Measurement
 
 
 def describe(tally: Tally) -> dict[str, Any]:
-    """Return a tally as JSON values: its digest is hexadecimal."""
-    return asdict(tally) | {"digest": f"{tally.digest:032x}"}
+    """Return a tally as JSON values: its digests are hexadecimal."""
+    found = asdict(tally) | {"digest": f"{tally.digest:032x}"}
+    beginnings = found.pop("beginnings")
+    return found if beginnings is None else found | {"beginnings": [f"{digest:032x}" for digest in beginnings]}
 
 
 def token_lengths(histogram: np.typing.NDArray[np.uint64], facts: Facts) -> dict[str, dict[str, int]]:

@@ -44,7 +44,7 @@ def run(work: Work) -> Findings:
 
 def emitted_tokens(work: Work, tokenizer: Tokenizer) -> tuple[NDArray[np.uint64], Tally]:
     """Count every id over the corpus given for witnesses; zeros without one."""
-    counts, tally = np.zeros(tokenizer.id_limit, np.uint64), Tally()
+    counts, tally = np.zeros(tokenizer.id_limit, np.uint64), Tally(beginnings=[])
     if work.corpus is not None:
         for texts in batches(work.corpus.documents(tally), len):
             for text in texts:

@@ -62,8 +62,8 @@ def run(
     round trips are verified before anything is timed, and all results go to one JSON record.
 
     \b
-    Exit status: 0 measured, 1 some cases failed, 2 bad input, 130 interrupted, 143 told to end
-    (what was finished is kept: continue with --resume).
+    Exit status: 0 measured, 1 some cases failed or nothing was measured, 2 bad input,
+    130 interrupted, 143 told to end (what was finished is kept: continue with --resume).
     A file that is there already is never overwritten without --force.
     """
     from pyharness import report, runner, session, suite
@@ -140,4 +140,18 @@ def _status(record: Record) -> int:
     if any(result.details.get("failure") == "input" for result in failures):
         complain_of(list(dict.fromkeys(str(r.reason) for r in failures if r.details.get("failure") == "input")))
         return 2
+    if not failures and (reasons := _nothing(record)):
+        complain(f"error: nothing was measured: {'; '.join(reasons[:3])}")
+        return 1
     return 1 if failures else 0
+
+
+def _nothing(record: Record) -> list[str]:
+    """Reasons why a run without failures has no number of a benchmark it was asked for; empty when it has one."""
+    asked = {one["name"] for one in record.data["suite"]["benchmarks"]}
+    chosen = [result for result in record.results if result.case.benchmark in asked]
+    if any(measurement.value is not None for result in chosen for measurement in result.measurements):
+        return []
+    given = [result.reason or "it has no numbers" for result in chosen]
+    given += [one.reason for result in chosen for one in result.measurements if one.reason]
+    return list(dict.fromkeys(given)) or ["there were none"]

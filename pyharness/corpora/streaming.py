@@ -101,6 +101,7 @@ class Read(NamedTuple):
 
 def read(corpus: Corpus, tally: Tally) -> Iterator[Read]:
     """Stream a corpus and count it, with the digests that decide sample and group."""
+    tally.beginnings = []
     known, digest = "", digest_of("")
     for text, key, opens, again in keyed(corpus, tally):
         own = tally.add(text)

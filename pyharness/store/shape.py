@@ -60,6 +60,8 @@ def check_tally(data: Any) -> None:
     for name in ("empty_documents", "cut_documents", "replaced_sequences"):
         get(tally, name, int, default=0)
     get(tally, "digest", str)
+    if not all(isinstance(one, str) for one in get(tally, "beginnings", list, default=[])):
+        raise Misshapen("'beginnings' has a value that is no text")
 
 
 def check_top(data: Mapping[str, Any]) -> None:

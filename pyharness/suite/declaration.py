@@ -82,22 +82,37 @@ class Suite:
 
 
 def override(base: Suite, rows: tuple[Entry, ...], texts: tuple[Entry, ...], chosen: tuple[Selection, ...]) -> Suite:
-    """Return the suite with what is given in place of its own; limits to rows or corpora that are gone are dropped."""
-    kept_rows = {entry.label for entry in rows or base.tokenizers}
-    kept_texts = {entry.label for entry in texts or base.corpora}
+    """Return the suite with what is given in place of its own; limits to rows or corpora that are gone are dropped.
+
+    Labels that the suite never had stay: planning says that they are unknown.
+    """
+    gone_rows = _gone(base.tokenizers, rows)
+    gone_texts = _gone(base.corpora, texts)
     return replace(
         base,
         tokenizers=rows or base.tokenizers,
         corpora=texts or base.corpora,
-        selections=tuple(_narrowed(selection, kept_rows, kept_texts) for selection in chosen or base.selections),
-        reference=base.reference if base.reference in kept_rows else None,
+        selections=tuple(_narrowed(selection, gone_rows, gone_texts) for selection in chosen or base.selections),
+        reference=None if base.reference in gone_rows else base.reference,
     )
 
 
+def _gone(before: Iterable[Entry], given: Iterable[Entry]) -> set[str]:
+    """Labels that what is given, if anything, replaces."""
+    now = {entry.label for entry in given}
+    return {entry.label for entry in before} - now if now else set()
+
+
 def _narrowed(selection: Selection, rows: set[str], texts: set[str]) -> Selection:
-    left = tuple(label for label in selection.tokenizers or () if label in rows)
-    text = tuple(label for label in selection.corpora or () if label in texts)
-    return replace(selection, tokenizers=left or None, corpora=text or None)
+    return replace(
+        selection, tokenizers=_without(selection.tokenizers, rows), corpora=_without(selection.corpora, texts)
+    )
+
+
+def _without(labels: tuple[str, ...] | None, gone: set[str]) -> tuple[str, ...] | None:
+    if labels is None or not gone.intersection(labels):
+        return labels
+    return tuple(label for label in labels if label not in gone) or None
 
 
 def entries(items: Iterable[str | Mapping[str, str]], key: str = "tokenizers") -> tuple[Entry, ...]:
@@ -166,6 +181,8 @@ def _labels(item: Mapping[str, Any], key: str) -> tuple[str, ...] | None:
     for label in labels:
         if not isinstance(label, str):
             raise InputError(f"{shown(label)} in {key} of benchmark {item['name']!r} is not text; write it in quotes")
+    if not labels:
+        raise InputError(f"{key} = [] of benchmark {item['name']!r} leaves nothing to measure; leave it out for all")
     return tuple(labels)
 
 

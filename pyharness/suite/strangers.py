@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from pyharness import ending
 from pyharness.suite.declaration import shown
 from pyharness.types import Corpus, InputError, Metric, TokenizerSpec
 
@@ -30,7 +31,7 @@ def blamed(what: str) -> Iterator[None]:
     """Turn whatever a plug-in raises while it is asked into an ``InputError`` that names what was asked for."""
     try:
         yield
-    except (InputError, KeyboardInterrupt, GeneratorExit):
+    except (InputError, KeyboardInterrupt, ending.Ended):
         raise
     except BaseException as error:  # SystemExit and panics of Rust, too
         lines = str(error).strip().splitlines() or [""]
