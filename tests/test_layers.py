@@ -16,7 +16,7 @@ from pyharness.cli import main
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "pyharness"
 LAYERS = (
-    "types registry atomic_file",
+    "types registry atomic_file bounded_file",
     "vocabularies",
     "bpe kernels timing environment network lifeline ending process_tree",
     "child_process",

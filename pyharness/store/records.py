@@ -9,12 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
+from pyharness import bounded_file
 from pyharness.store.results import result_from_json
 from pyharness.store.shape import Misshapen, check_top, check_values, short
 from pyharness.types import CaseResult, InputError
 
 SCHEMA = 2  # 2: no_interval
 KIND = "pyharness-run"
+MOST_BYTES = 64 << 20  # thousands of cases; and what is made of so many bytes and values stays below 1 GB
+MOST_VALUES = 3_000_000
 SCHEMA_FILE = Path(__file__).parents[1] / "record.schema.json"
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
@@ -62,7 +65,12 @@ class Record:
 def read(path: Path) -> Record:
     """Read a record from disk."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_number)
+        content = bounded_file.read(path, MOST_BYTES, f"record {str(path)!r}")
+        if (values := sum(map(content.count, (b",", b"[", b"{")))) > MOST_VALUES:
+            raise InputError(f"record {str(path)!r} has {values:,} values; at most {MOST_VALUES:,} are read")
+        data = json.loads(content.decode(), parse_constant=_no_number)
+    except InputError:
+        raise
     except FileNotFoundError:
         raise InputError(f"record {str(path)!r} does not exist") from None
     except OSError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pyharness.types import InputError
@@ -85,13 +85,15 @@ def check_top(data: Mapping[str, Any]) -> None:
 
 def check_values(data: Any) -> None:
     """Refuse numbers that are not finite or that nothing measured here can reach, and bottomless nesting."""
-    left = [(data, 0)]
-    while left:
-        value, depth = left.pop()
-        if isinstance(value, dict | list):
-            if depth > DEEPEST:
+    levels: list[Iterator[Any]] = [iter((data,))]  # not a list of values: there may be millions
+    while levels:
+        value = next(levels[-1], _MISSING)
+        if value is _MISSING:
+            levels.pop()
+        elif isinstance(value, dict | list):
+            if len(levels) > DEEPEST + 1:
                 raise Misshapen(f"it is nested more than {DEEPEST} levels deep")
-            left += [(one, depth + 1) for one in (value.values() if isinstance(value, dict) else value)]
+            levels.append(iter(value.values() if isinstance(value, dict) else value))
         elif isinstance(value, float) and not math.isfinite(value):
             raise Misshapen(f"it holds {value}, which is no number")
         elif isinstance(value, int | float) and abs(value) > LARGEST:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pyharness import bounded_file
 from pyharness.corpora.specification import size
 from pyharness.registry import pick, suggest
 from pyharness.suite.declaration import DEVICES, TIME_LIMIT_SECONDS, Suite, entries, selections, shown
@@ -15,6 +16,7 @@ from pyharness.types import InputError
 
 PACKAGED = Path(__file__).parents[1] / "suites"
 DEFAULT = "quick"
+MOST_BYTES = 1 << 20  # the largest that comes with pyharness has 4 kB
 DEFAULT_NAME = "suite"
 _KEYS = {
     "name", "summary", "tokenizers", "corpora", "benchmarks", "reference", "time_limit_seconds", "oversubscribe",
@@ -52,7 +54,9 @@ def summary_of(path: Path) -> str:
 def read(path: Path) -> Suite:
     """Parse a suite file; says which key is wrong."""
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        data = tomllib.loads(bounded_file.read(path, MOST_BYTES, f"suite {path}").decode())
+    except InputError:
+        raise
     except OSError as error:
         raise InputError(f"suite {path} cannot be read: {error.strerror or error}") from None
     except (ValueError, RecursionError) as error:  # no TOML, no UTF-8, a number of a million digits, bottomless

@@ -18,6 +18,7 @@ from pyharness.vocabularies.split_patterns import LLAMA3 as LLAMA3
 from pyharness.vocabularies.split_patterns import O200K as O200K
 from pyharness.vocabularies.split_patterns import QWEN2 as QWEN2
 from pyharness.vocabularies.split_patterns import TEKKEN as TEKKEN
+from pyharness.vocabularies.stage_bounds import check_pattern
 
 END_OF_TEXT = "<|endoftext|>"
 OPENAI = "https://openaipublic.blob.core.windows.net/encodings/"
@@ -169,4 +170,5 @@ def pattern(text: str) -> tuple[str, str]:
         raise suggest("split pattern", text, PATTERNS)
     if not text:
         raise InputError(f"empty split pattern; known: {', '.join(PATTERNS)}, or a regular expression")
+    check_pattern(text, "pattern=")
     return "custom", text

@@ -8,6 +8,7 @@ from typing import Any
 
 from pyharness.types import InputError
 from pyharness.vocabularies.json_file import parse_json
+from pyharness.vocabularies.stage_bounds import check_steps
 from pyharness.vocabularies.vocabulary_file import BIGGEST_ID
 
 STAGES = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
@@ -54,6 +55,7 @@ def read_file(data: bytes, label: str) -> HuggingFaceFile:
         raise InputError(f"{label} is no tokenizer.json: it has no 'model' object")
     for stage in STAGES:
         check_stage(content.get(stage), f"{label}: {stage}")
+        check_steps(flat_stages(content.get(stage)), f"{label}: {stage}")
     kind = _model_type(model, label)
     vocab = _vocab(model, kind, label)
     _check_unknown(model, vocab, kind, label)

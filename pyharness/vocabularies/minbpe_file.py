@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pyharness.types import InputError
+from pyharness.vocabularies.stage_bounds import check_pattern
 from pyharness.vocabularies.vocabulary_file import BIGGEST_ID
 
 VERSION = "minbpe v1"
@@ -38,6 +39,7 @@ def read_minbpe(data: bytes, label: str) -> MinbpeFile:
     (count,) = _numbers(lines[2], 1, 3, label)
     if count > len(lines) - 3:
         raise InputError(f"{label} is cut off: it promises {count} special tokens and has {len(lines) - 3} more lines")
+    check_pattern(lines[1], label)
     merges, tokens = _merges(lines[3 + count :], 4 + count, label)
     special = _special(lines[3 : 3 + count], len(tokens), label)
     return MinbpeFile(lines[1].strip(), special, merges, tokens)

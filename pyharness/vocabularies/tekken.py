@@ -13,6 +13,7 @@ from typing import Any
 from pyharness.types import InputError
 from pyharness.vocabularies.json_file import parse_json
 from pyharness.vocabularies.rank_file import RankVocabulary, check_ranks
+from pyharness.vocabularies.stage_bounds import check_pattern
 from pyharness.vocabularies.vocabulary_file import BIGGEST_ID
 
 
@@ -21,6 +22,7 @@ def read_tekken(data: bytes, label: str) -> RankVocabulary:
     content = parse_json(data, label)
     config = _field(content, "config", dict, label)
     pattern = _field(config, "pattern", str, label)
+    check_pattern(pattern, label)
     specials = _count(config, "default_num_special_tokens", label)
     size = _count(config, "default_vocab_size", label)
     vocab = _field(content, "vocab", list, label)

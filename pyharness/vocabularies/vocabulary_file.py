@@ -8,6 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from pyharness import bounded_file
 from pyharness.types import InputError
 
 Kind: TypeAlias = Literal["huggingface", "rank_file", "tekken", "sentencepiece", "minbpe", "pyharness"]
@@ -25,7 +26,7 @@ def read(path: Path) -> bytes:
             raise InputError(f"{path} is not a file")
         if size > BIGGEST_FILE:
             raise InputError(f"{path} has {size:,} bytes; a vocabulary file has at most {BIGGEST_FILE:,}")
-        data = path.read_bytes()
+        data = bounded_file.read(path, BIGGEST_FILE, str(path))  # it may have grown
     except (OSError, ValueError) as error:
         if isinstance(error, InputError):
             raise
