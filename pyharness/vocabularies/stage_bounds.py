@@ -51,7 +51,8 @@ def elements_of(expression: str) -> int:
             continue
         if character == "(":
             sums.append(0)
-            position += len(_GROUP.match(expression, position + 1)[0])  # type: ignore[index] -- it matches nothing, too
+            group = _GROUP.match(expression, position + 1)
+            position += len(group[0]) if group else 0
         elif character == ")" and len(sums) > 1:
             last = sums.pop()
             sums[-1] += last
