@@ -40,6 +40,22 @@ class Decoder:
         data = _core.decode(*self._bytes, numbers)
         return data[1:] if self._model.drop_space and data[:1] == b" " else data
 
+    def parts(self, parts: Iterable[Ids]) -> Iterator[bytes]:
+        """Bytes of the ids of one document that come in parts.
+
+        Raises:
+            InputError: as :meth:`decode`.
+        """
+        if self._model.decoder is not None:
+            yield self.decode(np.concatenate([np.zeros(0, np.uint32), *parts]))
+            return
+        drop = self._model.drop_space
+        for part in parts:
+            data = _core.decode(*self._bytes, self._checked(np.asarray(part)))
+            if drop and data:
+                drop, data = False, data.removeprefix(b" ")
+            yield data
+
     def with_offsets(self, ids: Ids) -> tuple[str, NDArray[np.int64]]:
         """Text of one document's ids, and the first character that has bytes of each token.
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pyharness.bpe.added_tokens import Stretches
 from pyharness.bpe.model import BpeModel
 from pyharness.bpe.pre_tokenizing import PreTokenizer
+from pyharness.bpe.safe_cuts import SafeCuts, safe_cuts
 from pyharness.bpe.splitter import TextSplitter
 from pyharness.bpe.stages import Method, added_tokens_of, encoder_of, normalizer_of, splitter_of
 from pyharness.bpe.text_encoder import TextEncoder
@@ -44,6 +45,13 @@ class Pipeline:
             return self.direct.encode_batch(texts, threads)
         stretches = self._stretches(texts, threads, allowed)
         return stretches.join(self._encode(stretches, threads, first_document))
+
+    def safe_cuts(self, allowed: frozenset[str]) -> SafeCuts | None:
+        """Where texts can be cut without a change of ids; None where that is not known."""
+        if self._dropout or not isinstance(self._split, TextSplitter):
+            return None
+        looked_for = any(added.any for added in self._added(allowed))
+        return safe_cuts(self._model, self._split.name, searched=self._model.added if looked_for else ())
 
     def strings(self, text: str) -> list[str]:
         """Pieces and added tokens of a text as the file's decoder wants them."""

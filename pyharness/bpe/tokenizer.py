@@ -13,6 +13,7 @@ from pyharness.bpe.decoding import Decoder
 from pyharness.bpe.model import BpeModel
 from pyharness.bpe.model_file import load_bytes, save_bytes
 from pyharness.bpe.pipeline import Pipeline
+from pyharness.bpe.safe_cuts import SafeCuts
 from pyharness.bpe.special_text import Specials, all_joined, chosen, joined, refuse
 from pyharness.bpe.stages import Method, check
 from pyharness.bpe.token_lookup import TokenLookup
@@ -165,6 +166,18 @@ class BpeTokenizer:
         ids = self.encode(text, allowed_special=allowed_special, disallowed_special=disallowed_special)
         return ids, offsets.spans(self.model, text, ids)
 
+    def safe_cuts(self, *, allowed_special: Specials = ()) -> SafeCuts | None:
+        """Where documents can be cut, so that the ids of their parts are those of the whole; None: that is not known.
+
+        It is known for the patterns of ``SPLIT_PATTERNS``, without a normaliser or with normal form C, and without
+        dropout: there, a document of any size can be encoded in little memory.
+
+        Raises:
+            InputError: ``allowed_special`` names what is no special token.
+        """
+        allowed, _ = chosen(self._special, allowed_special, ())
+        return self._pipeline.safe_cuts(allowed)
+
     def decode(self, ids: Ids) -> bytes:
         """Bytes of the text of one document's ids.
 
@@ -182,6 +195,16 @@ class BpeTokenizer:
             InputError: an id is not in the vocabulary; the decoder of the file goes back on text that was given.
         """
         return self._decoder.stream(ids)
+
+    def decode_parts(self, parts: Iterable[Ids]) -> Iterator[bytes]:
+        """Bytes of the text of one document, whose ids come in parts: together, those of :meth:`decode`.
+
+        A part at a time is held, unless the file has a decoder of its own, which wants all.
+
+        Raises:
+            InputError: an id is not in the vocabulary.
+        """
+        return self._decoder.parts(parts)
 
     def decode_with_offsets(self, ids: Ids) -> tuple[str, NDArray[np.int64]]:
         """Text of one document's ids, and int64 [tokens]: the first character that has bytes of each token.

@@ -14,6 +14,7 @@ from pyharness.cli.console import put, reports_errors
 from pyharness.types import InputError
 
 FORMATS = click.Choice(["text", "json", "uint32"])
+LONGEST = "What may be held of a document that cannot be taken in parts"
 
 
 @click.command()
@@ -26,8 +27,10 @@ FORMATS = click.Choice(["text", "json", "uint32"])
 @click.option("--special", is_flag=True, help="Map special tokens that the text spells; they are plain text otherwise.")
 @click.option("--threads", type=click.IntRange(1, 1024), default=1, show_default=True, metavar="N",
               help="Threads of the encoder; the ids do not depend on it.")  # fmt: skip
+@click.option("--max-document-bytes", "longest", metavar="SIZE", help=f"{LONGEST} [default: 4MiB].")
 @reports_errors
-def encode(tokenizer: str, files: tuple[Path, ...], lines: bool, form: Any, special: bool, threads: int) -> None:
+def encode(tokenizer: str, files: tuple[Path, ...], lines: bool, form: Any, special: bool, threads: int,
+           longest: str | None) -> None:  # fmt: skip
     """Write the ids of FILES, or of standard input, to standard output.
 
     \b
@@ -41,13 +44,19 @@ def encode(tokenizer: str, files: tuple[Path, ...], lines: bool, form: Any, spec
     a line; uint32 raw little-endian numbers with nothing between documents (numpy.fromfile reads them).
 
     Byte-level models of our own encoder take any bytes; other tokenizers refuse what is not UTF-8, and say where.
+
+    Our own encoder (model.json, native+SPEC) takes documents of any size in a few hundred megabytes of memory, where
+    the split pattern is a named one and nothing is normalised but to NFC: it reads on to a place at which the pattern
+    is sure to cut, and the ids leave as they are made. Elsewhere a document is held whole, in up to 140 times its
+    size with some libraries, so that one of more than --max-document-bytes is refused.
     """
     from pyharness import piping
 
+    limit = _limit(longest)
     with _open(files) as sources:
         loaded = piping.load(tokenizer, special)
-        write = piping.WRITERS[form]
-        put(write(ids) for ids in piping.encoded(loaded, piping.documents(sources, lines), threads, special))
+        parts = piping.parts(sources, lines, piping.safe_cuts(loaded, special), longest=limit)
+        put(piping.written(piping.encoded(loaded, parts, threads, special), form))
 
 
 @click.command()
@@ -55,8 +64,9 @@ def encode(tokenizer: str, files: tuple[Path, ...], lines: bool, form: Any, spec
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--lines", is_flag=True, help="End every document with a newline: the inverse of encode --lines.")
 @click.option("--format", "form", type=FORMATS, default="text", show_default=True, help="How ids are written there.")
+@click.option("--max-document-bytes", "longest", metavar="SIZE", help=f"{LONGEST}, 4 bytes an id [default: 4MiB].")
 @reports_errors
-def decode(tokenizer: str, files: tuple[Path, ...], lines: bool, form: Any) -> None:
+def decode(tokenizer: str, files: tuple[Path, ...], lines: bool, form: Any, longest: str | None) -> None:
     """Write the bytes that ids in FILES, or on standard input, stand for.
 
     \b
@@ -65,15 +75,25 @@ def decode(tokenizer: str, files: tuple[Path, ...], lines: bool, form: Any) -> N
 
     With a tokenizer that is exact, what comes out is what encode read, byte for byte (--lines ends the last line, too).
     Documents are written one after the other with nothing between them, unless --lines is given.
+
+    Our own decoder gives bytes as ids come, whatever the size of a document. Libraries, and files with a decoder of
+    their own, get a document whole, so that one of more than --max-document-bytes is refused there.
     """
     from pyharness import piping
 
     if lines and form == "uint32":
         raise InputError("raw numbers do not say where a line ends: use --format text or json with --lines")
-    ending = b"\n" if lines else b""
+    ending, limit = b"\n" if lines else b"", _limit(longest)
     with _open(files) as sources:
         loaded = piping.load(tokenizer)
-        put(data + ending for data in piping.decoded(loaded, piping.ids_of(sources, form)))
+        put(piping.decoded(loaded, piping.ids_of(sources, form), ending, longest=limit))
+
+
+def _limit(text: str | None) -> int:
+    from pyharness import piping
+    from pyharness.corpora.specification import size
+
+    return piping.LONGEST_DOCUMENT if text is None else size("--max-document-bytes", text)
 
 
 @contextmanager
