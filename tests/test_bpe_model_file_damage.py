@@ -67,11 +67,11 @@ def nested(depth: int) -> Mapping[str, Any]:
 
 DAMAGE = {
     "newer": (
-        setting("version", to=2),
-        f"version 2 .* up to 1: install the pyharness .* .'{pyharness.__version__}'. or",
+        setting("version", to=3),
+        f"version 3 .* up to 2: install the pyharness .* .'{pyharness.__version__}'. or",
     ),
     "newer by a stranger": (
-        lambda c: c.update({"version": 2, "written_by": "a\n\x1b[31m"}),
+        lambda c: c.update({"version": 3, "written_by": "a\n\x1b[31m"}),
         r"wrote it .'a.n.x1b.31m'. or",
     ),
     "unknown member": (setting("dropout", to=0.5), "has a member 'dropout', which this version of the format does not"),

@@ -27,9 +27,11 @@ from tokenizer_files import (
     TEXTS,
     byte_level,
     check_contract,
+    message,
     rank_data,
     sentencepiece_data,
     sequence,
+    split,
     tekken,
     write,
 )
@@ -96,6 +98,44 @@ def without_decoder(file: dict[str, Any]) -> dict[str, Any]:
     return {**file, "decoder": None}
 
 
+def some_fallback(**options: Any) -> dict[str, Any]:
+    """Most bytes of é and of 中 have a piece to fall back on, and not all."""
+    file = characters_file(byte_fallback=True, **options)
+    vocab = file["model"]["vocab"]
+    for byte in (*range(0x30, 0x60), 0xA9, 0xB8):
+        del vocab[f"<0x{byte:02X}>"]
+    file["model"]["vocab"] = {piece: number for number, piece in enumerate(vocab)}
+    return file
+
+
+def letters(*before: dict[str, Any], pre_tokenizer: Any = None, **options: Any) -> dict[str, Any]:
+    """A byte-level BPE whose normaliser writes the bytes as letters, and whose pre-tokenizer reads them."""
+    file = byte_level()
+    file["normalizer"] = {"type": "Sequence", "normalizers": [*before, {"type": "ByteLevel"}]}
+    file["added_tokens"][1]["content"] = "ow"
+    return file | {"pre_tokenizer": pre_tokenizer, "model": file["model"] | options}
+
+
+def stripped(*steps: dict[str, Any]) -> dict[str, Any]:
+    """A mark goes where the text starts, unless the normaliser took the start away."""
+    return characters_file(
+        normalizer={"type": "Sequence", "normalizers": list(steps)},
+        pre_tokenizer=metaspace("first", split=False),
+        added_tokens=added("ow", normalized=True),
+    )
+
+
+def unused(*pieces: str, byte_fallback: bool = False) -> bytes:
+    """A SentencePiece model some of whose pieces are of the type UNUSED, a field that comes last in each."""
+    data = sentencepiece_data(2, byte_fallback=byte_fallback)
+    for piece in pieces:
+        start = message(1, piece.encode()) + b"\x15"
+        at = data.index(start) + len(start) + 5
+        assert data[at] == 1
+        data = data[:at] + b"\x05" + data[at + 1 :]
+    return data
+
+
 FILES: dict[str, Any] = {
     "byte level": byte_level(),
     "byte level, NFC": byte_level() | {"normalizer": {"type": "NFC"}},
@@ -126,6 +166,22 @@ FILES: dict[str, Any] = {
         },
         added_tokens=added("ow"),
     ),
+    "characters, some fallback": some_fallback(),
+    "characters, some fallback, no fusing": some_fallback(fuse_unk=False),
+    "characters, some fallback, nothing for the unknown": some_fallback(unk_token=None),
+    "letters": letters(),
+    "letters, lower case and NFC": letters({"type": "NFC"}, {"type": "Lowercase"}),
+    "letters, split": letters(pre_tokenizer=split("Ġ?[a-z]+|[^a-z]")),
+    "letters, whole pieces": letters(pre_tokenizer=split("Ġ?[a-z]+"), ignore_merges=True),
+    "letters of letters": letters(pre_tokenizer=BYTE_LEVEL | {"use_regex": True}),
+    "metaspace, first, stripped": stripped({"type": "Strip", "strip_left": True, "strip_right": True}),
+    "metaspace, first, no accents": stripped({"type": "NFD"}, {"type": "StripAccents"}),
+    "metaspace, first, replaced": stripped({"type": "Replace", "pattern": {"Regex": "^[ h]+"}, "content": ""}),
+    "metaspace, first, something before": stripped({"type": "Prepend", "prepend": "w"}),
+    "metaspace, first, of several": stripped({"type": "Strip", "strip_left": True, "strip_right": False})
+    | {"pre_tokenizer": sequence(split("e"), metaspace("first", split=True))},
+    "sentencepiece, unused pieces": unused("he", "▁", "hell"),
+    "sentencepiece, unused pieces, byte fallback": unused("ll", "h", "▁w", byte_fallback=True),
     "words with a suffix": words_file(suffix="</w>", unknown="<unk>"),
     "words with a prefix": words_file(prefix="##"),
     "words with both": words_file(prefix="##", suffix="</w>", unknown="<unk>"),
@@ -368,19 +424,6 @@ def home_model(spec: str) -> MergeModel:
     home = tokenizers.load(spec)
     assert isinstance(home, HasMergeModel)
     return home.merge_model()
-
-
-@pytest.mark.parametrize("scheme", ["first", "always"])
-def test_a_mark_at_the_start_that_a_normaliser_takes_away(scheme: str) -> None:
-    """To the library a text whose start was stripped does not start its document; where that decides, we refuse."""
-    normalizer = {"type": "Strip", "strip_left": True, "strip_right": False}
-    file = characters_file(normalizer=normalizer, pre_tokenizer=metaspace(scheme, split=True))
-    if scheme == "always":
-        ids = BpeTokenizer(import_model(json.dumps(file).encode())).encode(" he").tolist()
-        assert ids == [file["model"]["vocab"]["▁he"]]
-    else:
-        with pytest.raises(InputError, match="the normaliser can take the start away"):
-            BpeTokenizer(import_model(json.dumps(file).encode()))
 
 
 def test_options_of_a_row(tmp_path: Path) -> None:

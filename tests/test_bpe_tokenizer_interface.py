@@ -11,6 +11,7 @@ import pickle
 import subprocess
 import sys
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from hypothesis import strategies as st
 from bpe_models import character_model, trained_model
 from pyharness.bpe import model_file, tokenizer
 from pyharness.bpe.importing import import_model
+from pyharness.bpe.model import BpeModel
 from pyharness.bpe.tokenizer import BpeTokenizer
 from pyharness.types import InputError
 from pyharness.vocabularies.sentencepiece_model import fields
@@ -56,20 +58,24 @@ def test_the_example() -> None:
 
 # ---------------------------------------------------------------------------------------------- pickles, copies
 
+
+def model_of_file(name: str) -> BpeModel:
+    content = FILES[name] if isinstance(FILES[name], bytes) else json.dumps(FILES[name]).encode()
+    return import_model(content, pattern="gpt2" if name == "ranks" else None)
+
+
 MODELS: dict[str, Any] = {
     "plain": lambda: trained_model("gpt2"),
     "scaffold": lambda: trained_model("gpt2", scaffold=True),
     "characters": character_model,
-    "byte level": lambda: import_model(json.dumps(byte_level()).encode()),
-    "sentencepiece": lambda: import_model(sentencepiece_data(2, byte_fallback=True)),
-    "suffix": lambda: import_model(json.dumps(FILES["words with a suffix"]).encode()),
+    **{name: partial(model_of_file, name) for name in FILES},
 }
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_pickles_and_copies(name: str) -> None:
-    if name == "suffix":
-        pytest.importorskip("tokenizers", reason="its pre-tokenizer is run by the library")
+    if name in FILES:
+        pytest.importorskip("tokenizers", reason="normalisers and pre-tokenizers are run by the library")
     options: dict[str, Any] = {"dropout": 0.25, "seed": 5}
     ours = BpeTokenizer(MODELS[name](), **options)
     data = pickle.dumps(ours)
@@ -228,6 +234,8 @@ def test_single_tokens_as_tiktoken_has_them() -> None:
 def test_tokens_as_their_file_writes_them(name: str, tmp_path: Path) -> None:
     if name in ("ranks", "tekken"):
         pytest.skip("the file writes tokens in base64")
+    if name == "metaspace, first, something before":
+        pytest.skip("tokenizers gives what its normaliser makes of an added token")
     home: Any
     if name.startswith("sentencepiece"):
         sentencepiece = pytest.importorskip("sentencepiece", reason="it reads the file")
@@ -354,9 +362,7 @@ _TOKENIZERS: dict[str, BpeTokenizer] = {}
 
 def tokenizer_of(name: str) -> BpeTokenizer:
     if name not in _TOKENIZERS:
-        content = FILES[name] if isinstance(FILES[name], bytes) else json.dumps(FILES[name]).encode()
-        model = import_model(content, pattern="gpt2" if name == "ranks" else None)
-        _TOKENIZERS[name] = BpeTokenizer(model)
+        _TOKENIZERS[name] = BpeTokenizer(model_of_file(name))
     return _TOKENIZERS[name]
 
 

@@ -21,7 +21,8 @@ std::variant<RuleTable, SymbolTable> table_of(const MergeModel& model) {
 
 void check_options(const SymbolOptions& options, std::size_t size) {
   if (!options.fallback.empty()) check_length(options.fallback.size(), 256, "fallback");
-  check_ids(options.fallback, size, "fallback");
+  for (const std::uint32_t id : options.fallback)
+    if (id != kNever) check_ids({&id, 1}, size, "fallback");
   if (options.unknown != kNever) check_ids({&options.unknown, 1}, size, "unknown");
   for (const auto& [text, id] : options.alphabet) check_ids({&id, 1}, size, "alphabet");
   if (!options.expansion_offsets.empty()) {
@@ -78,7 +79,9 @@ void SymbolEncoder::find_borders() {
     borders_ = SymbolBorders::of_strings(model_);
     return;
   }
-  std::vector<std::uint32_t> symbols = options_.fallback;
+  std::vector<std::uint32_t> symbols;
+  for (const std::uint32_t id : options_.fallback)
+    if (id != kNever) symbols.push_back(id);
   if (options_.unknown != kNever) symbols.push_back(options_.unknown);
   for (const auto& [text, id] : options_.alphabet) symbols.push_back(id);
   borders_ = SymbolBorders::of_rules(model_, symbols);
@@ -99,7 +102,8 @@ void SymbolEncoder::gather_tokens() {
                           options_.expansion_offsets[id + 1] - options_.expansion_offsets[id] > 1;
     left_out[id] = scaffold || model_.bytes(id).empty() || !(model_.tested[id] || model_.atomic[id]);
   }
-  for (const std::uint32_t id : options_.fallback) left_out[id] = true;
+  for (const std::uint32_t id : options_.fallback)
+    if (id != kNever) left_out[id] = true;
   if (options_.unknown != kNever) left_out[options_.unknown] = true;
   std::vector<std::string_view> strings;
   for (std::size_t id = 0; id < model_.size(); ++id) {
@@ -195,6 +199,25 @@ void SymbolEncoder::encode_unit(std::string_view unit, const Dropout* dropout,
   write(unit, count, workspace);
 }
 
+template <class Sink>
+void SymbolEncoder::for_each_marked_byte(std::string_view bytes, bool first, bool last, Sink&& sink) const {
+  const auto all = [&](std::string_view text) {
+    for (const char byte : text) sink(static_cast<unsigned char>(byte));
+  };
+  if (!first) all(options_.prefix);
+  all(bytes);
+  if (last) all(options_.suffix);
+}
+
+// A symbol falls back on all of its bytes or on none of them, as in tokenizers.
+bool SymbolEncoder::falls_back(std::string_view bytes, bool first, bool last) const {
+  if (options_.fallback.empty()) return false;
+  bool all = true;
+  for_each_marked_byte(bytes, first, last,
+                       [&](unsigned char byte) { all &= options_.fallback[byte] != kNever; });
+  return all;
+}
+
 // As tokenizers does it, to the order in which an unknown symbol is written after the bytes that follow it.
 std::size_t SymbolEncoder::spell_by_id(std::string_view unit, EncodingWorkspace& merging) const {
   const std::size_t marks = options_.prefix.size() + options_.suffix.size();
@@ -214,7 +237,7 @@ std::size_t SymbolEncoder::spell_by_id(std::string_view unit, EncodingWorkspace&
       if (unknown) add(options_.unknown, *unknown);
       unknown.reset();
       add(id, at);
-    } else if (!options_.fallback.empty()) {
+    } else if (falls_back(unit.substr(at, found.length), first, last)) {
       for_each_marked_byte(unit.substr(at, found.length), first, last,
                            [&](unsigned char byte) { add(options_.fallback[byte], at); });
     } else if (options_.unknown != kNever) {
@@ -226,16 +249,6 @@ std::size_t SymbolEncoder::spell_by_id(std::string_view unit, EncodingWorkspace&
   if (unknown) add(options_.unknown, *unknown);
   merging.starts[count] = static_cast<std::uint32_t>(unit.size());
   return count;
-}
-
-template <class Sink>
-void SymbolEncoder::for_each_marked_byte(std::string_view bytes, bool first, bool last, Sink&& sink) const {
-  const auto all = [&](std::string_view text) {
-    for (const char byte : text) sink(static_cast<unsigned char>(byte));
-  };
-  if (!first) all(options_.prefix);
-  all(bytes);
-  if (last) all(options_.suffix);
 }
 
 // As SentencePiece does it: symbols are strings, whether they are in the vocabulary or not. Where nothing
@@ -267,11 +280,13 @@ std::size_t SymbolEncoder::spell_by_bytes(std::string_view unit, SymbolWorkspace
 void SymbolEncoder::write(std::string_view unit, std::size_t count, SymbolWorkspace& workspace) const {
   workspace.ids.clear();
   bool after_unknown = false;
+  const bool by_bytes =
+      model_.ranks.has_value();  // where an expansion may start or end with the unknown token
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint32_t id = workspace.merging.ids[i];
     if (!(id & kUnknownMark)) {
-      write_token(id, workspace.ids);
-      after_unknown = false;
+      write_token(id, workspace.ids, after_unknown);
+      after_unknown = by_bytes && !workspace.ids.empty() && workspace.ids.back() == options_.unknown;
       continue;
     }
     const std::uint32_t begin = workspace.starts[id & ~kUnknownMark];
@@ -284,20 +299,23 @@ void SymbolEncoder::write(std::string_view unit, std::size_t count, SymbolWorksp
 // What stands for a symbol that no token is: its bytes, or the unknown token, or nothing.
 void SymbolEncoder::write_unknown(std::string_view bytes, bool after_unknown,
                                   std::vector<std::uint32_t>& ids) const {
-  if (!options_.fallback.empty()) {
+  if (falls_back(bytes, true, false)) {
     for (const char byte : bytes) write_token(options_.fallback[static_cast<unsigned char>(byte)], ids);
   } else if (options_.unknown != kNever && !(after_unknown && options_.fuse_unknown)) {
     write_token(options_.unknown, ids);
   }
 }
 
-void SymbolEncoder::write_token(std::uint32_t id, std::vector<std::uint32_t>& ids) const {
+void SymbolEncoder::write_token(std::uint32_t id, std::vector<std::uint32_t>& ids, bool after_unknown) const {
   if (options_.expansion_offsets.empty()) {
     ids.push_back(id);
     return;
   }
-  const auto begin = options_.expansion.begin();
-  ids.insert(ids.end(), begin + options_.expansion_offsets[id], begin + options_.expansion_offsets[id + 1]);
+  const auto all = options_.expansion.begin();
+  auto begin = all + options_.expansion_offsets[id];
+  const auto end = all + options_.expansion_offsets[id + 1];
+  if (after_unknown && options_.fuse_unknown && begin != end && *begin == options_.unknown) ++begin;
+  ids.insert(ids.end(), begin, end);
 }
 
 }  // namespace pyharness

@@ -27,7 +27,7 @@ struct SymbolOptions {
   bool characters = true;  // else bytes
   std::vector<std::pair<std::string, std::uint32_t>> alphabet;
   std::string prefix, suffix;
-  std::vector<std::uint32_t> fallback;  // of the 256 bytes, or empty
+  std::vector<std::uint32_t> fallback;  // of the 256 bytes, kNever where one has none, or empty
   std::uint32_t unknown = kNever;       // kNever: what is not in the alphabet is left out
   bool fuse_unknown = false;
   bool whole_pieces = false;
@@ -77,12 +77,13 @@ class SymbolEncoder {
 
   std::size_t spell_by_id(std::string_view unit, EncodingWorkspace& merging) const;
   std::size_t spell_by_bytes(std::string_view unit, SymbolWorkspace& workspace) const;
+  bool falls_back(std::string_view bytes, bool first, bool last) const;
   template <class Sink>
   void for_each_marked_byte(std::string_view bytes, bool first, bool last, Sink&& sink) const;
 
   void write(std::string_view unit, std::size_t count, SymbolWorkspace& workspace) const;
   void write_unknown(std::string_view bytes, bool after_unknown, std::vector<std::uint32_t>& ids) const;
-  void write_token(std::uint32_t id, std::vector<std::uint32_t>& ids) const;
+  void write_token(std::uint32_t id, std::vector<std::uint32_t>& ids, bool after_unknown = false) const;
 
   MergeModel model_;
   SymbolOptions options_;

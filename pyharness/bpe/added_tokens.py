@@ -24,6 +24,11 @@ class Stretches:
     texts: Sequence[str | bytes]  # after a cut, objects for those only that Python looks at
     items: NDArray[np.int64] | None = None  # None: every document is one stretch
     offsets: NDArray[np.int64] | None = None
+    moved: NDArray[np.bool_] | None = None  # [documents]: whose start the normaliser took away
+
+    def __len__(self) -> int:
+        """Documents."""
+        return len(self.texts) if self.offsets is None else len(self.offsets) - 1
 
     def document_of_stretches(self) -> NDArray[np.uint64]:
         """uint64 [stretches]: the document that each is a part of."""
@@ -33,11 +38,12 @@ class Stretches:
         return documents[self.items < 0]
 
     def starts_document(self) -> NDArray[np.bool_]:
-        """Bool [stretches]: which of them start where their document does."""
+        """Bool [stretches]: which of them start with the first character of their document."""
+        kept = True if self.moved is None else ~self.moved
         if self.items is None or self.offsets is None:
-            return np.ones(len(self.texts), np.bool_)
+            return np.ones(len(self.texts), np.bool_) & kept
         first = np.zeros(len(self.items), np.bool_)
-        first[self.offsets[:-1]] = True
+        first[self.offsets[:-1]] = kept
         return first[self.items < 0]
 
     def join(self, encoded: Tokens) -> Tokens:
@@ -80,7 +86,7 @@ class AddedTokens:
             return before
         texts, items, offsets = found
         if before.items is None or before.offsets is None:
-            return Stretches(texts, items, offsets)
+            return Stretches(texts, items, offsets, before.moved)
         # Added tokens of the older cut stay where they were, the new items go where their stretch was.
         lengths = np.ones(len(before.items), np.int64)
         lengths[before.items < 0] = np.diff(offsets)
@@ -88,4 +94,4 @@ class AddedTokens:
         np.cumsum(lengths, out=starts[1:])
         merged = np.repeat(before.items, lengths)
         merged[merged < 0] = items
-        return Stretches(texts, merged, starts[before.offsets])
+        return Stretches(texts, merged, starts[before.offsets], before.moved)

@@ -17,6 +17,7 @@ from pyharness.bpe.stream_decoding import text_of_bytes, text_of_windows
 from pyharness.bpe.token_lookup import TokenLookup
 from pyharness.types import Ids, InputError, Offsets, TokenKind, Vocabulary
 from pyharness.vocabularies.huggingface_file import flat_stages
+from pyharness.vocabularies.huggingface_vocabulary import alphabet_bytes
 from pyharness.vocabularies.sentencepiece_model import SentencePieceNormalizer
 
 UNKNOWN_SURFACE = " \u2047 ".encode()  # what SentencePiece shows for the unknown piece
@@ -37,8 +38,7 @@ class Decoder:
         numbers = self._checked(np.asarray(ids))
         if self._model.decoder is not None:
             return self._library_text(numbers.tolist()).encode()
-        data = _core.decode(*self._bytes, numbers)
-        return data[1:] if self._model.drop_space and data[:1] == b" " else data
+        return _core.decode(*self._bytes, numbers)[self._dropped(numbers) :]
 
     def parts(self, parts: Iterable[Ids]) -> Iterator[bytes]:
         """Bytes of the ids of one document that come in parts.
@@ -66,9 +66,9 @@ class Decoder:
         if self._model.decoder is not None:
             raise InputError("the decoder of this file changes tokens when it joins them: their places are lost")
         data, lengths = _core.decode(*self._bytes, numbers), np.diff(self._bytes[1])[numbers]
-        if self._model.drop_space and data[:1] == b" ":
-            data = data[1:]
+        for _ in range(dropped := self._dropped(numbers)):
             lengths[np.argmax(lengths > 0)] -= 1
+        data = data[dropped:]
         try:
             return data.decode(), starts_in_text(data, lengths)
         except UnicodeDecodeError as error:
@@ -83,9 +83,41 @@ class Decoder:
         numbers = (int(self._checked(np.asarray([token]))[0]) for token in ids)
         if self._model.decoder is not None:
             return text_of_windows(numbers, self._library_text, self._goes_on)
+        return text_of_bytes(self._surfaces(numbers))
+
+    def _surfaces(self, ids: Iterable[int]) -> Iterator[bytes]:
+        """Bytes of each token, without the spaces that a text must not start with."""
+        at_start = self._model.drop_space
+        for number in ids:
+            dropped, at_start = self._start(number) if at_start else (0, False)
+            yield self._surface(number)[dropped:]
+
+    def _dropped(self, ids: Ids) -> int:
+        """Number of spaces that a text loses at its start."""
+        at_start, total = self._model.drop_space, 0
+        for number in ids:
+            if not at_start:
+                break
+            dropped, at_start = self._start(int(number))
+            total += dropped
+        return total
+
+    def _start(self, number: int) -> tuple[int, bool]:
+        """Spaces that a token loses before which there is no text, and whether the next token may lose one.
+
+        Source: ``DecodeSentencePiece`` in sentencepiece ``src/sentencepiece_processor.cc``; it takes one from every
+        token as long as there is no text, if the model removes extra white space.
+        """
+        surface, normalizer = self._surface(number), self._model.normalizer
+        dropped = surface.startswith(b" ")
+        if not isinstance(normalizer, SentencePieceNormalizer):
+            return int(dropped), not surface
+        dropped &= self._model.kind(number) not in (TokenKind.UNKNOWN, TokenKind.BYTE_FALLBACK)
+        return int(dropped), not surface or (dropped and surface == b" " and normalizer.remove_extra_whitespaces)
+
+    def _surface(self, number: int) -> bytes:
         data, offsets = self._bytes
-        tokens = (data[offsets[number] : offsets[number + 1]].tobytes() for number in numbers)
-        return text_of_bytes(tokens, drop_space=self._model.drop_space)
+        return data[offsets[number] : offsets[number + 1]].tobytes()
 
     def _goes_on(self, number: int) -> bool:
         """Whether the library looks at what follows a token, too: one wrong byte spoils all bytes beside it."""
@@ -112,10 +144,16 @@ class Decoder:
         if self._model.decoder is not None:
             # Byte fallback would take a text that reads <0x41> for a byte.
             return "".join(pieces) if self._pieces_decoder is None else _decoded(self._pieces_decoder, pieces)
+        if self._model.in_letters:
+            return b"".join(map(alphabet_bytes, pieces)).decode(errors="replace")
         text = "".join(pieces)
         if self._model.symbols == "characters":
             text = text.replace("▁", " ")
-        return text[1:] if self._model.drop_space and text.startswith(" ") else text
+        if not self._model.drop_space:
+            return text
+        normalizer = self._model.normalizer
+        several = isinstance(normalizer, SentencePieceNormalizer) and normalizer.remove_extra_whitespaces
+        return text.lstrip(" ") if several else text.removeprefix(" ")
 
     @cached_property
     def _bytes(self) -> tuple[NDArray[np.uint8], Offsets]:

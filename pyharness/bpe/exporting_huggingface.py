@@ -126,7 +126,7 @@ def _decoder(model: BpeModel) -> Mapping[str, Any] | None:
         return None
     if model.decoder is not None:
         return model.decoder
-    if model.symbols == "bytes":
+    if model.symbols == "bytes" or model.in_letters:
         return _BYTE_LEVEL_DECODER
     steps: list[Mapping[str, Any]] = [{"type": "ByteFallback"}, {"type": "Fuse"}]
     if any(_SPACE.encode() in symbol for symbol in model.alphabet):

@@ -21,25 +21,27 @@ def model_of_huggingface(file: HuggingFaceFile, label: str) -> BpeModel:
         InputError: the file is no BPE model, or the library would give other ids than a model can say.
     """
     _check(file, label)
-    byte_level = huggingface_traits.is_byte_level(file)
+    in_letters = huggingface_traits.writes_bytes(file.content.get("normalizer"))
+    in_bytes = huggingface_traits.is_byte_level(file) and not in_letters
     vocabulary = huggingface_vocabulary.vocabulary(file)
     stage = file.content.get("pre_tokenizer")
     round_trip, reasons = huggingface_traits.round_trip(file)
     decoder, drop_space = _decoding(file)
-    fallback = huggingface_traits.has_byte_fallback(file)
     model = BpeModel(
         vocabulary=vocabulary,
-        merges=huggingface_vocabulary.merge_model(file, vocabulary),
-        alphabet=_byte_alphabet(file) if byte_level else _character_alphabet(file),
-        symbols="bytes" if byte_level else "characters",
-        splitter=split_pattern(stage) or stage or "none",
+        merges=huggingface_vocabulary.merge_model(file, vocabulary, in_bytes=in_bytes),
+        alphabet=_byte_alphabet(file) if in_bytes else _character_alphabet(file),
+        symbols="bytes" if in_bytes else "characters",
+        splitter=(None if in_letters and huggingface_traits.writes_bytes(stage) else split_pattern(stage))
+        or stage
+        or "none",
         normalizer=file.content["normalizer"] if file.stages("normalizer") else None,
         decoder=decoder,
         drop_space=drop_space,
         added=file.added,
         unknown=huggingface_vocabulary.unknown_id(file),
         fuse_unknown=bool(file.model.get("fuse_unk")),
-        fallback=tuple(file.vocab[f"<0x{byte:02X}>"] for byte in range(256)) if fallback else (),
+        fallback=huggingface_vocabulary.fallback_ids(file),
         prefix=file.model.get("continuing_subword_prefix") or "",
         suffix=file.model.get("end_of_word_suffix") or "",
         whole_pieces=bool(file.model.get("ignore_merges")),
@@ -55,11 +57,6 @@ def _check(file: HuggingFaceFile, label: str) -> None:
     """Refuse what would not give the library's ids."""
     if file.model_type != "BPE":
         raise InputError(f"{label} is a {file.model_type} model, not BPE: it has no merges")
-    if any(step["type"] == "ByteLevel" for step in file.stages("normalizer")):
-        raise InputError(f"{label} makes bytes of the text in its normaliser, not in its pre-tokenizer: not known here")
-    if file.model.get("byte_fallback") and not huggingface_traits.has_byte_fallback(file):
-        found = sum(f"<0x{byte:02X}>" in file.vocab for byte in range(256))
-        raise InputError(f"{label} falls back on bytes, but has {found} of the 256 pieces <0x00> to <0xFF>")
     _check_text(file, label)
     _check_added_ids(file, label)
 

@@ -8,6 +8,8 @@ from pyharness.vocabularies import sentencepiece_vocabulary
 from pyharness.vocabularies.huggingface_file import AddedToken
 from pyharness.vocabularies.sentencepiece_model import ModelType, PieceType, SentencePieceModel
 
+_MERGED = (PieceType.NORMAL, PieceType.UNUSED)
+
 
 def model_of_sentencepiece(file: SentencePieceModel, label: str) -> BpeModel:
     """Model of a BPE file: pieces merge by descending score across the whole text."""
@@ -29,7 +31,7 @@ def model_of_sentencepiece(file: SentencePieceModel, label: str) -> BpeModel:
         symbols="characters",
         splitter="none",
         normalizer=file.normalizer,
-        drop_space=file.normalizer.add_dummy_prefix,
+        drop_space=file.normalizer.add_dummy_prefix or file.normalizer.remove_extra_whitespaces,
         added=tuple(added),
         unknown=file.types.index(PieceType.UNKNOWN),
         fuse_unknown=True,
@@ -42,15 +44,10 @@ def _check(file: SentencePieceModel, label: str) -> None:
     """Refuse what would not give SentencePiece's ids."""
     if file.model_type is not ModelType.BPE:
         raise InputError(f"{label} is a SentencePiece {file.model_type.name} model, not BPE: it has no merges")
-    if PieceType.UNUSED in file.types:
-        raise InputError(
-            f"{label} has {file.types.count(PieceType.UNUSED)} unused pieces, which SentencePiece takes apart again "
-            "after merging; that is not done here"
-        )
     known = set(file.pieces)
     if file.byte_fallback and (missing := [byte for byte in range(256) if f"<0x{byte:02X}>" not in known]):
         raise InputError(f"{label} falls back on bytes, but has no piece <0x{missing[0]:02X}>")
-    single = {p for p, kind in zip(file.pieces, file.types, strict=True) if kind is PieceType.NORMAL and len(p) == 1}
+    single = {p for p, kind in zip(file.pieces, file.types, strict=True) if kind in _MERGED and len(p) == 1}
     for piece, kind in zip(file.pieces, file.types, strict=True):
-        if kind is PieceType.NORMAL and not single.issuperset(piece):
+        if kind in _MERGED and not single.issuperset(piece):
             raise InputError(f"{label}: piece {piece[:40]!r} has a character that is no piece itself: not merged here")

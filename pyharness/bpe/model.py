@@ -11,6 +11,7 @@ import numpy as np
 from pyharness.bpe.trainer import DemolitionRule
 from pyharness.types import Ids, MergeModel, Offsets, RoundTrip, TokenKind, Vocabulary
 from pyharness.vocabularies.huggingface_file import AddedToken
+from pyharness.vocabularies.huggingface_traits import writes_bytes
 from pyharness.vocabularies.sentencepiece_model import SentencePieceNormalizer
 
 Algorithm: TypeAlias = Literal["bpe", "scaffold-bpe"]
@@ -35,12 +36,13 @@ class BpeModel:
        pieces are strings of the file: with symbols "bytes" they are written in the byte alphabet of GPT-2.
     4. A piece becomes symbols, one per byte or character. ``prefix`` is put before every symbol of a piece but the
        first, ``suffix`` behind the last; the result, as bytes, is looked up in ``alphabet``. A symbol that is not there
-       becomes the ``fallback`` ids of its bytes (prefix and suffix included), or else ``unknown``, one for a run of
-       them with ``fuse_unknown``, or else it is left out.
+       becomes the ``fallback`` ids of its bytes (prefix and suffix included), if all have one, or else ``unknown``, one
+       for a run of them with ``fuse_unknown``, or else it is left out.
     5. ``merges`` are applied to the symbols, lowest rank first, leftmost first. With ``whole_pieces`` a piece that is a
        token is that token, whatever the rules say. A SentencePiece model falls back on bytes after merging and not
        before; unknown symbols never merge, so the order matters to ids only in that byte pieces do not merge either.
-    6. ``expansion``: internal id ``t`` is written as ``ids[offsets[t]:offsets[t + 1]]``.
+    6. ``expansion``: internal id ``t`` is written as ``ids[offsets[t]:offsets[t + 1]]``. Tokens of the kind UNUSED that
+       have a rank are written as the parts that they were merged from.
 
     Decoding joins the bytes of ``vocabulary``; with ``drop_space`` one leading space of the whole text is dropped. A
     ``decoder`` is set only where that is not what the file says: one of tokenizer.json, which ``tokenizers`` runs, or
@@ -61,7 +63,7 @@ class BpeModel:
     added: tuple[AddedToken, ...] = ()
     unknown: int | None = None
     fuse_unknown: bool = False
-    fallback: tuple[int, ...] = ()  # the id of each of the 256 bytes, or nothing
+    fallback: tuple[int, ...] = ()  # the id of each of the 256 bytes, -1 where it has none; or nothing
     prefix: str = ""
     suffix: str = ""
     whole_pieces: bool = False
@@ -99,6 +101,12 @@ class BpeModel:
             return None
         missing = np.iinfo(np.uint32).max
         return np.array([self.alphabet.get(bytes([byte]), missing) for byte in range(256)], np.uint32)
+
+    @property
+    def in_letters(self) -> bool:
+        """Whether the normaliser writes text in the byte alphabet of GPT-2, so that its letters are the characters."""
+        normalizer = self.normalizer
+        return not isinstance(normalizer, SentencePieceNormalizer) and writes_bytes(normalizer)
 
     def kind(self, token: int) -> TokenKind:
         """Kind of an output id."""

@@ -60,12 +60,13 @@ def _check_added(model: BpeModel, label: str) -> None:
 
 def _check_symbols(model: BpeModel, label: str) -> None:
     size = len(model.merges.tested)
-    named = [*model.alphabet.values(), *model.fallback, *([] if model.unknown is None else [model.unknown])]
+    fallback = [number for number in model.fallback if number != -1]
+    named = [*model.alphabet.values(), *fallback, *([] if model.unknown is None else [model.unknown])]
     if any(not 0 <= number < size for number in named):
         raise InputError(f"{label}: a base symbol has an id that is not below {size}")
     if len(model.fallback) not in (0, 256):
         raise InputError(f"{label}: 'fallback' has {len(model.fallback)} ids; it is 256 or none")
-    if not model.alphabet and not model.fallback and model.unknown is None:
+    if not model.alphabet and not fallback and model.unknown is None:
         raise InputError(f"{label} has no base symbols: nothing could be encoded")
 
 

@@ -3,7 +3,8 @@
 Byte strings are written in the byte alphabet of GPT-2 (``Ġthe`` is `` the``): one character per byte, so they can be
 read, searched and compared with a tokenizer.json; base64 could not, and takes longer to load. Ids are integers.
 
-- ``format``, ``version``: ``"pyharness-bpe"``, 1. A reader refuses versions it does not know.
+- ``format``, ``version``: ``"pyharness-bpe"``, 1; 2 where unused tokens merge, which readers of 1 would write. A reader
+  refuses versions it does not know.
 - ``written_by``: the pyharness that wrote the file.
 - ``digest``: ``sha256:`` and the SHA-256 of all other members as JSON: keys sorted, no white space, UTF-8.
 - ``tokens``: output id -> bytes as decoded; null where no token has the id.
@@ -35,12 +36,13 @@ from pyharness.bpe.model import BpeModel
 from pyharness.bpe.model_check import check_model
 from pyharness.bpe.model_reading import model_of_content
 from pyharness.bpe.model_writing import content_of_model
+from pyharness.bpe.unused_pieces import merging_unused
 from pyharness.types import InputError
 from pyharness.vocabularies import vocabulary_file
 from pyharness.vocabularies.json_file import parse_json
 
 FORMAT = "pyharness-bpe"
-VERSION = 1
+VERSION = 2
 
 
 def save(model: BpeModel, path: str | Path) -> None:
@@ -65,9 +67,10 @@ def save_bytes(model: BpeModel, label: str = "the model") -> bytes:
     """Content of the file of a model; ``label`` is what errors call it."""
     check_model(model, label)
     written_by = pyharness.__version__
-    content = {"format": FORMAT, "version": VERSION, "written_by": written_by, **content_of_model(model)}
+    version = 2 if merging_unused(model).any() else 1
+    content = {"format": FORMAT, "version": version, "written_by": written_by, **content_of_model(model)}
     try:
-        head = {"format": FORMAT, "version": VERSION, "digest": digest(content)}
+        head = {"format": FORMAT, "version": version, "digest": digest(content)}
         members = [f"{json.dumps(name)}: {_json(value)}" for name, value in {**head, **content}.items()]
         return ("{\n" + ",\n".join(members) + "\n}\n").encode()
     except (TypeError, ValueError, RecursionError) as error:  # NaN, half a surrogate pair, no JSON value

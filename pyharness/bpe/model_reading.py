@@ -59,7 +59,7 @@ def model_of_content(content: Mapping[str, Any], label: str) -> BpeModel:
         added=added,
         unknown=_unknown(members, len(internal)),
         fuse_unknown=members.take("fuse_unknown", bool),
-        fallback=tuple(members.integers("fallback", 0, len(internal)).tolist()),
+        fallback=tuple(members.integers("fallback", -1, len(internal)).tolist()),
         prefix=affixes[0],
         suffix=affixes[1],
         whole_pieces=members.take("whole_pieces", bool),

@@ -7,7 +7,14 @@ from collections.abc import Iterator, Mapping
 from pyharness.bpe.model import BpeModel
 from pyharness.types import InputError, RoundTrip
 from pyharness.vocabularies.huggingface_file import flat_stages
-from pyharness.vocabularies.huggingface_traits import NEVER_IN_UTF8, decoder_losses, stage_losses, worst
+from pyharness.vocabularies.huggingface_traits import (
+    BYTE_ALPHABET,
+    NEVER_IN_UTF8,
+    decoder_losses,
+    stage_losses,
+    worst,
+    written_twice,
+)
 
 
 def check_round_trip(model: BpeModel, label: str) -> None:
@@ -34,8 +41,12 @@ def losses(model: BpeModel) -> Iterator[tuple[RoundTrip, str]]:
     ):
         if isinstance(stage, Mapping):
             yield from stage_losses(name, flat_stages(stage))
+    if model.in_letters and isinstance(model.normalizer, Mapping):
+        splitter = flat_stages(model.splitter) if isinstance(model.splitter, Mapping) else []
+        if written_twice(flat_stages(model.normalizer), splitter):
+            yield "lossy", "bytes are written as letters more than once"
     if model.decoder is not None:
-        byte_level = model.symbols == "bytes"
+        byte_level = model.symbols == "bytes" or model.in_letters
         byte_fallback = not byte_level and bool(model.fallback)
         steps = flat_stages(model.decoder) if isinstance(model.decoder, Mapping) else []
         yield from decoder_losses(steps, byte_level=byte_level, byte_fallback=byte_fallback)
@@ -46,19 +57,25 @@ def losses(model: BpeModel) -> Iterator[tuple[RoundTrip, str]]:
 def _symbol_losses(model: BpeModel) -> Iterator[tuple[RoundTrip, str]]:
     if model.prefix or model.suffix:
         yield "lossy", f"symbols carry {model.prefix or model.suffix!r}"
-    in_alphabet = model.symbols == "bytes" and all(
-        bytes([byte]) in model.alphabet for byte in range(256) if byte not in NEVER_IN_UTF8
-    )
-    if in_alphabet:
+    letters = _letters(model)
+    if letters and all(letters[byte] in model.alphabet for byte in range(256) if byte not in NEVER_IN_UTF8):
         return
     if not model.fallback:
         yield "lossy", f"some {model.symbols} have no symbol, and nothing to fall back on"
     elif model.expansion is None and (wrong := [b for b in range(256) if not _falls_back(model, b)]):
-        yield "lossy", f"byte 0x{wrong[0]:02X} falls back on an id that is not this byte"
+        instead = "nothing" if model.fallback[wrong[0]] < 0 else "an id that is not this byte"
+        yield "lossy", f"byte 0x{wrong[0]:02X} falls back on {instead}"
+
+
+def _letters(model: BpeModel) -> list[bytes]:
+    """What each of the 256 bytes is to the model; nothing where it works on characters."""
+    if model.symbols == "bytes":
+        return [bytes([byte]) for byte in range(256)]
+    return [BYTE_ALPHABET[byte].encode() for byte in range(256)] if model.in_letters else []
 
 
 def _falls_back(model: BpeModel, byte: int) -> bool:
-    return model.vocabulary[model.fallback[byte]] == bytes([byte])
+    return model.fallback[byte] >= 0 and model.vocabulary[model.fallback[byte]] == bytes([byte])
 
 
 def _added_losses(model: BpeModel) -> Iterator[tuple[RoundTrip, str]]:

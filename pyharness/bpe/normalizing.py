@@ -10,11 +10,14 @@ from typing import Any, Literal, TypeAlias
 
 from pyharness.types import InputError
 from pyharness.vocabularies.huggingface_file import flat_stages
+from pyharness.vocabularies.huggingface_traits import BYTE_ALPHABET
 from pyharness.vocabularies.sentencepiece_model import ModelType, PieceType, SentencePieceNormalizer
 
 Normalize: TypeAlias = Callable[[str], str]
+KeepsStart: TypeAlias = Callable[[str], bool]
 Form: TypeAlias = Literal["NFC", "NFD", "NFKC", "NFKD"]
 SPACE = "▁"
+_LETTERS = dict(enumerate(BYTE_ALPHABET[byte] for byte in range(256)))
 
 
 def huggingface_normalizer(stage: Mapping[str, Any]) -> Normalize:
@@ -30,10 +33,32 @@ def huggingface_normalizer(stage: Mapping[str, Any]) -> Normalize:
 def keeps_start(stage: Mapping[str, Any]) -> bool:
     """Whether the first character of a text is sure to come from the first of the text as it was."""
     return all(
-        step["type"] in ("NFC", "NFD", "NFKC", "NFKD", "Lowercase")
+        step["type"] in ("NFC", "NFD", "NFKC", "NFKD", "Lowercase", "ByteLevel")
         or (step["type"] == "Replace" and "String" in step["pattern"] and bool(step.get("content")))
         for step in flat_stages(stage)
     )
+
+
+def start_keeper(stage: Mapping[str, Any]) -> KeepsStart:
+    """Return what tells whether the first character of a normalised text comes from the first of the text.
+
+    ``tokenizers`` knows it from its alignments: a character that replaces others, or stands before one, has its place.
+
+    Raises:
+        InputError: ``tokenizers`` refuses the normaliser.
+    """
+    import tokenizers
+
+    normalizer = _library_object(stage)
+
+    def keeps(text: str) -> bool:
+        whole = tokenizers.PreTokenizedString(text)
+        whole.normalize(normalizer.normalize)
+        whole.split(lambda _, part: [part.slice((0, len(part.normalized)))])  # which forgets what was taken away
+        parts = whole.get_splits(offset_referential="original")
+        return not parts or parts[0][1][0] == 0
+
+    return keeps
 
 
 def _in_turn(steps: Sequence[Normalize], text: str) -> str:
@@ -46,6 +71,8 @@ def _step(step: Mapping[str, Any]) -> Normalize:
     kind = step["type"]
     if kind in ("NFC", "NFD", "NFKC", "NFKD"):
         return partial(_to_form, kind, _library_step(step))
+    if kind == "ByteLevel":
+        return lambda text: text.encode().decode("latin-1").translate(_LETTERS)
     if kind == "Prepend" and isinstance(step.get("prepend"), str):
         return partial(_prepend, step["prepend"])
     old = step["pattern"].get("String") if kind == "Replace" and isinstance(step.get("pattern"), dict) else None
@@ -55,15 +82,18 @@ def _step(step: Mapping[str, Any]) -> Normalize:
 
 
 def _library_step(step: Mapping[str, Any]) -> Normalize:
+    normalize: Normalize = _library_object(step).normalize_str
+    return normalize
+
+
+def _library_object(step: Mapping[str, Any]) -> Any:
     import tokenizers
 
     stub = {"model": {"type": "BPE", "vocab": {}, "merges": []}, "normalizer": step}
     try:
-        normalizer: Any = tokenizers.Tokenizer.from_str(json.dumps(stub)).normalizer
+        return tokenizers.Tokenizer.from_str(json.dumps(stub)).normalizer
     except Exception as error:  # the library raises bare Exception
         raise InputError(f"the normaliser {str(step)[:200]} was refused by tokenizers: {str(error)[:200]}") from None
-    normalize: Normalize = normalizer.normalize_str
-    return normalize
 
 
 def _prepend(before: str, text: str) -> str:

@@ -15,7 +15,7 @@ from pyharness.bpe.model import BpeModel
 from pyharness.bpe.pre_tokenizing import PreTokenizer
 from pyharness.bpe.safe_cuts import SafeCuts, safe_cuts
 from pyharness.bpe.splitter import TextSplitter
-from pyharness.bpe.stages import Method, added_tokens_of, encoder_of, normalizer_of, splitter_of
+from pyharness.bpe.stages import Method, added_tokens_of, encoder_of, normalizer_of, splitter_of, start_keeper_of
 from pyharness.bpe.text_encoder import TextEncoder
 from pyharness.types import InputError, Tokens
 from pyharness.vocabularies.huggingface_traits import BYTE_ALPHABET
@@ -30,6 +30,7 @@ class Pipeline:
     def __init__(self, model: BpeModel, method: Method, dropout: float, seed: int) -> None:
         self._model, self._dropout, self._seed = model, dropout, seed
         self._normalize = normalizer_of(model)
+        self._keeps_start = start_keeper_of(model)
         self._split = splitter_of(model)
         self._added = lru_cache(_CUTTERS)(partial(added_tokens_of, model, self._normalize))
         self._encoder = encoder_of(model, method, dropout=dropout > 0)
@@ -78,8 +79,18 @@ class Pipeline:
         stretches = raw.cut(Stretches(texts), threads)
         if self._normalize is not None:
             normal = [self._normalize(_text(text)) for text in stretches.texts]
-            stretches = dataclasses.replace(stretches, texts=normal)
+            stretches = dataclasses.replace(stretches, texts=normal, moved=self._moved(stretches))
         return normalised.cut(stretches, threads)
+
+    def _moved(self, stretches: Stretches) -> NDArray[np.bool_] | None:
+        """Bool [documents]: of those that start with a stretch, whether normalising takes the start of it away."""
+        if self._keeps_start is None:
+            return None
+        documents = stretches.document_of_stretches()
+        moved = np.zeros(len(stretches), np.bool_)
+        for index in np.flatnonzero(stretches.starts_document()).tolist():
+            moved[int(documents[index])] = not self._keeps_start(_text(stretches.texts[index]))
+        return moved
 
     def _encode(self, stretches: Stretches, threads: int, first_document: int) -> Tokens:
         texts, pieces = stretches.texts, None

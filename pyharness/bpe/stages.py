@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
 from pyharness import _core
 from pyharness.bpe.added_tokens import AddedTokens
 from pyharness.bpe.model import BpeModel
-from pyharness.bpe.normalizing import Normalize, huggingface_normalizer, keeps_start, sentencepiece_normalizer
+from pyharness.bpe.normalizing import (
+    KeepsStart,
+    Normalize,
+    huggingface_normalizer,
+    keeps_start,
+    sentencepiece_normalizer,
+    start_keeper,
+)
 from pyharness.bpe.pre_tokenizing import PreTokenizer, puts_mark_first
 from pyharness.bpe.splitter import TextSplitter
 from pyharness.bpe.text_encoder import TextEncoder
+from pyharness.bpe.unused_pieces import expansion_of_unused
 from pyharness.registry import suggest
 from pyharness.types import InputError
 from pyharness.vocabularies.sentencepiece_model import SentencePieceNormalizer
@@ -35,16 +43,14 @@ def check(model: BpeModel, method: str, dropout: float, seed: int) -> None:
     if (model.prefix or model.suffix) and (method == "longest_match" or model.whole_pieces):
         what = "longest_match is" if method == "longest_match" else "whole pieces are"
         raise InputError(f"{what} not defined for a model whose symbols carry {model.prefix or model.suffix!r}")
-    if isinstance(model.normalizer, Mapping) and not isinstance(model.splitter, str):
-        _check_start(model.normalizer, model.splitter)
 
 
-def _check_start(normalizer: Mapping[str, Any], splitter: Mapping[str, Any]) -> None:
-    if puts_mark_first(splitter) and not keeps_start(normalizer):
-        raise InputError(
-            "the pre-tokenizer puts a mark where a document starts, and the normaliser can take the start away: "
-            "which texts then get the mark is known to tokenizers alone; run the model with that library"
-        )
+def start_keeper_of(model: BpeModel) -> KeepsStart | None:
+    """What tells whether a normalised text starts with its first character; None where it does not matter, or does."""
+    if not isinstance(model.normalizer, Mapping) or isinstance(model.splitter, str):
+        return None
+    matters = puts_mark_first(model.splitter) and not keeps_start(model.normalizer)
+    return start_keeper(model.normalizer) if matters else None
 
 
 def normalizer_of(model: BpeModel) -> Normalize | None:
@@ -112,10 +118,10 @@ def _symbol_encoder(model: BpeModel, method: Method) -> _core.SymbolEncoder:
         alphabet=list(model.alphabet.items()),
         prefix=model.prefix.encode(),
         suffix=model.suffix.encode(),
-        fallback=np.array(model.fallback, np.uint32),
+        fallback=np.array(model.fallback, np.int64).astype(np.uint32),  # -1 becomes 2**32 - 1
         unknown=model.unknown,
         fuse_unknown=model.fuse_unknown,
         whole_pieces=model.whole_pieces,
         longest_match=method == "longest_match",
-        expansion=model.expansion,
+        expansion=model.expansion or expansion_of_unused(model),
     )

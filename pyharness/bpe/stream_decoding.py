@@ -10,18 +10,10 @@ from pyharness.types import InputError
 REPLACEMENT = "\ufffd"
 
 
-def text_of_bytes(tokens: Iterable[bytes], *, drop_space: bool) -> Iterator[str]:
-    """Text of tokens that are laid end to end. Bytes that are no UTF-8 become U+FFFD.
-
-    Args:
-        tokens: bytes of each.
-        drop_space: leave out a space that the text starts with.
-    """
+def text_of_bytes(tokens: Iterable[bytes]) -> Iterator[str]:
+    """Text of tokens that are laid end to end. Bytes that are no UTF-8 become U+FFFD."""
     characters = codecs.getincrementaldecoder("utf-8")(errors="replace")
     for data in tokens:
-        if drop_space and data:
-            drop_space = False
-            data = data.removeprefix(b" ")  # noqa: PLW2901
         if text := characters.decode(data):
             yield text
     if text := characters.decode(b"", final=True):

@@ -81,7 +81,9 @@ class SentencePieceTokenizer(SentencePieceTables):
     def normalize(self, text: str) -> str:
         """Text after the model's normaliser, with spaces as spaces."""
         normal: str = self.processor.Normalize(text).replace(sentencepiece_vocabulary.SPACE, " ")
-        return normal[1:] if self.model.normalizer.add_dummy_prefix and normal.startswith(" ") else normal
+        if self.model.normalizer.remove_extra_whitespaces:  # decoding takes one from every token that stands first
+            return normal.lstrip(" ")
+        return normal.removeprefix(" ") if self.model.normalizer.add_dummy_prefix else normal
 
     def cuts(self, text: str) -> Sequence[int]:
         """Return nothing: SentencePiece merges across the whole text."""

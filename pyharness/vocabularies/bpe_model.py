@@ -71,19 +71,20 @@ def character_symbols(
 ) -> Callable[[Iterable[str]], list[int]]:
     """Return the function that gives the base symbols of a piece, one per character (with its affixes, if it has any).
 
-    A character that is no symbol becomes its bytes' fallback pieces, or the unknown token.
+    A character that is no symbol becomes its bytes' fallback pieces (-1: none), or the unknown token.
     """
 
     def symbols(piece: Iterable[str]) -> list[int]:
         found: list[int] = []
         for character in piece:
             token = symbol(character)
+            pieces = [fallback[byte] for byte in character.encode()] if fallback and token is None else [-1]
             if token is not None:
                 found.append(token)
-            elif fallback:
-                found.extend(fallback[byte] for byte in character.encode())
-            else:
+            elif -1 in pieces:
                 found.append(unknown)
+            else:
+                found.extend(pieces)
         return found
 
     return symbols

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pyharness.types import RoundTrip
-from pyharness.vocabularies.huggingface_file import HuggingFaceFile
+from pyharness.vocabularies.huggingface_file import HuggingFaceFile, flat_stages
 
 # The character that stands for each byte in byte-level vocabularies (GPT-2's table).
 _PRINTABLE = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
@@ -55,6 +55,18 @@ def worst(classes: Sequence[RoundTrip]) -> RoundTrip:
 def is_byte_level(file: HuggingFaceFile) -> bool:
     """Whether the model sees text in the byte alphabet."""
     return any(step["type"] == "ByteLevel" for step in (*file.stages("normalizer"), *file.stages("pre_tokenizer")))
+
+
+def writes_bytes(stage: Mapping[str, Any] | None) -> bool:
+    """Whether a stage turns text into letters of the byte alphabet."""
+    return any(step["type"] == "ByteLevel" for step in flat_stages(stage))
+
+
+def written_twice(normalizer: Sequence[Mapping[str, Any]], pre_tokenizer: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether letters of the byte alphabet are written as such letters again, which a decoder undoes but once."""
+    before: int = sum(step["type"] == "ByteLevel" for step in normalizer)
+    behind = sum(step["type"] == "ByteLevel" for step in pre_tokenizer)
+    return bool(before and before + behind > 1)
 
 
 def has_byte_fallback(file: HuggingFaceFile) -> bool:
@@ -122,6 +134,8 @@ def _losses(file: HuggingFaceFile) -> Iterator[tuple[RoundTrip, str]]:
     for name in _STEPS:
         yield from stage_losses(name, file.stages(name))
     yield from _model_losses(file)
+    if written_twice(file.stages("normalizer"), file.stages("pre_tokenizer")):
+        yield "lossy", "bytes are written as letters more than once"
     if any(not token.special and (token.lstrip or token.rstrip) for token in file.added):
         yield "normalised", "added tokens take the spaces beside them"
     if is_byte_level(file) and any(not token.special and _reads_as_bytes(token.content) for token in file.added):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pyharness.types import InputError, MergeModel, TokenKind, Vocabulary
 from pyharness.vocabularies.bpe_model import byte_level_model, character_symbols, symbol_model
 from pyharness.vocabularies.huggingface_file import HuggingFaceFile
-from pyharness.vocabularies.huggingface_traits import BYTE_ALPHABET, has_byte_fallback, is_byte_level
+from pyharness.vocabularies.huggingface_traits import BYTE_ALPHABET, is_byte_level
 from pyharness.vocabularies.sentencepiece_model import byte_of
 
 _ABSENT = np.iinfo(np.uint32).max
@@ -42,15 +42,19 @@ def vocabulary(file: HuggingFaceFile) -> Vocabulary:
 
 
 def _kinds(file: HuggingFaceFile) -> dict[int, TokenKind]:
-    kinds = {}
-    if has_byte_fallback(file):
-        kinds = {file.vocab[f"<0x{byte:02X}>"]: TokenKind.BYTE_FALLBACK for byte in range(256)}
+    kinds = {number: TokenKind.BYTE_FALLBACK for number in fallback_ids(file) if number >= 0}
     for added in file.added:
         kinds[added.id] = TokenKind.SPECIAL if added.special else TokenKind.ADDED
     unknown = unknown_id(file)
     if unknown is not None:
         kinds[unknown] = TokenKind.UNKNOWN
     return kinds
+
+
+def fallback_ids(file: HuggingFaceFile) -> tuple[int, ...]:
+    """Id of the ``<0xNN>`` token of each of the 256 bytes, -1 where it has none; empty where nothing falls back."""
+    ids = tuple(file.vocab.get(f"<0x{byte:02X}>", -1) for byte in range(256))
+    return ids if file.model.get("byte_fallback") and max(ids) >= 0 else ()
 
 
 def unknown_id(file: HuggingFaceFile) -> int | None:
@@ -67,7 +71,7 @@ def _spelling(file: HuggingFaceFile) -> Callable[[str], bytes]:
     if is_byte_level(file):
         return lambda token: alphabet_bytes(token.removesuffix(suffix).removeprefix(prefix))
     steps = _replacements(file)
-    fallback = has_byte_fallback(file)
+    fallback = bool(fallback_ids(file))
 
     def spell(token: str) -> bytes:
         byte = byte_of(token) if fallback else None
@@ -98,15 +102,16 @@ def _pattern(step: Mapping[str, Any]) -> Mapping[str, Any]:
     return pattern if isinstance(pattern, dict) else {}
 
 
-def merge_model(file: HuggingFaceFile, table: Vocabulary) -> MergeModel:
-    """Rules form of a BPE model, by bytes where it is byte-level and by characters where not."""
+def merge_model(file: HuggingFaceFile, table: Vocabulary, *, in_bytes: bool | None = None) -> MergeModel:
+    """Rules form of a BPE model. ``in_bytes``: symbols are bytes, not characters; by default where it is byte-level."""
     rules = _rules(file)
-    if is_byte_level(file) and _affixes(file) == ("", ""):
+    in_bytes = is_byte_level(file) if in_bytes is None else in_bytes
+    if in_bytes and _affixes(file) == ("", ""):
         symbols = [file.vocab.get(BYTE_ALPHABET[byte], _ABSENT) for byte in range(256)]
         present = np.bincount(table.data, minlength=256) > 0
         if not any(present[byte] for byte, symbol in enumerate(symbols) if symbol == _ABSENT):
             return byte_level_model(table, np.array(symbols, np.uint32), rules=rules)
-    return _symbol_model(file, table, rules)
+    return _symbol_model(file, table, rules, in_bytes=in_bytes)
 
 
 def _rules(file: HuggingFaceFile) -> NDArray[np.uint32]:
@@ -119,13 +124,13 @@ def _rules(file: HuggingFaceFile) -> NDArray[np.uint32]:
     return np.array(flat, np.uint32).reshape(-1, 3)
 
 
-def _symbol_model(file: HuggingFaceFile, table: Vocabulary, rules: NDArray[np.uint32]) -> MergeModel:
+def _symbol_model(file: HuggingFaceFile, table: Vocabulary, rules: NDArray[np.uint32], *, in_bytes: bool) -> MergeModel:
     _, suffix = affixes = _affixes(file)
-    fallback = [file.vocab[f"<0x{byte:02X}>"] for byte in range(256)] if has_byte_fallback(file) else []
+    fallback = fallback_ids(file)
     unknown = unknown_id(file)
     strings = [b""] * len(table)
     base: list[list[int]] = [[] for _ in range(len(table))]
-    spell = alphabet_bytes if is_byte_level(file) else str.encode
+    spell = alphabet_bytes if in_bytes else str.encode
     symbols = character_symbols(file.vocab.get, fallback, 0 if unknown is None else unknown)
     for token, number in file.vocab.items():
         strings[number] = spell(token.removesuffix(suffix))

@@ -38,7 +38,8 @@ def merge_model(model: SentencePieceModel) -> MergeModel:
     _, order = np.unique(-np.array(model.scores, np.float64), return_inverse=True)
     ranks = order.astype(np.uint32)
     single = np.array([len(piece) == 1 for piece in model.pieces])
-    ranks[(kinds != TokenKind.NORMAL) | single] = np.iinfo(np.uint32).max
+    merged = (kinds == TokenKind.NORMAL) | (kinds == TokenKind.UNUSED)  # which are taken apart again afterwards
+    ranks[~merged | single] = np.iinfo(np.uint32).max
     return symbol_model([piece.encode() for piece in model.pieces], _base(model), kinds, ranks=ranks)
 
 
