@@ -1,4 +1,9 @@
-"""Two rows on the same text: the difference of every deterministic metric, with its paired interval."""
+"""Two rows on the same text: the difference of every deterministic metric, with its paired interval.
+
+An interval is about as much other text of the same kind. A metric that grows with the text (an entropy, the share of a
+vocabulary that occurs) may order two rows one way on little text and the other way on more: its differences on nested
+parts of the text are looked at, too, and there is a verdict only where all of them have one sign.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pyharness.metrics import all_metrics
 from pyharness.metrics.jackknife import paired_interval
 from pyharness.registry import suggest
 from pyharness.store import Record
@@ -25,12 +31,21 @@ class Difference:
     interval: tuple[float, float] | None
     direction: str
     tolerance: float = 0.0  # relative
+    grows_with_text: bool = False
+    curve: tuple[float | None, ...] = ()  # b - a on nested parts of the text, the last of them all of it
+
+    @property
+    def holds_along_curve(self) -> bool:
+        """Whether the difference has one sign on every part of the text."""
+        known = [difference for difference in self.curve if difference is not None]
+        return len(known) == len(self.curve) > 1 and (min(known) > 0 or max(known) < 0)
 
     @property
     def verdict(self) -> str:
-        """``better`` or ``worse`` only when the paired interval excludes zero.
+        """``better`` or ``worse`` only when the paired interval excludes zero, and more text is no reason to doubt it.
 
-        ``same`` when the values are equal, or within what machines differ by.
+        ``same`` when the values are equal, or within what machines differ by; ``size decides`` when a metric that grows
+        with the text has differences of both signs on parts of it, and ``no curve`` when these are not in the record.
         """
         if self.a is None or self.b is None:
             return ""
@@ -38,6 +53,8 @@ class Difference:
             return "same"
         if self.interval is None or self.interval[0] <= 0 <= self.interval[1]:
             return "not resolved" if self.interval else ""
+        if self.grows_with_text and not self.holds_along_curve:
+            return "size decides" if self.curve else "no curve"
         if self.direction == "none":
             return "differs"
         return "better" if (self.b > self.a) == (self.direction == "higher") else "worse"
@@ -101,5 +118,15 @@ def _differences(a: Record, one: CaseResult, b: Record, other: CaseResult) -> It
 
 
 def _difference(title: str, mine: Measurement, match: Measurement, metric: Mapping[str, Any]) -> Difference:
-    paired, tolerance = paired_interval(mine, match), metric.get("tolerance", 0.0)
-    return Difference(title, mine.metric, mine.part, mine.value, match.value, paired, metric["direction"], tolerance)
+    pairs = zip(mine.curve, match.curve, strict=False)
+    return Difference(
+        title, mine.metric, mine.part, mine.value, match.value, paired_interval(mine, match), metric["direction"],
+        metric.get("tolerance", 0.0), _grows(mine.metric, metric),
+        tuple(None if a is None or b is None else b - a for a, b in pairs),
+    )  # fmt: skip
+
+
+def _grows(name: str, metric: Mapping[str, Any]) -> bool:
+    """Whether a metric grows with the text: by the record, or, where an older one does not say, by what is known."""
+    known = all_metrics().get(name)
+    return bool(metric.get("grows_with_text", known is not None and known.grows_with_text))

@@ -369,6 +369,7 @@ def _about_metrics(results: list[CaseResult]) -> dict[str, Any]:
             "summary": about.summary,
             "deterministic": about.deterministic,
             "tolerance": about.tolerance,
+            "grows_with_text": about.grows_with_text,
         }
         for name, about in all_metrics().items()
         if name in names

@@ -395,6 +395,7 @@ class Metric:
     primary: bool = False  # shown in the main table
     deterministic: bool = True  # the same text gives the same number on every machine
     tolerance: float = 0.0  # relative: what machines may differ by, where floating point comes before the integers
+    grows_with_text: bool = False  # more text of the kind has another value, beyond any interval: one size compares
 
 
 @dataclass(frozen=True, slots=True)
@@ -425,8 +426,10 @@ class Measurement:
     reason: str | None = None
     part: str | None = None  # what the number is about within the case: a language, an input length, a threads count
     samples: tuple[float, ...] = ()  # every repetition, for timings
-    replicates: tuple[float | None, ...] = ()  # the value without group g, for the jackknife
+    replicates: tuple[float | None, ...] = ()  # the value without group g, for the jackknife; at one size if it grows
     no_interval: str | None = None  # why a value of a text has no replicates
+    # What grows with the text: the value on about 1/8, 1/4, 1/2 and all of it, each within the next.
+    curve: tuple[float | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

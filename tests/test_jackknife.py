@@ -4,19 +4,38 @@ from __future__ import annotations
 
 import math
 import random
+from statistics import fmean
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
-from pyharness.metrics.jackknife import T_QUANTILES, interval, paired_interval
+from pyharness.metrics.jackknife import T_QUANTILES, degrees_of_freedom, interval, paired_interval, t_quantile
 from pyharness.metrics.state import GROUPS, MIN_GROUPS
 from pyharness.timing import median, median_interval, percentile
 from pyharness.types import Measurement
 
 
-@pytest.mark.parametrize("groups", range(MIN_GROUPS, GROUPS + 1))
-def test_quantiles_are_students(groups: int) -> None:
-    assert T_QUANTILES[groups - MIN_GROUPS] == pytest.approx(stats.t.ppf(0.975, groups - 1), abs=1e-6)
+@pytest.mark.parametrize("freedom", range(1, GROUPS))
+def test_quantiles_are_students(freedom: int) -> None:
+    assert T_QUANTILES[freedom - 1] == pytest.approx(stats.t.ppf(0.975, freedom), abs=1e-6)
+    assert t_quantile(freedom) == pytest.approx(T_QUANTILES[freedom - 1], rel=1e-12)
+
+
+@given(st.floats(1, GROUPS - 1))
+def test_quantiles_between_whole_degrees_of_freedom(freedom: float) -> None:
+    assert t_quantile(freedom) == pytest.approx(stats.t.ppf(0.975, freedom), rel=0.005 if freedom >= 2 else 0.03)
+
+
+def test_degrees_of_freedom_fall_where_few_groups_carry_the_variance() -> None:
+    assert degrees_of_freedom([1.0] * GROUPS) == GROUPS - 1
+    assert degrees_of_freedom([0.0] * GROUPS) == GROUPS - 1
+    assert degrees_of_freedom([1e-300] * GROUPS) == GROUPS - 1
+    assert degrees_of_freedom([1.0] + [0.0] * (GROUPS - 1)) == pytest.approx(GROUPS / (GROUPS - 1))
+    assert degrees_of_freedom([1.0, 1.0] + [0.0] * (GROUPS - 2)) == pytest.approx(GROUPS / (GROUPS / 2 - 1))
+    normal = [stats.norm.ppf((rank + 0.5) / GROUPS) ** 2 for rank in range(GROUPS)]
+    assert 15 < degrees_of_freedom(normal) < GROUPS - 1
 
 
 def replicates_of_ratio(pairs: list[tuple[float, float]]) -> tuple[float, list[float | None]]:
@@ -37,6 +56,30 @@ def test_interval_covers_the_truth_about_as_often_as_it_says() -> None:
         assert found is not None
         covered += found[0] <= 4 <= found[1]
     assert 925 <= covered <= 975
+
+
+def heavy_tailed(generator: random.Random) -> list[tuple[float, float]]:
+    """Sums of 32 groups of 4 documents: a few are far larger than the others, and unlike them. The ratio is 4.5."""
+    groups = []
+    for _ in range(GROUPS):
+        logs = [generator.gauss(0, 1) for _ in range(4)]  # weighted by size, their mean is 1
+        densities = [4 + 0.5 * log + generator.gauss(0, 0.3) for log in logs]
+        sizes = list(map(math.exp, logs))
+        groups.append((sum(size * density for size, density in zip(sizes, densities, strict=True)), sum(sizes)))
+    return groups
+
+
+def test_intervals_of_documents_of_very_unequal_size_cover() -> None:
+    generator = random.Random(11)
+    plain = covered = 0
+    for _ in range(1000):
+        value, replicates = replicates_of_ratio(heavy_tailed(generator))
+        low, high = interval(value, replicates) or (0.0, 0.0)
+        covered += low <= 4.5 <= high
+        freedom = degrees_of_freedom([((one or 0) - fmean(one or 0 for one in replicates)) ** 2 for one in replicates])
+        plain += abs(value - 4.5) <= (high - low) / 2 / t_quantile(freedom) * T_QUANTILES[-1]
+    assert plain < 910, "with 31 degrees of freedom whatever the groups, this is too narrow"
+    assert 920 <= covered <= 970
 
 
 def test_few_groups_give_no_interval() -> None:

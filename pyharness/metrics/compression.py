@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,15 +80,14 @@ def normalized_sequence_length(
     mine: Sequence[int], theirs: Sequence[int], documents: Sequence[int], reference: str
 ) -> Measurement:
     """N / N of the reference on the same text, from the tokens per group of both, and the uncut documents per group."""
-    total, base = sum(mine), sum(theirs)
 
-    def without(group: int | None) -> float:
-        left_out = (0, 0) if group is None else (mine[group], theirs[group])
-        if base == left_out[1]:
+    def of(groups: jackknife.Groups) -> float:
+        total, base = (sum(compress(tokens, groups)) for tokens in (mine, theirs))
+        if base == 0:
             raise Undefined("the reference produced no tokens")
-        return (total - left_out[0]) / (base - left_out[1])
+        return total / base
 
-    return jackknife.estimate("normalized_sequence_length", documents, without, part=reference)
+    return jackknife.estimate("normalized_sequence_length", documents, of, part=reference)
 
 
 COUNTERS = (

@@ -106,8 +106,13 @@ def mean_token_bytes(counts: Counts) -> float:
 
 
 METRICS = (
-    CorpusMetric(Metric("shannon_entropy", "bit", "none", "entropy of the token distribution"), _entropy(1)),
-    CorpusMetric(Metric("renyi_entropy_0", "bit", "none", "log2 of V_obs, the types that occur"), hartley_entropy),
+    CorpusMetric(
+        Metric("shannon_entropy", "bit", "none", "entropy of the token distribution", grows_with_text=True), _entropy(1)
+    ),
+    CorpusMetric(
+        Metric("renyi_entropy_0", "bit", "none", "log2 of V_obs, the types that occur", grows_with_text=True),
+        hartley_entropy,
+    ),
     CorpusMetric(Metric("renyi_entropy_2", "bit", "none", "Renyi entropy, alpha = 2"), _entropy(2)),
     CorpusMetric(Metric("renyi_entropy_2.5", "bit", "none", "Renyi entropy, alpha = 2.5"), _entropy(ALPHA)),
     CorpusMetric(
@@ -118,22 +123,46 @@ METRICS = (
         renyi_efficiency,
     ),
     CorpusMetric(
-        Metric("renyi_efficiency_observed", "share", "higher", "Renyi entropy (2.5) / log2 of observed types"),
+        Metric(
+            "renyi_efficiency_observed",
+            "share",
+            "higher",
+            "Renyi entropy (2.5) / log2 of observed types",
+            grows_with_text=True,
+        ),
         renyi_efficiency_observed,
     ),
-    CorpusMetric(Metric("redundancy", "share", "lower", "1 - Shannon entropy / log2 V"), redundancy),
     CorpusMetric(
-        Metric("vocabulary_used", "share", "higher", "share of V seen in the corpus", primary=True),
+        Metric("redundancy", "share", "lower", "1 - Shannon entropy / log2 V", grows_with_text=True), redundancy
+    ),
+    CorpusMetric(
+        Metric(
+            "vocabulary_used", "share", "higher", "share of V seen in the corpus", primary=True, grows_with_text=True
+        ),
         vocabulary_used,
     ),
     CorpusMetric(
-        Metric("percentile_frequency", "share", "higher", "mass of the frequency ranks from 3 % to 83 %"),
+        Metric(
+            "percentile_frequency",
+            "share",
+            "higher",
+            "mass of the frequency ranks from 3 % to 83 %",
+            grows_with_text=True,
+        ),
         lambda counts: percentile_frequency(counts.probabilities),
     ),
     CorpusMetric(Metric("mean_token_bytes", "byte", "none", "mean length of an emitted token"), mean_token_bytes),
 )
 
 REPORTED = (
-    Metric("bigram_entropy", "bit", "none", "entropy of the next token given the current one, on a sample"),
-    Metric("mutual_information", "bit", "none", "mutual information of adjacent tokens, on a sample"),
+    Metric(
+        "bigram_entropy",
+        "bit",
+        "none",
+        "entropy of the next token given the current one, on a sample",
+        grows_with_text=True,
+    ),
+    Metric(
+        "mutual_information", "bit", "none", "mutual information of adjacent tokens, on a sample", grows_with_text=True
+    ),
 )

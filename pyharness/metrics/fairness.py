@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness.metrics import jackknife
-from pyharness.metrics.state import GROUPS
+from pyharness.metrics.state import GROUPS, Undefined
 from pyharness.types import Measurement, Metric
 
 Sums = NDArray[np.int64]  # [languages]
@@ -72,16 +72,15 @@ def measure(state: FairnessState) -> list[Measurement]:
 def _estimate(
     state: FairnessState, metric: str, part: str | None, compute: Callable[[Sums, Sums], float]
 ) -> Measurement:
-    tokens, sizes = state.tokens.sum(axis=0), state.bytes.sum(axis=0)
     home = state.languages.index(state.reference)
-    if tokens[home] == 0:
-        return Measurement(metric, None, reason="the reference language produced no tokens", part=part)
 
-    def without(group: int | None) -> float:
-        left_out = (0, 0) if group is None else (state.tokens[group], state.bytes[group])
-        return float(compute(tokens - left_out[0], sizes - left_out[1]))
+    def of(groups: jackknife.Groups) -> float:
+        tokens, sizes = state.tokens[groups].sum(axis=0), state.bytes[groups].sum(axis=0)
+        if tokens[home] == 0:
+            raise Undefined("the reference language produced no tokens")
+        return float(compute(tokens, sizes))
 
-    return jackknife.estimate(metric, state.rows.tolist(), without, part)
+    return jackknife.estimate(metric, state.rows.tolist(), of, part)
 
 
 METRICS = (

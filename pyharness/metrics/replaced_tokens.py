@@ -69,12 +69,10 @@ def measure(first: CorpusState, second: CorpusState) -> list[Measurement]:
 def _frequency(name: str, first: CorpusState, second: CorpusState, tokens: Replacement) -> Measurement:
     totals = first.total(), second.total()
 
-    def without(group: int | None) -> float:
-        if group is None:
-            return replaced_token_frequency(*totals, tokens)
-        return replaced_token_frequency(first.without(group, totals[0]), second.without(group, totals[1]), tokens)
+    def of(groups: jackknife.Groups) -> float:
+        return replaced_token_frequency(first.of(groups, totals[0]), second.of(groups, totals[1]), tokens)
 
-    return jackknife.estimate(name, first.counters["documents"].tolist(), without)
+    return jackknife.estimate(name, first.counters["documents"].tolist(), of)
 
 
 REPORTED = (

@@ -166,6 +166,14 @@ class CorpusState:
         sums = {name: int(values.sum()) for name, values in self.counters.items()}
         return Counts(sums, self.histogram.sum(axis=0), self.facts)
 
+    def of(self, groups: NDArray[np.bool_], total: Counts) -> Counts:
+        """Some groups added up: bool [GROUPS]. ``total`` saves the adding where all but one are wanted."""
+        left_out = np.flatnonzero(~groups)
+        if len(left_out) <= 1:
+            return self.without(int(left_out[0]), total) if len(left_out) else total
+        sums = {name: int(values[groups].sum()) for name, values in self.counters.items()}
+        return Counts(sums, self.histogram[groups].sum(axis=0), self.facts)
+
     def without(self, group: int, total: Counts) -> Counts:
         """All groups but one."""
         sums = {name: total.counters[name] - int(values[group]) for name, values in self.counters.items()}

@@ -66,10 +66,12 @@ def about_row(record: Record, row: str) -> Mapping[str, Any]:
     return about if isinstance(about, dict) else {}
 
 
-def no_interval(results: Iterable[CaseResult], metric: str) -> Iterator[str]:
-    """Say why values stand without ±, once for all rows of one text."""
-    reasons = dict.fromkeys(one.no_interval for one in (pick(result, metric) for result in results) if one)
-    yield from (f"No interval: {reason}." for reason in reasons if reason)
+def about_intervals(results: Iterable[CaseResult], metric: str) -> Iterator[str]:
+    """Say what ± is about, or why values stand without, once for all rows of one text."""
+    shown = [one for one in (pick(result, metric) for result in results) if one is not None]
+    if any(one.replicates for one in shown):
+        yield "±: half of a 95 % interval, of as much other text of this kind."
+    yield from (f"No interval: {reason}." for reason in dict.fromkeys(one.no_interval for one in shown) if reason)
 
 
 def size(count: float) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pyharness.comparison import Difference, variant
 from pyharness.metrics import word_positions
 from pyharness.report.algorithms import algorithm_tables
-from pyharness.report.cells import NOTHING, Table, case_name, lossy, no_interval, pick, plain, size, with_interval
+from pyharness.report.cells import NOTHING, Table, about_intervals, case_name, lossy, pick, plain, size, with_interval
 from pyharness.store import Record
 from pyharness.types import CaseResult
 
@@ -85,7 +85,7 @@ def _compression(record: Record) -> list[Table]:
             for result in results
         )
         columns = ("tokenizer", "V", "bytes/token", "tok/word", "Rényi 2.5", "used %", "NSL")
-        notes = (*_notes(record, label), *_reference(results), *no_interval(results, "bytes_per_token"))
+        notes = (*_notes(record, label), *_reference(results), *about_intervals(results, "bytes_per_token"))
         notes += tuple(lossy(record, [row[0] for row in rows]))
         found.append(Table(f"Compression: {_about(record, label)}", columns, rows, notes))
     return found
@@ -113,7 +113,7 @@ def _fairness(record: Record) -> list[Table]:
         languages = len(tokens) if isinstance(tokens, dict) else 0
         title = f"Fairness: {label}, {languages} languages, {_count(details, 'rows'):,} rows"
         columns = ("tokenizer", "Gini", "median", f"least, of {details.get('reference', NOTHING)}", "most")
-        notes = (*_notes(record, label), *no_interval(results, "premium_gini"))
+        notes = (*_notes(record, label), *about_intervals(results, "premium_gini"))
         found.append(Table(title, columns, tuple(rows), notes))
     return found
 
@@ -125,7 +125,7 @@ def _next_token_entropy(record: Record) -> list[Table]:
         for told_apart in dict.fromkeys(variants := [variant(result, of_corpus) for result in of_corpus]):
             results = [result for result, its in zip(of_corpus, variants, strict=True) if its == told_apart]
             title = f"Next token: {_about(record, label)}" + (f", {told_apart}" if told_apart else "")
-            notes = (*_notes(record, label), *no_interval(results, "bits_per_byte"), *_prediction_notes(results))
+            notes = (*_notes(record, label), *about_intervals(results, "bits_per_byte"), *_prediction_notes(results))
             found.append(Table(title, columns, _plain_rows(results, _predictions), notes))
     return found
 
@@ -258,6 +258,24 @@ def difference_tables(differences: Sequence[Difference]) -> list[Table]:
         cells = (f"{difference.a:.5g}", f"{difference.b:.5g}", f"{difference.b - difference.a:+.4g}", half)
         found.setdefault(difference.title, []).append((name, *cells, difference.verdict))
     columns = ("metric", "A", "B", "B - A", "±", "verdict")
-    note = "±: half of the paired 95 % interval of the difference, over the same documents; -: too few documents."
+    notes = (
+        "±: half of the paired 95 % interval of the difference: of as many other documents, as much text in all;",
+        "-: too few documents.",
+    )
     last = list(found)[-1:]
-    return [Table(title, columns, tuple(rows), (note,) * (title in last)) for title, rows in found.items()]
+    return [
+        Table(title, columns, tuple(rows), (*_along_curve(title, differences), *notes * (title in last)))
+        for title, rows in found.items()
+    ]
+
+
+def _along_curve(title: str, differences: Sequence[Difference]) -> Iterator[str]:
+    """Say of what grows with the text how the difference goes with its size."""
+    growing = [one for one in differences if one.title == title and one.grows_with_text and one.curve]
+    if not growing:
+        return
+    yield "These grow with the text, so that sign and size of B - A can change with more of it;"
+    yield "on 1/8, 1/4, 1/2 and all of it B - A is:"
+    for one in growing:
+        steps = ", ".join(NOTHING if step is None else f"{step:+.3g}" for step in one.curve)
+        yield f"{one.metric}: {steps}"

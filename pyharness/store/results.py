@@ -18,7 +18,7 @@ def measurement_as_json(measurement: Measurement) -> dict[str, Any]:
     for name in ("reason", "part", "no_interval"):
         if (value := getattr(measurement, name)) is not None:
             found[name] = value
-    for name in ("samples", "replicates"):
+    for name in ("samples", "replicates", "curve"):
         if values := getattr(measurement, name):
             found[name] = list(values)
     return found
@@ -37,6 +37,7 @@ def measurement_from_json(data: Mapping[str, Any]) -> Measurement:
         tuple(number(one, "samples") for one in get(data, "samples", list, default=[])),
         tuple(number_or_null(one, "replicates") for one in replicates),
         get(data, "no_interval", str, None, default=None),
+        tuple(number_or_null(one, "curve") for one in get(data, "curve", list, default=[])),
     )
 
 
