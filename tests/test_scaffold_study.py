@@ -63,9 +63,16 @@ def test_tokens_are_counted_as_the_oracle_counts_them(study: ModuleType) -> None
     ],
 )
 def test_verdicts(study: ModuleType, interval: tuple[float, float] | None, expected: str) -> None:
-    assert study.Claim("x", +1, None, None).verdict(interval) == expected
+    assert study.Claim("x", +1, None, None).verdict(interval, []) == expected
     mirrored = None if interval is None else (-interval[1], -interval[0])
-    assert study.Claim("x", -1, None, None).verdict(mirrored) == expected
+    assert study.Claim("x", -1, None, None).verdict(mirrored, []) == expected
+
+
+def test_a_claim_on_what_grows_needs_one_sign_on_all_parts_of_the_text(study: ModuleType) -> None:
+    claim = study.Claim("x", +1, None, None)
+    assert claim.verdict((0.1, 0.2), [0.3, 0.2, 0.1, 0.1]) == "confirmed"
+    assert claim.verdict((0.1, 0.2), [-0.1, 0.2, 0.1, 0.1]).endswith("the sign changes with the size of the text")
+    assert claim.verdict((-0.2, -0.1), [-0.1, -0.2, -0.3, -0.4]) == "refuted"
 
 
 def test_a_small_study(tmp_path: Path) -> None:
@@ -88,6 +95,10 @@ def test_a_small_study(tmp_path: Path) -> None:
                 assert kind[0] <= about["difference"] <= kind[1]
     assert (tmp_path / "found.md").read_text(encoding="utf-8") == done.stdout
     assert "| held-out | redundancy | " in done.stdout
+    curves = {name: setting["held_out"][name]["curve"] for name in ("redundancy", "bytes_per_token")}
+    assert len(curves["redundancy"]) == 4
+    assert curves["redundancy"][-1] == setting["held_out"]["redundancy"]["difference"]
+    assert curves["bytes_per_token"] == []
 
 
 def test_a_study_without_text_says_what_to_do() -> None:

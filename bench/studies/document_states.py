@@ -1,0 +1,166 @@
+"""Texts as the integer states of their documents: encoded once, then added up to any sub-corpus that is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyharness import corpora, kernels
+from pyharness.benchmarks import batches
+from pyharness.corpora.streaming import Read
+from pyharness.metrics import counters
+from pyharness.metrics.state import GROUPS, Batch, CorpusState, Facts, group_of
+from pyharness.types import Corpus, Tally, Tokenizer, TokenKind, Vocabulary, digest_of
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A sub-corpus: documents in the order of the draw, some of them more than once, and the group of every piece."""
+
+    documents: Integers
+    pieces: Integers  # of all of them, end to end
+    groups: NDArray[np.uint8]  # of every one of ``pieces``
+
+
+@dataclass(frozen=True, slots=True)
+class Documents:
+    """The documents of a corpus, as the pieces that are encoded. Document d has pieces ``starts[d]:starts[d + 1]``."""
+
+    pieces: Sequence[Read]
+    starts: Integers
+    bytes: Integers  # of every document
+
+    @classmethod
+    def read(cls, corpus: Corpus) -> Documents:
+        """Read a corpus, without repeated documents: what is drawn twice has to be two documents."""
+        pieces: list[Read] = []
+        starts: list[int] = []
+        met: set[bytes] = set()
+        new = False
+        for piece in corpora.read(corpus, Tally()):
+            if piece.opens:
+                new = piece.key not in met
+                met.add(piece.key)
+                starts += [len(pieces)] * new
+            if new:
+                pieces.append(piece)
+        sizes = np.array([len(piece.text.encode()) for piece in pieces], np.int64)
+        return cls(pieces, np.array([*starts, len(pieces)], np.int64), np.add.reduceat(sizes, starts))
+
+    def __len__(self) -> int:
+        return len(self.bytes)
+
+    def whole(self) -> Drawn:
+        """Every document once."""
+        groups = np.array([group_of(piece.key) for piece in self.pieces], np.uint8)
+        return Drawn(np.arange(len(self)), np.arange(len(self.pieces)), groups)
+
+    def draw(self, size: int, generator: np.random.Generator, apart: bool = False) -> Drawn:
+        """Draw documents, each as likely at every step, until their bytes are as near as can be to ``size`` mean ones.
+
+        Every draw hashes its documents anew, with its own salt and their places in it: documents that are drawn twice
+        stand for two of their kind. ``apart`` hashes pieces instead, as if they were documents.
+        """
+        documents = generator.integers(0, len(self), 8 * size)
+        total = np.cumsum(self.bytes[documents])
+        stop = int(np.argmin(np.abs(total - size * self.bytes.mean())))
+        documents = documents[: stop + 1]
+        lengths = np.diff(self.starts)[documents]
+        within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        places = np.repeat(np.arange(len(documents)), lengths)
+        salt = int(generator.integers(1 << 62))
+        named = zip(places.tolist(), (within if apart else within * 0).tolist(), strict=True)
+        groups = np.array([group_of(digest_of(f"{salt} {place} {piece}")) for place, piece in named], np.uint8)
+        return Drawn(documents, np.repeat(self.starts[documents], lengths) + within, groups)
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentStates:
+    """What one tokenizer makes of every piece: counters int64 [pieces], and its ids with their counts.
+
+    Ids are numbered anew, without nearly all that never occur. Those of piece p are ``ids[offsets[p]:offsets[p + 1]]``.
+    """
+
+    facts: Facts
+    counters: Mapping[str, Integers]
+    ids: Integers
+    counts: Integers
+    offsets: Integers
+
+    @classmethod
+    def of(cls, tokenizer: Tokenizer, documents: Documents) -> DocumentStates:
+        """Encode everything once."""
+        facts = Facts.of(tokenizer)
+        parts = list(_encoded(tokenizer, facts, documents.pieces))
+        ids = np.concatenate([part[0] for part in parts])
+        used = np.union1d(ids, _one_of_each_kind(facts))
+        lengths = np.concatenate([part[2] for part in parts])
+        return cls(
+            _narrowed(facts, used),
+            {name: np.concatenate([part[3][name] for part in parts]) for name in counters()},
+            np.searchsorted(used, ids).astype(np.int64),
+            np.concatenate([part[1] for part in parts]),
+            np.concatenate(([0], np.cumsum(lengths))),
+        )
+
+    def state(self, drawn: Drawn, apart: bool = False) -> CorpusState:
+        """Add up a sub-corpus; ``apart``: every piece counts as a document."""
+        state = CorpusState.empty(self.facts)
+        for name, values in self.counters.items():
+            sums = np.zeros(GROUPS, np.int64)
+            np.add.at(sums, drawn.groups, values[drawn.pieces])
+            state.add(name, sums)
+        if apart:
+            state.counters["documents"] = state.counters["pieces"]
+        lengths = np.diff(self.offsets)[drawn.pieces]
+        first = np.repeat(self.offsets[drawn.pieces] - (np.cumsum(lengths) - lengths), lengths)
+        at = first + np.arange(lengths.sum())
+        width = len(self.facts.counted)
+        where = np.repeat(drawn.groups.astype(np.int64), lengths) * width + self.ids[at]
+        # float64 counts exactly below 2**53, far above any text that is read here.
+        sums = np.bincount(where, self.counts[at], GROUPS * width)
+        state.histogram[:] = sums.reshape(GROUPS, width).astype(np.uint64)
+        return state
+
+
+def _encoded(
+    tokenizer: Tokenizer, facts: Facts, pieces: Sequence[Read]
+) -> Iterator[tuple[Integers, Integers, Integers, dict[str, Integers]]]:
+    """Distinct ids of every piece, end to end, with their counts; how many each piece has; its counters."""
+    for batch in batches(pieces, lambda piece: len(piece.text)):
+        texts = [piece.text for piece in batch]
+        tokens = tokenizer.encode_batch(texts)
+        opens = np.array([piece.opens for piece in batch], np.bool_)
+        nowhere = np.zeros(len(texts), np.uint8)
+        lengths = np.diff(tokens.offsets)
+        counted = Batch(texts, kernels.text_statistics(texts), tokens, lengths, nowhere, opens, facts)
+        keys = np.repeat(np.arange(len(texts)), lengths) << 32 | tokens.ids.astype(np.int64)
+        distinct, counts = np.unique(keys, return_counts=True)
+        yield (
+            distinct & 0xFFFFFFFF,
+            counts.astype(np.int64),
+            np.bincount(distinct >> 32, minlength=len(texts)),
+            {name: np.asarray(counter.count(counted), np.int64) for name, counter in counters().items()},
+        )
+
+
+def _one_of_each_kind(facts: Facts) -> Integers:
+    """Ids that tell a vocabulary with unknown or fallback tokens from one without, should none occur."""
+    if facts.vocabulary is None:
+        return np.zeros(0, np.int64)
+    return np.unique(facts.vocabulary.kinds, return_index=True)[1].astype(np.int64)
+
+
+def _narrowed(facts: Facts, used: Integers) -> Facts:
+    """Facts about some ids alone; V stays what it is."""
+    vocabulary = facts.vocabulary
+    if vocabulary is not None:
+        tokens = {number: vocabulary[int(token)] for number, token in enumerate(used)}
+        kinds = {number: TokenKind(int(vocabulary.kinds[token])) for number, token in enumerate(used)}
+        vocabulary = Vocabulary.from_tokens(tokens, kinds)
+    return Facts(facts.vocab_size, facts.counted[used], vocabulary, facts.lossy)
