@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyharness import atomic_file, comparison, report, runner, store, suite
+from pyharness.benchmarks import benchmarks as registered
 from pyharness.types import Case, CaseResult, TrainingProgress
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def declare(
     memory_limit: int | str | None = None,
 ) -> suite.Suite:
     """Build a suite from names; what is not given comes from ``base``, or is what a quick look needs."""
-    chosen = suite.selections(benchmarks) if benchmarks else None
+    chosen = _with_corpora(suite.selections(benchmarks), suite.entries(corpora, "corpora")) if benchmarks else None
     if base is None:
         rows, texts = suite.entries(tokenizers), suite.entries(corpora or CORPORA, "corpora")
         found = suite.Suite("custom", rows, texts, chosen or suite.selections(BENCHMARKS))
@@ -82,6 +83,18 @@ def declare(
     if memory_limit is not None:
         found = replace(found, memory_limit=suite.memory_limit(memory_limit))
     return found if device is None else replace(found, device=device)
+
+
+def _with_corpora(chosen: tuple[suite.Selection, ...], texts: tuple[suite.Entry, ...]) -> tuple[suite.Selection, ...]:
+    """Give the corpora that are named beside benchmarks to those of them that can do without one, too."""
+    optional = {benchmark.name for benchmark in registered().values() if benchmark.corpus == "optional"}
+    labels = tuple(entry.label for entry in texts) or None
+    return tuple(
+        replace(selection, corpora=labels)
+        if selection.benchmark in optional and selection.corpora is None
+        else selection
+        for selection in chosen
+    )
 
 
 def run(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,7 @@ from pyharness.benchmarks import Benchmark, Findings, Work, batches
 from pyharness.benchmarks.compression import describe
 from pyharness.metrics import integrity, reachability
 from pyharness.metrics.reachability import UNREACHABLE, ModelTest, PipelineTest, Verdict
-from pyharness.types import HasVocabulary, Ids, Measurement, Tally, Tokenizer, Vocabulary
+from pyharness.types import HasVocabulary, Ids, Measurement, Tally, Tokenizer, TokenizerSpec, Vocabulary
 
 LONG_TOKEN_BYTES = 64
 LISTED = 4096  # dead tokens written out per layer; the counts are always whole
@@ -26,7 +28,7 @@ def run(work: Work) -> Findings:
     emitted, tally = emitted_tokens(work, tokenizer)
     model = reachability.examine_model(tokenizer, vocabulary, work.threads)
     pipeline = PipelineTest(tokenizer, vocabulary, work.threads)
-    pipeline.run(model.failed if model else np.zeros(0, np.uint32), np.flatnonzero(emitted).astype(np.uint32))
+    pipeline.run(model, np.flatnonzero(emitted).astype(np.uint32))
     found = [*_model_counts(model), *_pipeline_counts(pipeline), *_graph_counts(model, vocabulary)]
     found += [_unused(work, vocabulary, emitted), _scaffold_like(work, model, vocabulary, emitted)]
     share = integrity.invalid_utf8_vocabulary(vocabulary) / max(tokenizer.vocab_size, 1)
@@ -36,7 +38,11 @@ def run(work: Work) -> Findings:
         "categories": _categories(pipeline),
         "model": _listed_model(model, vocabulary),
         "pipeline": _listed_pipeline(pipeline, vocabulary),
+        "arguments": dict(Counter(argument.kind for argument in pipeline.arguments.values())),
+        "unexaminable": pipeline.unexaminable,
     }
+    if work.case.parameters.get("witnesses"):
+        details["witnesses"] = _listed_witnesses(pipeline, vocabulary)
     if tally.documents:
         details["tally"] = describe(tally)
     return Findings(tuple(found), details)
@@ -151,9 +157,27 @@ def _listed_pipeline(pipeline: PipelineTest, vocabulary: Vocabulary) -> list[dic
             "token": text,
             "verdict": Verdict(pipeline.verdicts[token]).name.lower(),
             "instead": instead.document(index).tolist(),
+            **_argument(pipeline, token),
         }
         for index, (token, text) in enumerate(zip(wanted.tolist(), spelled, strict=False))
     ]
+
+
+def _argument(pipeline: PipelineTest, token: int) -> dict[str, Any]:
+    argument = pipeline.arguments.get(token)
+    return {} if argument is None else {"argument": argument.kind, "because": argument.text}
+
+
+def _listed_witnesses(pipeline: PipelineTest, vocabulary: Vocabulary) -> list[dict[str, Any]]:
+    """Return texts that give the tokens which their own text alone does not give."""
+    listed = sorted(pipeline.witnesses.items())
+    return [{"id": token, "token": _spelled(vocabulary, token), "witness": text} for token, text in listed]
+
+
+def settled(parameters: Mapping[str, Any], row: TokenizerSpec, device: str) -> Mapping[str, Any]:
+    """Leave out what is not asked for: then the case is the same as in records from before it could be."""
+    del row, device
+    return {name: value for name, value in parameters.items() if value is not False}
 
 
 BENCHMARKS = (
@@ -162,6 +186,8 @@ BENCHMARKS = (
         "dead tokens: the self-tokenization test in three layers with witnesses, and the merge graph",
         run,
         corpus="optional",
+        parameters={"witnesses": False},  # whether the record holds a text for every id that needs one beside it
+        settle=settled,
         metrics=(*(metric.name for metric in reachability.REPORTED), "invalid_utf8_vocabulary"),
     ),
 )

@@ -15,10 +15,19 @@ from pyharness.bpe.model import BpeModel
 from pyharness.bpe.pre_tokenizing import PreTokenizer
 from pyharness.bpe.safe_cuts import SafeCuts, safe_cuts
 from pyharness.bpe.splitter import TextSplitter
-from pyharness.bpe.stages import Method, added_tokens_of, encoder_of, normalizer_of, splitter_of, start_keeper_of
+from pyharness.bpe.stages import (
+    Method,
+    added_tokens_of,
+    encoder_of,
+    examined_stages,
+    normalizer_of,
+    splitter_of,
+    start_keeper_of,
+)
 from pyharness.bpe.text_encoder import TextEncoder
 from pyharness.types import InputError, Tokens
 from pyharness.vocabularies.huggingface_traits import BYTE_ALPHABET
+from pyharness.vocabularies.stages import Stages
 
 _NONE: frozenset[str] = frozenset()
 _CUTTERS = 32  # sets of allowed special tokens whose search is kept
@@ -29,6 +38,7 @@ class Pipeline:
 
     def __init__(self, model: BpeModel, method: Method, dropout: float, seed: int) -> None:
         self._model, self._dropout, self._seed = model, dropout, seed
+        self._plain = method == "merge" and not dropout
         self._normalize = normalizer_of(model)
         self._keeps_start = start_keeper_of(model)
         self._split = splitter_of(model)
@@ -72,6 +82,10 @@ class Pipeline:
             return sorted({edge for span in self._split.spans(text) for edge in span} - {0, len(text)})
         lengths = [len(piece.decode()) for piece in self._split.split(text)]
         return list(accumulate(lengths[:-1]))
+
+    def stages(self) -> Stages:
+        """Return the stages before the model as data."""
+        return examined_stages(self._model, self._normalize, plain=self._plain)
 
     def _stretches(self, texts: Sequence[str | bytes], threads: int, allowed: frozenset[str]) -> Stretches:
         """Documents as the pre-tokenizer gets them."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from typing import Literal, TypeAlias, get_args
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -25,7 +25,10 @@ from pyharness.bpe.text_encoder import TextEncoder
 from pyharness.bpe.unused_pieces import expansion_of_unused
 from pyharness.registry import suggest
 from pyharness.types import InputError
+from pyharness.vocabularies.huggingface_file import flat_stages
 from pyharness.vocabularies.sentencepiece_model import SentencePieceNormalizer
+from pyharness.vocabularies.split_patterns import SPLIT_PATTERNS
+from pyharness.vocabularies.stages import SplitStep, Stages, TokenForm, byte_forms, split_steps
 
 Method: TypeAlias = Literal["merge", "longest_match"]
 
@@ -90,6 +93,54 @@ def splitter_of(model: BpeModel) -> TextSplitter | PreTokenizer | None:
     if not isinstance(model.splitter, str):
         return PreTokenizer(model.splitter, byte_level=model.symbols == "bytes")
     return None if model.splitter == "none" else TextSplitter(model.splitter)
+
+
+def examined_stages(model: BpeModel, normalize: Normalize | None, *, plain: bool) -> Stages:
+    """Return the stages before the model as data. ``plain``: merges are neither dropped nor replaced."""
+    known = model.normalizer is None or isinstance(model.normalizer, Mapping)
+    steps = flat_stages(model.normalizer) if known else None
+    splits, inserted = _split_steps(model)
+    return Stages(
+        normalize=str if normalize is None else normalize,
+        normalizer=steps,
+        splits=splits,
+        # Of a SentencePiece model: its pieces stand in normalised text.
+        added=model.added if known else [dataclasses.replace(token, normalized=True) for token in model.added],
+        forms=_forms(model, steps or ()),
+        model="bpe" if plain and model.expansion is None else "other",
+        whole_pieces=model.whole_pieces,
+        inserted=inserted,
+    )
+
+
+def _no_forms(token: int) -> Sequence[TokenForm]:
+    del token
+    return ()
+
+
+def _split_steps(model: BpeModel) -> tuple[tuple[SplitStep, ...], str]:
+    if not isinstance(model.splitter, str):
+        return split_steps(flat_stages(model.splitter))
+    known = SPLIT_PATTERNS.get(model.splitter)
+    expressions = known.expressions if known is not None else (model.splitter,)
+    if known is None and any(sign in model.splitter for sign in ("$", r"\w")):
+        return (), ""  # which Python's engine reads differently
+    return tuple(SplitStep(expression, "fancy_regex") for expression in expressions), ""
+
+
+def _forms(model: BpeModel, normalizer: Sequence[Mapping[str, Any]]) -> Callable[[int], Sequence[TokenForm]]:
+    """Return what gives the forms of tokens; none where they are written with a mark or in another alphabet."""
+    marked = model.prefix or model.suffix or model.expansion is not None
+    if marked or any(step["type"] == "ByteLevel" for step in normalizer):
+        return _no_forms
+    if model.symbols == "bytes":
+        return byte_forms(model.vocabulary)
+    data, offsets = model.merges.data, model.merges.offsets.tolist()
+
+    def forms(token: int) -> Sequence[TokenForm]:
+        return [TokenForm(data[offsets[token] : offsets[token + 1]].tobytes().decode(errors="replace"))]
+
+    return forms
 
 
 def encoder_of(model: BpeModel, method: Method, *, dropout: bool) -> TextEncoder | _core.SymbolEncoder:

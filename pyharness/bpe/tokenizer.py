@@ -18,6 +18,7 @@ from pyharness.bpe.special_text import Specials, all_joined, chosen, joined, ref
 from pyharness.bpe.stages import Method, check
 from pyharness.bpe.token_lookup import TokenLookup
 from pyharness.types import Ids, RoundTrip, Tokens, Vocabulary
+from pyharness.vocabularies.stages import Stages
 
 STREAM_CHARACTERS = 4 << 20  # of a batch of a stream
 STREAM_DOCUMENTS = 4096
@@ -263,6 +264,10 @@ class BpeTokenizer:
     def cuts(self, text: str) -> Sequence[int]:
         """Character positions at which the pre-tokenizer cuts."""
         return self._pipeline.cuts(text)
+
+    def stages(self) -> Stages:
+        """Return the stages before the model, each by itself."""
+        return self._pipeline.stages()
 
 
 def _batches(texts: Iterable[str | bytes]) -> Iterator[list[str | bytes]]:

@@ -2,35 +2,43 @@
 
 1. the merge graph: ids that no sequence of rules makes from base symbols;
 2. the model: ids whose own base symbols encode to something else, whole-piece shortcuts off;
-3. the pipeline: ids that no tried text makes the whole tokenizer emit, with a certificate of why.
+3. the pipeline: ids that no text makes the whole tokenizer emit, with an argument for each. Without an argument and
+   without a text that shows the contrary, an id stays open.
 """
 
 from __future__ import annotations
 
 import string
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pyharness import bpe
+from pyharness.metrics.arguments import Arguments
+from pyharness.metrics.arguments.argument import Argument, Kind
+from pyharness.metrics.arguments.contexts import ContextSearch
 from pyharness.types import (
     HasMergeModel,
     HasModelEncoder,
-    HasPipeline,
     Ids,
     Metric,
     Tokenizer,
     TokenKind,
     Vocabulary,
 )
+from pyharness.vocabularies.stages import HasStages
 
-# Version 1 of the contexts a token is tried in, every left with every right.
-CONTEXTS_VERSION = 1
+# Version 2 of the contexts a token is tried in: every left with every right, then what the search for arguments shows.
+CONTEXTS_VERSION = 2
 LEFT = ("", " ", "a", "1", "\n")
 RIGHT = ("", " ", *string.ascii_letters, "1", "!", "\n", *"яωع中の")
+FIRST = (("", ""), (" ", ""), ("a", ""), ("1", ""), ("", "a"), ("", "e"), ("", "1"))  # most ids are done with these
+CHECKED = ("", " ", "a", "1", "!", "\n")  # what ids with an argument are tried between, to find out what does not hold
+ROUNDS, TRIED_AT_ONCE = 24, 48  # texts of the search, for each id
 BATCH = 8192
 
 
@@ -60,6 +68,17 @@ UNREACHABLE = (
     Verdict.NORMALIZATION_UNREACHABLE,
     Verdict.PRETOKENIZER_UNREACHABLE,
 )
+PROVEN: Mapping[Kind, Verdict] = {
+    "merges_alone": Verdict.MERGE_UNREACHABLE,
+    "better_path": Verdict.MERGE_UNREACHABLE,
+    "longer_than_words": Verdict.MERGE_UNREACHABLE,
+    "added_token_inside": Verdict.SHADOWED_BY_ADDED,
+    "normal_form": Verdict.NORMALIZATION_UNREACHABLE,
+    "character_never_made": Verdict.NORMALIZATION_UNREACHABLE,
+    "string_replaced": Verdict.NORMALIZATION_UNREACHABLE,
+    "ideograph_alone": Verdict.NORMALIZATION_UNREACHABLE,
+    "always_cut": Verdict.PRETOKENIZER_UNREACHABLE,
+}
 _KINDS = {
     TokenKind.SPECIAL: Verdict.SPECIAL,
     TokenKind.UNKNOWN: Verdict.SPECIAL,
@@ -109,18 +128,21 @@ def _test_with_encoder(tokenizer: HasModelEncoder, vocabulary: Vocabulary) -> Mo
 
 @dataclass(slots=True)
 class PipelineTest:
-    """Layer 3: a verdict for every id, and the text that showed it for ids that need a context."""
+    """Layer 3: a verdict for every id, the argument of those that are never emitted, and texts that show the others."""
 
     tokenizer: Tokenizer
     vocabulary: Vocabulary
     threads: int = 1
     verdicts: NDArray[np.uint8] = field(init=False)
     texts: dict[int, str] = field(init=False)  # ids still without a witness -> their text
+    arguments: dict[int, Argument] = field(init=False)
+    witnesses: dict[int, str] = field(init=False)  # of ids that their own text does not give
+    unexaminable: list[str] = field(init=False)  # steps of the pre-tokenizer that no argument can be taken from
 
     def __post_init__(self) -> None:
         """Sort out the ids the test is not about."""
         self.verdicts = np.full(len(self.vocabulary), Verdict.NO_WITNESS_FOUND, np.uint8)
-        self.texts = {}
+        self.texts, self.arguments, self.witnesses, self.unexaminable = {}, {}, {}, []
         for token, kind in enumerate(self.vocabulary.kinds.tolist()):
             if kind in _KINDS:
                 self.verdicts[token] = _KINDS[TokenKind(kind)]
@@ -134,54 +156,88 @@ class PipelineTest:
                 self.verdicts[token] = Verdict.EMPTY
                 del self.texts[token]
 
-    def run(self, dead_in_model: Ids, seen: Ids) -> None:
-        """Try every context, then what running text has shown (``seen``), then look for certificates."""
+    def run(self, model: ModelTest | None, seen: Ids) -> None:
+        """Look for a witness of every id or an argument that there is none; ``seen`` are ids met in running text.
+
+        A witness beats an argument, so that one that does not hold is found out: ids with one are tried, too.
+        """
+        for left, right in FIRST:
+            self._try_beside(left, right)
+        arguments = self._arguments(model)
+        if arguments is not None:
+            self._argue(arguments, frozenset(seen.tolist()))
         for left, right in ((left, right) for right in RIGHT for left in LEFT):
-            found = list(self._emitted(left, right))
-            alone = not left and not right
-            self.verdicts[found] = Verdict.REACHABLE if alone else Verdict.CONTEXT_ONLY
-            for token in found:
-                del self.texts[token]
-            if not self.texts:
+            self._try_beside(left, right, argued=left in CHECKED and right in CHECKED)
+        self._search(arguments)
+        self._add_seen(seen)
+        for token, argument in self.arguments.items():
+            self.verdicts[token] = PROVEN[argument.kind]
+
+    def _arguments(self, model: ModelTest | None) -> Arguments | None:
+        if not isinstance(self.tokenizer, HasStages):
+            return None
+        instead = dict(zip(model.failed.tolist(), model.instead, strict=True)) if model is not None else {}
+        return Arguments(self.tokenizer.stages(), instead.get)
+
+    def _argue(self, arguments: Arguments, seen: frozenset[int]) -> None:
+        undecodable = np.flatnonzero(self.verdicts == Verdict.UNDECODABLE).tolist()
+        for token in (*self.texts, *undecodable):
+            argument = None if token in seen else arguments.of(token)
+            if argument is not None:
+                self.arguments[token] = argument
+        self.unexaminable = arguments.splitting.unexaminable if self.texts else []
+
+    def _try_beside(self, left: str, right: str, *, argued: bool = True) -> None:
+        """Try the text of every open id between two others; those with an argument only where ``argued``."""
+        wanted = [token for token in self.texts if argued or token not in self.arguments]
+        alone = not left and not right
+        for token, text in self._emitted([(token, left + self.texts[token] + right) for token in wanted]):
+            self.verdicts[token] = Verdict.REACHABLE if alone else Verdict.CONTEXT_ONLY
+            self._close(token, "" if alone else text)
+
+    def _search(self, arguments: Arguments | None) -> None:
+        """Try the texts that the search behind the arguments comes up with, for ids that have neither."""
+        wanted = [token for token in self.texts if token not in self.arguments]
+        if not wanted:
+            return
+        search = ContextSearch(self.vocabulary, arguments.splitting if arguments else None)
+        forms = {token: arguments.stages.forms(token) if arguments else () for token in wanted}
+        texts = {token: search.texts(self.texts[token], forms[token]) for token in wanted}
+        for _ in range(ROUNDS):
+            batch = [(token, text) for token in texts for text in islice(texts[token], TRIED_AT_ONCE)]
+            for token, text in self._emitted(batch):
+                self.verdicts[token] = Verdict.CONTEXT_ONLY
+                self._close(token, text)
+                del texts[token]
+            if not batch:
                 break
+
+    def _add_seen(self, seen: Ids) -> None:
         open_questions = np.isin(self.verdicts, (Verdict.NO_WITNESS_FOUND, Verdict.UNDECODABLE))
         met = seen[open_questions[seen]]
         self.verdicts[met] = Verdict.SEEN_IN_CORPUS
         for token in met.tolist():
-            self.texts.pop(token, None)
-        dead = set(dead_in_model.tolist())
-        for token in dead:
-            if self.verdicts[token] == Verdict.UNDECODABLE:
-                self.verdicts[token] = Verdict.MERGE_UNREACHABLE
-        for token, text in self.texts.items():
-            self.verdicts[token] = Verdict.MERGE_UNREACHABLE if token in dead else self._certificate(text)
+            self._close(token, "")
 
-    def _emitted(self, left: str, right: str) -> Iterator[int]:
-        wanted = list(self.texts.items())
+    def _close(self, token: int, witness: str) -> None:
+        self.texts.pop(token, None)
+        self.arguments.pop(token, None)
+        if witness:
+            self.witnesses[token] = witness
+
+    def _emitted(self, wanted: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+        """Return those of some ids that the text beside them gives, each once."""
+        done: set[int] = set()
         for start in range(0, len(wanted), BATCH):
             part = wanted[start : start + BATCH]
-            tokens = self.tokenizer.encode_batch([left + text + right for _, text in part], self.threads)
+            tokens = self.tokenizer.encode_batch([text for _, text in part], self.threads)
             owners = np.repeat(np.arange(len(part)), np.diff(tokens.offsets))
             expected = np.array([token for token, _ in part], np.uint32)
             for index in np.unique(owners[tokens.ids == expected[owners]]).tolist():
-                yield part[index][0]
-
-    def _certificate(self, text: str) -> Verdict:
-        if not isinstance(self.tokenizer, HasPipeline):
-            return Verdict.NO_WITNESS_FOUND
-        if any(added in text for added in self.tokenizer.added_tokens()):
-            return Verdict.SHADOWED_BY_ADDED
-        if self.tokenizer.normalize(text) != text:
-            return Verdict.NORMALIZATION_UNREACHABLE
-        return Verdict.PRETOKENIZER_UNREACHABLE if self._always_cut(text) else Verdict.NO_WITNESS_FOUND
-
-    def _always_cut(self, text: str) -> bool:
-        assert isinstance(self.tokenizer, HasPipeline)  # noqa: S101 -- narrows the type
-        for left, right in ((left, right) for left in LEFT for right in RIGHT):
-            inside = range(len(left) + 1, len(left) + len(text))
-            if not any(cut in inside for cut in self.tokenizer.cuts(left + text + right)):
-                return False
-        return True
+                token, text = part[index]
+                if token not in done:
+                    done.add(token)
+                    yield token, text
 
 
 def scaffold_like(

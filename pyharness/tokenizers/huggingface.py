@@ -16,6 +16,7 @@ from pyharness.tokenizers.thread_pool import ThreadPool
 from pyharness.types import Ids, InputError, MergeModel, Tokenizer, TokenizerFamily, Tokens, Vocabulary
 from pyharness.vocabularies import huggingface_traits, huggingface_vocabulary
 from pyharness.vocabularies.huggingface_file import HuggingFaceFile, read_file
+from pyharness.vocabularies.stages import ModelKind, Stages, huggingface_forms, split_steps
 
 POOL = ThreadPool("tokenizers", "RAYON_NUM_THREADS")
 
@@ -108,6 +109,24 @@ class HuggingFaceTokenizer(HuggingFaceTables):
             return ()
         edges = {edge for _, span in stage.pre_tokenize_str(text) for edge in span}
         return sorted(edges - {0, len(text)})
+
+    def stages(self) -> Stages:
+        """Return the stages before the model."""
+        splits, inserted = split_steps(self.file.stages("pre_tokenizer"))
+        normalizer = self.library.normalizer
+        kinds: Mapping[str, ModelKind] = {"BPE": "bpe", "Unigram": "unigram", "WordPiece": "wordpiece"}
+        kind = kinds.get(self.file.model_type, "other")
+        return Stages(
+            normalize=str if normalizer is None else normalizer.normalize_str,
+            normalizer=self.file.stages("normalizer"),
+            splits=splits,
+            added=self.file.added,
+            forms=huggingface_forms(self.file),
+            model=kind,
+            whole_pieces=bool(self.file.model.get("ignore_merges")),
+            inserted=inserted,
+            scores=[score for _, score in self.file.model["vocab"]] if kind == "unigram" else None,
+        )
 
     def _parallel(self, threads: int) -> None:
         os.environ["TOKENIZERS_PARALLELISM"] = "true" if threads > 1 else "false"  # read at every call

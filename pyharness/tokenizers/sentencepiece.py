@@ -12,6 +12,7 @@ from pyharness.tokenizers import Timed
 from pyharness.tokenizers.source import VocabularyFile, refusing
 from pyharness.types import Ids, MergeModel, RoundTrip, Tokenizer, Tokens, Vocabulary
 from pyharness.vocabularies import sentencepiece_vocabulary
+from pyharness.vocabularies.huggingface_file import AddedToken
 from pyharness.vocabularies.sentencepiece_model import (
     ModelType,
     PieceType,
@@ -19,6 +20,7 @@ from pyharness.vocabularies.sentencepiece_model import (
     raw_model,
     read_model,
 )
+from pyharness.vocabularies.stages import Stages, TokenForm
 
 
 class SentencePieceTables:
@@ -84,6 +86,19 @@ class SentencePieceTokenizer(SentencePieceTables):
         if self.model.normalizer.remove_extra_whitespaces:  # decoding takes one from every token that stands first
             return normal.lstrip(" ")
         return normal.removeprefix(" ") if self.model.normalizer.add_dummy_prefix else normal
+
+    def stages(self) -> Stages:
+        """Return the stages before the model. Its normaliser is a table, and its Unigram sums have 32 bits."""
+        added = [AddedToken(token, piece, normalized=True) for piece, token in self.added_tokens().items()]
+        pieces = self.model.pieces
+        return Stages(
+            normalize=self.processor.Normalize,
+            normalizer=None,
+            splits=(),
+            added=added,
+            forms=lambda token: [TokenForm(pieces[token])],
+            model="bpe" if self.model.model_type is ModelType.BPE else "other",
+        )
 
     def cuts(self, text: str) -> Sequence[int]:
         """Return nothing: SentencePiece merges across the whole text."""

@@ -14,6 +14,7 @@ from pyharness.types import Ids, InputError, MergeModel, RoundTrip, TokenizerFam
 from pyharness.vocabularies import rank_file
 from pyharness.vocabularies.encodings import OPENAI_ENCODINGS, PATTERNS
 from pyharness.vocabularies.rank_file import RankVocabulary
+from pyharness.vocabularies.stages import SplitStep, Stages, byte_forms
 from pyharness.vocabularies.tekken import read_tekken
 
 
@@ -51,6 +52,11 @@ class RankPipeline(RankTables):
     def added_tokens(self) -> Mapping[str, int]:
         """Special tokens are off when measuring, and there are no others."""
         return {}
+
+    def stages(self) -> Stages:
+        """Return the stages before the model: the split pattern, which leaves out what it does not match."""
+        splits = (SplitStep(self.ranks.pattern, "fancy_regex", keeps_gaps=False),)
+        return Stages(str, (), splits, (), byte_forms(self.vocabulary()), "bpe", whole_pieces=True)
 
     @cached_property
     def _pattern(self) -> Any:
