@@ -25,6 +25,7 @@ from pyharness.vocabularies.minbpe_file import read_minbpe
 from pyharness.vocabularies.rank_file import RankVocabulary
 from pyharness.vocabularies.sentencepiece_model import read_model
 from pyharness.vocabularies.tekken import read_tekken
+from pyharness.vocabularies.vocab_and_merges import read_pair
 
 
 def import_model(
@@ -36,11 +37,14 @@ def import_model(
 ) -> BpeModel:
     """Read a tokenizer.json, tiktoken rank file, tekken.json, SentencePiece or minbpe model, or a file of our own.
 
+    A ``vocab.json`` is read with the ``merges.txt`` beside it.
+
     Args:
         source: a file, a folder that has one, or the content of one.
         label: what errors call it; the path, where it is None and there is one.
-        pattern: how text is split, for rank files, which do not say it; a known name or an expression.
-        special: special tokens and their ids, for rank files, which do not have them.
+        pattern: how text is split, for rank files and ``vocab.json``, which do not say it; a known name, or an
+            expression for rank files. GPT-2's for ``vocab.json``, where it is None.
+        special: special tokens and their ids, for the same files, which do not have them.
 
     Raises:
         InputError: the file is damaged, no BPE tokenizer, or asks for what no model can say.
@@ -52,12 +56,16 @@ def import_model(
         data = vocabulary_file.read(path)
     label = label or (str(path) if path else "the file")
     kind = vocabulary_file.detect(data, label)
-    if kind != "rank_file" and (pattern is not None or special is not None):
+    if kind == "vocab_and_merges":
+        if path is None:
+            raise InputError(f"{label} is a vocab.json, which needs the merges.txt beside it: give its path")
+        data = read_pair(path, pattern, special)
+    elif kind != "rank_file" and (pattern is not None or special is not None):
         raise InputError(f"{label} says itself how text is split and which tokens are special: leave both out")
     if kind == "pyharness":
         return load_bytes(data, label)
     digest = hashlib.sha256(data).hexdigest()
-    if kind == "huggingface":
+    if kind in ("huggingface", "vocab_and_merges"):
         model = model_of_huggingface(read_file(data, label), label)
     elif kind == "sentencepiece":
         model = model_of_sentencepiece(read_model(data, label), label)

@@ -13,6 +13,7 @@ from pyharness.tokenizers.specification import check_options
 from pyharness.types import InputError, TokenizerFamily, TokenizerSpec
 from pyharness.vocabularies import encodings, vocabulary_file
 from pyharness.vocabularies.encodings import Encoding
+from pyharness.vocabularies.vocab_and_merges import read_pair
 
 
 def row(name: str, path: Path, options: Mapping[str, str], licence: str = "unknown") -> TokenizerSpec:
@@ -20,11 +21,15 @@ def row(name: str, path: Path, options: Mapping[str, str], licence: str = "unkno
     kind = vocabulary_file.detect(vocabulary_file.read(path), str(path))
     native_options = native.OPTIONS if source.LIBRARIES[kind] == "pyharness" else ()
     check_options(name, options, ("pattern", "special") if kind == "rank_file" else native_options)
+    fetch = partial(vocabulary_file.read, path)
     digest = vocabulary_file.digest(path)
+    if kind == "vocab_and_merges":
+        kind, fetch = "huggingface", partial(read_pair, path)
+        digest = hashlib.sha256(fetch()).hexdigest()
     encoding = _encoding(path, digest, options) if kind == "rank_file" else None
     return TokenizerSpec(
         name=name,
-        load=source.VocabularyFile(kind, str(path), partial(vocabulary_file.read, path), encoding),
+        load=source.VocabularyFile(kind, str(path), fetch, encoding),
         library=source.LIBRARIES[kind],
         source=str(path),
         path=str(path),
@@ -82,7 +87,8 @@ FAMILIES = (
     TokenizerFamily(
         name="file",
         expand=expand,
-        summary="a tokenizer.json, tekken.json, rank file, SentencePiece, minbpe or own model, or a folder of one",
+        summary="a tokenizer.json, vocab.json (with merges.txt), tekken.json, rank file, SentencePiece, minbpe or own "
+        "model, or a folder of one",
         example="file:PATH/tokenizer.json",
     ),
 )

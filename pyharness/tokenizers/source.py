@@ -20,6 +20,7 @@ LIBRARIES: dict[Kind, str] = {
     "sentencepiece": "sentencepiece",
     "minbpe": "pyharness",
     "pyharness": "pyharness",
+    "vocab_and_merges": "tokenizers",  # as the tokenizer.json that says the same
 }
 
 

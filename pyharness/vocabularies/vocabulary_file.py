@@ -11,11 +11,13 @@ from typing import Literal, TypeAlias
 from pyharness import bounded_file
 from pyharness.types import InputError
 
-Kind: TypeAlias = Literal["huggingface", "rank_file", "tekken", "sentencepiece", "minbpe", "pyharness"]
+Kind: TypeAlias = Literal[
+    "huggingface", "rank_file", "tekken", "sentencepiece", "minbpe", "pyharness", "vocab_and_merges"
+]
 
 BIGGEST_FILE = 512 << 20  # the largest published vocabulary is 34 MB
 BIGGEST_ID = 1 << 24  # arrays are indexed by id: an id of 2**40 in a broken file must not become an allocation
-NAMES = ("tokenizer.json", "tekken.json", "tokenizer.model", "model.json", "*.tiktoken")
+NAMES = ("tokenizer.json", "tekken.json", "tokenizer.model", "model.json", "*.tiktoken", "*vocab.json")
 
 
 def read(path: Path) -> bytes:
@@ -70,6 +72,8 @@ def detect(data: bytes, label: str) -> Kind:
     """Kind of a vocabulary file, from its first bytes."""
     head = data[:65536].lstrip(b"\xef\xbb\xbf \t\r\n")
     if head.startswith(b"{"):
+        if re.match(rb'\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\d', head):
+            return "vocab_and_merges"
         if re.match(rb'\{\s*"format":\s*"pyharness-bpe"', head):
             return "pyharness"
         return "tekken" if b'"token_bytes"' in head or b'"default_num_special_tokens"' in head else "huggingface"
@@ -80,6 +84,8 @@ def detect(data: bytes, label: str) -> Kind:
     # A serialised ModelProto starts with its first piece: field 1, a length, and in it field 1 again.
     if re.match(rb"\x0a[\x01-\x7f]\x0a|\x0a[\x80-\xff]+[\x01-\x7f]\x0a", data[:16]):
         return "sentencepiece"
+    if head.startswith(b"#version"):
+        raise InputError(f"{label} has the merges of a vocabulary: name the vocab.json beside it")
     raise InputError(
         f"{label} is no tokenizer file: neither JSON (tokenizer.json, tekken.json, our own), nor lines of base64 "
         "and rank (*.tiktoken), nor a minbpe or SentencePiece model"
