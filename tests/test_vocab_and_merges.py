@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from bpe_models import TEXT, sample
 from pyharness import tokenizers
@@ -67,8 +66,7 @@ def test_real_files(data: Path, tmp_path: Path) -> None:
     path = write(tmp_path, model["vocab"], merges)
     ours = BpeTokenizer(import_model(path, special={"<|endoftext|>": 50256}))
     home = BpeTokenizer(import_model(data / "tokenizers/gpt2/tokenizer.json"))
-    for text in sample()[::20]:
-        text = f"{text}<|endoftext|>"
+    for text in (f"{text}<|endoftext|>" for text in sample()[::20]):
         assert ours.encode(text, allowed_special="all").tolist() == home.encode(text, allowed_special="all").tolist()
 
 
@@ -125,7 +123,8 @@ def test_what_is_refused(tmp_path: Path) -> None:
     path.rename(tmp_path / "other.json")
     with pytest.raises(InputError, match=r"but not named vocab.json"):
         import_model(tmp_path / "other.json")
-    lacking = {token: number for token, number in FILE["vocab"].items() if token != "a"}
+    lacking = dict(FILE["vocab"])
+    del lacking["a"]
     with pytest.raises(InputError, match=r"is no byte-level vocabulary \(there is no 'a'\)"):
         import_model(write(tmp_path, lacking))
     marked = FILE["vocab"] | {f"{letter}</w>": 300 + byte for byte, letter in BYTE_ALPHABET.items()}
