@@ -170,6 +170,15 @@ REFUSED = {
     ),
     "decoder bomb": (
         json.dumps(characters(decoder={"type": "Sequence", "decoders": _DOUBLE})).encode(),
+        "decoder can make a text 1,000 times longer",
+    ),
+    "decoder of a long token": (
+        json.dumps(
+            characters(
+                model={"type": "BPE", "vocab": {"a" * 700: 0}, "merges": []},
+                decoder={"type": "Replace", "pattern": {"String": "a"}, "content": "a" * 100},
+            )
+        ).encode(),
         "the decoder makes more than 65,536 characters of the token 'a",
     ),
     "big id": (changed(model={"vocab": {"a": 2**31}, "merges": []}), "ids are from 0 to below"),
