@@ -188,9 +188,11 @@ def row(
     difference = scaffold.value - plain.value
     intervals = {
         "documents": jackknife.paired_interval(plain, scaffold),
+        # Not corrected to one size: what another training changes does not go with the size of what it lacks.
         "retrained": jackknife.interval(difference, [pair and pair[1] - pair[0] for pair in again]),
     }
-    curve = [0.0 if None in pair else pair[1] - pair[0] for pair in zip(plain.curve, scaffold.curve, strict=True)]
+    steps = zip(plain.curve, scaffold.curve, strict=True)
+    curve = [0.0 if before is None or after is None else after - before for before, after in steps]
     found = {"plain": plain.value, "scaffold": scaffold.value, "difference": difference, **intervals, "curve": curve}
     return found | ({"claim": {kind: claim.verdict(one, curve) for kind, one in intervals.items()}} if claim else {})
 

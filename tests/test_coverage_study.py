@@ -80,21 +80,20 @@ def test_pieces_apart_cover_less_than_documents(documents: Documents) -> None:
         coverage.simulate(documents, states, 80, 150, apart=apart)["chars_per_token"].coverage()
         for apart in (False, True)
     )
-    assert together is not None
-    assert apart is not None
-    assert 90 <= together[0] <= 99
-    assert apart[0] < 85
+    assert together[1] is apart[1] is None, "a row and itself do not differ"
+    assert 90 <= (together[0] or 0) <= 99
+    assert (apart[0] or 100) < 85
 
 
-def test_constants_have_no_coverage_and_shifts_of_truth_have_none_left() -> None:
+def test_coverage_is_of_the_truth_and_where_a_metric_grows_of_the_mean() -> None:
     constant = coverage.Draws(False, (1.0, 1.0), [(1.0, 1.0)] * 5, [(0.0, 0.0, 0.0)] * 5)
-    assert constant.coverage() is None
-    values = [(1.0 + step, 2.0 + step) for step in range(5)]
-    right = coverage.Draws(False, (3.0, 4.0), values, [(2.0, 2.0, 0.1)] * 5)
-    assert right.coverage() == (100.0, 100.0)
-    wrong = coverage.Draws(False, (30.0, 40.0), values, [(2.0, 2.0, 0.1)] * 5)
-    assert wrong.coverage() == (0.0, 0.0)
-    assert coverage.Draws(True, (30.0, 40.0), values, [(2.0, 2.0, 0.1)] * 5).coverage() == (100.0, 100.0)
+    assert constant.coverage() == (None, None)
+    values = [(1.0 + step, 2.0 + 2 * step) for step in range(5)]  # means 3 and 6
+    near = coverage.Draws(False, (3.0, 6.0), values, [(1.0, 4.0, 1.0)] * 5)
+    assert near.coverage() == (80.0, 60.0)
+    far = coverage.Draws(False, (30.0, 60.0), values, near.halves)
+    assert far.coverage() == (0.0, 0.0)
+    assert coverage.Draws(True, (30.0, 60.0), values, near.halves).coverage() == (80.0, 60.0)
 
 
 def test_a_table_marks_what_does_not_hold() -> None:

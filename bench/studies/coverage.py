@@ -3,9 +3,10 @@
     PYHARNESS_DATA=... python bench/studies/coverage.py --output coverage.md
 
 Sub-corpora of whole documents are drawn, with replacement, from a pool of real ones, until they have the text of as
-many mean documents as ``--sizes`` says. Each is grouped by the library's hash, and has the library's replicates and
-intervals, of two tokenizers and of their difference. What an interval should hold is the value on the whole pool; of a
-metric that grows with the text, which has another value there, the mean over all sub-corpora of that size.
+many mean documents as ``--sizes`` says; those of fewer than 64 documents have no interval, and are drawn again. Each is
+grouped by the library's hash, and has the library's replicates and intervals, of two tokenizers and of their
+difference. What an interval should hold is the value on the whole pool; of a metric that grows with the text, which has
+another value there, the mean over all sub-corpora of that size.
 
 Cut, documents are pieces of at most some kB, which share a group. ``--apart`` hashes every piece by itself and counts
 it as a document, to show what comes of that.
@@ -31,10 +32,10 @@ from pyharness import corpora, tokenizers
 from pyharness.corpora.specification import MAX_DOCUMENT_BYTES
 from pyharness.corpora.streaming import TextCorpus
 from pyharness.metrics import all_metrics, corpus_metrics, fairness, jackknife
-from pyharness.metrics.state import GROUPS, group_of
+from pyharness.metrics.state import GROUPS, MIN_DOCUMENTS, group_of
 from pyharness.types import Corpus, InputError, Measurement, ParallelCorpus, Tally, digest_of
 
-HELD = (93.0, 97.0)  # per cent: what counts as holding its level
+HELD = (93, 97)  # per cent: what counts as holding its level
 ROWS = (
     "file:{data}/tokenizers/gpt2/tokenizer.json",
     "file:{data}/tokenizers/tiktoken/o200k_base.tiktoken?pattern=o200k_base",
@@ -85,15 +86,17 @@ class Draws:
     values: list[tuple[float, float]] = field(default_factory=list)
     halves: list[tuple[float, float, float]] = field(default_factory=list)
 
-    def coverage(self) -> tuple[float, float] | None:
+    def coverage(self) -> tuple[float | None, float | None]:
         """Per cent of single (of both rows) and of paired intervals that hold what they should; None: a constant."""
         values, halves = np.array(self.values), np.array(self.halves)
-        if len(values) < 2 or not np.ptp(values, axis=0).any():
-            return None
         aims = values.mean(axis=0) if self.grows else np.array(self.truth)
-        single = np.abs(values - aims) <= halves[:, :2]
-        paired = np.abs(np.diff(values - aims, axis=1)[:, 0]) <= halves[:, 2]
-        return 100 * float(single[:, np.ptp(values, axis=0) > 0].mean()), 100 * float(paired.mean())
+        single = np.abs(values - aims)[:, moves := np.ptp(values, axis=0) > 0] <= halves[:, :2][:, moves]
+        differences = np.diff(values, axis=1)[:, 0]
+        paired = np.abs(differences - np.diff(aims)) <= halves[:, 2]
+        return (
+            100 * float(single.mean()) if moves.any() else None,
+            100 * float(paired.mean()) if np.ptp(differences) > 0 else None,
+        )
 
 
 Found = dict[str, Draws]
@@ -137,6 +140,8 @@ def simulate(
     def measured() -> Iterator[Pair]:
         while True:
             drawn = documents.draw(size, generator, apart)
+            if len(drawn.documents) < MIN_DOCUMENTS:
+                continue
             first, second = (jackknife.measure(states.state(drawn, apart), metrics) for states in pair)
             yield first, second
 
@@ -228,7 +233,7 @@ def markdown(found: Mapping[Setting, tuple[int, Found]], draws: int) -> str:
         lines.append("| metric | " + " | ".join(f"{one.kind}, {one.how}" for one in chosen) + " |")
         lines.append("| :-- |" + " --: |" * len(chosen))
         for name in names:
-            cells = [_cell(draws[name].coverage() if name in draws else None) for draws in chosen.values()]
+            cells = [_cell(draws[name].coverage()) if name in draws else "" for draws in chosen.values()]
             if set(cells) != {""}:
                 grows = any(name in draws and draws[name].grows for draws in chosen.values())
                 lines.append(f"| {name}{' *' if grows else ''} | " + " | ".join(cells) + " |")
@@ -237,10 +242,14 @@ def markdown(found: Mapping[Setting, tuple[int, Found]], draws: int) -> str:
     return "\n".join(lines[1:]) + "\n"
 
 
-def _cell(coverage: tuple[float, float] | None) -> str:
+def _cell(coverage: tuple[float | None, float | None]) -> str:
+    return "" if coverage == (None, None) else " / ".join(map(_marked, coverage))
+
+
+def _marked(coverage: float | None) -> str:
     if coverage is None:
-        return ""
-    return " / ".join(f"{one:.0f}" if HELD[0] <= one <= HELD[1] else f"**{one:.0f}**" for one in coverage)
+        return "-"
+    return f"{coverage:.0f}" if HELD[0] <= round(coverage) <= HELD[1] else f"**{coverage:.0f}**"
 
 
 def main(arguments: Sequence[str] | None = None, emit: Callable[[str], object] = sys.stdout.write) -> None:
