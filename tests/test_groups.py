@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyharness import corpora, report, store
+from pyharness import corpora, report, store, suite
 from pyharness.benchmarks.compression import CorpusPass
 from pyharness.corpora import open_corpus, shard
 from pyharness.corpora.splitting import KEY_BYTES, Cut, pieces
@@ -80,7 +80,8 @@ def test_shards_of_cut_documents_merge_to_the_whole(tmp_path: Path, wrapped: str
     for part in reversed(parts):
         merged.merge(part)
     assert merged.measurements() == whole.measurements()
-    assert merged.details() == whole.details()
+    assert merged.tally == whole.tally
+    assert merged.details()["groups"] == whole.details()["groups"]
 
 
 def test_a_shard_holds_whole_documents(tmp_path: Path) -> None:
@@ -190,11 +191,12 @@ def test_a_ratio_to_the_reference_counts_uncut_documents() -> None:
     assert str(few.no_interval).startswith("64 documents in 1 of 32 groups")
 
 
-def compressed(schema: int, cut: int, **measured: object) -> str:
+def compressed(schema: int, cut: int, groups: object = None, **measured: object) -> str:
     tally = {"documents": 900, "bytes": 10**6, "cut_documents": cut, "digest": "0" * 32}
     result: dict[str, object] = {
         "benchmark": "compression", "tokenizer": "a", "corpus": "books", "parameters": {}, "status": "ok",
-        "reason": None, "measurements": [{"metric": "bytes_per_token", "value": 4.0, **measured}], "details": {},
+        "reason": None, "measurements": [{"metric": "bytes_per_token", "value": 4.0, **measured}],
+        "details": {"groups": groups} if groups else {},
     }  # fmt: skip
     data = {
         "kind": store.KIND, "schema": schema, "created": "2026-01-01T00:00:00+00:00", "seconds": 1.0, "complete": True,
@@ -215,3 +217,17 @@ def test_intervals_of_older_records_are_doubted_where_documents_were_cut() -> No
     assert "Too narrow: this record's intervals" in compressed(1, 40)
     assert "Too narrow" not in compressed(1, 0)
     assert "Too narrow" not in compressed(2, 40)
+
+
+def test_a_title_counts_documents_before_they_were_cut() -> None:
+    text = compressed(2, 40, groups={"documents": [20, 21], "pieces": [400, 500]})
+    assert "Compression: books (1 MB, 41 documents in 900 pieces)" in text
+    assert "(1 MB, 900 documents)" in compressed(2, 0, groups={"documents": [400, 500], "pieces": [400, 500]})
+    assert "(1 MB, 900 documents)" in compressed(1, 40, groups={"documents": [400, 500]})
+
+
+def test_the_default_suite_has_enough_documents_for_intervals() -> None:
+    quick = suite.read(suite.find(suite.DEFAULT))
+    for entry in quick.corpora:
+        opened = sum(one.opens for one in corpora.read(open_corpus(entry.spec), Tally()))
+        assert opened >= MIN_DOCUMENTS, entry.spec

@@ -45,13 +45,25 @@ def _by_corpus(results: Iterable[CaseResult]) -> dict[str, list[CaseResult]]:
     return found
 
 
-def _about(record: Record, label: str) -> str:
+def _about(record: Record, label: str, results: Sequence[CaseResult]) -> str:
     corpus = record.data["corpora"].get(label, {})
     tally = corpus.get("tally")
     text = f"{label}"
     if tally:
-        text += f" ({size(tally['bytes'])}, {tally['documents']:,} documents)"
+        read = f"{tally['documents']:,} documents"
+        if (uncut := _uncut(results)) is not None and uncut != tally["documents"]:
+            read = f"{uncut:,} documents in {tally['documents']:,} pieces"
+        text += f" ({size(tally['bytes'])}, {read})"
     return text + (" [smoke test]" if corpus.get("smoke_test") else "")
+
+
+def _uncut(results: Sequence[CaseResult]) -> int | None:
+    """Count the documents before any was cut; None in a record that does not tell."""
+    groups = results[0].details.get("groups")
+    if not isinstance(groups, dict) or "pieces" not in groups:
+        return None
+    counts = groups.get("documents")
+    return sum(count for count in counts if isinstance(count, int)) if isinstance(counts, list) else None
 
 
 def _notes(record: Record, label: str) -> tuple[str, ...]:
@@ -87,7 +99,7 @@ def _compression(record: Record) -> list[Table]:
         columns = ("tokenizer", "V", "bytes/token", "tok/word", "Rényi 2.5", "used %", "NSL")
         notes = (*_notes(record, label), *_reference(results), *about_intervals(results, "bytes_per_token"))
         notes += tuple(lossy(record, [row[0] for row in rows]))
-        found.append(Table(f"Compression: {_about(record, label)}", columns, rows, notes))
+        found.append(Table(f"Compression: {_about(record, label, results)}", columns, rows, notes))
     return found
 
 
@@ -124,7 +136,7 @@ def _next_token_entropy(record: Record) -> list[Table]:
     for label, of_corpus in _by_corpus(record.of("next_token_entropy")).items():
         for told_apart in dict.fromkeys(variants := [variant(result, of_corpus) for result in of_corpus]):
             results = [result for result, its in zip(of_corpus, variants, strict=True) if its == told_apart]
-            title = f"Next token: {_about(record, label)}" + (f", {told_apart}" if told_apart else "")
+            title = f"Next token: {_about(record, label, results)}" + (f", {told_apart}" if told_apart else "")
             notes = (*_notes(record, label), *about_intervals(results, "bits_per_byte"), *_prediction_notes(results))
             found.append(Table(title, columns, _plain_rows(results, _predictions), notes))
     return found
