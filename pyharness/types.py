@@ -196,7 +196,7 @@ class HasModelEncoder(Protocol):
 
 @runtime_checkable
 class HasPipeline(Protocol):
-    """Ability: the stages before the model, for the certificates of layer 3 of the STT."""
+    """Ability: what the stages before the model do to a text. ``HasStages`` has each of them by itself."""
 
     def normalize(self, text: str) -> str:
         """Text as the model sees it, in text form (what decoding can give back at best)."""

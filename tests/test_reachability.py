@@ -82,7 +82,7 @@ def spelled(data: bytes) -> str:
     return "".join(symbols[byte] for byte in data)
 
 
-def test_each_certificate(tmp_path: Path) -> None:
+def test_each_argument(tmp_path: Path) -> None:
     accent = spelled("\u0301".encode())
     words = ["1a", "zz", "qzz", accent, "e" + accent]
     added = {
@@ -197,6 +197,7 @@ def test_layer_three_on_real_files(data: Path, name: str) -> None:
     found = {verdict: int(count[verdict]) for verdict in reachability.UNREACHABLE if count[verdict]}
     assert found == PIPELINE[name]
     assert count[Verdict.NO_WITNESS_FOUND] == OPEN.get(name, 0)
+    assert bool(test.unexaminable) == (name in OPEN)
     assert all(test.arguments[token].text for token in np.flatnonzero(np.isin(test.verdicts, reachability.UNREACHABLE)))
 
 

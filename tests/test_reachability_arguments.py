@@ -17,8 +17,9 @@ import pyharness
 from pyharness import session, suite, tokenizers
 from pyharness.metrics import reachability
 from pyharness.metrics.reachability import UNREACHABLE, PipelineTest, Verdict
-from pyharness.types import HasVocabulary, InputError
+from pyharness.types import HasPipeline, HasVocabulary, InputError
 from pyharness.vocabularies.split_patterns import O200K, SPLIT_PATTERNS
+from pyharness.vocabularies.stages import HasStages
 
 NONE = np.zeros(0, np.uint32)
 CL100K_ONIGURUMA = SPLIT_PATTERNS["cl100k"].expressions[0].replace("{1,3}+", "{1,3}")
@@ -103,6 +104,7 @@ def test_living_tokens_that_every_tried_context_cuts_are_not_called_dead(tmp_pat
     ("expression", "word", "dead"),
     [
         (None, "1a", True),
+        (None, "the.", True),  # and there is no normaliser to blame
         (None, "a'", True),
         (None, "'l", False),  # in 'll
         (None, "'lx", True),
@@ -233,6 +235,30 @@ def test_word_pieces(tmp_path: Path) -> None:
         "don't": "always_cut",
     }
     assert Verdict(int(test.verdicts[vocabulary["##ing"]])) == Verdict.CONTEXT_ONLY
+
+
+def test_the_normaliser_can_be_asked_alone(tmp_path: Path) -> None:
+    """Through pre-tokenizer and decoder, text that the normaliser leaves alone comes back with spaces."""
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(word_piece(["x"])), encoding="utf-8")
+    tokenizer = tokenizers.load(f"file:{path}")
+    assert isinstance(tokenizer, HasStages)
+    assert isinstance(tokenizer, HasPipeline)
+    assert tokenizer.stages().normalize("don't\u4e2d") == "don't \u4e2d "
+    assert tokenizer.normalize("a-b") != tokenizer.stages().normalize("a-b") == "a-b"
+
+
+def test_engines_say_the_same_of_the_stages(tmp_path: Path) -> None:
+    """Ours and the library's: steps, forms and arguments."""
+    words = ["zz", "qzz", ACCENT, "1a", "ab"]
+    added_tokens = [added("zz", 256)]
+    file = byte_level(words, added_tokens=added_tokens, normalizer={"type": "NFC"})
+    home, _ = examined(tmp_path, file)
+    ours, _ = examined(tmp_path, file, "?method=merge")
+    assert {token: argument.kind for token, argument in ours.arguments.items()} == {
+        token: argument.kind for token, argument in home.arguments.items()
+    }
+    assert len(home.arguments) >= 3
 
 
 def test_ideographs_that_are_left_alone_go_on_words(tmp_path: Path) -> None:

@@ -107,7 +107,7 @@ def examined_stages(model: BpeModel, normalize: Normalize | None, *, plain: bool
         # Of a SentencePiece model: its pieces stand in normalised text.
         added=model.added if known else [dataclasses.replace(token, normalized=True) for token in model.added],
         forms=_forms(model, steps or ()),
-        model="bpe" if plain and model.expansion is None else "other",
+        model="bpe" if plain and model.expansion is None and not (model.prefix or model.suffix) else "other",
         whole_pieces=model.whole_pieces,
         inserted=inserted,
     )

@@ -137,7 +137,7 @@ class PipelineTest:
     texts: dict[int, str] = field(init=False)  # ids still without a witness -> their text
     arguments: dict[int, Argument] = field(init=False)
     witnesses: dict[int, str] = field(init=False)  # of ids that their own text does not give
-    unexaminable: list[str] = field(init=False)  # steps of the pre-tokenizer that no argument can be taken from
+    unexaminable: list[str] = field(init=False)  # stages that no argument can be taken from, where that matters
 
     def __post_init__(self) -> None:
         """Sort out the ids the test is not about."""
@@ -172,6 +172,8 @@ class PipelineTest:
         self._add_seen(seen)
         for token, argument in self.arguments.items():
             self.verdicts[token] = PROVEN[argument.kind]
+        if arguments is not None and (self.verdicts == Verdict.NO_WITNESS_FOUND).any():
+            self.unexaminable = arguments.unexaminable
 
     def _arguments(self, model: ModelTest | None) -> Arguments | None:
         if not isinstance(self.tokenizer, HasStages):
@@ -185,7 +187,6 @@ class PipelineTest:
             argument = None if token in seen else arguments.of(token)
             if argument is not None:
                 self.arguments[token] = argument
-        self.unexaminable = arguments.splitting.unexaminable if self.texts else []
 
     def _try_beside(self, left: str, right: str, *, argued: bool = True) -> None:
         """Try the text of every open id between two others; those with an argument only where ``argued``."""
@@ -271,9 +272,9 @@ REPORTED = (
         "unreachable_pipeline",
         "token",
         "lower",
-        "layer 3: ids no text makes the tokenizer emit, with a certificate",
+        "layer 3: ids no text makes the tokenizer emit, with an argument for each",
     ),
-    Metric("no_witness_found", "token", "none", "layer 3: ids without a witness and without a certificate"),
+    Metric("no_witness_found", "token", "none", "layer 3: ids without a witness and without an argument"),
     Metric("undecodable", "token", "none", "ids whose bytes alone are no text, not seen in a corpus either"),
     Metric("unused_on_corpus", "token", "lower", "ids of V never emitted on the corpus given for witnesses"),
     Metric("merge_depth_max", "merge", "none", "largest depth of a token in the merge graph"),

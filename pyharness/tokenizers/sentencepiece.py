@@ -20,7 +20,7 @@ from pyharness.vocabularies.sentencepiece_model import (
     raw_model,
     read_model,
 )
-from pyharness.vocabularies.stages import Stages, TokenForm
+from pyharness.vocabularies.stages import ModelKind, Stages, TokenForm
 
 
 class SentencePieceTables:
@@ -97,7 +97,7 @@ class SentencePieceTokenizer(SentencePieceTables):
             splits=(),
             added=added,
             forms=lambda token: [TokenForm(pieces[token])],
-            model="bpe" if self.model.model_type is ModelType.BPE else "other",
+            model=_MODEL_KINDS.get(self.model.model_type, "other"),
         )
 
     def cuts(self, text: str) -> Sequence[int]:
@@ -129,6 +129,9 @@ class WordSentencePiece(SentencePieceTokenizer):
         with refusing(self._label, "sentencepiece"):
             processor.LoadFromSerializedProto(raw_model(self._data))
         return processor
+
+
+_MODEL_KINDS: Mapping[ModelType, ModelKind] = {ModelType.BPE: "bpe", ModelType.UNIGRAM: "unigram"}
 
 
 def _notes(model: SentencePieceModel) -> list[str]:

@@ -38,6 +38,16 @@ class Arguments:
         found = [self._form(form) for form in forms]
         return next((argument for argument in found if argument), None) if found and all(found) else None
 
+    @property
+    def unexaminable(self) -> list[str]:
+        """Stages that no argument can be taken from, and why."""
+        found = list(self.splitting.unexaminable)
+        if self.stages.normalizer is None:
+            found.append("a normaliser that is a table")
+        if self.stages.model == "unigram" and self.stages.scores is None:
+            found.append("a Unigram model whose sums of 32 bits may round differently in long texts")
+        return found
+
     @cached_property
     def splitting(self) -> SplitArguments:
         """Arguments from the pre-tokenizer."""
@@ -73,6 +83,8 @@ class Arguments:
 
     def _merges(self, forms: Sequence[TokenForm]) -> Argument | None:
         text = "merges inside its symbols come in the same order whatever stands beside them, and make other tokens"
+        if len(forms) > 1 and self._form(forms[0]) is None:
+            return None  # the text may spell the mark that the symbols do not have
         if not self.stages.whole_pieces:
             return Argument("merges_alone", text)
         if forms and not any(self.splitting.can_be_whole(form) for form in forms):

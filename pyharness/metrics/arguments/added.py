@@ -23,7 +23,9 @@ class AddedTokenArguments:
     def __init__(self, stages: Stages) -> None:
         self._inserted = stages.inserted
         raw = [token for token in stages.added if not token.normalized]
-        normal = [(stages.normalize(token.content), token) for token in stages.added if token.normalized]
+        # The pieces of a SentencePiece model stand in normalised text as they are.
+        normalize = str if stages.normalizer is None else stages.normalize
+        normal = [(normalize(token.content), token) for token in stages.added if token.normalized]
         found = _sure([(token.content, token) for token in raw if token.content])
         self._sure = [content for content in found if _stays(content, stages.normalizer)]
         self._sure += _sure([(content, token) for content, token in normal if content])
