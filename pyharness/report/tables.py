@@ -271,8 +271,8 @@ def difference_tables(differences: Sequence[Difference]) -> list[Table]:
         found.setdefault(difference.title, []).append((name, *cells, difference.verdict))
     columns = ("metric", "A", "B", "B - A", "±", "verdict")
     notes = (
-        "±: half of the paired 95 % interval of the difference: of as many other documents, as much text in all;",
-        "-: too few documents.",
+        "±: half of the paired 95 % interval of the difference, of as much other text of this kind;",
+        "-: too few documents, or a metric without an interval.",
     )
     last = list(found)[-1:]
     return [
