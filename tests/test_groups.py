@@ -20,7 +20,7 @@ from pyharness.corpora.splitting import KEY_BYTES, Cut, pieces
 from pyharness.metrics import compression
 from pyharness.metrics.state import MIN_DOCUMENTS, group_of
 from pyharness.tokenizers.raw_bytes import RawBytes
-from pyharness.types import Corpus, Measurement, Tally, digest_of
+from pyharness.types import Corpus, InputError, Measurement, Tally, digest_of
 
 WORDS = ("le", "the", "jäääär", "संस्कृत", "été", "of", "quick", "naïve", "x", "日本語")
 
@@ -179,6 +179,18 @@ def test_a_plug_in_may_give_pairs_or_no_keys() -> None:
     found = list(corpora.read(Pairs(), Tally()))
     assert [group_of(one.key) for one in found] == [group_of(digest_of(key)) for key in ("k", "k", "other")]
     assert all(one.opens for one in found)
+
+
+@pytest.mark.parametrize("item", ["text", ("text",), ("text", 7), (b"text", "key"), ("a", "b", True, False, 5), None])
+def test_a_plug_in_that_yields_something_else_is_named(item: object) -> None:
+    class Odd(Pairs):
+        name = "odd"
+
+        def keyed_documents(self, tally: Tally) -> Iterator[tuple[str, str]]:
+            return iter([item])  # type: ignore[list-item]
+
+    with pytest.raises(InputError, match=f"corpus 'odd': keyed_documents yields {type(item).__name__}"):
+        list(corpora.read(Odd(), Tally()))
 
 
 def test_a_ratio_to_the_reference_counts_uncut_documents() -> None:

@@ -86,8 +86,18 @@ def settled(text: str) -> tuple[str, int, int]:
 def keyed(corpus: Corpus, tally: Tally) -> Iterator[Piece]:
     """Stream texts with what decides their group: their own text, unless the corpus knows better."""
     if isinstance(corpus, HasKeys):
-        return (Piece(*item) for item in corpus.keyed_documents(tally))
+        return (_piece(corpus.name, item) for item in corpus.keyed_documents(tally))
     return (Piece(text, text) for text in corpus.documents(tally))
+
+
+def _piece(corpus: str, item: object) -> Piece:
+    """Check what a corpus, of a plug-in maybe, says belongs together."""
+    if isinstance(item, tuple) and 2 <= len(item) <= 4 and isinstance(item[0], str) and isinstance(item[1], str):
+        return Piece(*item)
+    raise InputError(
+        f"corpus {corpus!r}: keyed_documents yields {type(item).__name__}; it must yield pyharness.types.Piece, "
+        "or pairs of text and key"
+    )
 
 
 class Read(NamedTuple):
