@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from itertools import product
 from typing import Any
 
@@ -123,6 +124,16 @@ def test_oniguruma_reads_a_count_as_the_automaton_does() -> None:
 def test_many_ways_to_match_the_same_cost_no_time() -> None:
     automaton = PieceAutomaton("(?:a?){64}b", "fancy_regex")
     assert automaton.after(automaton.everywhere, automaton.classes.word("aab"))
+
+
+@pytest.mark.parametrize(
+    "expression", ["(?:a|b)*a(?:a|b){14}", "(?:(?:(?:a{9}|b){9}|b){9}|c)+x", "(?:[ab]{1,64}c?){1,30}"]
+)
+def test_patterns_that_would_take_long_are_refused_soon(expression: str) -> None:
+    started = time.process_time()
+    with pytest.raises(Unexaminable):
+        PieceAutomaton(expression, "fancy_regex")
+    assert time.process_time() - started < 20
 
 
 def test_classes_are_told_apart_by_every_set() -> None:

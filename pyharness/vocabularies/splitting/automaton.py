@@ -35,6 +35,7 @@ Word: TypeAlias = tuple[int, ...]  # classes of characters
 State: TypeAlias = tuple[tuple[int, int], ...]  # (place, classes that may come next), best first
 MOST_PLACES = 4096
 MOST_STATES = 4096
+MOST_WORK = 1 << 21  # threads followed while all states are looked for: some seconds
 _MATCH = 0  # the place where an expression has matched
 NOTHING: State = ()
 
@@ -65,6 +66,7 @@ class PieceAutomaton:
     def __init__(self, expression: str, dialect: Dialect) -> None:
         node = parse(expression, dialect)
         self.classes = CharacterClasses([*_leaves(node), r"\n"])
+        self._work = 0
         self._places: list[_Place] = [_Place(None, self.classes.all, ())]
         start = self._compile(node, _MATCH)
         self.start: State = self._closed([(start, self.classes.all)])
@@ -173,6 +175,9 @@ class PieceAutomaton:
                     break
             elif allowed:
                 waiting += [(to, allowed) for to in reversed(place.to)]
+        self._work += len(seen)
+        if self._work > MOST_WORK:
+            raise Unexaminable("a split pattern that takes too long to examine")
         return tuple(found)
 
     def _add(self, place: _Place) -> int:
