@@ -126,9 +126,7 @@ def test_many_ways_to_match_the_same_cost_no_time() -> None:
     assert automaton.after(automaton.everywhere, automaton.classes.word("aab"))
 
 
-@pytest.mark.parametrize(
-    "expression", ["(?:a|b)*a(?:a|b){14}", "(?:(?:(?:a{9}|b){9}|b){9}|c)+x", "(?:[ab]{1,64}c?){1,30}"]
-)
+@pytest.mark.parametrize("expression", ["(?:a|b)*a(?:a|b){14}", "(?:(?:(?:a{9}|b){9}|b){9}|c)+x"])
 def test_patterns_that_would_take_long_are_refused_soon(expression: str) -> None:
     started = time.process_time()
     with pytest.raises(Unexaminable):
