@@ -110,7 +110,7 @@ def keep(
     exported, refused = _exported(trained, exports)
     files = {**trained.files, **exported, RECORD: _record(trainer, request, trained, text)}
     check_new_folder(folder, RECORD, force)  # again: training takes long enough for another to have made it
-    write_folder(folder, files)
+    write_folder(folder, files, overwrite=force)
     first = folder / next(iter(trained.files), RECORD)
     return Outcome(_specification(request, first), text.tally, tuple(files), tuple(refused))
 

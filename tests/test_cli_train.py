@@ -190,7 +190,7 @@ def test_ctrl_c_reaches_python_again_before_anything_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[Any] = []
-    monkeypatch.setattr(training, "write_folder", lambda *_: seen.append(signal.getsignal(signal.SIGINT)))
+    monkeypatch.setattr(training, "write_folder", lambda *_, **__: seen.append(signal.getsignal(signal.SIGINT)))
     call("tokenizers-bpe", *SMALL, "--out", tmp_path / "m", "-q")
     assert seen == [signal.default_int_handler]
 
@@ -252,7 +252,15 @@ def test_a_folder_appears_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytes
     with monkeypatch.context() as patch:
         patch.setattr(folders, "_fill", fail)
         with pytest.raises(SystemExit):
-            folders.write_folder(out, {"a": b"2"})
+            folders.write_folder(out, {"a": b"2"}, overwrite=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["m"]
+    assert (out / "a").read_bytes() == b"1"
+    with pytest.raises(InputError, match="exists already"):
+        folders.write_folder(out, {"a": b"3"})
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="exists already"):
+        folders.write_folder(tmp_path / "file", {"a": b"3"})
+    (tmp_path / "file").unlink()
     assert [path.name for path in tmp_path.iterdir()] == ["m"]
     assert (out / "a").read_bytes() == b"1"
     with pytest.raises(InputError, match="cannot write"):

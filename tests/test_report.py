@@ -78,6 +78,24 @@ def test_flat_rows_hold_every_number(result: session.Result, tmp_path: Path) -> 
     assert missing.reason.notna().all(), "null says why"
 
 
+NAMES = ("a\rb", "a\nb", "a\r\nb", '"', ",", "\r", "\n", "a b", "'", "\r\n\n,", "é\x85\u2028\x0b\x1c")
+
+
+def test_any_name_is_read_back_from_csv(result: session.Result) -> None:
+    """A carriage return that stands bare ends a line for some readers; to others it is an error."""
+    data = json.loads(json.dumps(result.record.data))
+    for number, name in enumerate(NAMES):
+        data["results"][number % len(data["results"])]["corpus"] = name
+        text = report.to_csv(store.Record.from_json(data, "names"))
+        expected = [row["corpus"] for row in json.loads(report.to_json(store.Record.from_json(data, "names")))]
+        shown = [f"'{one}" if one and one.startswith(("\r", "'=")) else one or "" for one in expected]
+        rows = list(csv.DictReader(io.StringIO(text, newline="")))
+        assert [row["corpus"] for row in rows] == shown
+        assert [len(row) for row in rows] == [len(rows[0])] * len(rows)
+        frame = pd.read_csv(io.StringIO(text, newline=""), keep_default_na=False)
+        assert frame["corpus"].tolist() == shown
+
+
 def test_a_result_shows_itself(result: session.Result, tmp_path: Path) -> None:
     assert result._repr_html_().startswith("<table>")
     page = report.to_page(report.tables(result.record), "<a> & b.json")

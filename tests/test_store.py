@@ -93,6 +93,7 @@ def test_an_unfinished_run_is_not_overwritten_and_not_mixed(tmp_path: Path) -> N
     record = tmp_path / "record.json"
     journal = store.Journal(record)
     journal.start({"suite": "a", "environment": 1}, resume=False)
+    journal.add({"n": 1})
     journal.close()
     with pytest.raises(InputError, match="continue it with --resume"):
         store.Journal(record).start({"suite": "a", "environment": 1}, resume=False)
@@ -181,6 +182,7 @@ def test_an_output_that_exists_is_refused_unless_it_may_be_replaced(tmp_path: Pa
         store.Journal(record)
     with store.Journal(record, overwrite=True) as journal:
         journal.start({"suite": "a"}, resume=False)
+        journal.add({"n": 1})
     with store.Journal(record, resume=True) as journal:
         assert journal.begun
     assert record.read_text(encoding="utf-8") == "mine"
@@ -190,11 +192,15 @@ def test_a_claim_that_came_to_nothing_leaves_nothing(tmp_path: Path) -> None:
     with store.Journal(tmp_path / "new" / "folder" / "record.json"):
         assert (tmp_path / "new" / "folder" / "record.json.journal").exists()
     assert not list(tmp_path.iterdir())
+    with store.Journal(tmp_path / "record.json") as journal:
+        journal.start({"suite": "a"}, resume=False)
+    assert not list(tmp_path.iterdir())
 
 
 def test_names_of_one_second_differ(tmp_path: Path) -> None:
     claims = [store.Journal.of_a_new_name(tmp_path, "a-20260101-000000") for _ in range(3)]
     claims[1].start({"suite": "a"}, resume=False)
+    claims[1].add({"n": 1})
     for claim in claims:
         claim.close()
     (tmp_path / "a-20260101-000000.json").write_text("a record", encoding="utf-8")
@@ -258,9 +264,11 @@ def test_a_journal_killed_in_its_first_line_begins_anew(tmp_path: Path) -> None:
     (tmp_path / "record.json.journal").write_text('{"header": {"su', encoding="utf-8")
     journal = store.Journal(tmp_path / "record.json")
     assert journal.start({"suite": "a"}, resume=False) == []
+    journal.add({"n": 1})
     journal.close()
     assert journal.path is not None
-    assert json.loads(journal.path.read_text(encoding="utf-8")) == {"header": {"suite": "a"}}
+    lines = journal.path.read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line) for line in lines] == [{"header": {"suite": "a"}}, {"n": 1}]
 
 
 def test_a_header_that_cannot_be_recorded_is_refused_before_measuring(tmp_path: Path) -> None:

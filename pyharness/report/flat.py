@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +21,7 @@ COLUMNS = (
     "benchmark", "tokenizer", "corpus", "parameters", "metric", "part", "value", "low", "high", "unit", "direction",
     "status", "reason",
 )  # fmt: skip
+_BOTH = "\r\n"  # as the end of a line, it makes the writer put quotes around either
 MOST_SAMPLES = 1000  # binomial probabilities of more samples are too small for a float
 
 
@@ -75,11 +78,15 @@ def to_json(record: Record) -> str:
 
 def to_csv(record: Record) -> str:
     """Rows as CSV that a spreadsheet does not run: text that looks like a formula gets an apostrophe."""
-    frame = to_frame(record)
-    for column in frame.columns:
-        if column not in ("value", "low", "high"):
-            frame[column] = frame[column].map(_no_formula)
-    return str(frame.to_csv(index=False, lineterminator="\n"))
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator=_BOTH)
+    lines = [",".join(COLUMNS) + "\n"]
+    for row in to_frame(record).itertuples(index=False):
+        out.seek(0)
+        out.truncate()
+        writer.writerow("" if cell is None or cell != cell else _no_formula(cell) for cell in row)
+        lines.append(out.getvalue().removesuffix(_BOTH) + "\n")
+    return "".join(lines)
 
 
 def _no_formula(cell: object) -> object:

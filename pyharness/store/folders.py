@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import tempfile
@@ -39,21 +40,28 @@ def _check_parent(parent: Path) -> None:
         raise InputError(f"cannot write to {str(parent)!r}; check its permissions")
 
 
-def write_folder(path: Path, files: Mapping[str, bytes]) -> None:
-    """Write a folder; one that is there already is replaced. Interrupted, it leaves what was there before.
+def write_folder(path: Path, files: Mapping[str, bytes], *, overwrite: bool = False) -> None:
+    """Write a folder; one that is there already is replaced with ``overwrite``. Interrupted, it leaves what was there.
 
     Raises:
-        InputError: the folder cannot be written.
+        InputError: the folder cannot be written, or is there and may not be replaced.
     """
     try:
         with ending.politely():
             made = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part"))
             try:
                 _fill(made, files)
-                _replace(path, made)
+                if overwrite:
+                    _replace(path, made)
+                else:
+                    made.rename(path)  # what has come there meanwhile is refused by the system, unless it is empty
             finally:
                 shutil.rmtree(made, ignore_errors=True)
     except OSError as error:
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR) and os.path.lexists(path):
+            raise InputError(
+                f"{str(path)!r} exists already: replace it with --force, or choose another folder"
+            ) from None
         raise InputError(f"cannot write {str(path)!r}: {error.strerror or error}") from None
 
 

@@ -57,6 +57,7 @@ class Journal:
             raise Taken(f"another run is writing {str(record)!r}; choose another --output") from None
         except OSError as error:
             raise InputError(f"cannot write to {str(record.parent)!r}: {error.strerror or error}") from None
+        self._worthless = not self.begun
         if not overwrite and not self.begun and record.exists() and self.path is not None:
             self.close()
             hint = "; there is no unfinished run to resume there" if resume else ""
@@ -129,6 +130,7 @@ class Journal:
 
     def add(self, entry: Mapping[str, Any]) -> None:
         """Keep one finished case."""
+        self._worthless = False
         self._append(entry)
 
     def _append(self, entry: Mapping[str, Any]) -> None:
@@ -140,16 +142,14 @@ class Journal:
             raise InputError(f"cannot write {str(self.path)!r}: {error.strerror or error}") from None
 
     def close(self) -> None:
-        """Give the lock back. The journal stays, unless nothing is in it: then nothing of it does."""
+        """Give the lock back. The journal stays, unless no case is in it: then nothing of it does."""
         if self.file.closed:
             return
         with contextlib.suppress(OSError):
-            if self.begun:
-                self._made = []
-            elif self.path is not None:
+            if self._worthless and self.path is not None:
                 self.path.unlink(missing_ok=True)
-            for folder in self._made:
-                folder.rmdir()
+                for folder in self._made:
+                    folder.rmdir()
         with contextlib.suppress(OSError):
             self.file.close()
 
