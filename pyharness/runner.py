@@ -214,7 +214,8 @@ def run(
             try:
                 going.measure_all()
             except (KeyboardInterrupt, SystemExit):
-                _write(going, header, started, complete=False)
+                if going.results:
+                    _write(going, header, started, complete=False)
                 raise
             record = _write(going, header, started, complete=True)
         journal.remove()

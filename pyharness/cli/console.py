@@ -48,10 +48,10 @@ def reports_errors(command: F) -> F:
             complain_of(["there is not enough memory for this"])
             sys.exit(2)
         except KeyboardInterrupt:
-            click.echo("interrupted", err=True)
+            _say("interrupted")
             sys.exit(130)
         except ending.Ended as end:
-            click.echo(f"ended by {end.signal.name}", err=True)
+            _say(f"ended by {end.signal.name}")
             raise
 
     return wrapped  # type: ignore[return-value]
@@ -71,15 +71,29 @@ def _open_what_is_closed() -> None:
         while handle <= 2:
             handle = os.dup(handle)
         os.close(handle)
-    if sys.stderr is None:  # whatever is said goes nowhere; print() would take standard output for it
-        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 -- until the process ends
+    if sys.stderr is None:  # print() would take standard output for it
+        _leave_standard_error()
+
+
+def _leave_standard_error() -> None:
+    """Let what is said from now on go nowhere."""
+    if sys.stderr is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())  # Python would complain of what is buffered
+    sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 -- until the process ends
 
 
 def complain(line: str) -> None:
     """Write a line to standard error; what is in it must not drive the terminal."""
     from pyharness.report.render import shorten, visible
 
-    click.echo(shorten(visible(line), LONGEST_LINE), err=True)
+    _say(shorten(visible(line), LONGEST_LINE))
+
+
+def _say(line: str) -> None:
+    try:
+        click.echo(line, err=True)
+    except OSError:  # a full disk, say: the exit status is what is left to tell of it
+        _leave_standard_error()
 
 
 def complain_of(faults: Sequence[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import socket
 import stat
@@ -10,12 +11,17 @@ import subprocess
 import sys
 from pathlib import Path
 
+PROGRAMS = "bin"  # of the stock: put on the PATH, so that a signal to $! reaches what it names
 TEXT = "to be or not to be, that is the question;\nwhether 'tis nobler in the mind to suffer\n"
 
 
 def make_stock(folder: Path) -> Path:
-    """Make, once, what takes long: ``text.txt``, ``bpe/model.json`` and ``record.json`` of a short run."""
+    """Make, once, what takes long: the command, ``text.txt``, ``bpe/model.json`` and ``record.json`` of a run."""
     folder.mkdir(parents=True)
+    program = folder / PROGRAMS / "pyharness"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -P -m pyharness "$@"\n', encoding="utf-8")
+    program.chmod(0o755)
     (folder / "text.txt").write_text(TEXT * 5, encoding="utf-8")
     _pyharness(folder, "train", "bpe", "-c", "path:text.txt", "--vocab-size", "270", "--out", "bpe", "-q")
     options = ("-t", "raw_bytes", "-t", "file:bpe/model.json", "-c", "path:text.txt", "-b", "compression")
@@ -34,7 +40,7 @@ def build(folder: Path, stock: Path) -> None:
     numbers of /dev/null, for root), ``zero`` (those of /dev/zero), ``link.json`` (to ``record.json``), ``nowhere.json``
     (a link to what is not there), ``circle`` (a link to itself), ``empty``, ``binary``, ``folder/``.
     """
-    shutil.copytree(stock, folder)
+    shutil.copytree(stock, folder, ignore=lambda *_: [PROGRAMS])
     (folder / "loop").mkdir()
     (folder / "loop" / "text.txt").write_text(TEXT, encoding="utf-8")
     for name, target in {"self": "../loop", "a.txt": "b.txt", "b.txt": "a.txt", "lost.txt": "none.txt"}.items():

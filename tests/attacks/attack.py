@@ -41,9 +41,10 @@ sys.path.insert(0, str(HERE))  # run as a script under -P, too
 import arena  # noqa: E402
 
 LINGER_SECONDS = 3.0  # for processes that are ending
+REMOVE = shutil.which("rm") or "rm"
 BASH = shutil.which("bash") or "bash"
 # What goes wrong must not fill the disk: 2 GiB.
-PRELUDE = 'ulimit -f 2097152\npyharness() { "$PYTHON" -P -m pyharness "$@"; }\n'
+PRELUDE = "ulimit -f 2097152\n"
 MARK = "PYHARNESS_ATTACK"
 
 
@@ -107,7 +108,8 @@ def attack(case: Case, stock: Path, folder: Path) -> Outcome:
     arena.build(place, stock)
     outcome = Outcome(case)
     environment = os.environ | {
-        "PYTHON": sys.executable, "TMPDIR": str(temporary), MARK: str(folder), "PYHARNESS_CACHE": str(folder / "cache"),
+        "PATH": f"{stock / arena.PROGRAMS}:{os.environ['PATH']}",
+        "TMPDIR": str(temporary), MARK: str(folder), "PYHARNESS_CACHE": str(folder / "cache"),
         "PYTHONDONTWRITEBYTECODE": "1", "HF_HUB_OFFLINE": "1", "HOME": str(folder),
     }  # fmt: skip
     status, outcome.memory_mb, outcome.seconds = _run(case, place, folder, environment)
@@ -211,12 +213,17 @@ def main() -> int:
         with ThreadPoolExecutor(options.jobs) as pool:
             done = list(pool.map(lambda item: _reported(item, stock, folder, options.verbose), enumerate(chosen)))
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        _remove(folder)
     broken = [outcome for outcome in done if outcome.complaints]
     most = max(done, key=lambda outcome: outcome.memory_mb, default=None)
     print(f"attack: {len(done)} inputs, {len(broken)} not met as they should be", end="")
     print("" if most is None else f"; most memory {most.memory_mb:,.0f} MB ({most.case.name})")
     return 1 if broken else 0
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder that may be nested deeper than Python can call itself."""
+    subprocess.run([REMOVE, "-rf", str(folder)], check=False)
 
 
 def _reported(item: tuple[int, Case], stock: Path, folder: Path, verbose: bool) -> Outcome:
@@ -225,7 +232,7 @@ def _reported(item: tuple[int, Case], stock: Path, folder: Path, verbose: bool) 
     try:
         outcome = attack(case, stock, place)
     finally:
-        shutil.rmtree(place, ignore_errors=True)
+        _remove(place)
     if outcome.complaints or verbose:
         said = "\n".join(f"    | {line[:200]}" for line in outcome.stderr.splitlines()[-4:])
         faults = "".join(f"\n  - {complaint}" for complaint in outcome.complaints)
