@@ -70,11 +70,13 @@ def test_plain_equals_recounting(ties: TieRule) -> None:
         words = random_corpus(generator)
         size = 256 + generator.choice([0, 3, 12, 60])
         least, longest = generator.choice([1, 1, 2, 7]), generator.choice([None, None, 2, 5])
+        characters = generator.choice([None, None, 1, 3])
         counted: list[int] = []
-        vocabulary, rules = oracle.train(words, size, ties, least, longest, counted)
+        vocabulary, rules = oracle.train(words, size, ties, least, longest, counted, max_characters=characters)
         model = train(
-            WeightedPieces.of_bytes(words), size, tie_rule=ties, min_frequency=least, max_token_length=longest
-        )
+            WeightedPieces.of_bytes(words), size, tie_rule=ties, min_frequency=least, max_token_length=longest,
+            max_token_characters=characters,
+        )  # fmt: skip
         assert rules_of(model) == rules, seed
         assert model.counts.tolist() == counted, seed
         assert strings(model) == vocabulary, seed
@@ -269,6 +271,7 @@ def test_scaffold_invariants(text: dict[str, int], size: int) -> None:
         ({"vocab_size": 1 << 31}, "below 2"),
         ({"vocab_size": 300, "min_frequency": 0}, "at least 1"),
         ({"vocab_size": 300, "max_token_length": 0}, "at least 1"),
+        ({"vocab_size": 300, "max_token_characters": 0}, "max_token_characters is 0; it must be at least 1"),
         ({"vocab_size": 300, "scaffold": True, "tie_rule": "first_seen"}, "smallest_ids"),
         ({"vocab_size": 300, "tie_rule": "random"}, "unknown tie rule 'random'; known: smallest_ids"),
     ],

@@ -225,6 +225,12 @@ def test_the_split_pattern_of_tokenizers_is_ours() -> None:
             assert [text[a:b].encode() for a, b in spans] == bpe.TextSplitter(pattern).split(text)
 
 
+def test_a_limited_alphabet_of_wordpiece() -> None:
+    found = train("wordpiece", ["abc abc ab xyz"], 300, limit_alphabet=2)
+    vocab = json.loads(next(iter(found.files.values())))["model"]["vocab"]
+    assert {token for token in vocab if len(token) == 1} == {"a", "b"}
+
+
 def test_a_vocabulary_is_never_larger_than_asked() -> None:
     with pytest.raises(InputError, match=r"a vocabulary of 20 has no room .* ask for at least 37$"):
         train("wordpiece", ["the quick brown fox jumps over it"], 20)

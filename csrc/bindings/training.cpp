@@ -1,5 +1,6 @@
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 
 #include "bindings/arrays.hpp"
@@ -73,16 +74,32 @@ py::dict result_of(TrainedScaffold&& trained) {
   return result;
 }
 
+// Bytes and characters of the text that each base symbol stands for.
+std::vector<TextLength> lengths_of(const std::optional<std::pair<py::array, py::array>>& given,
+                                   std::size_t symbols) {
+  std::vector<TextLength> lengths;
+  if (!given) return lengths;
+  const auto bytes = view_1d<std::uint64_t>(given->first, "bytes of the base symbols");
+  const auto characters = view_1d<std::uint64_t>(given->second, "characters of the base symbols");
+  check_length(bytes.size(), symbols, "bytes of the base symbols");
+  check_length(characters.size(), symbols, "characters of the base symbols");
+  for (std::size_t id = 0; id < symbols; ++id) lengths.push_back({bytes[id], characters[id]});
+  return lengths;
+}
+
 py::dict train(const py::array& symbols, const py::array& offsets, const py::array& weights,
                const py::array& data, const py::array& token_offsets, std::size_t vocabulary_size,
-               std::uint64_t min_frequency, std::size_t max_token_length, const std::string& ties,
-               bool scaffold, bool keep_events, const py::object& progress) {
+               std::uint64_t min_frequency, std::size_t max_token_length, std::size_t max_token_characters,
+               const std::string& prefix, const std::optional<std::pair<py::array, py::array>>& text_lengths,
+               const std::string& ties, bool scaffold, bool keep_events, const py::object& progress) {
   const WeightedPieces pieces{view_1d<std::uint32_t>(symbols, "symbols"),
                               view_1d<std::int64_t>(offsets, "offsets"),
                               view_1d<std::uint64_t>(weights, "weights")};
   TokenStrings base = strings(data, token_offsets);
-  const TrainingOptions options{vocabulary_size, min_frequency, max_token_length, tie_rule(ties),
-                                reporter(progress)};
+  const TrainingOptions options{vocabulary_size,  min_frequency,
+                                max_token_length, max_token_characters,
+                                prefix,           lengths_of(text_lengths, base.size()),
+                                tie_rule(ties),   reporter(progress)};
   if (scaffold) {
     TrainedScaffold trained;
     {
@@ -146,7 +163,8 @@ void bind_training(py::module_& module) {
       .def("pieces", &pieces_of);
   module.def("train_bpe", &train, py::kw_only(), py::arg("symbols"), py::arg("offsets"), py::arg("weights"),
              py::arg("data"), py::arg("token_offsets"), py::arg("vocabulary_size"), py::arg("min_frequency"),
-             py::arg("max_token_length"), py::arg("tie_rule"), py::arg("scaffold"), py::arg("keep_events"),
+             py::arg("max_token_length"), py::arg("max_token_characters"), py::arg("prefix"),
+             py::arg("text_lengths"), py::arg("tie_rule"), py::arg("scaffold"), py::arg("keep_events"),
              py::arg("progress"));
   module.def("demolition", &demolition_of, py::kw_only(), py::arg("data"), py::arg("token_offsets"),
              py::arg("rules"), py::arg("scaffold"), py::arg("rule"));

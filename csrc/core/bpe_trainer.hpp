@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/token_strings.hpp"
@@ -19,10 +20,18 @@ enum class TieRule {
   kSentencePiece,  // the shortest in code points, then the smallest bytes
 };
 
+// Of the text that a base symbol stands for.
+struct TextLength {
+  std::uint64_t bytes, characters;  // characters that start in it
+};
+
 struct TrainingOptions {
-  std::size_t vocabulary_size = 0;   // tokens wanted, base tokens among them
-  std::uint64_t min_frequency = 1;   // a pair that occurs less often is not merged
-  std::size_t max_token_length = 0;  // bytes; 0: no limit
+  std::size_t vocabulary_size = 0;       // tokens wanted, base tokens among them
+  std::uint64_t min_frequency = 1;       // a pair that occurs less often is not merged
+  std::size_t max_token_length = 0;      // bytes of text; 0: no limit
+  std::size_t max_token_characters = 0;  // characters that start in a token; 0: no limit
+  std::string prefix = {};  // of the symbols that do not start a piece: a merge drops that of its right part
+  std::vector<TextLength> lengths = {};  // of the base symbols; empty: their strings are text
   TieRule tie_rule = TieRule::kSmallestIds;
   // Called now and then with the number of tokens so far; what it throws ends the training.
   std::function<void(std::size_t)> progress = nullptr;

@@ -15,7 +15,9 @@ namespace pyharness {
 class TrainingState {
  public:
   TrainingState(const WeightedPieces& pieces, TokenStrings base, const TrainingOptions& options)
-      : options_(options), corpus_(pieces, base.size()), trained_{std::move(base), {}, {}} {}
+      : options_(options), corpus_(pieces, base.size()), trained_{std::move(base), {}, {}} {
+    if (options.max_token_length != 0 || options.max_token_characters != 0) measure_base();
+  }
 
   const TokenStrings& tokens() const { return trained_.tokens; }
   const std::vector<MergeRule>& rules() const { return trained_.rules; }
@@ -28,7 +30,10 @@ class TrainingState {
     const std::uint64_t key = corpus_.pairs()[number].key;
     const std::string bytes = string_of(key);
     std::uint32_t token = tokens().find(bytes);
-    if (token == TokenStrings::kNone) token = trained_.tokens.add(bytes);
+    if (token == TokenStrings::kNone) {
+      token = trained_.tokens.add(bytes);
+      if (!lengths_.empty()) lengths_.push_back(length_of(key));
+    }
     trained_.rules.push_back({left_of(key), right_of(key), token});
     trained_.counts.push_back(count);
     const std::uint64_t replaced = corpus_.merge(number, token);
@@ -72,12 +77,32 @@ class TrainingState {
   static constexpr std::size_t kReportEvery = 256;
 
   bool is_too_long(std::uint64_t key) const {
-    if (options_.max_token_length == 0) return false;
-    return tokens().length(left_of(key)) + tokens().length(right_of(key)) > options_.max_token_length;
+    if (lengths_.empty()) return false;
+    const TextLength length = length_of(key);
+    return (options_.max_token_length != 0 && length.bytes > options_.max_token_length) ||
+           (options_.max_token_characters != 0 && length.characters > options_.max_token_characters);
+  }
+
+  TextLength length_of(std::uint64_t key) const {
+    const TextLength left = lengths_[left_of(key)], right = lengths_[right_of(key)];
+    return {left.bytes + right.bytes, left.characters + right.characters};
+  }
+
+  void measure_base() {
+    lengths_ = options_.lengths;
+    for (std::size_t id = lengths_.size(); id < tokens().size(); ++id)
+      lengths_.push_back({tokens().length(id), characters_in(tokens()[id])});
   }
 
   std::string string_of(std::uint64_t key) const {
-    return std::string(tokens()[left_of(key)]).append(tokens()[right_of(key)]);
+    std::string_view right = tokens()[right_of(key)];
+    if (right.starts_with(options_.prefix)) right.remove_prefix(options_.prefix.size());
+    return std::string(tokens()[left_of(key)]).append(right);
+  }
+
+  static std::size_t characters_in(std::string_view bytes) {
+    return static_cast<std::size_t>(
+        std::count_if(bytes.begin(), bytes.end(), [](char byte) { return (byte & 0xC0) != 0x80; }));
   }
 
   // Base ids with equal strings would tie for ever: the ids decide at the end.
@@ -87,14 +112,14 @@ class TrainingState {
 
   std::tuple<std::size_t, std::string, std::uint64_t> piece_of(std::uint64_t key) const {
     std::string bytes = string_of(key);
-    const auto starts =
-        std::count_if(bytes.begin(), bytes.end(), [](char byte) { return (byte & 0xC0) != 0x80; });
-    return {static_cast<std::size_t>(starts), std::move(bytes), key};
+    const std::size_t characters = characters_in(bytes);
+    return {characters, std::move(bytes), key};
   }
 
   const TrainingOptions& options_;
   TrainingCorpus corpus_;
   TrainedBpe trained_;
+  std::vector<TextLength> lengths_;  // by token, where something limits them
 };
 
 }  // namespace pyharness

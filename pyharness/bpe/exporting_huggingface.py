@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 from pyharness.bpe.canonical_rules import canonical_rules, unmergeable
 from pyharness.bpe.importing_huggingface import check_whole_pieces
 from pyharness.bpe.model import BpeModel
-from pyharness.bpe.model_writing import written
-from pyharness.types import InputError, TokenKind
+from pyharness.bpe.token_lookup import TokenLookup
+from pyharness.types import InputError
 from pyharness.vocabularies.huggingface_pre_tokenizer import pre_tokenizer
 from pyharness.vocabularies.sentencepiece_model import SentencePieceNormalizer
 
 _BYTE_LEVEL_DECODER = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}
+_FUSE = {"type": "Fuse"}
 _SPACE = "▁"
 
 
@@ -44,8 +45,8 @@ def tokenizer_json(model: BpeModel) -> bytes:
             "type": "BPE",
             "dropout": None,
             "unk_token": None if model.unknown is None else strings[model.unknown],
-            "continuing_subword_prefix": None,
-            "end_of_word_suffix": None,
+            "continuing_subword_prefix": model.prefix or None,
+            "end_of_word_suffix": model.suffix or None,
             "fuse_unk": model.fuse_unknown,
             "byte_fallback": bool(model.fallback),
             "ignore_merges": _ignore_merges(model),
@@ -62,11 +63,6 @@ def _check(model: BpeModel) -> None:
             "tokenizer.json cannot express a SentencePiece model exactly: pieces of equal score and unknown characters "
             "merge differently there; keep the original file"
         )
-    if model.prefix or model.suffix:
-        raise InputError(
-            f"a model with the prefix {model.prefix!r} and the suffix {model.suffix!r} is not written here; "
-            "keep the original tokenizer.json"
-        )
 
 
 def _rules(model: BpeModel) -> NDArray[np.uint32]:
@@ -78,20 +74,8 @@ def _strings(model: BpeModel) -> list[str | None]:
 
     Added tokens are in the vocabulary, too: otherwise tokenizers numbers them without gaps.
     """
-    merges, kinds = model.merges, model.vocabulary.kinds.tolist()
-    content = merges.data.tobytes()
-    ends = merges.offsets.tolist()
-    in_bytes = model.symbols == "bytes"
-    added = {token.id: token.content for token in model.added}
-    strings: list[str | None] = []
-    for token, kind in enumerate(kinds):
-        data = content[ends[token] : ends[token + 1]]
-        if token in added:
-            strings.append(added[token])
-        elif kind == TokenKind.ABSENT:
-            strings.append(None)
-        else:
-            strings.append(written(data) if in_bytes else data.decode())
+    lookup = TokenLookup(model)
+    strings: list[str | None] = [lookup.string_of(token) for token in range(model.id_limit)]
     _check_distinct(strings, model)
     return strings
 
@@ -126,6 +110,8 @@ def _decoder(model: BpeModel) -> Mapping[str, Any] | None:
         return None
     if model.decoder is not None:
         return model.decoder
+    if model.prefix or model.suffix:
+        return _decoder_of_affixes(model)
     if model.symbols == "bytes" or model.in_letters:
         return _BYTE_LEVEL_DECODER
     steps: list[Mapping[str, Any]] = [{"type": "ByteFallback"}, {"type": "Fuse"}]
@@ -134,3 +120,13 @@ def _decoder(model: BpeModel) -> Mapping[str, Any] | None:
     if model.drop_space:
         steps.append({"type": "Strip", "content": " ", "start": 1, "stop": 0})
     return {"type": "Sequence", "decoders": steps}
+
+
+def _decoder_of_affixes(model: BpeModel) -> Mapping[str, Any]:
+    """Decoder that leaves prefix and suffix out wherever they stand; pieces have the spaces between them."""
+    steps: list[Mapping[str, Any]] = [
+        {"type": "Replace", "pattern": {"String": affix}, "content": ""}
+        for affix in (model.suffix, model.prefix)
+        if affix
+    ]
+    return {"type": "Sequence", "decoders": [*steps, _BYTE_LEVEL_DECODER if model.symbols == "bytes" else _FUSE]}

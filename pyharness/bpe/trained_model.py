@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pyharness.bpe.affixed_tokens import AffixedTokens
 from pyharness.bpe.model import BpeModel
 from pyharness.bpe.splitter import TextSplitter
 from pyharness.bpe.trainer import DemolitionRule, TrainedBpe
@@ -48,18 +49,24 @@ def model_of_training(
         raise InputError(f"Scaffold-BPE has no unknown token; train it over bytes instead of giving {unknown!r}")
     scaffold = bool(trained.scaffold.any())
     data = [trained[token] for token in range(len(trained))]
-    written = [token for token, flag in zip(data, trained.scaffold.tolist(), strict=True) if not flag]
+    affixed = None if trained.bare is None else AffixedTokens(trained)
+    texts = data if affixed is None else affixed.texts
+    written = [token for token, flag in zip(texts, trained.scaffold.tolist(), strict=True) if not flag]
     added = tuple(AddedToken(len(written) + index, content, special=True) for index, content in enumerate(special))
     tokens = dict(enumerate([*written, *(content.encode() for content in special)]))
     kinds = {token.id: TokenKind.UNKNOWN if token.content == unknown else TokenKind.SPECIAL for token in added}
     vocabulary = Vocabulary.from_tokens(tokens, kinds)
     internal = Vocabulary.from_tokens(dict(enumerate(data)), {}) if scaffold else vocabulary
-    alphabet = _alphabet(data[: alphabet_size(trained)])
-    in_bytes = len(alphabet) == 256 and all(len(symbol) == 1 for symbol in alphabet)
+    bare = _alphabet(data[: trained.alphabet_size] if affixed is None else affixed.bare)
+    in_bytes = len(bare) == 256 and all(len(symbol) == 1 for symbol in bare)
+    if affixed is None:
+        alphabet, merges = bare, _merge_model(internal, bare, trained, in_bytes=in_bytes)
+    else:
+        alphabet, merges = affixed.alphabet, affixed.merge_model(vocabulary)
     return BpeModel(
         algorithm="scaffold-bpe" if scaffold else "bpe",
         vocabulary=vocabulary,
-        merges=_merge_model(internal, alphabet, trained, in_bytes=in_bytes),
+        merges=merges,
         alphabet=alphabet,
         expansion=output_ids(trained.demolition(demolition), trained.scaffold) if scaffold else None,
         demolition=demolition if scaffold else None,
@@ -67,14 +74,11 @@ def model_of_training(
         splitter=splitter if isinstance(splitter, str) else splitter.name,
         added=added,
         unknown=None if unknown is None else len(written) + list(special).index(unknown),
-        round_trip="exact" if in_bytes else "lossy",
+        prefix=trained.prefix,
+        suffix=trained.suffix,
+        round_trip="exact" if in_bytes and affixed is None else "lossy",
         origin=dict(origin or {}),
     )
-
-
-def alphabet_size(trained: TrainedBpe) -> int:
-    """Number of base symbols: what no rule makes comes first."""
-    return len(trained) - len(np.unique(trained.rules[:, 2]))
 
 
 def _merge_model(

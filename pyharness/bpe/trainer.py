@@ -30,6 +30,19 @@ class WeightedPieces:
     weights: NDArray[np.uint64]  # [pieces]
     data: NDArray[np.uint8]  # [bytes of all base symbols]
     data_offsets: Offsets  # int64 [base symbols + 1]
+    prefix: str = ""  # of symbols that do not start a piece; their strings have it
+    suffix: str = ""  # of symbols that end a piece
+    bare: Ids | None = None  # uint32 [base symbols]: each without prefix and suffix; None: none has any
+
+    @property
+    def text_lengths(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+        """uint64 [base symbols]: bytes of the text that each stands for, and characters that start in it."""
+        begun = np.zeros(len(self.data) + 1, np.int64)
+        np.cumsum((self.data & 0xC0) != 0x80, out=begun[1:])
+        lengths, characters = np.diff(self.data_offsets), np.diff(begun[self.data_offsets])
+        if self.bare is not None:
+            lengths, characters = lengths[self.bare], characters[self.bare]
+        return lengths.astype(np.uint64), characters.astype(np.uint64)
 
     @classmethod
     def of_bytes(cls, pieces: Mapping[bytes, int]) -> WeightedPieces:
@@ -103,6 +116,10 @@ class TrainedBpe:
     scaffold: NDArray[np.bool_]  # [tokens]: stepping stones, never in the output; none in plain BPE
     events: tuple[ScaffoldEvent, ...]
     complete: bool
+    alphabet_size: int  # base symbols: the first tokens
+    prefix: str = ""  # as the pieces had it, and what follows
+    suffix: str = ""
+    bare: Ids | None = None
 
     def __len__(self) -> int:
         """Tokens with the scaffold ones."""
@@ -135,6 +152,7 @@ def train(
     tie_rule: TieRule = "smallest_ids",
     min_frequency: int = 1,
     max_token_length: int | None = None,
+    max_token_characters: int | None = None,
     keep_events: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> TrainedBpe:
@@ -153,7 +171,8 @@ def train(
             smallest bytes of the left, then the right part, ``sentencepiece`` the shortest piece in code points, then
             the smallest bytes.
         min_frequency: pairs that occur less often are not merged.
-        max_token_length: in bytes; longer tokens are not made.
+        max_token_length: in bytes, prefixes and suffixes left out; longer tokens are not made.
+        max_token_characters: in characters, those that start in a token; longer tokens are not made.
         keep_events: record every demotion and promotion.
         progress: called now and then with the number of tokens so far.
 
@@ -168,15 +187,22 @@ def train(
         raise InputError(
             f"vocab_size is {vocab_size}; it must be at least {base}, the size of the alphabet, below 2^31"
         )
-    for name, value in (("min_frequency", min_frequency), ("max_token_length", max_token_length)):
+    for name, value in (
+        ("min_frequency", min_frequency),
+        ("max_token_length", max_token_length),
+        ("max_token_characters", max_token_characters),
+    ):
         if value is not None and not 1 <= value < 1 << 63:
             raise InputError(f"{name} is {value:,}; it must be at least 1 and below 2^63")
     if scaffold and tie_rule != "smallest_ids":
         raise InputError(f"Scaffold-BPE is defined for the tie rule 'smallest_ids', not {tie_rule!r}")
+    if scaffold and pieces.bare is not None:
+        raise InputError("Scaffold-BPE is defined for symbols without prefix and suffix")
     found = _core.train_bpe(
         symbols=pieces.symbols, offsets=pieces.offsets, weights=pieces.weights,
         data=pieces.data, token_offsets=pieces.data_offsets,
         vocabulary_size=vocab_size, min_frequency=min_frequency, max_token_length=max_token_length or 0,
+        max_token_characters=max_token_characters or 0, prefix=pieces.prefix, text_lengths=pieces.text_lengths,
         tie_rule=tie_rule, scaffold=scaffold, keep_events=keep_events, progress=progress,
     )  # fmt: skip
     tokens = len(found["offsets"]) - 1
@@ -185,4 +211,5 @@ def train(
         found["data"], found["offsets"], found["rules"], found["counts"], flags,
         tuple(ScaffoldEvent(*event) for event in found.get("events", ())),
         complete=tokens - int(flags.sum()) >= vocab_size,
+        alphabet_size=base, prefix=pieces.prefix, suffix=pieces.suffix, bare=pieces.bare,
     )  # fmt: skip

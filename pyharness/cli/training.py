@@ -42,7 +42,14 @@ TIE_RULES = ("smallest_ids", "first_seen", "lexicographic", "sentencepiece")
 @click.option("--symbols", type=click.Choice(["bytes", "characters"]), help="What is merged [default: bytes].")
 @click.option("--initial-alphabet", metavar="TEXT", help="Characters that get a token in any case.")
 @click.option("--min-frequency", type=int, metavar="N", help="Leave out pairs that occur less often [default: 1].")
+@click.option("--limit-alphabet", type=int, metavar="N", help="Over characters: keep the N most frequent ones; the "
+              "others have no token and are left out of the text.")  # fmt: skip
 @click.option("--max-token-length", type=int, metavar="N", help="Longest token, in bytes (SentencePiece: characters).")
+@click.option("--max-token-characters", type=int, metavar="N", help="bpe, scaffold-bpe: longest token, in characters.")
+@click.option("--continuing-subword-prefix", metavar="TEXT", help="bpe: written before every symbol that does not "
+              "start a piece, such as ##.")  # fmt: skip
+@click.option("--end-of-word-suffix", metavar="TEXT", help="bpe: written behind the last symbol of a piece, such as "
+              "</w>, so that it gets tokens of its own.")  # fmt: skip
 @click.option("--tie-rule", type=click.Choice(TIE_RULES), help="Which of equally frequent pairs is merged first: "
               "as tokenizers (which numbers bytes in another order), minbpe, by bytes, or as SentencePiece "
               "[default: smallest_ids].")  # fmt: skip

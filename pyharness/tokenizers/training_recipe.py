@@ -17,8 +17,8 @@ from pyharness.trainers import TrainerSpec, TrainingRequest
 from pyharness.trainers.phases import Phases
 from pyharness.types import InputError, Tally, TrainingProgress
 
-NUMBERS = ("vocab_size", "min_frequency", "max_token_length")
-NAMES = ("pattern", "symbols", "tie_rule", "demolition")
+NUMBERS = ("vocab_size", "min_frequency", "max_token_length", "max_token_characters", "limit_alphabet")
+NAMES = ("pattern", "symbols", "tie_rule", "demolition", "continuing_subword_prefix", "end_of_word_suffix")
 OPTIONS = ("corpus", *NUMBERS, *NAMES)
 # A row is to be the same tokenizer on every machine: of 4,000 tokens of SentencePiece's Unigram, trained on 2 MB of
 # English, 6 are others with 8 threads in place of 1.

@@ -33,11 +33,15 @@ class TrainingRequest:
     vocab_size: int  # ids in all: the alphabet, special tokens and an unknown token are among them
     pattern: str | None = None  # name or expression for TextSplitter; None: the trainer's own
     min_frequency: int = 1  # pairs that occur less often are not merged
-    max_token_length: int | None = None  # in bytes (bytes) or characters (characters)
+    max_token_length: int | None = None  # in bytes of text; SentencePiece: in characters
+    max_token_characters: int | None = None  # in characters, those that start in a token
     special: tuple[str, ...] = ()  # ours: the last ids; libraries: the first, after those of their own
     unknown: str | None = None  # a further special token: it stands for characters that have no token
     symbols: Symbols = "bytes"
     initial_alphabet: str = ""  # characters that are in the vocabulary whether they occur or not
+    limit_alphabet: int | None = None  # most characters of the alphabet; the rarest are left out of the text
+    continuing_subword_prefix: str = ""  # of symbols that do not start a piece, such as ##
+    end_of_word_suffix: str = ""  # of symbols that end a piece, such as </w>
     tie_rule: TieRule = "smallest_ids"
     demolition: DemolitionRule = "eq6"
     trace: bool = False  # record every demotion and promotion in a file of its own
@@ -127,7 +131,7 @@ def check(spec: TrainerSpec, request: TrainingRequest) -> None:
 def _check_numbers(request: TrainingRequest) -> None:
     if not 1 <= request.vocab_size <= BIGGEST_VOCABULARY:
         raise InputError(f"vocab_size is {request.vocab_size}; it must be in 1..{BIGGEST_VOCABULARY:,}")
-    for name in ("min_frequency", "max_token_length", "sentences"):
+    for name in ("min_frequency", "max_token_length", "max_token_characters", "limit_alphabet", "sentences"):
         value, least = getattr(request, name), 0 if name == "sentences" else 1
         if value is not None and not least <= value <= BIGGEST_NUMBER:
             raise InputError(f"{name} is {value:,}; it must be in {least}..{BIGGEST_NUMBER:,}")
@@ -138,7 +142,8 @@ def _check_numbers(request: TrainingRequest) -> None:
 
 def _check_texts(request: TrainingRequest) -> None:
     special = request.added
-    for text in (*special, request.pattern or "", request.initial_alphabet):
+    affixes = request.continuing_subword_prefix, request.end_of_word_suffix
+    for text in (*special, request.pattern or "", request.initial_alphabet, *affixes):
         try:
             text.encode()
         except UnicodeEncodeError:

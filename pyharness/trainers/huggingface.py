@@ -58,6 +58,7 @@ def train_wordpiece(request: TrainingRequest) -> TrainedTokenizer:
     trainer = trainers.WordPieceTrainer(
         vocab_size=request.vocab_size, min_frequency=request.min_frequency, special_tokens=special,
         initial_alphabet=list(request.initial_alphabet), show_progress=False,
+        **({} if request.limit_alphabet is None else {"limit_alphabet": request.limit_alphabet}),
     )  # fmt: skip
     note = "not deterministic: ids of ## pieces follow a hash map's order and break ties, so runs differ"
     return _train(tokenizer, trainer, request, [note])
@@ -124,7 +125,7 @@ TRAINERS = (
         algorithm="wordpiece",
         library="tokenizers",
         patterns=(),
-        options=frozenset({"min_frequency", "special", "initial_alphabet"}),
+        options=frozenset({"min_frequency", "special", "initial_alphabet", "limit_alphabet"}),
         deterministic=False,
     ),
     TrainerSpec(

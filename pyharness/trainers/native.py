@@ -11,6 +11,7 @@ import numpy as np
 
 from pyharness.bpe.model_file import save_bytes
 from pyharness.bpe.piece_counter import PieceCounter
+from pyharness.bpe.piece_symbols import in_forms, of_characters
 from pyharness.bpe.splitter import TextSplitter
 from pyharness.bpe.trained_model import model_of_training
 from pyharness.bpe.trainer import TrainedBpe, WeightedPieces, train
@@ -22,6 +23,7 @@ from pyharness.types import InputError
 PATTERN = "gpt2"
 MODEL = "model.json"
 TRACE = "scaffold-trace.jsonl"
+_NEWER = ("max_token_characters", "limit_alphabet", "continuing_subword_prefix", "end_of_word_suffix")  # said if given
 
 
 @dataclass(slots=True)
@@ -48,9 +50,8 @@ def _train(request: TrainingRequest, *, scaffold: bool) -> TrainedTokenizer:
     phases = Phases(request.progress)
     counted, read = _count(request, splitter, phases)
     with phases.timed("counting"):
-        pieces = counted.pieces()
-        if request.symbols == "characters":
-            pieces = of_characters(pieces, request.initial_alphabet)
+        spelled = counted.pieces()
+        pieces = _symbols(spelled, request)
     base = len(pieces.data_offsets) - 1
     size = request.vocab_size - len(request.added)
     if size < base:
@@ -59,7 +60,8 @@ def _train(request: TrainingRequest, *, scaffold: bool) -> TrainedTokenizer:
         merged = phases.gauge("merging", "tokens", size, base)
         trained = train(
             pieces, size, scaffold=scaffold, tie_rule=request.tie_rule, min_frequency=request.min_frequency,
-            max_token_length=request.max_token_length, keep_events=request.trace,
+            max_token_length=request.max_token_length, max_token_characters=request.max_token_characters,
+            keep_events=request.trace,
             progress=merged if request.progress else None,
         )  # fmt: skip
         merged(trained.vocab_size)
@@ -77,6 +79,7 @@ def _train(request: TrainingRequest, *, scaffold: bool) -> TrainedTokenizer:
             "bytes": read.bytes,
             "distinct_pieces": len(pieces.weights),
             "alphabet": base,
+            **_left_out(spelled, pieces, request),
             "scaffold_tokens": int(trained.scaffold.sum()),
         },
     )
@@ -88,8 +91,15 @@ def _check(request: TrainingRequest) -> None:
             raise InputError("every byte has a token: an unknown token is for symbols 'characters'")
         if request.initial_alphabet:
             raise InputError("every byte is in the alphabet already: an initial alphabet is for symbols 'characters'")
+        if request.limit_alphabet is not None:
+            raise InputError("every byte stays in the alphabet: limit_alphabet is for symbols 'characters'")
         if request.vocab_size < 256 + len(request.added):
             raise too_small(request, 256)
+    elif request.limit_alphabet is not None and request.limit_alphabet < len(set(request.initial_alphabet)):
+        raise InputError(
+            f"limit_alphabet is {request.limit_alphabet}, and the initial alphabet has "
+            f"{len(set(request.initial_alphabet))} characters: raise the one or leave out some of the others"
+        )
 
 
 def too_small(request: TrainingRequest, alphabet: int) -> InputError:
@@ -128,29 +138,25 @@ def _count(request: TrainingRequest, splitter: TextSplitter, phases: Phases) -> 
     return counter, read
 
 
-def of_characters(pieces: WeightedPieces, initial: str = "") -> WeightedPieces:
-    """Pieces over bytes as pieces over characters; the alphabet is in code point order.
+def _left_out(spelled: WeightedPieces, pieces: WeightedPieces, request: TrainingRequest) -> dict[str, int]:
+    """How many characters of the text, with repetitions, limit_alphabet left out."""
+    if request.limit_alphabet is None:
+        return {}
+    starts = np.zeros(len(spelled.symbols) + 1, np.int64)
+    np.cumsum((spelled.symbols & 0xC0) != 0x80, out=starts[1:])
+    lost = np.diff(starts[spelled.offsets]) - np.diff(pieces.offsets)
+    return {"characters_left_out": int((lost.astype(np.uint64) * pieces.weights).sum())}
 
-    Raises:
-        InputError: the pieces are not UTF-8.
-    """
-    data = pieces.symbols.astype(np.uint8)
-    try:
-        text = data.tobytes().decode()
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"the text is not UTF-8 ({error.reason}), and symbols 'characters' need characters; train on bytes"
-        ) from None
-    starts = np.zeros(len(data) + 1, np.int64)
-    np.cumsum((data & 0xC0) != 0x80, out=starts[1:])
-    points = np.frombuffer(text.encode("utf-32-le"), "<u4")
-    alphabet = np.union1d(points, np.array([ord(character) for character in initial], np.uint32))
-    encoded = [chr(point).encode() for point in alphabet]
-    offsets = np.zeros(len(encoded) + 1, np.int64)
-    np.cumsum([len(one) for one in encoded], out=offsets[1:])
-    return WeightedPieces(
-        np.searchsorted(alphabet, points).astype(np.uint32), starts[pieces.offsets], pieces.weights,
-        np.frombuffer(b"".join(encoded), np.uint8), offsets,
+
+def _symbols(pieces: WeightedPieces, request: TrainingRequest) -> WeightedPieces:
+    """Pieces in the symbols that are asked for; they come as bytes."""
+    by_characters = request.symbols == "characters"
+    if by_characters:
+        pieces = of_characters(pieces, request.initial_alphabet)
+    return in_forms(
+        pieces, prefix=request.continuing_subword_prefix, suffix=request.end_of_word_suffix,
+        limit=request.limit_alphabet, initial=request.initial_alphabet,
+        every_form=not by_characters,  # so that text of any bytes has symbols
     )  # fmt: skip
 
 
@@ -193,6 +199,7 @@ def _origin(request: TrainingRequest, splitter: TextSplitter, pieces: WeightedPi
         "tie_rule": request.tie_rule,
         "min_frequency": request.min_frequency,
         "max_token_length": request.max_token_length,
+        **{name: value for name in _NEWER if (value := getattr(request, name))},
         "distinct_pieces": len(pieces.weights),
     }
 
@@ -202,6 +209,7 @@ def _notes(request: TrainingRequest, trained: TrainedBpe, splitter: TextSplitter
     if not trained.complete:
         limits = f" at least {request.min_frequency} times" if request.min_frequency > 1 else ""
         length = f" within {request.max_token_length} bytes" if request.max_token_length else ""
+        length += f" within {request.max_token_characters} characters" if request.max_token_characters else ""
         notes.append(
             f"stopped after {len(trained.rules):,} merges: no pair occurs{limits}{length} any more; the vocabulary has "
             f"{trained.vocab_size + len(request.added):,} ids, not {request.vocab_size:,}"
@@ -213,7 +221,10 @@ def _notes(request: TrainingRequest, trained: TrainedBpe, splitter: TextSplitter
     return tuple(notes)
 
 
-_OPTIONS = frozenset({"min_frequency", "max_token_length", "special", "symbols", "initial_alphabet"})
+_OPTIONS = frozenset({
+    "min_frequency", "max_token_length", "max_token_characters", "special", "symbols", "initial_alphabet",
+    "limit_alphabet",
+})  # fmt: skip
 TRAINERS = (
     TrainerSpec(
         name="bpe",
@@ -221,7 +232,7 @@ TRAINERS = (
         summary="byte-pair encoding, exact counts, four tie rules",
         algorithm="bpe",
         library="pyharness",
-        options=_OPTIONS | {"tie_rule", "unknown"},
+        options=_OPTIONS | {"tie_rule", "unknown", "continuing_subword_prefix", "end_of_word_suffix"},
     ),
     TrainerSpec(
         name="scaffold-bpe",

@@ -26,6 +26,7 @@ struct Case {
     options.vocabulary_size = base.size() + input.ConsumeIntegralInRange<std::size_t>(0, 40);
     options.min_frequency = input.ConsumeIntegralInRange<std::uint64_t>(0, 5);
     options.max_token_length = input.ConsumeIntegralInRange<std::size_t>(0, 9);
+    options.max_token_characters = input.ConsumeIntegralInRange<std::size_t>(0, 9);
     options.tie_rule = static_cast<TieRule>(input.ConsumeIntegralInRange(0, 3));
     const auto unit = std::uint64_t{1} << input.ConsumeIntegralInRange(0, 40);
     read_text(input.ConsumeRemainingBytesAsString(), unit);

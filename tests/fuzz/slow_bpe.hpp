@@ -139,6 +139,11 @@ class SlowTrainer {
 
   std::uint64_t least() const { return std::max<std::uint64_t>(1, options_.min_frequency); }
 
+  static std::size_t characters_in(std::string_view token) {
+    return static_cast<std::size_t>(
+        std::count_if(token.begin(), token.end(), [](char byte) { return (byte & 0xC0) != 0x80; }));
+  }
+
   Candidate best_pair() const {
     std::map<Pair, Candidate> found;
     std::size_t place = 0;
@@ -151,7 +156,10 @@ class SlowTrainer {
     Candidate best;
     for (const auto& [pair, candidate] : found) {
       const std::size_t length = tokens[pair.first].size() + tokens[pair.second].size();
-      const bool short_enough = options_.max_token_length == 0 || length <= options_.max_token_length;
+      const std::size_t characters = characters_in(tokens[pair.first]) + characters_in(tokens[pair.second]);
+      const bool short_enough =
+          (options_.max_token_length == 0 || length <= options_.max_token_length) &&
+          (options_.max_token_characters == 0 || characters <= options_.max_token_characters);
       if (candidate.count >= least() && short_enough && (best.count == 0 || goes_before(candidate, best)))
         best = candidate;
     }

@@ -41,6 +41,10 @@ def merge_pair(sequence: Sequence[int], pair: Pair, new: int) -> list[int]:
     return merged
 
 
+def characters_in(data: bytes) -> int:
+    return sum(byte & 0xC0 != 0x80 for byte in data)
+
+
 def order_of_ties(name: str, vocabulary: Mapping[int, bytes], counts: Mapping[Pair, int]) -> Callable[[Pair], Any]:
     """Return what the smallest of equally frequent pairs is found by; ``counts`` has the pairs as they are met."""
     place = {pair: at for at, pair in enumerate(counts)}
@@ -48,33 +52,36 @@ def order_of_ties(name: str, vocabulary: Mapping[int, bytes], counts: Mapping[Pa
     def piece(pair: Pair) -> bytes:
         return vocabulary[pair[0]] + vocabulary[pair[1]]
 
-    def characters(pair: Pair) -> int:
-        return sum(byte & 0xC0 != 0x80 for byte in piece(pair))
-
     orders: dict[str, Callable[[Pair], Any]] = {
         "smallest_ids": lambda pair: pair,
         "first_seen": place.__getitem__,
         "lexicographic": lambda pair: (vocabulary[pair[0]], vocabulary[pair[1]], pair),
-        "sentencepiece": lambda pair: (characters(pair), piece(pair), pair),
+        "sentencepiece": lambda pair: (characters_in(piece(pair)), piece(pair), pair),
     }
     return orders[name]
 
 
 def train(
-    words: Mapping[bytes, int],
+    words: Mapping[bytes, int] | Mapping[tuple[int, ...], int],
     vocabulary_size: int,
     ties: str = "smallest_ids",
     min_frequency: int = 1,
     max_length: int | None = None,
     counted: list[int] | None = None,
     base: Sequence[bytes] = BYTES,
+    max_characters: int | None = None,
+    prefix: bytes = b"",
+    texts: Sequence[bytes] | None = None,
+    until_tie: bool = False,
 ) -> tuple[dict[int, bytes], list[Rule]]:
     """Highest count first, ties by ``ties``; the count of each rule's pair goes to ``counted``.
 
-    The bytes of a word are ids of the ``base``.
+    The items of a word are ids of the ``base``. ``texts``: what the base symbols are without prefix and suffix, which
+    is what lengths are of. ``until_tie``: stop before the first choice between equally frequent pairs.
     """
     sequences = [list(word) for word in words]
     vocabulary = dict(enumerate(base))
+    plain = dict(enumerate(base if texts is None else texts))
     ids = {data: token for token, data in vocabulary.items()}
     rules: list[Rule] = []
     while len(vocabulary) < vocabulary_size:
@@ -83,15 +90,17 @@ def train(
             pair: count
             for pair, count in found.items()
             if count >= min_frequency
-            and (max_length is None or len(vocabulary[pair[0]] + vocabulary[pair[1]]) <= max_length)
+            and (max_length is None or len(plain[pair[0]] + plain[pair[1]]) <= max_length)
+            and (max_characters is None or characters_in(plain[pair[0]] + plain[pair[1]]) <= max_characters)
         }
-        if not counts:
+        if not counts or (until_tie and list(counts.values()).count(max(counts.values())) > 1):
             break
         order = order_of_ties(ties, vocabulary, counts)
         pair = min(counts, key=lambda p: (-counts[p], order(p)))
-        data = vocabulary[pair[0]] + vocabulary[pair[1]]
+        data = vocabulary[pair[0]] + vocabulary[pair[1]].removeprefix(prefix)
         new = ids.setdefault(data, len(vocabulary))
         vocabulary[new] = data
+        plain.setdefault(new, plain[pair[0]] + plain[pair[1]])
         rules.append((*pair, new))
         if counted is not None:
             counted.append(counts[pair])
