@@ -62,7 +62,7 @@ def test_a_folder_is_searched(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=f"looked for {names}"):
         tokenizers.resolve(f"file:{tmp_path}")
     write(tmp_path, "cl100k_base.tiktoken", rank_data())
-    assert tokenizers.resolve(f"file:{tmp_path}").library == "tiktoken"
+    assert tokenizers.resolve(f"file:{tmp_path}?pattern=cl100k_base").library == "tiktoken"
     write(tmp_path, "tokenizer.json", byte_level())
     row = tokenizers.resolve(f"file:{tmp_path}")
     assert (row.library, row.path) == ("tokenizers", str(tmp_path / "tokenizer.json"))

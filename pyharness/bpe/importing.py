@@ -74,8 +74,9 @@ def import_model(
     elif kind == "tekken":
         model = model_of_ranks(read_tekken(data, label))
     else:
-        encoding = _encoding(path, digest, pattern, special, label)
-        model = model_of_ranks(_ranks(data, encoding, label))
+        encoding = _encoding(data, path, digest, pattern, special, label)
+        ranks = _ranks(data, encoding, label)
+        model = model_of_ranks(dataclasses.replace(ranks, notes=(*ranks.notes, *encodings.part_of(data, digest))))
     check_model(model, label)
     origin = {"kind": kind, "sha256": digest, **({"file": path.name} if path else {})}
     return dataclasses.replace(model, origin=origin, notes=(*model.notes, *_unreachable(model)))
@@ -97,10 +98,12 @@ def model_of_ranks(ranks: RankVocabulary) -> BpeModel:
 
 
 def _encoding(
-    path: Path | None, digest: str, pattern: str | None, special: Mapping[str, int] | None, label: str
+    data: bytes, path: Path | None, digest: str, pattern: str | None, special: Mapping[str, int] | None, label: str
 ) -> encodings.Encoding:
     """What the rank file does not say: as given, or else as it is known for this content or name."""
     known = encodings.recognise(digest, path.stem if path else "")
+    if pattern is None and path is not None:
+        encodings.check_whole(data, digest, path.stem, label)
     if pattern is None and known is None:
         raise InputError(
             f"{label} does not say how text is split, and neither its content nor its name is known; give a pattern: "
@@ -145,7 +148,7 @@ def _model_of_minbpe(data: bytes, label: str) -> BpeModel:
         alphabet={bytes([byte]): byte for byte in range(256)},
         splitter=name or file.pattern,
         added=tuple(AddedToken(token, content, special=True) for content, token in file.special.items()),
-        notes=() if name else (between,),
+        notes=(*(() if name else (between,)), *file.notes),
     )
 
 

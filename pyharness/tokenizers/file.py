@@ -18,7 +18,8 @@ from pyharness.vocabularies.vocab_and_merges import read_pair
 
 def row(name: str, path: Path, options: Mapping[str, str], licence: str = "unknown") -> TokenizerSpec:
     """Describe the tokenizer that a file defines: everything that can be known without its library."""
-    kind = vocabulary_file.detect(vocabulary_file.read(path), str(path))
+    data = vocabulary_file.read(path)
+    kind = vocabulary_file.detect(data, str(path))
     native_options = native.OPTIONS if source.LIBRARIES[kind] == "pyharness" else ()
     check_options(name, options, ("pattern", "special") if kind == "rank_file" else native_options)
     fetch = partial(vocabulary_file.read, path)
@@ -26,6 +27,8 @@ def row(name: str, path: Path, options: Mapping[str, str], licence: str = "unkno
     if kind == "vocab_and_merges":
         kind, fetch = "huggingface", partial(read_pair, path)
         digest = hashlib.sha256(fetch()).hexdigest()
+    if kind == "rank_file" and "pattern" not in options:
+        encodings.check_whole(data, digest, path.stem, str(path))
     encoding = _encoding(path, digest, options) if kind == "rank_file" else None
     return TokenizerSpec(
         name=name,

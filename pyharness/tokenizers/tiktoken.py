@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -12,7 +13,7 @@ from pyharness.tokenizers import Timed, openai_files
 from pyharness.tokenizers.source import VocabularyFile, refusing
 from pyharness.types import Ids, InputError, MergeModel, RoundTrip, TokenizerFamily, Tokens, Vocabulary
 from pyharness.vocabularies import rank_file
-from pyharness.vocabularies.encodings import OPENAI_ENCODINGS, PATTERNS
+from pyharness.vocabularies.encodings import OPENAI_ENCODINGS, PATTERNS, part_of
 from pyharness.vocabularies.rank_file import RankVocabulary
 from pyharness.vocabularies.stages import SplitStep, Stages, byte_forms
 from pyharness.vocabularies.tekken import read_tekken
@@ -117,7 +118,8 @@ def read(file: VocabularyFile) -> RankVocabulary:
     ranks = rank_file.read_ranks(data, file.label)
     rank_file.check_special(file.encoding.special, ranks, file.label)
     known = file.encoding.pattern in PATTERNS.values()
-    return RankVocabulary(ranks, file.encoding.special, file.encoding.pattern, exact=known)
+    notes = part_of(data, hashlib.sha256(data).hexdigest())
+    return RankVocabulary(ranks, file.encoding.special, file.encoding.pattern, exact=known, notes=notes)
 
 
 def load(file: VocabularyFile) -> TiktokenTokenizer:

@@ -6,6 +6,7 @@ name must not import tiktoken.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -151,6 +152,55 @@ def recognise(digest: str, stem: str) -> Encoding | None:
         return None
     # The name says how to split; the ids are the file's own.
     return Encoding(name, f"sha256:{digest[:16]}", KNOWN_FILES[name].pattern, digest, KNOWN_FILES[name].special)
+
+
+# Ranks of the published files, and the SHA-256 of their first 4,096 bytes (None: not known here). r50k_base begins
+# p50k_base.
+_BEGINNING_BYTES = 4096
+_PUBLISHED: Mapping[str, tuple[int, str | None]] = {
+    "r50k_base": (50256, "cc16a629039d"),
+    "p50k_base": (50280, "cc16a629039d"),
+    "cl100k_base": (100256, "952119f2e770"),
+    "o200k_base": (199998, "30ce64a194e0"),
+    "whisper_multilingual": (50257, "0af540a48375"),
+    "qwen": (151643, "5c10efe80b2b"),
+    "llama3": (128000, None),
+    "kimi_k2": (163584, "3a9de09ed34a"),
+}
+
+
+def check_whole(data: bytes, digest: str, stem: str, label: str) -> None:
+    """Refuse a rank file that its name alone tells how to split, and that has fewer ranks than what it is named for.
+
+    Any beginning of a rank file, cut between two lines, is a vocabulary: nothing in the format says that it is none.
+    """
+    name, lines = STEMS.get(stem), _lines(data)
+    if name is None or any(digest == known.digest for known in KNOWN_FILES.values()):
+        return
+    if lines < (published := _PUBLISHED[name][0]):
+        raise InputError(
+            f"{label} is named for {name}, which has {published:,} ranks, and has {lines:,}: it is cut off, or another "
+            f"vocabulary; copy it again, or say how it splits text: ?pattern={name}"
+        )
+
+
+def part_of(data: bytes, digest: str) -> tuple[str, ...]:
+    """Note on a rank file that begins as a published one does, and ends before it."""
+    if any(digest == known.digest for known in KNOWN_FILES.values()):
+        return ()
+    beginning, lines = _beginning(data), _lines(data)
+    for name, (published, known) in _PUBLISHED.items():
+        if known is not None and beginning.startswith(known) and lines < published:
+            return (f"it begins as {name} does and has {lines:,} of its {published:,} ranks: cut off, or a part of it",)
+    return ()
+
+
+def _beginning(data: bytes) -> str:
+    return hashlib.sha256(data[:_BEGINNING_BYTES]).hexdigest()
+
+
+def _lines(data: bytes) -> int:
+    return data.count(b"\n") + (not data.endswith(b"\n"))
 
 
 def pattern(text: str) -> tuple[str, str]:

@@ -25,6 +25,7 @@ class MinbpeFile:
     special: Mapping[str, int]  # content -> id
     merges: tuple[tuple[int, int], ...]  # left and right id
     tokens: tuple[bytes, ...]  # bytes of the ids from 0 to below 256 + len(merges)
+    notes: tuple[str, ...] = ()
 
 
 def read_minbpe(data: bytes, label: str) -> MinbpeFile:
@@ -34,6 +35,11 @@ def read_minbpe(data: bytes, label: str) -> MinbpeFile:
     except UnicodeDecodeError as error:
         raise InputError(f"{label} is not valid UTF-8: {error.reason} at byte {error.start}") from None
     lines = [line.removesuffix("\r") for line in lines]
+    if lines[0] == VERSION and lines[-1]:
+        raise InputError(
+            f"{label} is cut off: its last line, {lines[-1][:40]!r}, does not end; minbpe ends every line (if it is "
+            "whole, add a newline)"
+        )
     if lines[0] != VERSION or len(lines) < 3:
         raise InputError(f"{label} is no minbpe model: its first line is {lines[0][:40]!r}, not {VERSION!r}")
     (count,) = _numbers(lines[2], 1, 3, label)
@@ -42,7 +48,15 @@ def read_minbpe(data: bytes, label: str) -> MinbpeFile:
     check_pattern(lines[1], label)
     merges, tokens = _merges(lines[3 + count :], 4 + count, label)
     special = _special(lines[3 : 3 + count], len(tokens), label)
-    return MinbpeFile(lines[1].strip(), special, merges, tokens)
+    return MinbpeFile(lines[1].strip(), special, merges, tokens, _gap(len(tokens), special))
+
+
+def _gap(size: int, special: Mapping[str, int]) -> tuple[str, ...]:
+    """Note on ids without a token below the special ones: the file may have lost its last merges."""
+    lowest = min(special.values(), default=size)
+    if lowest == size:
+        return ()
+    return (f"ids {size:,} to {lowest - 1:,}, below its special tokens, have no token: cut off, or numbered so",)
 
 
 def _numbers(line: str, count: int, number: int, label: str) -> list[int]:

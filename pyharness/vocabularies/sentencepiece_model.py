@@ -14,6 +14,7 @@ from typing import TypeAlias
 from pyharness.types import InputError
 from pyharness.vocabularies.vocabulary_file import BIGGEST_ID
 
+_AFTER_THE_PIECES = {2: "trainer_spec", 3: "normalizer_spec"}  # in every model that a trainer writes
 Field: TypeAlias = tuple[int, int | bytes]  # number, and a varint or the bytes of anything else
 
 
@@ -66,7 +67,9 @@ def read_model(data: bytes, label: str) -> SentencePieceModel:
     pieces: list[tuple[str, float, PieceType]] = []
     trainer: dict[int, int | bytes] = {}
     normalizer: dict[int, int | bytes] = {}
+    met: set[int] = set()
     for number, value in fields(data, label):
+        met.add(number)
         if number == 1:
             pieces.append(_piece(_message(value, label, "piece"), label, len(pieces)))
         elif number == 2:
@@ -77,6 +80,10 @@ def read_model(data: bytes, label: str) -> SentencePieceModel:
     kind = trainer.get(3, 1)
     if kind not in list(ModelType):
         raise InputError(f"{label}: unknown SentencePiece model type {kind!r}")
+    if missing := [name for number, name in _AFTER_THE_PIECES.items() if number not in met]:
+        raise InputError(
+            f"{label} is cut off: it has {len(pieces):,} pieces and no {missing[0]}, which comes after the last one"
+        )
     return SentencePieceModel(
         pieces=tuple(piece for piece, _, _ in pieces),
         scores=tuple(score for _, score, _ in pieces),
