@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from pyharness.corpora.parquet_pages import pages
 from pyharness.corpora.reading import decode, named_errors
 from pyharness.corpora.specification import load
 from pyharness.types import InputError
 
 BATCH_ROWS = 256
+BATCH_BYTES = 64 << 20
+LARGEST_PAGE = 128 << 20  # bytes; most writers stop at 1 MB, DuckDB at 100 MB
+LARGEST_FOOTER = 64 << 20
 
 
 def strings(file: Path, field: str) -> Iterator[str]:
@@ -18,16 +23,50 @@ def strings(file: Path, field: str) -> Iterator[str]:
     pyarrow = load("pyarrow", "files", "reading Parquet files")
     parquet = load("pyarrow.parquet", "files", "reading Parquet files")
     done = 0
+    _check_footer(file)
     with (
         named_errors(file, lambda: f"after row {done:,}", (pyarrow.ArrowException,)),
         # Without pre_buffer, which holds whole row groups, memory stays at a batch.
         parquet.ParquetFile(str(file), pre_buffer=False, buffer_size=1 << 20, page_checksum_verification=True) as table,
     ):
         _check(pyarrow, file, table.schema_arrow, field)
-        for batch in table.iter_batches(batch_size=BATCH_ROWS, columns=[field]):
-            for data in _as_bytes(pyarrow, batch.column(0)):
-                yield decode(data) if data else ""
-            done += batch.num_rows
+        groups = [number for number in range(table.num_row_groups) if table.metadata.row_group(number).num_rows]
+        for group in groups:
+            rows = _rows_at_once(file, table.metadata.row_group(group), field)
+            for batch in table.iter_batches(batch_size=rows, row_groups=[group], columns=[field]):
+                for data in _as_bytes(pyarrow, batch.column(0)):
+                    yield decode(data) if data else ""
+                done += batch.num_rows
+
+
+def _check_footer(file: Path) -> None:
+    """Refuse a description that is larger than a machine should hold; that there is none, the reader says."""
+    with named_errors(file, lambda: "at its end"), file.open("rb") as content:
+        size = content.seek(0, os.SEEK_END)
+        content.seek(max(0, size - 8))
+        length, mark = int.from_bytes(content.read(4), "little"), content.read(4)
+        if mark == b"PAR1" and LARGEST_FOOTER < length <= size:
+            raise InputError(f"{file} describes itself in {length:,} bytes; at most {LARGEST_FOOTER:,} are read")
+
+
+def _rows_at_once(file: Path, group: Any, field: str) -> int:
+    """Rows to read at once, so that they stay within ``BATCH_BYTES`` and two pages. Too large a page is an error."""
+    columns = [group.column(number) for number in range(group.num_columns)]
+    largest_row = 1.0
+    for column in (column for column in columns if column.path_in_schema == field):
+        start = column.data_page_offset
+        if column.has_dictionary_page and column.dictionary_page_offset is not None:
+            start = min(start, column.dictionary_page_offset)
+        with named_errors(file, lambda: "at a page"), file.open("rb") as content:
+            for page in pages(content, start, column.total_compressed_size, str(file)):
+                if page.bytes > LARGEST_PAGE:
+                    raise InputError(
+                        f"{file} has a page of {page.bytes:,} bytes, which is read whole; at most {LARGEST_PAGE:,}: "
+                        "write it again with a smaller data_page_size, or with shorter texts"
+                    )
+                # Any row may refer to the longest value of a dictionary.
+                largest_row = max(largest_row, page.bytes / (1 if page.dictionary else max(page.values, 1)))
+    return max(1, min(BATCH_ROWS, int(BATCH_BYTES / largest_row)))
 
 
 def _check(pyarrow: Any, file: Path, schema: Any, field: str) -> None:
