@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -324,3 +325,15 @@ def test_a_run_that_measured_nothing_says_so(tmp_path: Path) -> None:
     assert "error: nothing was measured: fewer than three documents" in done.stderr
     done = call("run", *options, "-b", "compression", "-o", str(tmp_path / "s.json"))
     assert done.returncode == 0, "one number is enough"
+
+
+@pytest.mark.parametrize("kilobytes", [100_000, 200_000])
+def test_too_small_an_address_space_is_said_at_once(kilobytes: int, tmp_path: Path) -> None:
+    run = " ".join([*RUN, "run", "-t", "raw_bytes", "-c", "sample", "-o", str(tmp_path / "r.json")])
+    command = f"ulimit -v {kilobytes} || exit 9; exec {run}"
+    done = subprocess.run(["/bin/bash", "-c", command], capture_output=True, text=True, check=False, timeout=60)
+    if done.returncode == 9:
+        pytest.skip("the limit cannot be set here")
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert re.fullmatch(r"error: an address space of 0\.[12]0 GB is too small: .*", line)

@@ -7,6 +7,7 @@ import errno
 import functools
 import os
 import re
+import resource
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,6 +20,8 @@ from pyharness import ending
 from pyharness.types import InputError
 
 F = TypeVar("F", bound=Callable[..., Any])
+ADDRESS_SPACE = 512 << 20  # Python and NumPy; libraries of tokenizers take more, and say so themselves
+ADDRESS_SPACE_OF_A_CORE = 40 << 20  # OpenBLAS takes 32 MB for a thread, and its stack
 MOST_FAULTS = 10  # lines
 LONGEST_LINE = 2000  # characters
 
@@ -30,6 +33,7 @@ def reports_errors(command: F) -> F:
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         _open_what_is_closed()
         try:
+            _check_address_space()
             with ending.politely():
                 return command(*args, **kwargs)
         except InputError as error:
@@ -55,6 +59,17 @@ def reports_errors(command: F) -> F:
             raise
 
     return wrapped  # type: ignore[return-value]
+
+
+def _check_address_space() -> None:
+    """Refuse to work where NumPy cannot be imported: OpenBLAS asks for its buffers again and again, for ever."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    needed = ADDRESS_SPACE + ADDRESS_SPACE_OF_A_CORE * (os.cpu_count() or 1)
+    if limit != resource.RLIM_INFINITY and limit < needed:
+        raise InputError(
+            f"an address space of {limit / 1e9:.2f} GB is too small: {needed / 1e9:.1f} GB are needed to begin with; "
+            "set another limit with ulimit -v"
+        )
 
 
 def _in_words(error: OSError) -> str:

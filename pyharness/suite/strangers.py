@@ -31,7 +31,7 @@ def blamed(what: str) -> Iterator[None]:
     """Turn whatever a plug-in raises while it is asked into an ``InputError`` that names what was asked for."""
     try:
         yield
-    except (InputError, KeyboardInterrupt, ending.Ended):
+    except (InputError, MemoryError, KeyboardInterrupt, ending.Ended):
         raise
     except BaseException as error:  # SystemExit and panics of Rust, too
         lines = str(error).strip().splitlines() or [""]
