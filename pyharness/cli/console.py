@@ -32,8 +32,10 @@ def reports_errors(command: F) -> F:
     @functools.wraps(command)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         _open_what_is_closed()
+        if (lack := _too_small_an_address_space()) is not None:  # complaining would import NumPy
+            click.echo(f"error: {lack}", err=True)
+            sys.exit(2)
         try:
-            _check_address_space()
             with ending.politely():
                 return command(*args, **kwargs)
         except InputError as error:
@@ -61,15 +63,16 @@ def reports_errors(command: F) -> F:
     return wrapped  # type: ignore[return-value]
 
 
-def _check_address_space() -> None:
-    """Refuse to work where NumPy cannot be imported: OpenBLAS asks for its buffers again and again, for ever."""
+def _too_small_an_address_space() -> str | None:
+    """Say where NumPy cannot be imported: OpenBLAS asks for its buffers again and again, for ever."""
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     needed = ADDRESS_SPACE + ADDRESS_SPACE_OF_A_CORE * (os.cpu_count() or 1)
-    if limit != resource.RLIM_INFINITY and limit < needed:
-        raise InputError(
-            f"an address space of {limit / 1e9:.2f} GB is too small: {needed / 1e9:.1f} GB are needed to begin with; "
-            "set another limit with ulimit -v"
-        )
+    if limit == resource.RLIM_INFINITY or limit >= needed:
+        return None
+    return (
+        f"an address space of {limit / 1e9:.2f} GB is too small: {needed / 1e9:.1f} GB are needed to begin with; "
+        "set another limit with ulimit -v"
+    )
 
 
 def _in_words(error: OSError) -> str:
