@@ -13,6 +13,7 @@ import operator
 import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -141,6 +142,20 @@ def findings(benchmark: Benchmark, found: Any) -> dict[str, Any]:
         "measurements": [_measurement(one, whose) for one in given],
         "details": _details(found.details, whose),
     }
+
+
+def keep_state(benchmark: Benchmark, found: Findings, path: Path, case: str) -> None:
+    """Leave what the numbers are computed from where the parent looks for it."""
+    whose = f"benchmark {benchmark.name!r} ({maker(benchmark.run)})"
+    state: Any = found.state
+    if not isinstance(state, Mapping):
+        raise WrongValue(f"state of {whose} is {_shown(state)}; it must be a mapping of arrays of integers")
+    if not state:
+        return
+    try:
+        store.write_case_state(path, case, state)
+    except ValueError as error:
+        raise WrongValue(f"state of {whose}: {error}") from None
 
 
 def _measurement(one: Any, whose: str) -> dict[str, Any]:

@@ -10,19 +10,22 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import shutil
 import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TypeAlias
 
 from pyharness.types import InputError
 
+Content: TypeAlias = str | bytes | Path  # a text in UTF-8, bytes, or a file whose bytes are copied
 ADVICE = "replace it with --force, or choose another --output"
 _LINKS = 40  # that the system follows
 _NO_HARD_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 
 
-def write(path: Path, content: str | bytes, *, overwrite: bool = False, advice: str = ADVICE) -> None:
+def write(path: Path, content: Content, *, overwrite: bool = False, advice: str = ADVICE) -> None:
     """Write a file, text in UTF-8. Interrupted, it leaves what was there before, and nothing beside it.
 
     Raises:
@@ -36,7 +39,7 @@ def write(path: Path, content: str | bytes, *, overwrite: bool = False, advice: 
         raise InputError(f"cannot write {str(path)!r}: {error.strerror or error}") from None
 
 
-def replace(path: Path, content: str | bytes) -> None:
+def replace(path: Path, content: Content) -> None:
     """As ``write`` over what is there, for who says in other words what went wrong: raises ``OSError``."""
     if is_stream(path):
         _write_through(path, _data(content))
@@ -47,7 +50,7 @@ def replace(path: Path, content: str | bytes) -> None:
         part.replace(target)
 
 
-def create(path: Path, content: str | bytes) -> None:
+def create(path: Path, content: Content) -> None:
     """As ``replace``, where nothing is yet: of several that try at once one succeeds, the others' files are refused.
 
     Raises:
@@ -131,13 +134,17 @@ def _write_through(path: Path, data: bytes) -> None:
 
 
 @contextlib.contextmanager
-def _aside(target: Path, content: str | bytes) -> Iterator[Path]:
+def _aside(target: Path, content: Content) -> Iterator[Path]:
     """Write a file beside its target, and remove it if it is not moved there."""
     handle, name = _temporary_beside(target)
     part = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(_data(content))
+            if isinstance(content, Path):
+                with content.open("rb") as source:
+                    shutil.copyfileobj(source, file)
+            else:
+                file.write(_data(content))
             file.flush()
             os.fsync(file.fileno())  # or a crash of the machine could leave the new name with nothing behind it
         yield part
@@ -163,7 +170,9 @@ def _move_to_free_name(part: Path, target: Path) -> None:
         part.unlink()
 
 
-def _data(content: str | bytes) -> bytes:
+def _data(content: Content) -> bytes:
+    if isinstance(content, Path):
+        return content.read_bytes()
     return content.encode() if isinstance(content, str) else content
 
 

@@ -6,19 +6,19 @@ import datetime as dt
 import hashlib
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from pyharness import answers, atomic_file, store
+from pyharness import answers, atomic_file, relative_lengths, store
 from pyharness.benchmarks import benchmarks, first_documents
 from pyharness.environment import cores, fingerprint, version_of
-from pyharness.metrics import all_metrics, compression
+from pyharness.metrics import all_metrics
 from pyharness.process import Worker, WorkerDied
 from pyharness.schedule import Schedule
 from pyharness.suite import Plan
 from pyharness.texts_read import TextsRead
-from pyharness.types import Case, CaseResult, InputError, Measurement, Tally, TokenizerSpec, TrainingProgress
+from pyharness.types import Case, CaseResult, InputError, Tally, TokenizerSpec, TrainingProgress
 
 _READERS = ("compression", "next_token_entropy", "integrity")  # benchmarks whose tally can be taken again
 UNVERIFIED = "not measured: the integrity check of this tokenizer failed"
@@ -78,6 +78,8 @@ class Run:
                 result = store.result_from_json(entry["result"])
             except (KeyError, TypeError, AttributeError) as error:
                 raise InputError(f"cannot resume: the journal has an entry that is no result ({error!r})") from None
+            if not self.journal.states.resume(result.case.key, entry.get("state")):
+                continue  # what its numbers are computed from is gone: it is measured again
             self.results[result.case.key] = self.texts.checked(result)
             if entry.get("facts"):
                 self.facts[result.case.tokenizer] = entry["facts"]
@@ -89,12 +91,23 @@ class Run:
                 if case.key in self.results and not self._needed_again(case):
                     continue
                 self.listener.started(case)
-                result = self._blocked(case) or self._measure(case)
+                result, state = self._with_state(self._blocked(case) or self._measure(case))
                 self.results[case.key] = result
-                self.journal.add({"result": store.result_as_json(result), "facts": self.facts.get(case.tokenizer)})
+                facts = self.facts.get(case.tokenizer)
+                self.journal.add({"result": store.result_as_json(result), "facts": facts, "state": state})
                 self.listener.finished(result)
         finally:
             self._leave_worker()
+
+    def _with_state(self, result: CaseResult) -> tuple[CaseResult, str | None]:
+        """Take what the worker has left for the state; a damaged one costs its case. Returns its digest, too."""
+        if result.status != "ok":
+            return result, None
+        try:
+            return result, self.journal.states.take(result.case.key)
+        except (store.NoState, OSError) as error:
+            reason = f"the process left a state that cannot be used: {error}"
+            return CaseResult(result.case, "failed", reason, details={"failure": "crash"}), None
 
     def _needed_again(self, case: Case) -> bool:
         """Tell whether ids that were kept for other rows are gone, and some of those rows are still to come."""
@@ -133,6 +146,7 @@ class Run:
 
     def _measure(self, case: Case) -> CaseResult:
         worker = self._worker(case)
+        self.journal.states.discard(case.key)
         try:
             answer = worker.ask(
                 self._request(case, worker.threads),
@@ -163,6 +177,7 @@ class Run:
             "threads": threads,
             "expected": None,
             "keep_ids": None,
+            "keep_state": None if (state := self.journal.states.path_of(case.key)) is None else str(state.absolute()),
             "device": self.plan.suite.device,
             "traceback": self.tracebacks,
         }
@@ -276,7 +291,7 @@ def _write(going: Run, header: Mapping[str, Any], started: float, *, complete: b
     declared = {label: number for number, label in enumerate(going.plan.tokenizers)}
     cases = sorted(going.schedule.cases, key=lambda case: declared.get(case.tokenizer, len(declared)))
     results = [going.results.get(case.key) or _not_run(case) for case in cases]
-    results = [_normalised(result, going) for result in results]
+    results = relative_lengths.add(results, going.plan.suite.reference)
     data = {
         "kind": store.KIND,
         "schema": store.SCHEMA,
@@ -288,11 +303,22 @@ def _write(going: Run, header: Mapping[str, Any], started: float, *, complete: b
         "tokenizers": {label: _about_row(label, spec, going, header) for label, spec in going.schedule.rows.items()},
         "corpora": _about_corpora(going),
         "metrics": _about_metrics(results),
+        "state": _keep_state(going.journal, results),
         "results": [store.result_as_json(result) for result in results],
     }
     output = going.journal.record
     _keep(going.journal, store.dump(data), complete=complete)
     return store.Record.from_json(data, str(output), output)
+
+
+def _keep_state(journal: store.Journal, results: Iterable[CaseResult]) -> dict[str, Any] | None:
+    """Write what the numbers are computed from, where the record may be written; returns what the record says of it.
+
+    It comes first: a record that is there has its state, or says by the digest that this is another's.
+    """
+    if journal.record.exists() and not journal.overwrite and not store.is_unfinished(journal.record):
+        return None
+    return journal.states.write(result.case.key for result in results if result.status == "ok")
 
 
 def _keep(journal: store.Journal, text: str, *, complete: bool) -> None:
@@ -313,23 +339,6 @@ def _keep(journal: store.Journal, text: str, *, complete: bool) -> None:
 
 def _not_run(case: Case) -> CaseResult:
     return CaseResult(case, "skipped", "the run was interrupted before this case")
-
-
-def _normalised(result: CaseResult, going: Run) -> CaseResult:
-    """Add the sequence length relative to the reference tokenizer's on the same text."""
-    reference = going.plan.suite.reference
-    if result.case.benchmark != "compression" or result.status != "ok" or reference is None:
-        return result
-    home = going.results.get(replace(result.case, tokenizer=reference).key)
-    return replace(result, measurements=(*result.measurements, _relative_length(result, home, reference)))
-
-
-def _relative_length(result: CaseResult, home: CaseResult | None, reference: str) -> Measurement:
-    name = "normalized_sequence_length"
-    if home is None or home.status != "ok":
-        return Measurement(name, None, reason=f"the reference {reference!r} was not measured", part=reference)
-    mine, theirs = (one.details["groups"]["tokens"] for one in (result, home))
-    return compression.normalized_sequence_length(mine, theirs, result.details["groups"]["documents"], reference)
 
 
 def _about_row(label: str, spec: TokenizerSpec, going: Run, header: Mapping[str, Any]) -> dict[str, Any]:

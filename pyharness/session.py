@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +45,7 @@ class Result:
     """A finished run: prints as tables, shows itself in a notebook."""
 
     record: store.Record
+    state: bytes | None = field(default=None, repr=False)  # of a record that was not kept on disk
 
     def to_dataframe(self) -> pd.DataFrame:
         """One row per number, with its interval."""
@@ -55,8 +56,27 @@ class Result:
         return comparison.rows(self.record, first, second)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the record; a file that is there already is refused, or replaced with ``overwrite``."""
-        atomic_file.write(Path(path), store.dump(self.record.data), overwrite=overwrite, advice=ADVICE)
+        """Write the record and, beside it, the state that its numbers are computed from.
+
+        Files that are there already are refused, or replaced with ``overwrite``. Raises ``InputError`` for that, and
+        where the state that the record was read with is gone.
+        """
+        path, data = Path(path), dict(self.record.data)
+        beside = store.path_beside(path)
+        for target in (path, beside) if data.get("state") else (path,):
+            atomic_file.check(target, overwrite=overwrite, advice=ADVICE)
+        if data.get("state") and atomic_file.is_stream(path):
+            data["state"] = None
+        elif data.get("state"):
+            data["state"] = data["state"] | {"file": beside.name}
+            atomic_file.write(beside, self._state(), overwrite=overwrite, advice=ADVICE)
+        atomic_file.write(path, store.dump(data), overwrite=overwrite, advice=ADVICE)
+
+    def _state(self) -> bytes | Path:
+        if self.state is not None:
+            return self.state
+        with self.record.state() as states:
+            return states.path
 
     def __str__(self) -> str:
         return report.to_text(report.tables(self.record))
@@ -126,7 +146,9 @@ def run(
     if output is not None:
         return _kept(declared, Path(output), listener, overwrite=overwrite, tracebacks=tracebacks)
     with tempfile.TemporaryDirectory(prefix="pyharness-") as folder:
-        return _kept(declared, Path(folder) / "record.json", listener, tracebacks=tracebacks)
+        result = _kept(declared, Path(folder) / "record.json", listener, tracebacks=tracebacks)
+        beside = store.path_beside(Path(folder) / "record.json")
+        return replace(result, state=beside.read_bytes() if beside.exists() else None)
 
 
 def _kept(

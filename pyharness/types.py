@@ -16,6 +16,7 @@ Ids: TypeAlias = "NDArray[np.uint32]"
 Offsets: TypeAlias = "NDArray[np.int64]"
 Digest: TypeAlias = bytes
 RoundTrip: TypeAlias = Literal["exact", "normalised", "lossy"]
+State: TypeAlias = "Mapping[str, NDArray[Any]]"  # integer arrays that the numbers of a case are computed from
 
 
 class InputError(ValueError):

@@ -80,7 +80,10 @@ def handle(request: dict[str, Any], out: TextIO) -> dict[str, Any]:
             request["device"],
         )
         benchmark = benchmarks()[case.benchmark]
-        result = answers.findings(benchmark, benchmark.run(work))
+        found = benchmark.run(work)
+        result = answers.findings(benchmark, found)
+        if request["keep_state"] is not None and found.status == "ok":
+            answers.keep_state(benchmark, found, Path(request["keep_state"]), case.key)
         return {"result": result, "facts": None if benchmark.own_process else facts(specification)}
     except Unsupported as reason:
         skipped = Findings(status="skipped", reason=str(reason) or "unsupported")

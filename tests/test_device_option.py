@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pyharness import kernels, session, suite
+from pyharness import kernels, session, store, suite
 from pyharness.benchmarks import Work, benchmarks
 from pyharness.corpora import open_corpus
 from pyharness.kernels import devices
 from pyharness.metrics import pairs
 from pyharness.runner import Run
 from pyharness.tokenizers import load, resolve
-from pyharness.types import Case, InputError, Tokens
+from pyharness.types import Case, InputError, Measurement, Tokens
 
 RUN = [sys.executable, "-P", "-m", "pyharness", "run", "-t", "raw_bytes", "-c", "sample:prose", "-b", "compression"]
 
@@ -67,8 +67,9 @@ def test_it_reaches_the_worker_and_leaves_keys_alone(monkeypatch: pytest.MonkeyP
     keys = [[case.key for case in plan.cases] for plan in plans]
     assert keys[0] == keys[1] == ["compression | raw_bytes | sample | list_unused=False"]
     for plan in plans:
-        going = Run(plan, session.Silent(), tmp_path, None)  # type: ignore[arg-type]
-        assert going._request(plan.cases[0], 1)["device"] == plan.suite.device
+        with store.Journal(tmp_path / "record.json") as journal:
+            going = Run(plan, session.Silent(), tmp_path, journal)
+            assert going._request(plan.cases[0], 1)["device"] == plan.suite.device
 
 
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
@@ -88,13 +89,17 @@ def test_pairs_are_counted_there(device: str, monkeypatch: pytest.MonkeyPatch) -
     assert there == here
 
 
+def counted(tokens: Tokens, device: str = "cpu") -> list[Measurement]:
+    return pairs.measure(pairs.count(tokens, device=device))
+
+
 def test_the_kernels_count_what_the_core_counts() -> None:
     pytest.importorskip("pyharness._emulated", reason="this build has no emulated kernels")
     tokens = Tokens.from_lists([np.random.default_rng(n).zipf(1.4, 300).clip(max=5000) for n in range(9)])
-    assert pairs.measure(tokens, device="emulated") == pairs.measure(tokens)
+    assert counted(tokens, "emulated") == counted(tokens)
     nothing = Tokens.from_lists([[1], [], [2]])
-    assert pairs.measure(nothing, device="emulated") == pairs.measure(nothing)
-    assert all(one.value is None for one in pairs.measure(nothing))
+    assert counted(nothing, "emulated") == counted(nothing)
+    assert all(one.value is None for one in counted(nothing))
 
 
 @pytest.mark.cuda
@@ -102,4 +107,4 @@ def test_a_gpu_counts_what_the_core_counts() -> None:
     if (reason := devices.cuda_reason()) is not None:
         pytest.skip(reason)
     tokens = Tokens.from_lists([np.random.default_rng(n).zipf(1.4, 30_000).clip(max=60_000) for n in range(9)])
-    assert pairs.measure(tokens, device="cuda") == pairs.measure(tokens)
+    assert counted(tokens, "cuda") == counted(tokens)

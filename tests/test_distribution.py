@@ -196,7 +196,7 @@ def test_efficiency_counts_dead_tokens() -> None:
 def test_pair_metrics_follow_their_definitions(seed: int) -> None:
     tokens = random.Random(seed).choices(range(6), k=80)
     laid_out = Tokens.from_lists([tokens])
-    found = {m.metric: m.value for m in pairs.measure(laid_out)}
+    found = {m.metric: m.value for m in pairs.measure(pairs.count(laid_out))}
     conditional = oracle.conditional_entropy(tokens)
     assert found["bigram_entropy"] == pytest.approx(conditional, abs=1e-12)
     following = oracle.renyi_entropy(oracle.probabilities(tokens[1:]), 1)
@@ -204,12 +204,12 @@ def test_pair_metrics_follow_their_definitions(seed: int) -> None:
 
 
 def test_pairs_do_not_cross_documents() -> None:
-    apart = pairs.measure(Tokens.from_lists([[1], [2], [3]]))
+    apart = pairs.measure(pairs.count(Tokens.from_lists([[1], [2], [3]])))
     assert [m.value for m in apart] == [None, None]
     assert apart[0].reason is not None
     assert (
         SimpleNamespace(
-            **{m.metric: m.value for m in pairs.measure(Tokens.from_lists([[1, 2], [1, 3]]))}
+            **{m.metric: m.value for m in pairs.measure(pairs.count(Tokens.from_lists([[1, 2], [1, 3]])))}
         ).bigram_entropy
         == 1.0
     )

@@ -13,8 +13,8 @@ from pyharness import tokenizers
 from pyharness.metrics import replaced_tokens
 from pyharness.metrics.jackknife import interval
 from pyharness.metrics.state import GROUPS, CorpusState, Counts, Facts, Undefined
-from pyharness.metrics.vocabulary import embedding_parameters, scaffold_share
-from pyharness.types import TokenKind, Vocabulary
+from pyharness.metrics.vocabulary import embedding_parameters, scaffold_share, scaffold_tokens
+from pyharness.types import Measurement, Tokenizer, TokenKind, Vocabulary
 
 LETTERS = [bytes([letter]) for letter in b"abcdefgh"]
 
@@ -93,8 +93,12 @@ def test_embedding_parameters() -> None:
     assert embedding_parameters(32768, 4096) == 134217728
 
 
+def share_of(tokenizer: Tokenizer) -> Measurement:
+    return scaffold_share(tokenizer.vocab_size, scaffold_tokens(tokenizer))
+
+
 def test_scaffold_share_is_null_for_others() -> None:
-    found = scaffold_share(tokenizers.load("raw_bytes"))
+    found = share_of(tokenizers.load("raw_bytes"))
     assert (found.value, found.reason) == (None, "no Scaffold-BPE model, or one in which nothing was demoted")
 
 
@@ -109,5 +113,5 @@ def test_scaffold_share_counts_what_is_never_written(tmp_path: object, monkeypat
     assert recipe is not None
     counter.add(list(recipe.texts()))
     expected = bpe.train(counter.pieces(), 600, scaffold=True)
-    found = scaffold_share(tokenizers.load(tokenizers.obtain(name)))
+    found = share_of(tokenizers.load(tokenizers.obtain(name)))
     assert found.value == int(expected.scaffold.sum()) / 600 > 0

@@ -19,6 +19,7 @@ from pyharness.types import (
     InputError,
     Measurement,
     ParallelCorpus,
+    State,
     Status,
     Tally,
     Tokenizer,
@@ -63,6 +64,8 @@ class Findings:
     details: Mapping[str, Any] = field(default_factory=dict)
     status: Status = "ok"
     reason: str | None = None
+    # What the numbers are computed from, which ``Benchmark.rederive`` takes.
+    state: State = field(default_factory=dict, repr=False, compare=False)
 
 
 def as_given(parameters: Mapping[str, Any], row: TokenizerSpec, device: str) -> Mapping[str, Any]:
@@ -83,6 +86,10 @@ class Benchmark:
     timed: bool = False  # runs alone, in a fresh process, and only after the integrity check has passed
     own_process: bool = False  # measures in processes of its own: the worker's has not loaded the tokenizer
     parameters: Mapping[str, Any] = field(default_factory=dict)  # name -> default; a list gives one case per value
+    # Computes from the state of a case, and nothing else, what ``run`` found: the measurements that the text
+    # determines, and such details as follow from it. Raises ``InputError`` for arrays that contradict each other.
+    rederive: Callable[[State, Case], Findings] | None = None
+    underivable: str = ""  # why there is no such function, for who asks
     # Checks the parameters of a case on its row and device before anything runs, and fills in what depends on these.
     settle: Callable[[Mapping[str, Any], TokenizerSpec, str], Mapping[str, Any]] = as_given
 

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, astuple, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from pyharness import corpora
 from pyharness.benchmarks import Benchmark, Findings, Work, batches
-from pyharness.metrics import continued_words, corpus_metrics, counters, jackknife, pairs
+from pyharness.metrics import continued_words, corpus_metrics, counters, jackknife, pairs, state_arrays
 from pyharness.metrics.sampling import DocumentSample
 from pyharness.metrics.state import CorpusState, Facts, group_of
-from pyharness.types import Corpus, Measurement, Tally, Tokenizer
+from pyharness.types import Case, Corpus, InputError, Measurement, State, Tally, Tokenizer
 
 # Documents are cut at 1 MiB unless asked otherwise: a sample must have room for at least one.
 PAIR_SAMPLE_BYTES = 8 << 20
 WORD_SAMPLE_BYTES = 2 << 20
+MOST_PAIRS = 1 << 26  # that differ, in a state that is read: eight times as many as the sample has bytes
 EXTRA_METRICS = ("continued_word_share", "normalized_sequence_length", "bigram_entropy", "mutual_information")
 
 
@@ -57,19 +58,62 @@ class CorpusPass:
         self.for_pairs.merge(other.for_pairs)
         self.for_words.merge(other.for_words)
 
+    def counted(self, threads: int = 1, device: str = "cpu") -> Counted:
+        """Count what is sampled; pairs are counted on ``device``, with the same counts on any."""
+        return Counted(
+            self.state,
+            pairs.count(self.for_pairs.laid_out(), threads, device),
+            Sampled.of(self.for_pairs),
+            continued_words.count(self.tokenizer, self.for_words.documents()),
+            Sampled.of(self.for_words),
+        )
+
     def measurements(self, threads: int = 1, device: str = "cpu") -> list[Measurement]:
-        """Every metric of the pass; pairs are counted on ``device``, with the same counts on any."""
+        """Every metric of the pass."""
+        return self.counted(threads, device).measurements()
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """How a sample of documents came out."""
+
+    bytes: int
+    byte_cap: int
+    is_too_small: bool
+
+    @classmethod
+    def of(cls, sample: DocumentSample) -> Sampled:
+        """Describe a sample."""
+        return cls(sample.bytes, sample.byte_cap, sample.is_too_small)
+
+    def unless_too_small(self, found: Measurement) -> Measurement:
+        """Return what was measured on the sample, if there was room for it."""
+        if not self.is_too_small:
+            return found
+        reason = f"a document is larger than the sample of {self.byte_cap:,} bytes: cut documents (max_document_bytes=)"
+        return replace(found, value=None, reason=reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """All that was counted in a pass: what its numbers are a function of. Integers only."""
+
+    state: CorpusState
+    pairs: pairs.PairCounts
+    for_pairs: Sampled
+    words: continued_words.WordCuts
+    for_words: Sampled
+
+    def measurements(self) -> list[Measurement]:
+        """Every metric."""
         found = jackknife.measure(self.state, corpus_metrics().values())
-        sampled = pairs.measure(self.for_pairs.laid_out(), threads, device)
-        found += [_unless_too_large(self.for_pairs, one) for one in sampled]
-        cuts = continued_words.count(self.tokenizer, self.for_words.documents())
-        return [*found, _unless_too_large(self.for_words, continued_words.measure(cuts))]
+        found += [self.for_pairs.unless_too_small(one) for one in pairs.measure(self.pairs)]
+        return [*found, self.for_words.unless_too_small(continued_words.measure(self.words))]
 
     def details(self, list_unused: bool = False) -> dict[str, Any]:
-        """What is kept beside the numbers: the tally, the counts per group, lengths of tokens, samples."""
+        """Sums by group, samples, and lengths of tokens."""
         total = self.state.total()
-        details = {
-            "tally": describe(self.tally),
+        details: dict[str, Any] = {
             "groups": {name: sums.tolist() for name, sums in sorted(self.state.counters.items())},
             "samples": {"pairs_bytes": self.for_pairs.bytes, "words_bytes": self.for_words.bytes},
             "token_length_histogram": token_lengths(total.histogram, self.state.facts),
@@ -79,12 +123,35 @@ class CorpusPass:
             details["unused_ids"] = np.flatnonzero(unused).tolist()
         return details
 
+    def arrays(self) -> State:
+        """Arrays to keep beside a record."""
+        spectra = (("pairs", self.pairs.joint), ("left ids", self.pairs.left), ("right ids", self.pairs.right))
+        return {
+            **state_arrays.of_corpus_state(self.state),
+            **{f"{name} counts": state_arrays.compact(spectrum.counts) for name, spectrum in spectra},
+            **{f"{name} types": state_arrays.compact(spectrum.types) for name, spectrum in spectra},
+            "pairs sample": np.array(astuple(self.for_pairs), np.int64),
+            "words": np.array(astuple(self.words), np.int64),
+            "words sample": np.array(astuple(self.for_words), np.int64),
+        }
 
-def _unless_too_large(sample: DocumentSample, found: Measurement) -> Measurement:
-    if not sample.is_too_small:
-        return found
-    reason = f"a document is larger than the sample of {sample.byte_cap:,} bytes: cut documents (max_document_bytes=)"
-    return replace(found, value=None, reason=reason)
+    @classmethod
+    def of_arrays(cls, arrays: State) -> Counted:
+        """Inverse of ``arrays``."""
+        samples = [state_arrays.taken(arrays, f"{name} sample", 3).tolist() for name in ("pairs", "words")]
+        for_pairs, for_words = (Sampled(size, cap, bool(too_small)) for size, cap, too_small in samples)
+        spectra = [_spectrum(arrays, name) for name in ("pairs", "left ids", "right ids")]
+        words = continued_words.WordCuts(*state_arrays.taken(arrays, "words", 4).tolist())
+        state = state_arrays.corpus_state_of(arrays)
+        return cls(state, pairs.PairCounts(*spectra), for_pairs, words, for_words)
+
+
+def _spectrum(arrays: State, name: str) -> pairs.Spectrum:
+    counts = state_arrays.taken(arrays, f"{name} counts")
+    types = state_arrays.taken(arrays, f"{name} types", len(counts))
+    if int(types.astype(object).sum()) > MOST_PAIRS:
+        raise InputError(f"a spectrum of more than {MOST_PAIRS:,} {name}")
+    return pairs.Spectrum(counts.astype(np.uint64), types.astype(np.int64))
 
 
 def describe(tally: Tally) -> dict[str, Any]:
@@ -111,8 +178,18 @@ def token_lengths(histogram: np.typing.NDArray[np.uint64], facts: Facts) -> dict
 def run(work: Work) -> Findings:
     """Read the whole corpus once."""
     passed = CorpusPass.start(work.load()).read(work.text, work.threads, work.progress)
-    details = passed.details(bool(work.case.parameters.get("list_unused", False)))
-    return Findings(tuple(passed.measurements(work.threads, work.device)), details)
+    counted = passed.counted(work.threads, work.device)
+    found = _findings(counted, work.case)
+    return replace(found, details={"tally": describe(passed.tally), **found.details}, state=counted.arrays())
+
+
+def rederive(state: State, case: Case) -> Findings:
+    """Every number again, and the details that are no tally, from what was counted."""
+    return _findings(Counted.of_arrays(state), case)
+
+
+def _findings(counted: Counted, case: Case) -> Findings:
+    return Findings(tuple(counted.measurements()), counted.details(bool(case.parameters.get("list_unused", False))))
 
 
 BENCHMARKS = (
@@ -123,5 +200,6 @@ BENCHMARKS = (
         corpus="required",
         metrics=(*corpus_metrics(), *EXTRA_METRICS),
         parameters={"list_unused": False},
+        rederive=rederive,
     ),
 )

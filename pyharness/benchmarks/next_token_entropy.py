@@ -11,6 +11,7 @@ A model may have more logits than the tokenizer has ids: padding. It predicts th
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,11 @@ from pyharness.benchmarks.compression import describe
 from pyharness.benchmarks.next_token_scoring import NoNumber, Scoring
 from pyharness.environment import version_of
 from pyharness.language_models import CausalModel
-from pyharness.metrics import language_model
-from pyharness.metrics.state import group_of
+from pyharness.metrics import language_model, state_arrays
+from pyharness.metrics.state import CorpusState, group_of
 from pyharness.tokenizers import file
 from pyharness.tokenizers.specification import parse
-from pyharness.types import InputError, Tally, Tokenizer, TokenizerSpec, Unsupported
+from pyharness.types import Case, InputError, State, Tally, Tokenizer, TokenizerSpec, Unsupported
 from pyharness.vocabularies import vocabulary_file
 
 MODEL_OF_ROW = ""
@@ -99,11 +100,25 @@ def run(work: Work) -> Findings:
         return Findings(details=details, status="failed", reason=str(reason))
     details |= {
         "tally": describe(tally),
-        "groups": {name: sums.tolist() for name, sums in sorted(scoring.state.counters.items())},
         "unscored_tokens": scoring.unscored,
         "documents_without_word_positions": scoring.unspelled,
     }
-    return Findings(tuple(language_model.measure(scoring.state)), details)
+    found = _findings(scoring.state)
+    kept = state_arrays.of_counters(scoring.state.counters)
+    return replace(found, details={**details, **found.details}, state=kept)
+
+
+def rederive(state: State, case: Case) -> Findings:
+    """Every number again from the sums of bits, without the model."""
+    del case
+    sums = language_model.empty()
+    sums.counters.update(state_arrays.counters_of(state))
+    return _findings(sums)
+
+
+def _findings(state: CorpusState) -> Findings:
+    groups = {name: sums.tolist() for name, sums in sorted(state.counters.items())}
+    return Findings(tuple(language_model.measure(state)), {"groups": groups})
 
 
 def about(scoring: Scoring) -> dict[str, Any]:
@@ -158,5 +173,6 @@ BENCHMARKS = (
             "ignore_padding": False,
         },
         settle=settle,
+        rederive=rederive,
     ),
 )

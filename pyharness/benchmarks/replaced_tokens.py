@@ -8,9 +8,11 @@ from typing import Any
 from pyharness import tokenizers
 from pyharness.benchmarks import Benchmark, Findings, Work
 from pyharness.benchmarks.compression import CorpusPass, describe
-from pyharness.metrics import replaced_tokens
+from pyharness.metrics import replaced_tokens, state_arrays
 from pyharness.tokenizers import trained
-from pyharness.types import TokenizerSpec, Unsupported
+from pyharness.types import Case, State, TokenizerSpec, Unsupported
+
+_PREFIXES = ("counterpart: ", "row: ")  # of the arrays of each state
 
 
 def counterpart(row: TokenizerSpec, trainer: str) -> str:
@@ -36,7 +38,18 @@ def run(work: Work) -> Findings:
     first = CorpusPass.start(against).read(work.text, work.threads)
     second = CorpusPass.start(work.load()).read(work.text, work.threads, work.progress)
     found = replaced_tokens.measure(first.state, second.state)
-    return Findings(tuple(found), {"tally": describe(second.tally)})
+    kept = {
+        **state_arrays.of_corpus_state(first.state, _PREFIXES[0]),
+        **state_arrays.of_corpus_state(second.state, _PREFIXES[1]),
+    }
+    return Findings(tuple(found), {"tally": describe(second.tally)}, state=kept)
+
+
+def rederive(state: State, case: Case) -> Findings:
+    """Every number again from the histograms of both."""
+    del case
+    first, second = (state_arrays.corpus_state_of(state, prefix) for prefix in _PREFIXES)
+    return Findings(tuple(replaced_tokens.measure(first, second)))
 
 
 BENCHMARKS = (
@@ -48,5 +61,6 @@ BENCHMARKS = (
         metrics=tuple(metric.name for metric in replaced_tokens.REPORTED),
         parameters={"against": "bpe"},
         settle=settle,
+        rederive=rederive,
     ),
 )

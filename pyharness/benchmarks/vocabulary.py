@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
+
 from pyharness.benchmarks import Benchmark, Findings, Work
-from pyharness.metrics.vocabulary import REPORTED, embedding_parameters, scaffold_share
-from pyharness.types import Measurement
+from pyharness.metrics import state_arrays
+from pyharness.metrics.vocabulary import REPORTED, embedding_parameters, scaffold_share, scaffold_tokens
+from pyharness.types import Case, Measurement, State
 
 
 def run(work: Work) -> Findings:
     """Count."""
-    tokenizer, width = work.load(), int(work.case.parameters["width"])
+    tokenizer = work.load()
+    scaffold = scaffold_tokens(tokenizer)
+    state = {"sizes": np.array([tokenizer.vocab_size, -1 if scaffold is None else scaffold], np.int64)}
+    return replace(rederive(state, work.case), state=state)
+
+
+def rederive(state: State, case: Case) -> Findings:
+    """Every number from the sizes of the vocabulary."""
+    vocab_size, scaffold = state_arrays.taken(state, "sizes", 2).tolist()
+    width = int(case.parameters["width"])
     return Findings(
         (
-            Measurement("vocabulary_size", tokenizer.vocab_size),
-            Measurement("embedding_parameters", embedding_parameters(tokenizer.vocab_size, width), part=f"d={width}"),
-            scaffold_share(tokenizer),
+            Measurement("vocabulary_size", vocab_size),
+            Measurement("embedding_parameters", embedding_parameters(vocab_size, width), part=f"d={width}"),
+            scaffold_share(vocab_size, None if scaffold < 0 else scaffold),
         )
     )
 
@@ -27,5 +41,6 @@ BENCHMARKS = (
         corpus="none",
         metrics=tuple(metric.name for metric in REPORTED),
         parameters={"width": [768, 2048, 4096]},
+        rederive=rederive,
     ),
 )

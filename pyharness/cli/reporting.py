@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
 from pyharness.cli.console import color, reports_errors, show, width
 from pyharness.types import InputError
+
+if TYPE_CHECKING:
+    from pyharness.store import Record
 
 
 @click.command()
@@ -16,11 +21,17 @@ from pyharness.types import InputError
               default="table", show_default=True)  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write here instead of to standard output.")
 @click.option("--force", is_flag=True, help="Replace the file that --output names, if there is one.")
+@click.option("--rederive", is_flag=True,
+              help="Compute every number again from the state beside the record; print what differs.")  # fmt: skip
 @reports_errors
-def report(record: Path, form: str, output: Path | None, force: bool) -> None:
+def report(record: Path, form: str, output: Path | None, force: bool, rederive: bool) -> None:
     """Show a RECORD as tables, or as flat rows for other programs.
 
     What --output names is never overwritten without --force; a device or a FIFO is written into.
+
+    \b
+    Exit status of --rederive: 0 all numbers are equal to the last bit, 1 some differ,
+    2 there is no state beside the record, or it is damaged or another run's.
     """
     from pyharness import atomic_file, store
     from pyharness import report as room
@@ -28,6 +39,8 @@ def report(record: Path, form: str, output: Path | None, force: bool) -> None:
     if output is not None:
         atomic_file.check(output, overwrite=force)
     found = store.read(record)
+    if rederive:
+        _rederive(found, form, output, force)
     if form == "parquet":
         if output is None:
             raise InputError("Parquet is binary: name a file with --output")
@@ -44,6 +57,20 @@ def report(record: Path, form: str, output: Path | None, force: bool) -> None:
         show(text)
     else:
         atomic_file.write(output, text, overwrite=force)
+
+
+def _rederive(record: Record, form: str, output: Path | None, force: bool) -> NoReturn:
+    from pyharness import atomic_file, rederiving
+
+    if form != "table":
+        raise InputError(f"--rederive prints lines of text, not {form}: leave --format out")
+    found = list(rederiving.rederive(record))
+    text = "".join(f"{line}\n" for line in rederiving.lines(found))
+    if output is None:
+        show(text)
+    else:
+        atomic_file.write(output, text, overwrite=force)
+    sys.exit(1 if any(one.differences for one in found) else 0)
 
 
 @click.command()

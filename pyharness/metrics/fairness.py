@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pyharness.metrics import jackknife
 from pyharness.metrics.state import GROUPS, Undefined
-from pyharness.types import Measurement, Metric
+from pyharness.metrics.state_arrays import of_text, taken, text_of
+from pyharness.types import InputError, Measurement, Metric, State
 
 Sums = NDArray[np.int64]  # [languages]
 
@@ -42,6 +44,26 @@ class FairnessState:
         self.tokens[group] += tokens
         self.bytes[group] += sizes
         self.rows[group] += 1
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Arrays to keep beside a record."""
+        return {
+            "languages": of_text("\n".join((self.reference, *self.languages))),
+            "tokens": self.tokens,
+            "bytes": self.bytes,
+            "rows": self.rows,
+        }
+
+    @classmethod
+    def of_arrays(cls, arrays: State) -> FairnessState:
+        """Inverse of ``arrays``; raises ``InputError`` for arrays that contradict each other."""
+        reference, *languages = text_of(taken(arrays, "languages")).split("\n")
+        rows = taken(arrays, "rows", GROUPS)
+        shape = (GROUPS, len(languages))
+        tokens, sizes = (arrays.get(name, np.zeros(0)).astype(np.int64) for name in ("tokens", "bytes"))
+        if reference not in languages or tokens.shape != shape or sizes.shape != shape:
+            raise InputError("the costs of languages are not of one size")
+        return cls(tuple(languages), reference, tokens, sizes, rows.astype(np.int64))
 
     def merge(self, other: FairnessState) -> None:
         """Add the rows of another pass."""

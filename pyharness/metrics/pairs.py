@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,31 +11,61 @@ from pyharness import kernels
 from pyharness.types import Measurement, Tokens
 
 
-def measure(tokens: Tokens, threads: int = 1, device: str = "cpu") -> list[Measurement]:
-    """Conditional entropy H(next | current) and mutual information in bits, over the pairs of a sample.
+@dataclass(frozen=True, slots=True)
+class Spectrum:
+    """How many things occur how often: ``types[k]`` of them ``counts[k]`` times, counts ascending."""
 
-    Pairs are counted on ``device``; the counts, and so the numbers, are the same on any.
-    """
+    counts: NDArray[np.uint64]
+    types: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, counts: NDArray[np.uint64]) -> Spectrum:
+        """Sum up the counts of single things."""
+        return cls(*np.unique(counts, return_counts=True))
+
+    @property
+    def total(self) -> int:
+        """Occurrences of all."""
+        return sum(count * types for count, types in zip(self.counts.tolist(), self.types.tolist(), strict=True))
+
+    def entropy(self) -> float:
+        """Entropy in bits of which thing it is."""
+        values = np.repeat(self.counts, self.types)[::-1].astype(np.float64)
+        return float(np.log2(self.total) - (values * np.log2(values)).sum() / self.total) + 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class PairCounts:
+    """All that entropies of pairs need of them: spectra of the pairs, and of their left and right ids."""
+
+    joint: Spectrum
+    left: Spectrum
+    right: Spectrum
+
+
+def count(tokens: Tokens, threads: int = 1, device: str = "cpu") -> PairCounts:
+    """Count the pairs of a sample, on ``device``: the counts are the same on any."""
     pairs = kernels.pair_histogram(tokens.ids, tokens.offsets, threads=threads, device=device)
-    total = int(pairs.count.sum())
-    if total == 0:
+    margins = (Spectrum.of(_margin(ids, pairs.count)) for ids in (pairs.left, pairs.right))
+    return PairCounts(Spectrum.of(pairs.count), *margins)
+
+
+def measure(pairs: PairCounts) -> list[Measurement]:
+    """Conditional entropy H(next | current) and mutual information in bits, over the pairs of a sample."""
+    if pairs.joint.total == 0:
         reason = "no document of the sample has two tokens"
         return [Measurement(name, None, reason=reason) for name in ("bigram_entropy", "mutual_information")]
-    joint = _entropy(pairs.count, total)
-    left = _entropy(_margin(pairs.left, pairs.count), total)
-    right = _entropy(_margin(pairs.right, pairs.count), total)
+    joint, left, right = (spectrum.entropy() for spectrum in (pairs.joint, pairs.left, pairs.right))
+    # Neither is ever below 0; rounding can leave -1e-16.
     return [
-        Measurement("bigram_entropy", joint - left),
-        Measurement("mutual_information", left + right - joint),
+        Measurement("bigram_entropy", max(joint - left, 0.0)),
+        Measurement("mutual_information", max(left + right - joint, 0.0)),
     ]
 
 
 def _margin(ids: NDArray[np.uint32], count: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    if not len(ids):
+        return count
     order = np.argsort(ids, kind="stable")
     starts = np.flatnonzero(np.diff(ids[order], prepend=np.uint32(ids[order[0]] ^ np.uint32(1))))
     return np.add.reduceat(count[order], starts)
-
-
-def _entropy(count: NDArray[np.uint64], total: int) -> float:
-    values = np.sort(count)[::-1].astype(np.float64)
-    return float(np.log2(total) - (values * np.log2(values)).sum() / total) + 0.0

@@ -14,18 +14,25 @@ def embedding_parameters(vocab_size: int, width: int) -> int:
     return vocab_size * width
 
 
-def scaffold_share(tokenizer: Tokenizer) -> Measurement:
-    """|S| / |V|: scaffold tokens beside the tokens that can be written.
+def scaffold_tokens(tokenizer: Tokenizer) -> int | None:
+    """|S|: tokens that are merged but never written. None: not Scaffold-BPE, or a library that does not say."""
+    model = getattr(tokenizer, "model", None)
+    if not isinstance(model, BpeModel) or model.algorithm != "scaffold-bpe":
+        return None
+    return int(model.scaffold.sum())
+
+
+def scaffold_share(vocab_size: int, scaffold: int | None) -> Measurement:
+    """|S| / |V|: scaffold tokens beside the tokens that can be written, from the numbers of both.
 
     S are the tokens that are merged but never written, V those of the output; both are among the |E| = |V| + |S| tokens
-    that a training made. None for tokenizers that are not Scaffold-BPE: they have no such tokens, or do not say.
+    that a training made.
 
     Source: Scaffold-BPE, arXiv 2404.17808; ``spec/algorithms.md`` section 2.
     """
-    model = getattr(tokenizer, "model", None)
-    if not isinstance(model, BpeModel) or model.algorithm != "scaffold-bpe":
+    if scaffold is None:
         return Measurement("scaffold_share", None, reason="no Scaffold-BPE model, or one in which nothing was demoted")
-    return Measurement("scaffold_share", int(model.scaffold.sum()) / tokenizer.vocab_size)
+    return Measurement("scaffold_share", scaffold / vocab_size)
 
 
 REPORTED = (

@@ -3,11 +3,13 @@
 The record holds raw values; intervals and medians are computed from them when they are shown.
 """
 
+from pyharness.store.case_states import write_case as write_case_state
 from pyharness.store.journal import Journal, Taken
 from pyharness.store.records import KIND, SCHEMA, SCHEMA_FILE, Record, dump, is_unfinished, read
 from pyharness.store.results import measurement_as_json, measurement_from_json, result_as_json, result_from_json
 from pyharness.store.scratch import scratch
 from pyharness.store.shape import Misshapen
+from pyharness.store.states import NoState, StateReader, path_beside, sha256_of
 
 __all__ = [
     "KIND",
@@ -15,14 +17,19 @@ __all__ = [
     "SCHEMA_FILE",
     "Journal",
     "Misshapen",
+    "NoState",
     "Record",
+    "StateReader",
     "Taken",
     "dump",
     "is_unfinished",
     "measurement_as_json",
     "measurement_from_json",
+    "path_beside",
     "read",
     "result_as_json",
     "result_from_json",
     "scratch",
+    "sha256_of",
+    "write_case_state",
 ]

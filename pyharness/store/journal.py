@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import IO, Any
 
 from pyharness import atomic_file
+from pyharness.store.case_states import CaseStates
 from pyharness.store.records import dump
 from pyharness.store.shape import short
+from pyharness.store.states import path_beside
 from pyharness.types import InputError
 
 _BEGINNING = '{"header"'
@@ -47,6 +49,7 @@ class Journal:
         atomic_file.check(record, overwrite=True)  # whether it is there matters once nobody else can make it
         self.record, self.overwrite = record, overwrite
         self.path = None if atomic_file.is_stream(record) else _journal_of(record)
+        self.states = CaseStates(None if self.path is None else record)
         self._made = [] if self.path is None else _missing(record.parent)
         try:
             record.parent.mkdir(parents=True, exist_ok=True)
@@ -58,10 +61,12 @@ class Journal:
         except OSError as error:
             raise InputError(f"cannot write to {str(record.parent)!r}: {error.strerror or error}") from None
         self._worthless = not self.begun
-        if not overwrite and not self.begun and record.exists() and self.path is not None:
-            self.close()
-            hint = "; there is no unfinished run to resume there" if resume else ""
-            raise Taken(f"{str(record)!r} exists already{hint}: {advice}")
+        if not overwrite and not self.begun and self.path is not None:
+            for path in (record, path_beside(record)):
+                if path.exists():
+                    self.close()
+                    hint = "; there is no unfinished run to resume there" if resume else ""
+                    raise Taken(f"{str(path)!r} exists already{hint}: {advice}")
 
     @classmethod
     def of_a_new_name(cls, folder: Path, stem: str) -> Journal:
@@ -147,6 +152,7 @@ class Journal:
             return
         with contextlib.suppress(OSError):
             if self._worthless and self.path is not None:
+                self.states.remove()
                 self.path.unlink(missing_ok=True)
                 for folder in self._made:
                     folder.rmdir()
@@ -155,6 +161,7 @@ class Journal:
 
     def remove(self) -> None:
         """Finish: the record holds everything now."""
+        self.states.remove()
         if self.path is not None:
             self.path.unlink(missing_ok=True)
         with contextlib.suppress(OSError):

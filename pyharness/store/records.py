@@ -12,13 +12,15 @@ from typing import Any, NoReturn
 from pyharness import bounded_file
 from pyharness.store.results import result_from_json
 from pyharness.store.shape import Misshapen, check_top, check_values, short
+from pyharness.store.states import NoState, StateReader
 from pyharness.types import CaseResult, InputError
 
-SCHEMA = 2  # 2: no_interval
+SCHEMA = 2  # 2: no_interval, state
 KIND = "pyharness-run"
 MOST_BYTES = 64 << 20  # thousands of cases; and what is made of so many bytes and values stays below 1 GB
 MOST_VALUES = 3_000_000
 SCHEMA_FILE = Path(__file__).parents[1] / "record.schema.json"
+_NONE_KEPT = "no case of it keeps any, or it was written by a pyharness that kept none; measure again"
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
@@ -56,6 +58,17 @@ class Record:
             except Misshapen as error:
                 raise InputError(f"{name} is not a complete run record: result {number + 1}: {error}") from None
         return cls(data, tuple(results), path)
+
+    def state(self) -> StateReader:
+        """What the numbers were computed from: the file beside the record.
+
+        Raises:
+            NoState: there is none, or it is not the one that the record was written with.
+        """
+        about = self.data.get("state")
+        if about is None or self.path is None:
+            raise NoState(f"there is no state beside record {str(self.path or '')!r}: {_NONE_KEPT}")
+        return StateReader(self.path.with_name(about["file"]), about)
 
     def of(self, benchmark: str) -> list[CaseResult]:
         """Results of one benchmark, in the order of the suite."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from pyharness.types import InputError
@@ -74,6 +76,7 @@ def check_top(data: Mapping[str, Any]) -> None:
     for label in (texts := get(data, "corpora", dict)):
         check_tally(get(texts, label, dict))
         get(texts[label], "smoke_test", bool, default=False)
+    check_state(data)
     for name in (metrics := get(data, "metrics", dict)):
         about = get(metrics, name, dict)
         get(about, "unit", str)
@@ -82,6 +85,19 @@ def check_top(data: Mapping[str, Any]) -> None:
         get(about, "grows_with_text", bool, default=False)
         if (tolerance := number(get(about, "tolerance", object, default=0.0), "tolerance")) < 0:
             raise Misshapen(f"'tolerance' is {tolerance}; it must not be negative")
+
+
+def check_state(data: Mapping[str, Any]) -> None:
+    """Check what a record says of the file beside it: a name without a folder, a size, a digest."""
+    if (about := get(data, "state", dict, None, default=None)) is None:
+        return
+    name = get(about, "file", str)
+    if not name or Path(name).name != name or "\0" in name:
+        raise Misshapen(f"'file' of 'state' is {short(name)}; it must be the name of a file beside the record")
+    if get(about, "bytes", int) < 0:
+        raise Misshapen(f"'bytes' of 'state' is {about['bytes']}")
+    if not re.fullmatch("[0-9a-f]{64}", get(about, "sha256", str)):
+        raise Misshapen(f"'sha256' of 'state' is {short(about['sha256'])}")
 
 
 def check_values(data: Any) -> None:

@@ -1,0 +1,223 @@
+"""What the numbers of a record are computed from: integer arrays of every case, in one compressed file beside it.
+
+The file is a zip archive: ``arrays/DIGEST.npy`` is an array that NumPy reads (``allow_pickle`` is never needed), named
+by the BLAKE2b of its bytes, so that what two cases share (a vocabulary, say) is there once; ``index.json`` says which
+arrays a case has, and by which names. The same arrays give the same bytes. The record has the file's name, size and
+SHA-256. While a run lives, each case has a file of this kind to itself; a worker writes it, and its parent checks it.
+
+Nothing is trusted: sizes are checked before anything is allocated, and arrays are integers of at most 64 bits.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import io
+import json
+import math
+import os
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyharness.types import InputError, State
+
+FORMAT = "pyharness-state"
+VERSION = 1
+LARGEST_ARRAY = 1 << 30  # bytes
+LARGEST_STATE = 1 << 31  # bytes of the arrays of one case
+LARGEST_INDEX = 1 << 26
+LONGEST_NAME = 200
+_INDEX = "index.json"
+_OTHER = "it was changed, or is of another run; take both files from where they come from"
+_LONGEST_HEADER = 256  # of an array, in bytes; ours take 128
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # that every archive has: the same arrays give the same bytes
+_NPY: Any = np.lib.format
+
+
+class NoState(InputError):
+    """There is no state beside a record, or none that can be used."""
+
+
+def path_beside(record: Path) -> Path:
+    """Where the state of a record is written."""
+    return record.with_name(record.name + ".state.zip")
+
+
+def sha256_of(path: Path) -> str:
+    """SHA-256 of a file, as a record keeps it."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+# ---------------------------------------------------------------------------------------------- writing
+
+
+class StateWriter:
+    """Writes a file of states, case by case; arrays that are there already are not written again."""
+
+    def __init__(self, path: Path) -> None:
+        self._archive = zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=6)
+        self._written: set[str] = set()
+        self._cases: dict[str, dict[str, str]] = {}
+
+    def __enter__(self) -> StateWriter:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            index = {"format": FORMAT, "version": VERSION, "cases": self._cases}
+            self._write(_INDEX, json.dumps(index, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+        self._archive.close()
+
+    def add(self, case: str, state: Mapping[str, Any]) -> None:
+        """Write the arrays of a case; raises ``ValueError`` for what no reader would take."""
+        sizes = [_checked(name, array).nbytes for name, array in state.items()]
+        if sum(sizes) > LARGEST_STATE:
+            raise ValueError(f"a state of {sum(sizes):,} bytes is more than {LARGEST_STATE:,}")
+        self._cases[case] = {name: self._add(np.ascontiguousarray(array)) for name, array in state.items()}
+
+    def _add(self, array: NDArray[Any]) -> str:
+        data = io.BytesIO()
+        _NPY.write_array(data, array.astype(array.dtype.newbyteorder("<")), version=(1, 0), allow_pickle=False)
+        digest = hashlib.blake2b(data.getbuffer(), digest_size=16).hexdigest()
+        if digest not in self._written:
+            self._write(_member(digest), data.getbuffer())
+            self._written.add(digest)
+        return digest
+
+    def _write(self, name: str, data: bytes | memoryview) -> None:
+        about = zipfile.ZipInfo(name, _EPOCH)
+        about.compress_type = zipfile.ZIP_DEFLATED
+        self._archive.writestr(about, data)
+
+
+def _checked(name: object, array: object) -> NDArray[Any]:
+    if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME:
+        raise ValueError(f"an array is called {str(name)[:60]!r}; names are text of 1 to {LONGEST_NAME} characters")
+    if not isinstance(array, np.ndarray) or array.dtype.kind not in "iu":
+        raise ValueError(f"{name!r} of a state is no array of integers")
+    if array.nbytes > LARGEST_ARRAY:
+        raise ValueError(f"{name!r} of a state has {array.nbytes:,} bytes; {LARGEST_ARRAY:,} are allowed")
+    return array
+
+
+def _member(digest: str) -> str:
+    return f"arrays/{digest}.npy"
+
+
+# ---------------------------------------------------------------------------------------------- reading
+
+
+class StateReader:
+    """A file of states that has been checked as far as its index; arrays are read case by case.
+
+    ``about`` is what a record says of the file, which must be so.
+
+    Raises:
+        NoState: there is no such file, or it is another, or damaged, or no file of states.
+    """
+
+    def __init__(self, path: Path, about: Mapping[str, Any] | None = None) -> None:
+        self.path = path
+        try:
+            if not path.is_file():  # a FIFO would wait for a writer
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+            self.file = path.open("rb")
+        except OSError as error:
+            raise NoState(f"state {str(path)!r} cannot be read: {error.strerror or error}") from None
+        try:
+            if about is not None:
+                self._compare(about)
+            with self._damage():
+                self._archive = zipfile.ZipFile(self.file)
+                self._cases = self._index()
+        except BaseException:
+            self.file.close()
+            raise
+
+    def __enter__(self) -> StateReader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._archive.close()
+        self.file.close()
+
+    def __contains__(self, case: object) -> bool:
+        return case in self._cases
+
+    def of(self, case: str) -> State:
+        """Arrays of a case, by name."""
+        with self._damage():
+            members = {name: self._archive.getinfo(_member(digest)) for name, digest in self._cases[case].items()}
+            if sum(member.file_size for member in members.values()) > LARGEST_STATE + _LONGEST_HEADER * len(members):
+                raise ValueError(f"case {case!r} has more than {LARGEST_STATE:,} bytes")
+            return {name: self._array(name, members[name]) for name in members}
+
+    def _compare(self, about: Mapping[str, Any]) -> None:
+        size = os.fstat(self.file.fileno()).st_size
+        if size != about["bytes"]:
+            raise NoState(f"state {str(self.path)!r} has {size:,} bytes, the record says {about['bytes']:,}: {_OTHER}")
+        digest = hashlib.file_digest(self.file, "sha256").hexdigest()
+        if digest != about["sha256"]:
+            raise NoState(f"state {str(self.path)!r} has SHA-256 {digest}, the record says {about['sha256']}: {_OTHER}")
+        self.file.seek(0)
+
+    def _index(self) -> dict[str, dict[str, str]]:
+        about = self._archive.getinfo(_INDEX)
+        if about.file_size > LARGEST_INDEX:
+            raise ValueError(f"its index has {about.file_size:,} bytes")
+        with self._archive.open(about) as file:
+            index = json.loads(file.read(about.file_size).decode("utf-8", "surrogatepass"))
+        if not isinstance(index, dict) or index.get("format") != FORMAT:
+            raise ValueError("it is of another format")
+        if index.get("version") != VERSION:
+            raise ValueError(f"it is version {str(index.get('version'))[:20]}; this pyharness reads {VERSION}")
+        cases = index.get("cases")
+        if not isinstance(cases, dict) or not all(map(_names_arrays, cases.values())):
+            raise ValueError("its index is no table of cases and arrays")
+        return cases
+
+    def _array(self, name: str, member: zipfile.ZipInfo) -> NDArray[Any]:
+        with self._archive.open(member) as file:  # sizes are given: without one, all that a bomb holds is unpacked
+            start = io.BytesIO(file.read(_LONGEST_HEADER))  # the header is in it, and some of the values
+            if _NPY.read_magic(start) != (1, 0):
+                raise ValueError(f"{name!r} is an array of another version")
+            shape, by_columns, dtype = _NPY.read_array_header_1_0(start, max_header_size=_LONGEST_HEADER)
+            size = math.prod(shape) * dtype.itemsize
+            if dtype.kind not in "iu" or by_columns or not 0 <= size <= LARGEST_ARRAY:
+                raise ValueError(f"{name!r} is no array of integers of at most {LARGEST_ARRAY:,} bytes")
+            if start.tell() + size != member.file_size:
+                raise ValueError(f"{name!r} is cut, or goes on behind its end")
+            values = start.read()
+            values += file.read(size - len(values)) + file.read(1)  # the last read finds the end, and checks the sum
+        return np.frombuffer(values, dtype).reshape(shape)
+
+    @contextlib.contextmanager
+    def _damage(self) -> Iterator[None]:
+        try:
+            yield
+        except NoState:
+            raise
+        # What zipfile, zlib and NumPy raise for damage has no common name: EOFError, zlib.error, struct.error, ...
+        except Exception as error:
+            raise NoState(f"state {str(self.path)!r} is damaged: {str(error)[:200] or type(error).__name__}") from None
+
+
+def _names_arrays(arrays: object) -> bool:
+    if not isinstance(arrays, dict):
+        return False
+    return all(isinstance(digest, str) and len(digest) == 32 and digest.isalnum() for digest in arrays.values())
+
+
+def check(path: Path, case: str) -> None:
+    """Read all arrays of a case once; raises ``NoState`` for what cannot be read again."""
+    with StateReader(path) as states:
+        if case not in states:
+            raise NoState(f"state {str(path)!r} has no case {case[:200]!r}")
+        states.of(case)
