@@ -6,6 +6,8 @@ from typing import Any, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
+from pyharness.bpe.patterns import SplitTable
+
 UNICODE_VERSION: str
 REGEX_VERSION: str
 SPLIT_UNICODE_VERSION: str
@@ -39,9 +41,17 @@ class PieceMerger:
     ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...
 
 def text_statistics(texts: Sequence[str | bytes], threads: int = 1) -> NDArray[np.int64]: ...
+
+class CompiledSplitter:
+    def __init__(self, tables: Sequence[SplitTable]) -> None: ...
+    def keeps_all(self) -> bool: ...
+
 def split_texts(
-    pattern: str, texts: Sequence[str | bytes], threads: int = 1
+    pattern: str | CompiledSplitter, texts: Sequence[str | bytes], threads: int = 1
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
+def split_and_remove(
+    pattern: str | CompiledSplitter, texts: Sequence[str | bytes], threads: int = 1
+) -> tuple[list[bytes], NDArray[np.int64], NDArray[np.int64]]: ...
 def token_frequency(
     ids: NDArray[np.uint32], offsets: NDArray[np.int64], groups: NDArray[np.uint8], out: NDArray[np.uint64]
 ) -> None: ...
@@ -63,7 +73,7 @@ class TextEncoder:
     def __init__(
         self,
         model: Any,
-        pattern: str,
+        pattern: str | CompiledSplitter | None,
         whole_pieces: bool,
         expansion: tuple[NDArray[np.uint32], NDArray[np.int64]] | None,
         cache_bytes: int,
@@ -126,7 +136,7 @@ def decode(data: NDArray[np.uint8], offsets: NDArray[np.int64], ids: NDArray[np.
 def philox(counter: Sequence[int], key: int) -> list[int]: ...
 
 class PieceCounter:
-    def __init__(self, pattern: str, max_bytes: int) -> None: ...
+    def __init__(self, pattern: str | CompiledSplitter, max_bytes: int) -> None: ...
     def add(self, texts: Sequence[str | bytes], threads: int) -> None: ...
     def pieces(self) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.uint64]]: ...
 

@@ -12,7 +12,7 @@ void bind_entropy(pybind11::module_& module);          // entropy, its states an
 void bind_bpe(pybind11::module_& module);              // Encoder, merge_graph, self_tokenization
 void bind_training(pybind11::module_& module);         // train_bpe, demolition
 void bind_piece_merging(pybind11::module_& module);    // PieceMerger
-void bind_splitting(pybind11::module_& module);        // split_texts
+void bind_splitting(pybind11::module_& module);        // CompiledSplitter, split_texts, split_and_remove
 void bind_symbol_encoding(pybind11::module_& module);  // SymbolEncoder, decode, philox
 void bind_text_encoding(pybind11::module_& module);    // TextEncoder
 

@@ -3,6 +3,7 @@
 #include "bindings/arrays.hpp"
 #include "bindings/core.hpp"
 #include "bindings/model_arrays.hpp"
+#include "bindings/splitters.hpp"
 #include "bindings/texts.hpp"
 #include "core/text_encoder.hpp"
 
@@ -32,14 +33,14 @@ py::object copied(std::span<const std::uint32_t> ids) {
   return array;
 }
 
-std::optional<SplitPattern> pattern_of(const std::string& name) {
-  if (name.empty()) return std::nullopt;
-  return split_pattern(name);
+std::optional<Splitter> pattern_of(const py::object& pattern) {
+  if (pattern.is_none()) return std::nullopt;
+  return splitter_of(pattern);
 }
 
 class Encoder {
  public:
-  Encoder(const py::object& model, const std::string& pattern, bool whole_pieces,
+  Encoder(const py::object& model, const py::object& pattern, bool whole_pieces,
           const std::optional<std::pair<py::array, py::array>>& expansion, std::size_t cache_bytes)
       : arrays_(model),
         encoder_(
@@ -73,9 +74,10 @@ class Encoder {
 
  private:
   static std::unique_ptr<TextEncoder> build(const MergeModel& model, bool whole_pieces, Expansion&& expansion,
-                                            std::optional<SplitPattern> pattern, std::size_t cache_bytes) {
+                                            std::optional<Splitter> splitter, std::size_t cache_bytes) {
     const py::gil_scoped_release release;
-    return std::make_unique<TextEncoder>(model, whole_pieces, std::move(expansion), pattern, cache_bytes);
+    return std::make_unique<TextEncoder>(model, whole_pieces, std::move(expansion), std::move(splitter),
+                                         cache_bytes);
   }
 
   template <class Encode>
@@ -118,7 +120,7 @@ void bind_text_encoding(py::module_& module) {
   py::class_<Encoder> type(module, "TextEncoder");
   auto* const python_type = reinterpret_cast<PyTypeObject*>(type.ptr());
   type.attr("encode") = py::reinterpret_steal<py::object>(PyDescr_NewMethod(python_type, &kEncode));
-  type.def(py::init<const py::object&, const std::string&, bool,
+  type.def(py::init<const py::object&, const py::object&, bool,
                     const std::optional<std::pair<py::array, py::array>>&, std::size_t>(),
            py::arg("model"), py::arg("pattern"), py::arg("whole_pieces"), py::arg("expansion"),
            py::arg("cache_bytes"))

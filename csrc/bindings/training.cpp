@@ -5,6 +5,7 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/core.hpp"
+#include "bindings/splitters.hpp"
 #include "bindings/texts.hpp"
 #include "core/bpe_trainer.hpp"
 #include "core/checks.hpp"
@@ -155,8 +156,8 @@ py::tuple pieces_of(PieceCounter& counter) {
 
 void bind_training(py::module_& module) {
   py::class_<PieceCounter>(module, "PieceCounter")
-      .def(py::init([](const std::string& pattern, std::size_t max_bytes) {
-             return std::make_unique<PieceCounter>(split_pattern(pattern), max_bytes);
+      .def(py::init([](const py::object& pattern, std::size_t max_bytes) {
+             return std::make_unique<PieceCounter>(splitter_of(pattern), max_bytes);
            }),
            py::arg("pattern"), py::arg("max_bytes"))
       .def("add", &add_texts, py::arg("texts"), py::arg("threads"))

@@ -72,7 +72,7 @@ void PieceCounter::count(std::string_view text, std::uint64_t begin, PieceTable&
   const char* const start = text.data();
   const bool any_readable = text.size() >= ShortPieces::Key::kBytes;
   const char* const last_readable = start + (any_readable ? text.size() - ShortPieces::Key::kBytes : 0);
-  for_each_piece(pattern_, text, [&](std::string_view piece) {
+  for_each_piece(splitter_, text, [&](std::string_view piece) {
     table.add(piece, any_readable && piece.data() <= last_readable,
               begin + static_cast<std::uint64_t>(piece.data() - start));
   });

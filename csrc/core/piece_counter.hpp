@@ -5,6 +5,7 @@
 #include <mutex>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/piece_table.hpp"
@@ -25,7 +26,8 @@ struct CountedPieces {
 class PieceCounter {
  public:
   // `max_bytes` bounds what the distinct pieces take, once per thread that met them.
-  PieceCounter(SplitPattern pattern, std::size_t max_bytes) : pattern_(pattern), budget_(max_bytes) {}
+  PieceCounter(Splitter splitter, std::size_t max_bytes)
+      : splitter_(checked(std::move(splitter))), budget_(max_bytes) {}
 
   // Throws std::length_error when the pieces take more than max_bytes. After that, or when memory ends, part
   // of the texts is counted: it and pieces() throw std::length_error from then on.
@@ -38,7 +40,7 @@ class PieceCounter {
   void count(std::string_view text, std::uint64_t begin, PieceTable& table) const;
   void count_all(std::span<const std::string_view> texts, std::span<const std::uint64_t> begins, int threads);
 
-  SplitPattern pattern_;
+  Splitter splitter_;
   MemoryBudget budget_;
   std::mutex lock_;
   bool whole_ = true;  // nothing was left before its end

@@ -62,10 +62,12 @@ void check_pieces(std::span<const std::string_view> texts, const PieceEnds& piec
 }  // namespace
 
 TextEncoder::TextEncoder(const MergeModel& model, bool whole_pieces, Expansion expansion,
-                         std::optional<SplitPattern> pattern, std::size_t cache_bytes)
+                         std::optional<Splitter> splitter, std::size_t cache_bytes)
     : merger_(model, whole_pieces, std::move(expansion)),
-      pattern_(pattern),
+      splitter_(std::move(splitter)),
       cache_(cache_bytes, model.size()) {
+  if (splitter_ && !keeps_all(*splitter_))
+    throw std::invalid_argument("this splitter leaves out text: give the encoder pieces");
   cache_tokens(model);
 }
 
@@ -112,20 +114,20 @@ void TextEncoder::return_worker(std::unique_ptr<Worker> worker) noexcept {
   }
 }
 
-SplitPattern TextEncoder::pattern() const {
-  if (!pattern_) throw std::invalid_argument("this encoder has no native split pattern: give it pieces");
-  return *pattern_;
+const Splitter& TextEncoder::splitter() const {
+  if (!splitter_) throw std::invalid_argument("this encoder has no native split pattern: give it pieces");
+  return *splitter_;
 }
 
 std::span<const std::uint32_t> TextEncoder::encode_with(Worker& worker, std::string_view text) {
-  writer(worker, worker.ids).write_text(text, [&, rules = pattern()](auto&& sink) {
+  writer(worker, worker.ids).write_text(text, [&, &rules = splitter()](auto&& sink) {
     for_each_piece(rules, text, sink);
   });
   return worker.ids.ids();
 }
 
 EncodedTexts TextEncoder::encode_batch(std::span<const std::string_view> texts, int threads) {
-  return encode_texts(texts, threads, [&, rules = pattern()](PieceWriter& writer, std::size_t index) {
+  return encode_texts(texts, threads, [&, &rules = splitter()](PieceWriter& writer, std::size_t index) {
     writer.write_text(texts[index], [&](auto&& sink) { for_each_piece(rules, texts[index], sink); });
   });
 }

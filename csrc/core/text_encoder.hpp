@@ -30,14 +30,14 @@ struct PieceEnds {
   std::span<const std::int64_t> offsets;
 };
 
-// May be called from several threads at once. Results depend on nothing but the model, the pattern and the
+// May be called from several threads at once. Results depend on nothing but the model, the splitter and the
 // text.
 class TextEncoder {
  public:
-  // The model is as for PieceMerger. Without a pattern, only encode_pieces() works. `cache_bytes` bounds the
+  // The model is as for PieceMerger. Without a splitter, only encode_pieces() works. `cache_bytes` bounds the
   // cache, which all threads share.
   TextEncoder(const MergeModel& model, bool whole_pieces, Expansion expansion,
-              std::optional<SplitPattern> pattern, std::size_t cache_bytes);
+              std::optional<Splitter> splitter, std::size_t cache_bytes);
   ~TextEncoder();
 
   EncodedTexts encode_batch(std::span<const std::string_view> texts, int threads);
@@ -78,7 +78,7 @@ class TextEncoder {
   PieceWriter writer(Worker& worker, IdBuffer& ids) {
     return PieceWriter(merger_, cache_, worker.workspace, ids);
   }
-  SplitPattern pattern() const;
+  const Splitter& splitter() const;
   std::span<const std::uint32_t> encode_with(Worker& worker, std::string_view text);
   template <class EncodeText>
   EncodedTexts encode_texts(std::span<const std::string_view> texts, int threads, EncodeText encode_text);
@@ -87,7 +87,7 @@ class TextEncoder {
                                  int threads, EncodeText encode_text);
 
   PieceMerger merger_;
-  std::optional<SplitPattern> pattern_;
+  std::optional<Splitter> splitter_;
   PieceCache cache_;
   std::mutex lock_;
   std::vector<std::unique_ptr<Worker>> idle_;

@@ -50,7 +50,22 @@ SplitPattern split_pattern(std::string_view name) {
   throw std::invalid_argument("unknown split pattern '" + std::string(name) + "'; known: " + known);
 }
 
-Pieces split_texts(SplitPattern pattern, std::span<const std::string_view> texts, int threads) {
+Splitter checked(Splitter splitter) {
+  const auto* const compiled = std::get_if<std::shared_ptr<const CompiledSplitter>>(&splitter);
+  if (compiled && !*compiled) throw std::invalid_argument("there is no split table");
+  return splitter;
+}
+
+bool keeps_all(const Splitter& splitter) {
+  const auto* const compiled = std::get_if<std::shared_ptr<const CompiledSplitter>>(&splitter);
+  return !compiled || (*compiled)->keeps_all();
+}
+
+namespace {
+
+// Calls split(index, add) for every text, where add(bytes) is to be called for each of its pieces in turn.
+template <class Split>
+Pieces split_on_threads(std::span<const std::string_view> texts, int threads, Split split) {
   check_threads(threads);
   const std::vector<std::size_t> first = shares(texts, threads);
   std::vector<std::vector<std::int64_t>> ends(static_cast<std::size_t>(threads));
@@ -61,9 +76,8 @@ Pieces split_texts(SplitPattern pattern, std::span<const std::string_view> texts
     std::vector<std::int64_t>& found = ends[share];
     for (std::size_t i = first[share]; i < first[share + 1]; ++i) {
       std::int64_t end = 0;
-      for_each_piece(pattern, texts[i], [&](std::string_view piece) {
-        found.push_back(end += static_cast<std::int64_t>(piece.size()));
-      });
+      split(i,
+            [&](std::string_view piece) { found.push_back(end += static_cast<std::int64_t>(piece.size())); });
       pieces.offsets[i + 1] = static_cast<std::int64_t>(found.size());
     }
   });
@@ -74,6 +88,27 @@ Pieces split_texts(SplitPattern pattern, std::span<const std::string_view> texts
     pieces.ends.insert(pieces.ends.end(), ends[share].begin(), ends[share].end());
   }
   return pieces;
+}
+
+}  // namespace
+
+Pieces split_texts(const Splitter& splitter, std::span<const std::string_view> texts, int threads) {
+  if (!keeps_all(splitter))
+    throw std::invalid_argument("this splitter leaves out text: its pieces have no ends in it");
+  return split_on_threads(
+      texts, threads, [&](std::size_t index, auto&& add) { for_each_piece(splitter, texts[index], add); });
+}
+
+KeptPieces split_and_remove(const Splitter& splitter, std::span<const std::string_view> texts, int threads) {
+  KeptPieces kept;
+  kept.texts.resize(texts.size());
+  kept.pieces = split_on_threads(texts, threads, [&](std::size_t index, auto&& add) {
+    for_each_piece(splitter, texts[index], [&](std::string_view piece) {
+      kept.texts[index] += piece;
+      add(piece);
+    });
+  });
+  return kept;
 }
 
 }  // namespace pyharness

@@ -3,10 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
+#include "core/compiled_splitter.hpp"
 #include "core/text_splitter_window.hpp"
 
 namespace pyharness {
@@ -81,13 +85,38 @@ void for_each_piece(SplitPattern pattern, std::string_view text, Sink&& sink) {
   }
 }
 
+// Rules that are written by hand, or tables of any pattern.
+using Splitter = std::variant<SplitPattern, std::shared_ptr<const CompiledSplitter>>;
+
+// Throws std::invalid_argument for a null pointer.
+Splitter checked(Splitter splitter);
+
+// Whether the pieces of a text are together the whole text.
+bool keeps_all(const Splitter& splitter);
+
+template <class Sink>
+void for_each_piece(const Splitter& splitter, std::string_view text, Sink&& sink) {
+  if (const SplitPattern* const pattern = std::get_if<SplitPattern>(&splitter)) [[likely]]
+    return for_each_piece(*pattern, text, sink);
+  std::get<std::shared_ptr<const CompiledSplitter>>(splitter)->for_each(text, sink);
+}
+
 // Pieces of texts: those of text t end at the bytes ends[offsets[t]..offsets[t + 1]) of it.
 struct Pieces {
   std::vector<std::int64_t> ends;
   std::vector<std::int64_t> offsets;
 };
 
-// Does not depend on `threads`, which share the texts.
-Pieces split_texts(SplitPattern pattern, std::span<const std::string_view> texts, int threads);
+// Does not depend on `threads`, which share the texts. Throws std::invalid_argument where a splitter leaves
+// out text.
+Pieces split_texts(const Splitter& splitter, std::span<const std::string_view> texts, int threads);
+
+// Texts without what a splitter leaves out, and their pieces.
+struct KeptPieces {
+  std::vector<std::string> texts;
+  Pieces pieces;
+};
+
+KeptPieces split_and_remove(const Splitter& splitter, std::span<const std::string_view> texts, int threads);
 
 }  // namespace pyharness

@@ -17,8 +17,6 @@ struct Character {
   std::uint8_t length;  // bytes
 };
 
-inline constexpr std::uint8_t kReplacementClasses = classes_of(0xFFFD);
-
 constexpr bool is_continuation(unsigned byte) { return (byte & 0xC0) == 0x80; }
 
 // Classes of a code point from its last byte and all bits before the six in that.
@@ -31,25 +29,39 @@ constexpr bool is_overlong_or_surrogate(std::uint32_t block) {
   return block < 0x800 / kBlock || block - 0xD800 / kBlock < 0x800 / kBlock;
 }
 
+// A code point as its block of 64 and a byte whose low six bits are the rest.
+struct Decoded {
+  std::uint32_t block;
+  std::uint8_t last_byte;
+  std::uint8_t length;  // bytes
+};
+
+constexpr Decoded replacement(std::uint8_t length) { return {0xFFFD / kBlock, 0xFFFD % kBlock, length}; }
+
 // Invalid UTF-8 splits as if every maximal subpart of an ill-formed sequence (Unicode standard, 3.9) were one
 // U+FFFD: what most decoders put in its place.
-[[gnu::noinline]] inline Character checked_character(const Byte* at, const Byte* end) {
+[[gnu::noinline]] inline Decoded checked_code_point(const Byte* at, const Byte* end) {
   const unsigned lead = *at;
   const std::ptrdiff_t left = end - at;
-  if (lead < 0x80) return {classes_of(lead), 1};
-  if (lead < 0xC2 || lead > 0xF4 || left < 2 || !is_continuation(at[1])) return {kReplacementClasses, 1};
-  if (lead < 0xE0) return {classes_in(lead & 0x1F, at[1]), 2};
+  if (lead < 0x80) return {lead / kBlock, static_cast<std::uint8_t>(lead), 1};
+  if (lead < 0xC2 || lead > 0xF4 || left < 2 || !is_continuation(at[1])) return replacement(1);
+  if (lead < 0xE0) return {lead & 0x1F, at[1], 2};
   const std::uint32_t block =
       (lead & 0xF) << 6 | (at[1] & 0x3Fu);  // of three bytes, or two thirds of one of four
   if (lead < 0xF0) {
-    if (is_overlong_or_surrogate(block)) return {kReplacementClasses, 1};
-    if (left < 3 || !is_continuation(at[2])) return {kReplacementClasses, 2};
-    return {classes_in(block, at[2]), 3};
+    if (is_overlong_or_surrogate(block)) return replacement(1);
+    if (left < 3 || !is_continuation(at[2])) return replacement(2);
+    return {block, at[2], 3};
   }
-  if (block < 0x10000 >> 12 || block >= 0x110000 >> 12) return {kReplacementClasses, 1};
-  if (left < 3 || !is_continuation(at[2])) return {kReplacementClasses, 2};
-  if (left < 4 || !is_continuation(at[3])) return {kReplacementClasses, 3};
-  return {classes_in(block << 6 | (at[2] & 0x3Fu), at[3]), 4};
+  if (block < 0x10000 >> 12 || block >= 0x110000 >> 12) return replacement(1);
+  if (left < 3 || !is_continuation(at[2])) return replacement(2);
+  if (left < 4 || !is_continuation(at[3])) return replacement(3);
+  return {block << 6 | (at[2] & 0x3Fu), at[3], 4};
+}
+
+inline Character checked_character(const Byte* at, const Byte* end) {
+  const Decoded found = checked_code_point(at, end);
+  return {classes_in(found.block, found.last_byte), found.length};
 }
 
 // The character at `at` < `end`. Characters of two and three bytes are checked with one comparison where four
