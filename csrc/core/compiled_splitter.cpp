@@ -40,6 +40,24 @@ CompiledStep::CompiledStep(SplitTable table) : table_(std::move(table)) {
   }
   for (std::uint32_t& entry : table_.entries)
     entry = (entry >> kFlagBits) * table_.symbols << kFlagBits | (entry & ((1u << kFlagBits) - 1));
+  find_quiet_bytes();
+}
+
+// Bytes that leave a piece in one row, the row of the letter e: those of English words, or of what is no
+// match.
+void CompiledStep::find_quiet_bytes() {
+  const auto entry = [this](std::uint32_t row, std::uint32_t symbol) { return table_.entries[row + symbol]; };
+  const std::uint32_t start = kStart * table_.symbols, gap = kGap * table_.symbols;
+  const std::uint32_t row = entry(start, of_byte_['e']) >> kFlagBits;
+  if (!(entry(row, table_.symbols - 2) & kCut)) return;
+  if (table_.removed == (row == gap ? Removed::kGaps : Removed::kMatches)) return;
+  const std::size_t bytes = table_.blocks.empty() ? 256 : 128;
+  for (std::size_t byte = 0; byte < bytes; ++byte) {
+    const std::uint32_t goes_on = entry(row, of_byte_[byte]);
+    quiet_[byte] = entry(start, of_byte_[byte]) >> kFlagBits == row && goes_on >> kFlagBits == row &&
+                   !(goes_on & kCut) && !(table_.last_newline && byte == '\n');
+  }
+  gap_is_quiet_ = row == gap && quiet_['e'];
 }
 
 void CompiledStep::check_rows() const {
@@ -77,6 +95,10 @@ void CompiledStep::throw_too_slow() {
 CompiledSplitter::CompiledSplitter(std::vector<SplitTable> tables) {
   check(!tables.empty(), "there is none");
   for (SplitTable& table : tables) steps_.emplace_back(std::move(table));
+  for (const CompiledStep& step : steps_) quiet_.push_back(step.quiet());
+  for (std::size_t step = steps_.size() - 1; step > 0; --step)
+    for (std::size_t byte = 0; byte < 256; ++byte)
+      quiet_[step - 1][byte] = quiet_[step - 1][byte] && quiet_[step][byte];
 }
 
 bool CompiledSplitter::keeps_all() const {

@@ -38,6 +38,9 @@ class CompiledStep {
 
   Removed removed() const { return table_.removed; }
 
+  // Whether a piece of such bytes alone is cut no further, and kept.
+  const std::array<bool, 256>& quiet() const { return quiet_; }
+
   // Calls sink(piece, is_gap) for every piece in turn: never empty, together the whole text. A gap is text
   // that no match has. Throws std::invalid_argument where the pattern goes back over the text without end.
   template <class Sink>
@@ -64,6 +67,7 @@ class CompiledStep {
 
   void check_rows() const;
   void check_entry(std::size_t row, std::size_t symbol) const;
+  void find_quiet_bytes();
   [[noreturn]] static void throw_too_slow();
 
   template <bool kBytes, class Sink>
@@ -76,6 +80,8 @@ class CompiledStep {
 
   SplitTable table_;                         // rows in its entries are multiplied by the number of symbols
   std::array<std::uint8_t, 256> of_byte_{};  // classes of ASCII, or of all bytes
+  std::array<bool, 256> quiet_{};
+  bool gap_is_quiet_ = false;  // text is mostly gaps: bytes that go on with one are passed over together
 };
 
 template <bool kBytes>
@@ -118,7 +124,7 @@ void CompiledStep::run(std::string_view text, Sink& sink) const {
   const std::uint32_t start = kStart * table_.symbols, gap = kGap * table_.symbols;
   // A pattern that looks far ahead in vain reads a text many times, as a backtracking engine does; but not
   // for ever.
-  std::size_t may_go_back = (std::size_t{1} << 28) + 64 * text.size();
+  std::size_t may_go_back = (std::size_t{1} << 26) + 64 * text.size();
   Ends ends;
   ends[0] = 0;
   std::size_t size = 1;
@@ -126,7 +132,7 @@ void CompiledStep::run(std::string_view text, Sink& sink) const {
   const Byte* at = begin;
   const Byte* last = begin;  // end of the best match so far
   const auto take = [&](std::uint32_t symbol) __attribute__((always_inline)) {
-    const std::uint32_t entry = entries[row + symbol];
+    const std::uint32_t entry = (entries + symbol)[row];  // so that no addition waits for the row
     ends[size] = static_cast<std::size_t>(at - begin) << 1 | (entry >> 2 & 1);
     size += entry >> 1 & 1;
     last = entry & (kMatched | kCut) ? at : last;
@@ -143,6 +149,8 @@ void CompiledStep::run(std::string_view text, Sink& sink) const {
       if (!goes_on) [[unlikely]]
         break;
       at += symbol.length;
+      if (gap_is_quiet_ && row == gap)
+        while (at < stop && quiet_[*at]) ++at;
     }
     if (goes_on && at < end) {
       goes_on = take(table_.symbols - 1);
@@ -193,16 +201,24 @@ class CompiledSplitter {
     if (is_last && removed == Removed::kNothing)
       return steps_[step].for_each(
           text, [&](std::string_view piece, bool) __attribute__((always_inline)) { sink(piece); });
-    steps_[step].for_each(text, [&, removed, is_last](std::string_view piece, bool is_gap) {
+    steps_[step].for_each(text, [&, removed, step, is_last](std::string_view piece, bool is_gap) {
       if (removed == (is_gap ? Removed::kGaps : Removed::kMatches)) return;
-      if (is_last)
+      if (is_last || is_quiet(step + 1, piece))
         sink(piece);
       else
         for_each_of(step + 1, piece, sink);
     });
   }
+  // Whether a step and those after it cut a piece no further, told by its bytes alone.
+  bool is_quiet(std::size_t step, std::string_view piece) const {
+    const std::array<bool, 256>& quiet = quiet_[step];
+    for (const char byte : piece)
+      if (!quiet[static_cast<unsigned char>(byte)]) return false;
+    return true;
+  }
 
   std::vector<CompiledStep> steps_;
+  std::vector<std::array<bool, 256>> quiet_;  // of each step and all after it
 };
 
 }  // namespace pyharness

@@ -4,19 +4,22 @@ Run ``python csrc/core/generate_split_properties.py > pyharness/bpe/patterns/uni
 tiktoken, together with ``generate_text_splitter_classes.py``: both tables are of one Unicode version. The names come
 from the ``regex`` package; a property that tiktoken's engine does not know is left out.
 
-One property a line: its kind (``gc`` general category, ``sc`` script, ``is`` binary), its names with ``|`` between them,
-and the lengths of the runs of code points that do not have it and that do, in turn. ``fold`` lines hold the code points
-that match each other whatever their case (simple case folding); ``full`` holds what single characters fold to where
-that is more than one character.
+One property a line: its kind (``gc`` general category, ``sc`` script, ``is`` binary), its names with ``|`` between
+them, and the lengths of the runs of code points that do not have it and that do, in turn. ``tokenizers`` has two sets
+of its own, of other Unicode versions: what it takes for digits and for punctuation outside regular expressions.
+``fold`` lines hold the code points that match each other whatever their case (simple case folding); ``full`` holds what
+single characters fold to where that is more than one character.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 from generate_text_splitter_classes import POINTS, matched, unicode_version
-from regex import _regex_core  # type: ignore[attr-defined]
+from regex import _regex_core
+from tokenizers import pre_tokenizers
 
 BINARY = ("Alphabetic", "Lowercase", "Uppercase", "White_Space", "Join_Control", "Ideographic", "Emoji")
 CATEGORIES = {
@@ -62,13 +65,13 @@ def scripts() -> Iterator[tuple[str, ...]]:
 
 def runs(points: set[int]) -> list[int]:
     """Lengths of the runs outside and inside of the set, in turn, up to the last point inside."""
-    edges = sorted(
-        point for point in points | {point + 1 for point in points} if (point in points) != (point - 1 in points)
-    )
+    changes = points | {point + 1 for point in points}
+    edges = sorted(point for point in changes if (point in points) != (point - 1 in points))
     return [edge - before for before, edge in zip([0, *edges], edges, strict=False)]
 
 
 def properties() -> Iterator[str]:
+    """Lines of all properties."""
     for short, name in CATEGORIES.items():
         yield line("gc", (short, name), rf"\p{{gc={short}}}")
     for names in scripts():
@@ -78,12 +81,23 @@ def properties() -> Iterator[str]:
             continue
     for name in BINARY:
         yield line("is", (name,), rf"\p{{{name}}}")
+    yield of_points("is", ("Digit_Of_Tokenizers",), cut_off(pre_tokenizers.Digits()))
+    yield of_points("is", ("Punctuation_Of_Tokenizers",), cut_off(pre_tokenizers.Punctuation()))
+
+
+def cut_off(pre_tokenizer: Any) -> set[int]:
+    """Code points that are cut off from a letter before them."""
+    return {ord(point) for point in POINTS if len(pre_tokenizer.pre_tokenize_str(f"a{point}")) > 1}
 
 
 def line(kind: str, names: tuple[str, ...], pattern: str) -> str:
+    """One property of tiktoken's engine."""
+    return of_points(kind, names, set(map(ord, matched(pattern))))
+
+
+def of_points(kind: str, names: tuple[str, ...], points: set[int]) -> str:
     """One property."""
-    numbers = runs(set(map(ord, matched(pattern))))
-    return " ".join([kind, "|".join(names), *map(str, numbers)])
+    return " ".join([kind, "|".join(names), *map(str, runs(points))])
 
 
 def foldings() -> Iterator[str]:

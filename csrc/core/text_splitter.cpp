@@ -103,6 +103,7 @@ KeptPieces split_and_remove(const Splitter& splitter, std::span<const std::strin
   KeptPieces kept;
   kept.texts.resize(texts.size());
   kept.pieces = split_on_threads(texts, threads, [&](std::size_t index, auto&& add) {
+    kept.texts[index].reserve(texts[index].size());
     for_each_piece(splitter, texts[index], [&](std::string_view piece) {
       kept.texts[index] += piece;
       add(piece);

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from pyharness.bpe.patterns import Dialect
 from pyharness.bpe.trainer import DemolitionRule
 from pyharness.types import Ids, MergeModel, Offsets, RoundTrip, TokenKind, Vocabulary
 from pyharness.vocabularies.huggingface_file import AddedToken
@@ -32,7 +33,7 @@ class BpeModel:
     2. ``normalizer``: None, a ``normalizer`` of tokenizer.json that ``tokenizers`` runs, or what a SentencePiece file
        asks for.
     3. ``splitter``: a name or expression for :class:`pyharness.bpe.TextSplitter` (the pieces are the text's own), or a
-       ``pre_tokenizer`` of tokenizer.json that the native patterns cannot express and that ``tokenizers`` runs. Its
+       ``pre_tokenizer`` of tokenizer.json that is no known pattern: it is compiled, or else ``tokenizers`` runs it. Its
        pieces are strings of the file: with symbols "bytes" they are written in the byte alphabet of GPT-2.
     4. A piece becomes symbols, one per byte or character. ``prefix`` is put before every symbol of a piece but the
        first, ``suffix`` behind the last; the result, as bytes, is looked up in ``alphabet``. A symbol that is not there
@@ -57,6 +58,7 @@ class BpeModel:
     demolition: DemolitionRule | None = None  # what the expansion was computed by; set exactly when it is
     symbols: Symbols = "bytes"
     splitter: str | Mapping[str, Any]
+    dialect: Dialect = "regex"  # of a splitter that is an expression
     normalizer: Mapping[str, Any] | SentencePieceNormalizer | None = None
     decoder: Mapping[str, Any] | Spaces | None = None
     drop_space: bool = False

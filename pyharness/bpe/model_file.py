@@ -17,6 +17,7 @@ read, searched and compared with a tokenizer.json; base64 could not, and takes l
 - ``scaffold``: of Scaffold-BPE, internal id -> bytes of the tokens that are merged but never written, and the
   demolition rule; what they are written as follows from the rules. Internal ids number the normal and the scaffold
   tokens in rank order. Elsewhere it is null, and internal ids are output ids.
+- ``dialect``: the engine that an expression as ``splitter`` was written for; left out where that is ``regex``.
 - ``origin``: where the model comes from; decides nothing.
 
 All other members are fields of :class:`BpeModel`; a file with any further member is refused.

@@ -14,6 +14,7 @@ from pyharness.bpe.model import Algorithm, BpeModel, Spaces, Symbols
 from pyharness.bpe.model_check import check_rules
 from pyharness.bpe.model_members import Members, byte_strings, integers, strings
 from pyharness.bpe.model_reading_merges import read_merges
+from pyharness.bpe.patterns import Dialect
 from pyharness.bpe.trained_model import output_ids
 from pyharness.bpe.trainer import DemolitionRule
 from pyharness.types import Ids, InputError, MergeModel, Offsets, RoundTrip, TokenKind, Vocabulary
@@ -53,6 +54,7 @@ def model_of_content(content: Mapping[str, Any], label: str) -> BpeModel:
         demolition=demolition,
         symbols=symbols,
         splitter=_stage(members, "splitter", str),
+        dialect=members.choose("dialect", get_args(Dialect)) if "dialect" in content else "regex",
         normalizer=_normalizer(members),
         decoder=_decoder(members),
         drop_space=members.take("drop_space", bool),

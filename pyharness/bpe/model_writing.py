@@ -26,6 +26,7 @@ def content_of_model(model: BpeModel) -> dict[str, Any]:
         "algorithm": model.algorithm,
         "symbols": model.symbols,
         "splitter": model.splitter,
+        **({} if model.dialect == "regex" else {"dialect": model.dialect}),
         "normalizer": _normalizer(model.normalizer),
         "decoder": model.decoder,
         "drop_space": model.drop_space,

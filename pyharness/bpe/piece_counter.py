@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from pyharness import _core
-from pyharness.bpe.splitter import TextSplitter
+from pyharness.bpe.splitter import TextSplitter, native_errors
 from pyharness.bpe.trainer import WeightedPieces
 from pyharness.types import InputError
 
@@ -29,7 +29,7 @@ class PieceCounter:
         if max_bytes < 1:
             raise InputError(f"max_bytes is {max_bytes}; it must be at least 1")
         self._splitter, self._max_bytes = splitter, max_bytes
-        self._native = _core.PieceCounter(splitter.rules, max_bytes) if splitter.rules else None
+        self._native = None if splitter.native is None else _core.PieceCounter(splitter.native, max_bytes)
         self._counts: Counter[bytes] = Counter()  # of an expression of one's own
         self._counted_bytes = 0
 
@@ -46,7 +46,8 @@ class PieceCounter:
             self._add_slowly(texts)
             return
         try:
-            self._native.add(texts, threads)
+            with native_errors():
+                self._native.add(texts, threads)
         except ValueError as error:
             if "distinct" in str(error):
                 raise InputError(str(error)) from None

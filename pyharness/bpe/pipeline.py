@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from functools import lru_cache, partial
 from itertools import accumulate, pairwise
@@ -30,6 +31,7 @@ from pyharness.vocabularies.huggingface_traits import BYTE_ALPHABET
 from pyharness.vocabularies.stages import Stages
 
 _NONE: frozenset[str] = frozenset()
+COMPILED = "split pattern compiled"
 _CUTTERS = 32  # sets of allowed special tokens whose search is kept
 
 
@@ -43,10 +45,20 @@ class Pipeline:
         self._keeps_start = start_keeper_of(model)
         self._split = splitter_of(model)
         self._added = lru_cache(_CUTTERS)(partial(added_tokens_of, model, self._normalize))
-        self._encoder = encoder_of(model, method, dropout=dropout > 0)
+        self._encoder = encoder_of(model, method, self._split, dropout=dropout > 0)
         changed = self._normalize is not None or any(added.any for added in self._added(_NONE))
         alone = not changed and not isinstance(self._split, PreTokenizer)
         self.direct = self._encoder if alone and isinstance(self._encoder, TextEncoder) else None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is worth saying about how texts are split."""
+        split = self._split
+        if isinstance(split, PreTokenizer):
+            return (f"split by tokenizers: {split.reason}",) if split.reason else (COMPILED,) * split.compiled
+        if split is None or split.engine == "native":
+            return ()
+        return (COMPILED,) if split.engine == "compiled" else (f"split by regex: {split.reason}",)
 
     def tokens(
         self, texts: Sequence[str | bytes], threads: int, first_document: int, allowed: frozenset[str]
@@ -80,8 +92,11 @@ class Pipeline:
             return ()
         if isinstance(self._split, PreTokenizer):
             return sorted({edge for span in self._split.spans(text) for edge in span} - {0, len(text)})
-        lengths = [len(piece.decode()) for piece in self._split.split(text)]
-        return list(accumulate(lengths[:-1]))
+        pieces = self._split.split(text)
+        try:
+            return list(accumulate(len(piece.decode()) for piece in pieces[:-1]))
+        except UnicodeDecodeError:  # a step that reads bytes cuts inside characters: around them, as `tokenizers` says
+            return _around(text.encode(), list(accumulate(map(len, pieces[:-1]))))
 
     def stages(self) -> Stages:
         """Return the stages before the model as data."""
@@ -135,6 +150,13 @@ class Pipeline:
         if self._model.symbols == "bytes" and self._model.decoder is not None:
             return ["".join(BYTE_ALPHABET[byte] for byte in piece) for piece in found]
         return [piece.decode(errors="replace") for piece in found]
+
+
+def _around(data: bytes, ends: Sequence[int]) -> list[int]:
+    """Characters at which bytes of a text stand; of a byte inside a character, both its ends."""
+    starts = [at for at, byte in enumerate(data) if byte & 0xC0 != 0x80]
+    cuts = {bisect_left(starts, end) for end in ends} | {bisect_right(starts, end) - 1 for end in ends}
+    return sorted(cuts - {0, len(starts)})
 
 
 def _text(text: str | bytes) -> str:

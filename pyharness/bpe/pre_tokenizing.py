@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from pyharness.bpe.splitter import Pieces
+from pyharness import _core
+from pyharness.bpe.patterns import Unsupported
+from pyharness.bpe.patterns.pre_tokenizers import tables_of
+from pyharness.bpe.splitter import Pieces, TextSplitter, native_errors
 from pyharness.types import InputError
 from pyharness.vocabularies.huggingface_file import flat_stages
 from pyharness.vocabularies.huggingface_vocabulary import alphabet_bytes
@@ -18,7 +22,10 @@ PieceStrings: TypeAlias = Callable[[str, bool], Sequence[bytes]]  # (text, wheth
 
 
 class PreTokenizer:
-    """Splits with ``tokenizers``, or natively where that is a matter of replacing spaces.
+    """Splits by tables, or natively where that is a matter of replacing spaces, or else with ``tokenizers``.
+
+    ``splitter`` is set where it is all that is needed, because pieces are together the text. ``reason`` says why
+    ``tokenizers`` is needed.
 
     Args:
         stage: the ``pre_tokenizer`` object.
@@ -31,11 +38,35 @@ class PreTokenizer:
     def __init__(self, stage: Mapping[str, Any], *, byte_level: bool) -> None:
         self._stage = stage
         steps = flat_stages(stage)
+        self.splitter: TextSplitter | None = None
+        self.reason = ""
+        self._tables: _core.CompiledSplitter | None = None
         native = _metaspace(steps[0]) if len(steps) == 1 and not byte_level else None
-        self._split = native or _of_library(stage, byte_level)
+        self._split = native or self._compiled(byte_level)
+
+    @property
+    def compiled(self) -> bool:
+        """Whether tables split."""
+        return self._tables is not None
+
+    def _compiled(self, byte_level: bool) -> PieceStrings:
+        """Set the tables; without them the library splits."""
+        try:
+            tables = tables_of(self._stage, byte_level=byte_level)
+        except Unsupported as unsupported:
+            self.reason = str(unsupported)
+            return _of_library(self._stage, byte_level)
+        self._tables = _core.CompiledSplitter(tables)
+        if self._tables.keeps_all():
+            self.splitter = TextSplitter.of_tables("of the pre-tokenizer", tables)
+        return _by_tables(self._tables)
 
     def split(self, texts: Sequence[str | bytes], first: Sequence[bool]) -> tuple[list[bytes], Pieces]:
         """Return texts as the model sees them and where their pieces end. ``first``: which start their document."""
+        if self._tables is not None:
+            with native_errors():
+                data, *edges = _core.split_and_remove(self._tables, texts)
+            return data, Pieces(*edges)
         changed: list[bytes] = []
         ends: list[int] = []
         counts: list[int] = []
@@ -74,6 +105,15 @@ def _metaspace(step: Mapping[str, Any]) -> PieceStrings | None:
         if text and not text.startswith(mark) and (scheme == "always" or (scheme == "first" and first)):
             text = mark + text
         return [piece.encode() for piece in at_marks.findall(text)] if split else [text.encode()]
+
+    return pieces
+
+
+def _by_tables(tables: _core.CompiledSplitter) -> PieceStrings:
+    def pieces(text: str, _: bool) -> Sequence[bytes]:
+        with native_errors():
+            (data,), ends, _offsets = _core.split_and_remove(tables, [text])
+        return [data[start:end] for start, end in pairwise([0, *ends.tolist()])]
 
     return pieces
 

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pyharness import _core
+from pyharness.bpe.patterns import Dialect, SplitTable, Unsupported, compiled
 from pyharness.registry import suggest
 from pyharness.types import InputError, Offsets
 from pyharness.vocabularies.split_patterns import SPLIT_PATTERNS
+
+Engine: TypeAlias = Literal["native", "compiled", "regex"]
+
+LONGEST_PATTERN = 20_000  # characters; published ones have 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,26 +45,45 @@ class Pieces:
 class TextSplitter:
     """Splits as the regular expression of a tokenizer does.
 
-    Known patterns run in the native core (``engine`` is ``native``), with the character classes of Unicode 16.0, which
-    are those of tiktoken 0.14 and tokenizers 0.23. There, bytes that are not UTF-8 split as if every maximal subpart of
-    an ill-formed sequence were one U+FFFD.
+    Known patterns run in the native core by rules that are written for them (``engine`` is ``native``). Any other
+    expression is compiled into tables for the core where that is possible (``compiled``), see
+    :mod:`pyharness.bpe.patterns`: alternatives, groups, classes with properties and set operations, greedy, lazy and
+    possessive repeats, parts that ignore case, look-ahead by one character. Both take the character classes of Unicode
+    16.0, which are those of tiktoken 0.14 and tokenizers 0.23, and both split bytes that are not UTF-8 as if every
+    maximal subpart of an ill-formed sequence were one U+FFFD.
 
-    Any other expression runs in the package ``regex`` (``engine`` is ``regex``), with the Unicode version of that
-    package. Texts must be valid UTF-8; text between matches is a piece of its own, and empty matches cut nothing.
+    What is left runs in the package ``regex`` (``engine`` is ``regex``; ``reason`` says why), in its dialect and with
+    its Unicode version. Texts must be valid UTF-8 there.
+
+    Text between matches is a piece of its own, and empty matches cut nothing.
 
     Args:
         pattern: a name of :data:`pyharness.vocabularies.split_patterns.SPLIT_PATTERNS` or a regular expression.
-        time_limit: seconds that an expression of one's own may spend on one text.
+        dialect: what an expression is written for: ``regex``, ``fancy_regex`` (tiktoken) or ``oniguruma``
+            (tokenizers).
+        time_limit: seconds that an expression may spend on one text in the package ``regex``.
 
     Raises:
         InputError: the name is unknown, or the expression does not compile.
     """
 
-    def __init__(self, pattern: str, *, time_limit: float = 10.0) -> None:
+    def __init__(self, pattern: str, *, dialect: Dialect = "regex", time_limit: float = 10.0) -> None:
         self.name, self.expressions, self.rules = _resolve(pattern)
-        self.engine: Literal["native", "regex"] = "native" if self.rules else "regex"
         self.time_limit = time_limit
-        self._compiled = [] if self.rules else [_compiled(expression) for expression in self.expressions]
+        self.native: str | _core.CompiledSplitter | None = self.rules
+        self.reason = ""
+        if not self.rules:
+            self.native, self.reason = _tables(self.expressions, dialect)
+        self.engine: Engine = "native" if self.rules else "regex" if self.native is None else "compiled"
+        self._compiled = [_compiled(expression) for expression in self.expressions] if self.native is None else []
+
+    @classmethod
+    def of_tables(cls, name: str, tables: Sequence[SplitTable]) -> TextSplitter:
+        """Splitter by tables that leave out no text; ``name`` is what errors call it."""
+        splitter = cls("none")
+        splitter.name, splitter.expressions, splitter.rules = name, (), ""
+        splitter.native, splitter.engine = _core.CompiledSplitter(tables), "compiled"
+        return splitter
 
     def split(self, text: str | bytes) -> list[bytes]:
         """Return the pieces of one text. The reading face: one object for every piece.
@@ -72,12 +98,14 @@ class TextSplitter:
         """Split texts. ``threads`` share the texts in the native core and do not change the result.
 
         Raises:
-            InputError: an expression of one's own ran out of time, or met bytes that are not UTF-8.
+            InputError: an expression goes back over a text without end; or ran out of time, or met bytes that are not
+                UTF-8, in the package ``regex``.
             ValueError: a text has lone surrogates; ``threads`` is out of range.
             TypeError: a text is neither ``str`` nor ``bytes``.
         """
-        if self.rules:
-            return Pieces(*_core.split_texts(self.rules, texts, threads))
+        if self.native is not None:
+            with native_errors():
+                return Pieces(*_core.split_texts(self.native, texts, threads))
         ends = [self._ends(text, index) for index, text in enumerate(texts)]
         offsets = np.zeros(len(ends) + 1, np.int64)
         np.cumsum([len(document) for document in ends], out=offsets[1:])
@@ -107,6 +135,32 @@ class TextSplitter:
         return ends
 
 
+@contextmanager
+def native_errors() -> Iterator[None]:
+    """What a native splitter cannot split is the input's fault.
+
+    Raises:
+        InputError: a compiled pattern goes back over a text without end.
+    """
+    try:
+        yield
+    except ValueError as error:
+        if str(error).startswith("the split pattern"):
+            raise InputError(str(error)) from None
+        raise
+
+
+def _tables(expressions: Sequence[str], dialect: Dialect) -> tuple[_core.CompiledSplitter | None, str]:
+    """Splitter by tables, or else the reason why there is none."""
+    try:
+        return _core.CompiledSplitter([_table(expression, dialect) for expression in expressions]), ""
+    except Unsupported as unsupported:
+        return None, str(unsupported)
+
+
+_table = lru_cache(maxsize=32)(compiled)
+
+
 def _resolve(pattern: str) -> tuple[str, tuple[str, ...], str]:
     """Name, expressions and native rules (empty: none) of a name or an expression."""
     for name, known in SPLIT_PATTERNS.items():
@@ -114,6 +168,8 @@ def _resolve(pattern: str) -> tuple[str, tuple[str, ...], str]:
             return name, known.expressions, known.rules
     if not pattern:
         raise InputError(f"empty split pattern; known: {', '.join(SPLIT_PATTERNS)}, or a regular expression")
+    if len(pattern) > LONGEST_PATTERN:
+        raise InputError(f"the split pattern has {len(pattern):,} characters; the most are {LONGEST_PATTERN:,}")
     if pattern.replace("_", "").replace("-", "").replace(".", "").isalnum():
         raise suggest("split pattern", pattern, SPLIT_PATTERNS)
     return pattern, (pattern,), ""

@@ -91,8 +91,9 @@ def added_tokens_of(
 def splitter_of(model: BpeModel) -> TextSplitter | PreTokenizer | None:
     """What splits a text; None: a text is one piece."""
     if not isinstance(model.splitter, str):
-        return PreTokenizer(model.splitter, byte_level=model.symbols == "bytes")
-    return None if model.splitter == "none" else TextSplitter(model.splitter)
+        pre_tokenizer = PreTokenizer(model.splitter, byte_level=model.symbols == "bytes")
+        return pre_tokenizer.splitter or pre_tokenizer
+    return None if model.splitter == "none" else TextSplitter(model.splitter, dialect=model.dialect)
 
 
 def examined_stages(model: BpeModel, normalize: Normalize | None, *, plain: bool) -> Stages:
@@ -143,10 +144,12 @@ def _forms(model: BpeModel, normalizer: Sequence[Mapping[str, Any]]) -> Callable
     return forms
 
 
-def encoder_of(model: BpeModel, method: Method, *, dropout: bool) -> TextEncoder | _core.SymbolEncoder:
-    """Return the fast encoder where the model is byte-level and is run as it is."""
+def encoder_of(
+    model: BpeModel, method: Method, split: TextSplitter | PreTokenizer | None, *, dropout: bool
+) -> TextEncoder | _core.SymbolEncoder:
+    """Return the fast encoder where the model is byte-level and is run as it is. ``split`` is its splitter."""
     fast = method == "merge" and not dropout and _is_byte_level(model)
-    return _text_encoder(model) if fast else _symbol_encoder(model, method)
+    return _text_encoder(model, split) if fast else _symbol_encoder(model, method)
 
 
 def _is_byte_level(model: BpeModel) -> bool:
@@ -157,8 +160,8 @@ def _is_byte_level(model: BpeModel) -> bool:
     return model.unknown is None or bool((symbols != np.iinfo(np.uint32).max).all())
 
 
-def _text_encoder(model: BpeModel) -> TextEncoder:
-    pattern = model.splitter if isinstance(model.splitter, str) else "none"
+def _text_encoder(model: BpeModel, split: TextSplitter | PreTokenizer | None) -> TextEncoder:
+    pattern = split if isinstance(split, TextSplitter) else "none"
     return TextEncoder(model.merges, pattern, whole_pieces=model.whole_pieces, expansion=model.expansion)
 
 

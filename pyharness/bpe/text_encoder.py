@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from pyharness import _core
-from pyharness.bpe.splitter import Pieces, TextSplitter
+from pyharness.bpe.splitter import Pieces, TextSplitter, native_errors
 from pyharness.types import Ids, InputError, MergeModel, Offsets, Tokens
 
 
@@ -19,7 +19,7 @@ class TextEncoder:
     Args:
         model: a byte-level model: its base symbols are its atomic ids of one byte. Bytes that have none are left out.
             The arrays are kept and must not be changed meanwhile.
-        pattern: as for :class:`pyharness.bpe.TextSplitter`.
+        pattern: a splitter, or what :class:`pyharness.bpe.TextSplitter` takes for one.
         whole_pieces: a piece that is a token is that token, whatever the rules say (``ignore_merges`` of
             tokenizer.json; tiktoken always does so).
         expansion: ids and offsets of what stands for each id of the model in the output (see
@@ -37,7 +37,7 @@ class TextEncoder:
     def __init__(
         self,
         model: MergeModel,
-        pattern: str,
+        pattern: str | TextSplitter,
         *,
         whole_pieces: bool = False,
         expansion: tuple[Ids, Offsets] | None = None,
@@ -45,8 +45,9 @@ class TextEncoder:
     ) -> None:
         if cache_bytes < 0:
             raise InputError(f"cache_bytes is {cache_bytes}; it must be at least 0")
-        self.splitter = TextSplitter(pattern)
-        self._encoder = _core.TextEncoder(model, self.splitter.rules, whole_pieces, expansion, cache_bytes)
+        self.splitter = TextSplitter(pattern) if isinstance(pattern, str) else pattern
+        self._native = self.splitter.native is not None
+        self._encoder = _core.TextEncoder(model, self.splitter.native, whole_pieces, expansion, cache_bytes)
 
     @property
     def cached_bytes(self) -> int:
@@ -59,12 +60,15 @@ class TextEncoder:
         Raises:
             InputError, ValueError, TypeError: as :meth:`pyharness.bpe.TextSplitter.split_batch`.
         """
-        return self._encoder.encode(text) if self.splitter.rules else self.encode_batch([text]).ids
+        if not self._native:
+            return self.encode_batch([text]).ids
+        with native_errors():
+            return self._encoder.encode(text)
 
     @property
     def shortcut(self) -> Callable[[str | bytes], Ids]:
         """What :meth:`encode` comes to: a Python call less, a tenth of the time of a short text."""
-        return self._encoder.encode if self.splitter.rules else self.encode
+        return self._encoder.encode if self.splitter.rules else self.encode  # hand-written rules never fail
 
     def encode_batch(self, texts: Sequence[str | bytes], threads: int = 1) -> Tokens:
         """Encode texts, which ``threads`` share.
@@ -72,8 +76,9 @@ class TextEncoder:
         Raises:
             InputError, ValueError, TypeError: as :meth:`pyharness.bpe.TextSplitter.split_batch`.
         """
-        if self.splitter.rules:
-            return Tokens(*self._encoder.encode_batch(texts, threads))
+        if self._native:
+            with native_errors():
+                return Tokens(*self._encoder.encode_batch(texts, threads))
         return self.encode_pieces(texts, self.splitter.split_batch(texts, threads), threads)
 
     def encode_pieces(self, texts: Sequence[str | bytes], pieces: Pieces, threads: int = 1) -> Tokens:

@@ -82,12 +82,12 @@ class BpeTokenizer:
         self.id_limit = model.id_limit
         self.vocab_size = model.vocab_size
         self.round_trip: RoundTrip = model.round_trip
-        self.notes = (*model.notes, *_notes(method, dropout, seed))
         self._options = {"method": method, "dropout": dropout, "seed": seed}
         self._special = model.special
         self._lookup = TokenLookup(model)
         self._decoder = Decoder(model, self._lookup)
         self._pipeline = Pipeline(model, method, dropout, seed)
+        self.notes = (*model.notes, *self._pipeline.notes, *_notes(method, dropout, seed))
         self._shortcut = None if self._pipeline.direct is None else self._pipeline.direct.shortcut
 
     def encode_batch(

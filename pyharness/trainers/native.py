@@ -217,7 +217,7 @@ def _notes(request: TrainingRequest, trained: TrainedBpe, splitter: TextSplitter
     if request.symbols == "characters" and request.unknown is None:
         notes.append("without an unknown token, characters outside the alphabet are left out when encoding")
     if splitter.engine == "regex":
-        notes.append("split by the package regex, which is slower than the known patterns")
+        notes.append(f"split by the package regex, which is slower than compiled patterns: {splitter.reason}")
     return tuple(notes)
 
 

@@ -1,8 +1,8 @@
 """Programs as deterministic automata that keep the order of trying, run over classes of characters.
 
 A state of the automaton is the list of the program's states that the backtracking engine could be in, the best first.
-What comes next is known before a state is left, so looks ahead by one character cost nothing: where the list reaches the
-end of the pattern, the worse ones behind it are dropped, and the match ends before the next character.
+What comes next is known before a state is left, so looks ahead by one character cost nothing: where the list reaches
+the end of the pattern, the worse ones behind it are dropped, and the match ends before the next character.
 
 Source: Cox, "Regular Expression Matching: the Virtual Machine Approach" (2009), for the order of states.
 """
@@ -127,7 +127,7 @@ class _Determinising:
     def run(self) -> Automaton:
         found = Automaton(self.classes)
         numbers: dict[Places, int] = {(self.program.start,): 0}
-        waiting = [(self.program.start,)]
+        waiting: list[Places] = [(self.program.start,)]
         for places in waiting:  # grows while it runs
             row: list[tuple[bool, int]] = [(False, -1)] * (self.classes.count + 2)
             for symbols in self.kinds.values():

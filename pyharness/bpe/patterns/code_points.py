@@ -59,7 +59,8 @@ class CodePoints:
 
     def contains(self, points: NDArray[np.int64]) -> NDArray[np.bool_]:
         """bool [points]: which of the code points are in the set."""
-        return np.searchsorted(np.array(self.edges, np.int64), points, side="right") % 2 == 1
+        edges_before = np.searchsorted(np.array(self.edges, np.int64), points, side="right")
+        return np.asarray(edges_before % 2 == 1)
 
 
 ALL = CodePoints((0, LIMIT))

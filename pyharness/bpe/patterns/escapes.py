@@ -19,15 +19,18 @@ CONTROLS = {"a": 7, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11}  # of every dial
 
 def category(name: str) -> CodePoints:
     """Set of a general category that exists."""
-    points = named("gc", name)
-    assert points is not None, name
-    return points
+    return _existing("gc", name)
 
 
 def binary(name: str) -> CodePoints:
     """Set of a binary property that exists."""
-    points = named("is", name)
-    assert points is not None, name
+    return _existing("is", name)
+
+
+def _existing(kind: str, name: str) -> CodePoints:
+    points = named(kind, name)
+    if points is None:
+        raise KeyError(name)
     return points
 
 

@@ -25,7 +25,6 @@ from pyharness.bpe.patterns.syntax import (
     nullable,
 )
 
-LONGEST = 20_000  # characters of a pattern; published ones have 500
 _BOUNDS = re.compile(r"\{([0-9]{1,6})?(,)?([0-9]{1,6})?\}")
 _NAME = re.compile(r"\?P?<[A-Za-z_][A-Za-z_0-9]*>")
 _NEWLINE = CodePoints.range(10, 10)
@@ -37,8 +36,6 @@ def parse(expression: str, dialect: Dialect) -> Node:
     Raises:
         Unsupported: with the reason.
     """
-    if len(expression) > LONGEST:
-        raise Unsupported(f"it has more than {LONGEST:,} characters")
     parser = _Parser(expression, dialect)
     node = parser.choice(0)
     if parser.reader.peek():
