@@ -13,7 +13,7 @@ from pyharness.benchmarks import batches
 from pyharness.corpora.streaming import Read
 from pyharness.metrics import counters
 from pyharness.metrics.state import GROUPS, Batch, CorpusState, Facts, group_of
-from pyharness.types import Corpus, Tally, Tokenizer, TokenKind, Vocabulary, digest_of
+from pyharness.types import Corpus, Tally, Tokenizer, Vocabulary, digest_of
 
 Integers = NDArray[np.int64]
 
@@ -109,19 +109,22 @@ class DocumentStates:
         )
 
     def state(self, drawn: Drawn, apart: bool = False) -> CorpusState:
-        """Add up a sub-corpus; ``apart``: every piece counts as a document."""
-        state = CorpusState.empty(self.facts)
+        """Add up a sub-corpus, without nearly all ids that it has not; ``apart``: every piece counts as a document."""
+        lengths = np.diff(self.offsets)[drawn.pieces]
+        first = np.repeat(self.offsets[drawn.pieces] - (np.cumsum(lengths) - lengths), lengths)
+        at = first + np.arange(lengths.sum())
+        ids = self.ids[at]
+        met = np.zeros(len(self.facts.counted), np.bool_)
+        met[ids] = met[_one_of_each_kind(self.facts)] = True
+        state = CorpusState.empty(_narrowed(self.facts, np.flatnonzero(met)))
         for name, values in self.counters.items():
             sums = np.zeros(GROUPS, np.int64)
             np.add.at(sums, drawn.groups, values[drawn.pieces])
             state.add(name, sums)
         if apart:
             state.counters["documents"] = state.counters["pieces"]
-        lengths = np.diff(self.offsets)[drawn.pieces]
-        first = np.repeat(self.offsets[drawn.pieces] - (np.cumsum(lengths) - lengths), lengths)
-        at = first + np.arange(lengths.sum())
-        width = len(self.facts.counted)
-        where = np.repeat(drawn.groups.astype(np.int64), lengths) * width + self.ids[at]
+        width = int(met.sum())
+        where = np.repeat(drawn.groups.astype(np.int64), lengths) * width + (np.cumsum(met) - 1)[ids]
         # float64 counts exactly below 2**53, far above any text that is read here.
         sums = np.bincount(where, self.counts[at], GROUPS * width)
         state.histogram[:] = sums.reshape(GROUPS, width).astype(np.uint64)
@@ -160,7 +163,8 @@ def _narrowed(facts: Facts, used: Integers) -> Facts:
     """Facts about some ids alone; V stays what it is."""
     vocabulary = facts.vocabulary
     if vocabulary is not None:
-        tokens = {number: vocabulary[int(token)] for number, token in enumerate(used)}
-        kinds = {number: TokenKind(int(vocabulary.kinds[token])) for number, token in enumerate(used)}
-        vocabulary = Vocabulary.from_tokens(tokens, kinds)
+        lengths = np.diff(vocabulary.offsets)[used]
+        offsets = np.concatenate(([0], np.cumsum(lengths)))
+        at = np.arange(offsets[-1]) + np.repeat(vocabulary.offsets[used] - offsets[:-1], lengths)
+        vocabulary = Vocabulary(vocabulary.data[at], offsets, vocabulary.kinds[used])
     return Facts(facts.vocab_size, facts.counted[used], vocabulary, facts.lossy)
