@@ -77,7 +77,7 @@ def test_a_draw_keeps_documents_together_and_hashes_each_anew(documents: Documen
 def test_pieces_apart_cover_less_than_documents(documents: Documents) -> None:
     states = [DocumentStates.of(tokenizers.load("raw_bytes"), documents)] * 2
     together, apart = (
-        coverage.simulate(documents, states, 80, 150, apart=apart)["chars_per_token"].coverage()
+        coverage.simulate(documents, states, 80, 100, apart=apart)["chars_per_token"].coverage()
         for apart in (False, True)
     )
     assert together[1] is apart[1] is None, "a row and itself do not differ"
