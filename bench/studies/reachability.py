@@ -151,9 +151,9 @@ def try_contexts(row: Row, test: PipelineTest, dead: NDArray[np.bool_], contexts
             row.contexts += len(part)
 
 
-def try_corpora(row: Row, tokenizer: Tokenizer, dead: NDArray[np.bool_], folder: Path) -> None:
-    """Encode all text there is."""
-    for batch in batches(documents(folder)):
+def try_corpora(row: Row, tokenizer: Tokenizer, dead: NDArray[np.bool_], texts: Iterator[str]) -> None:
+    """Encode running text."""
+    for batch in batches(texts):
         row.refuted += [(token, text[:200]) for token, text in emitted(tokenizer, batch, dead)]
         row.corpora_bytes += sum(len(text.encode()) for text in batch)
 
@@ -176,7 +176,8 @@ def examine(name: str, spec: str, options: argparse.Namespace, real: str) -> Row
     known = [text for token in range(len(dead)) if (text := test.vocabulary[token].decode(errors="ignore"))]
     try_contexts(row, test, dead, Contexts(real, known, random.Random(options.seed)), options.contexts)
     if dead.any() and not options.no_corpora:
-        try_corpora(row, fastest(spec, tokenizer), dead, options.data / "corpora")
+        texts = islice(documents(options.data / "corpora"), 0, None, options.every)
+        try_corpora(row, fastest(spec, tokenizer), dead, texts)
     return row
 
 
@@ -208,6 +209,7 @@ def arguments() -> argparse.Namespace:
         "--only", nargs="*", default=[], metavar="NAME", help="names of the suite; all if none is given"
     )
     parser.add_argument("--seed", type=int, default=0, help="of the random contexts")
+    parser.add_argument("--every", type=int, default=1, help="encode every N-th document only")
     parser.add_argument("--no-corpora", action="store_true", help="random contexts only")
     parser.add_argument("--output", type=Path, help="file for the table")
     return parser.parse_args()
