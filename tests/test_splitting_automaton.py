@@ -98,6 +98,13 @@ def test_what_cannot_be_examined_is_refused(expression: str) -> None:
         PieceAutomaton(expression, "oniguruma")
 
 
+@pytest.mark.parametrize("expression", ["a$", r"a\z", r"\w"])
+def test_what_python_reads_otherwise_is_refused_there(expression: str) -> None:
+    PieceAutomaton(expression, "fancy_regex")
+    with pytest.raises(Unexaminable):
+        PieceAutomaton(expression, "regex")
+
+
 def test_dialects_differ_where_engines_do() -> None:
     """To Oniguruma a plus behind a count repeats what is counted, and $ is the end of a line."""
     for dialect, alive in (("fancy_regex", False), ("oniguruma", True)):

@@ -28,6 +28,7 @@ from pyharness.types import InputError
 from pyharness.vocabularies.huggingface_file import flat_stages
 from pyharness.vocabularies.sentencepiece_model import SentencePieceNormalizer
 from pyharness.vocabularies.split_patterns import SPLIT_PATTERNS
+from pyharness.vocabularies.splitting.expressions import Dialect
 from pyharness.vocabularies.stages import SplitStep, Stages, TokenForm, byte_forms, split_steps
 
 Method: TypeAlias = Literal["merge", "longest_match"]
@@ -124,9 +125,8 @@ def _split_steps(model: BpeModel) -> tuple[tuple[SplitStep, ...], str]:
         return split_steps(flat_stages(model.splitter))
     known = SPLIT_PATTERNS.get(model.splitter)
     expressions = known.expressions if known is not None else (model.splitter,)
-    if known is None and any(sign in model.splitter for sign in ("$", r"\w")):
-        return (), ""  # which Python's engine reads differently
-    return tuple(SplitStep(expression, "fancy_regex") for expression in expressions), ""
+    dialect: Dialect = "regex" if known is None else "fancy_regex"
+    return tuple(SplitStep(expression, dialect) for expression in expressions), ""
 
 
 def _forms(model: BpeModel, normalizer: Sequence[Mapping[str, Any]]) -> Callable[[int], Sequence[TokenForm]]:

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal, NoReturn, TypeAlias
 
-Dialect: TypeAlias = Literal["fancy_regex", "oniguruma"]
+Dialect: TypeAlias = Literal["regex", "fancy_regex", "oniguruma"]  # of Python's package, tiktoken, tokenizers
 LONGEST = 4096  # characters of an expression
 MOST_COPIES = 64  # of what a counted repeat repeats
 _FOLD_TOGETHER = ("ss", "st", "ff", "fi", "fl")  # to Oniguruma these match one ligature where case does not matter
@@ -125,6 +125,8 @@ class _Parser:
         if self.looking_at("\\"):
             return self.escape(folded=folded)
         if self.looking_at("$"):
+            if self.dialect == "regex":
+                self.refuse("a dollar, which may stand before a last line feed,")
             return End(or_newline=self.dialect == "oniguruma")
         if self.looking_at("."):
             return Characters(r"[^\n]")
@@ -168,7 +170,7 @@ class _Parser:
             return Characters(r"\p{Nd}" if letter == "d" else r"\P{Nd}")
         if letter == "w" and self.dialect == "fancy_regex":
             return Characters(_RUST_WORD)
-        if letter == "z":
+        if letter == "z" and self.dialect != "regex":
             return End(or_newline=False)
         if letter in "rnt":
             return Characters("\\" + letter)
