@@ -169,6 +169,7 @@ def test_a_normaliser_may_spell_an_added_token_after_the_search(tmp_path: Path, 
 
 
 ACCENT = "e\u0301"
+COMPOSING = "aeqK\u00e9\u1e69\u0307\u0323\u0301\uac00\u1100\u1161\u11a8\u212a\ufb01\u0344"
 
 
 @pytest.mark.parametrize(
@@ -200,6 +201,19 @@ def test_the_normaliser_alone(tmp_path: Path, normalizer: list[dict[str, Any]], 
         assert verdict not in UNREACHABLE
     else:
         assert (verdict, found) == (Verdict.NORMALIZATION_UNREACHABLE, kind)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.sampled_from(["NFC", "NFD", "NFKC", "NFKD"]), st.text(COMPOSING, max_size=12))
+def test_normal_forms_are_closed_under_taking_parts(form: str, text: str) -> None:
+    """What the argument from a normal form rests on: marks, Hangul, singletons, ligatures."""
+    import tokenizers as library
+
+    normalize = getattr(library.normalizers, form)().normalize_str
+    normal = normalize(text)
+    for start in range(len(normal)):
+        for end in range(start, len(normal) + 1):
+            assert normalize(normal[start:end]) == normal[start:end]
 
 
 @pytest.mark.parametrize(("text", "content"), [("qrr", "q"), ("qqrr", "")])
