@@ -14,7 +14,7 @@ import pytest
 import language_models as tiny
 from language_models import TEXTS, measured, values
 from pyharness import language_models, tokenizers
-from pyharness.benchmarks import Findings, next_token_scoring
+from pyharness.benchmarks import Findings, benchmarks, next_token_scoring
 from pyharness.benchmarks.next_token_entropy import own_tokenizer
 from pyharness.benchmarks.next_token_scoring import Scoring
 from pyharness.kernels import devices
@@ -22,7 +22,7 @@ from pyharness.language_models import Window, batches, loading
 from pyharness.metrics import language_model
 from pyharness.metrics.jackknife import interval
 from pyharness.tokenizers.raw_bytes import RawBytes
-from pyharness.types import Tokens, Unsupported, Vocabulary
+from pyharness.types import Case, Tokens, Unsupported, Vocabulary
 from test_next_token_entropy_positions import slow
 
 pytest.importorskip("torch", reason="needs the extra torch")
@@ -179,6 +179,15 @@ def test_intervals_and_merging(model: Folder) -> None:
     parts[0].merge(parts[1])
     merged = {(one.metric, one.part): one.value for one in language_model.measure(parts[0])}
     assert merged == pytest.approx(values(findings), abs=1e-5)
+
+
+def test_every_number_comes_again_without_the_model(model: Folder) -> None:
+    findings = measured(model(), [f"he said hello to {n} wheels" for n in range(70)])
+    rederive = benchmarks()["next_token_entropy"].rederive
+    assert rederive is not None
+    again = rederive(findings.state, Case("next_token_entropy", "row", "text"))
+    assert again.measurements == findings.measurements
+    assert again.details == {"groups": findings.details["groups"]}
 
 
 def rebuilt(findings: Findings) -> Any:

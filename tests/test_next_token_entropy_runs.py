@@ -29,7 +29,7 @@ TEXTS = [f"he said hello to {n} wheels, {'hello ' * (n % 5)}" for n in range(100
 class Here:
     """A worker in this process, which has imported what takes seconds to import."""
 
-    def __init__(self, threads: int) -> None:
+    def __init__(self, threads: int, *_: Any) -> None:
         self.threads = threads
 
     def ask(self, request: dict[str, Any], time_limit: float, progress: Callable[[int], None]) -> Any:

@@ -10,11 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyharness import tokenizers
+from pyharness.benchmarks import benchmarks
 from pyharness.metrics import replaced_tokens
 from pyharness.metrics.jackknife import interval
 from pyharness.metrics.state import GROUPS, CorpusState, Counts, Facts, Undefined
+from pyharness.metrics.state_arrays import of_corpus_state
 from pyharness.metrics.vocabulary import embedding_parameters, scaffold_share, scaffold_tokens
-from pyharness.types import Measurement, Tokenizer, TokenKind, Vocabulary
+from pyharness.types import Case, Measurement, Tokenizer, TokenKind, Vocabulary
 
 LETTERS = [bytes([letter]) for letter in b"abcdefgh"]
 
@@ -87,6 +89,16 @@ def test_a_group_without_which_nothing_is_defined_is_left_out() -> None:
     assert replaced_tokens.replaced_token_frequency(total, second.total(), tokens) == 62.0
     _, frequency = replaced_tokens.measure(first, second)
     assert [group for group, value in enumerate(frequency.replicates) if value is None] == [5]
+
+
+def test_every_number_comes_again_from_the_arrays_of_both() -> None:
+    first, second = state([b"a", b"b", b"c"], {b"a": 3, b"b": 4}), state([b"a", b"d", b"c"], {b"d": 9, b"c": 1})
+    arrays = {**of_corpus_state(first, "counterpart: "), **of_corpus_state(second, "row: ")}
+    rederive = benchmarks()["replaced_tokens"].rederive
+    assert rederive is not None
+    again = rederive(arrays, Case("replaced_tokens", "row", "text"))
+    assert list(again.measurements) == replaced_tokens.measure(first, second)
+    assert all(one.value for one in again.measurements)
 
 
 def test_embedding_parameters() -> None:
