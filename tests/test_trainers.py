@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from pyharness import bpe, corpora, tokenizers, trainers
 from pyharness.bpe.model_file import load_bytes
+from pyharness.bpe.piece_symbols import of_characters
 from pyharness.trainers import TrainedTokenizer, TrainingRequest, native
 from pyharness.types import InputError, Tally, TrainingProgress
 
@@ -89,7 +90,7 @@ def test_characters_are_those_of_the_pieces(texts: list[str]) -> None:
     counter = bpe.PieceCounter(bpe.TextSplitter("gpt2"))
     counter.add(texts)
     pieces = counter.pieces()
-    found = native.of_characters(pieces, "zé")
+    found = of_characters(pieces, "zé")
     strings = [
         pieces.symbols[start:end].astype("u1").tobytes().decode()
         for start, end in zip(pieces.offsets[:-1], pieces.offsets[1:], strict=True)
@@ -102,7 +103,7 @@ def test_characters_are_those_of_the_pieces(texts: list[str]) -> None:
 
 def test_pieces_that_are_no_characters_are_refused() -> None:
     with pytest.raises(InputError, match="not UTF-8"):
-        native.of_characters(bpe.WeightedPieces.of_bytes({b"a\xff": 1}))
+        of_characters(bpe.WeightedPieces.of_bytes({b"a\xff": 1}))
 
 
 def test_a_trace_has_every_event_in_order() -> None:

@@ -280,13 +280,18 @@ std::size_t SymbolEncoder::spell_by_bytes(std::string_view unit, SymbolWorkspace
 void SymbolEncoder::write(std::string_view unit, std::size_t count, SymbolWorkspace& workspace) const {
   workspace.ids.clear();
   bool after_unknown = false;
-  const bool by_bytes =
-      model_.ranks.has_value();  // where an expansion may start or end with the unknown token
+  // An expansion may start or end with the unknown token; by rules, a run of them is one symbol already.
+  const bool expands = model_.ranks.has_value() && !options_.expansion_offsets.empty();
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint32_t id = workspace.merging.ids[i];
     if (!(id & kUnknownMark)) {
-      write_token(id, workspace.ids, after_unknown);
-      after_unknown = by_bytes && !workspace.ids.empty() && workspace.ids.back() == options_.unknown;
+      if (expands) {
+        write_fused(id, after_unknown, workspace.ids);
+        after_unknown = !workspace.ids.empty() && workspace.ids.back() == options_.unknown;
+      } else {
+        write_token(id, workspace.ids);
+        after_unknown = false;
+      }
       continue;
     }
     const std::uint32_t begin = workspace.starts[id & ~kUnknownMark];
@@ -306,16 +311,21 @@ void SymbolEncoder::write_unknown(std::string_view bytes, bool after_unknown,
   }
 }
 
-void SymbolEncoder::write_token(std::uint32_t id, std::vector<std::uint32_t>& ids, bool after_unknown) const {
+void SymbolEncoder::write_token(std::uint32_t id, std::vector<std::uint32_t>& ids) const {
   if (options_.expansion_offsets.empty()) {
     ids.push_back(id);
     return;
   }
-  const auto all = options_.expansion.begin();
-  auto begin = all + options_.expansion_offsets[id];
-  const auto end = all + options_.expansion_offsets[id + 1];
-  if (after_unknown && options_.fuse_unknown && begin != end && *begin == options_.unknown) ++begin;
-  ids.insert(ids.end(), begin, end);
+  const auto begin = options_.expansion.begin();
+  ids.insert(ids.end(), begin + options_.expansion_offsets[id], begin + options_.expansion_offsets[id + 1]);
+}
+
+// A token whose expansion may start with the unknown token, which is fused with one before it.
+void SymbolEncoder::write_fused(std::uint32_t id, bool after_unknown, std::vector<std::uint32_t>& ids) const {
+  const std::size_t before = ids.size();
+  write_token(id, ids);
+  if (after_unknown && options_.fuse_unknown && ids.size() > before && ids[before] == options_.unknown)
+    ids.erase(ids.begin() + static_cast<std::ptrdiff_t>(before));
 }
 
 }  // namespace pyharness

@@ -83,7 +83,8 @@ class SymbolEncoder {
 
   void write(std::string_view unit, std::size_t count, SymbolWorkspace& workspace) const;
   void write_unknown(std::string_view bytes, bool after_unknown, std::vector<std::uint32_t>& ids) const;
-  void write_token(std::uint32_t id, std::vector<std::uint32_t>& ids, bool after_unknown = false) const;
+  void write_token(std::uint32_t id, std::vector<std::uint32_t>& ids) const;
+  void write_fused(std::uint32_t id, bool after_unknown, std::vector<std::uint32_t>& ids) const;
 
   MergeModel model_;
   SymbolOptions options_;

@@ -20,6 +20,7 @@ from pyharness.vocabularies.huggingface_file import flat_stages
 from pyharness.vocabularies.huggingface_vocabulary import alphabet_bytes
 from pyharness.vocabularies.sentencepiece_model import SentencePieceNormalizer
 
+_DROPPED, _AGAIN = 1, 2
 UNKNOWN_SURFACE = " \u2047 ".encode()  # what SentencePiece shows for the unknown piece
 
 
@@ -87,37 +88,42 @@ class Decoder:
 
     def _surfaces(self, ids: Iterable[int]) -> Iterator[bytes]:
         """Bytes of each token, without the spaces that a text must not start with."""
+        data, offsets = self._bytes
         at_start = self._model.drop_space
         for number in ids:
-            dropped, at_start = self._start(number) if at_start else (0, False)
-            yield self._surface(number)[dropped:]
+            start = int(self._starts[number]) if at_start else 0
+            at_start = bool(start & _AGAIN)
+            yield data[offsets[number] + (start & _DROPPED) : offsets[number + 1]].tobytes()
 
     def _dropped(self, ids: Ids) -> int:
         """Number of spaces that a text loses at its start."""
-        at_start, total = self._model.drop_space, 0
+        if not self._model.drop_space:
+            return 0
+        starts, total = self._starts, 0
         for number in ids:
-            if not at_start:
+            start = int(starts[number])
+            total += start & _DROPPED
+            if not start & _AGAIN:
                 break
-            dropped, at_start = self._start(int(number))
-            total += dropped
         return total
 
-    def _start(self, number: int) -> tuple[int, bool]:
-        """Spaces that a token loses before which there is no text, and whether the next token may lose one.
+    @cached_property
+    def _starts(self) -> NDArray[np.uint8]:
+        """uint8 [ids]: whether a token loses a space before which there is no text, and whether the next may lose one.
 
         Source: ``DecodeSentencePiece`` in sentencepiece ``src/sentencepiece_processor.cc``; it takes one from every
         token as long as there is no text, if the model removes extra white space.
         """
-        surface, normalizer = self._surface(number), self._model.normalizer
-        dropped = surface.startswith(b" ")
-        if not isinstance(normalizer, SentencePieceNormalizer):
-            return int(dropped), not surface
-        dropped &= self._model.kind(number) not in (TokenKind.UNKNOWN, TokenKind.BYTE_FALLBACK)
-        return int(dropped), not surface or (dropped and surface == b" " and normalizer.remove_extra_whitespaces)
-
-    def _surface(self, number: int) -> bytes:
         data, offsets = self._bytes
-        return data[offsets[number] : offsets[number + 1]].tobytes()
+        lengths, kinds, normalizer = np.diff(offsets), self._model.vocabulary.kinds, self._model.normalizer
+        dropped = np.append(data, 0)[offsets[:-1]] == ord(" ")
+        dropped &= lengths > 0
+        again = lengths == 0
+        if isinstance(normalizer, SentencePieceNormalizer):
+            dropped &= ~np.isin(kinds, (TokenKind.UNKNOWN, TokenKind.BYTE_FALLBACK))
+            again |= dropped & (lengths == 1) & normalizer.remove_extra_whitespaces
+        starts: NDArray[np.uint8] = (dropped * _DROPPED + again * _AGAIN).astype(np.uint8)
+        return starts
 
     def _goes_on(self, number: int) -> bool:
         """Whether the library looks at what follows a token, too: one wrong byte spoils all bytes beside it."""

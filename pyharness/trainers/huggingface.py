@@ -55,10 +55,11 @@ def train_wordpiece(request: TrainingRequest) -> TrainedTokenizer:
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=False, strip_accents=False)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.decoder = decoders.WordPiece()
+    limit: Any = {} if request.limit_alphabet is None else {"limit_alphabet": request.limit_alphabet}
     trainer = trainers.WordPieceTrainer(
         vocab_size=request.vocab_size, min_frequency=request.min_frequency, special_tokens=special,
         initial_alphabet=list(request.initial_alphabet), show_progress=False,
-        **({} if request.limit_alphabet is None else {"limit_alphabet": request.limit_alphabet}),
+        **limit,
     )  # fmt: skip
     note = "not deterministic: ids of ## pieces follow a hash map's order and break ties, so runs differ"
     return _train(tokenizer, trainer, request, [note])
