@@ -285,7 +285,7 @@ void SymbolEncoder::write(std::string_view unit, std::size_t count, SymbolWorksp
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint32_t id = workspace.merging.ids[i];
     if (!(id & kUnknownMark)) {
-      if (expands) {
+      if (expands) [[unlikely]] {
         write_fused(id, after_unknown, workspace.ids);
         after_unknown = !workspace.ids.empty() && workspace.ids.back() == options_.unknown;
       } else {
@@ -312,7 +312,7 @@ void SymbolEncoder::write_unknown(std::string_view bytes, bool after_unknown,
 }
 
 void SymbolEncoder::write_token(std::uint32_t id, std::vector<std::uint32_t>& ids) const {
-  if (options_.expansion_offsets.empty()) {
+  if (options_.expansion_offsets.empty()) [[likely]] {
     ids.push_back(id);
     return;
   }
