@@ -80,7 +80,7 @@ def _derived(result: CaseResult, states: StateReader) -> CaseResult | str:
         return "it left no state"
     try:
         found = benchmark.rederive(states.of(result.case.key), result.case)
-    except (InputError, MemoryError, KeyboardInterrupt):
+    except InputError:
         raise
     except Exception as error:  # arithmetic on arrays of a plug-in, or of another's hand
         said = f"{type(error).__name__}: {str(error)[:200]}"

@@ -307,6 +307,36 @@ def test_the_name_of_the_state_is_claimed_with_that_of_the_record(tmp_path: Path
     assert not (tmp_path / STATE).exists(), "it was the replaced record's"
 
 
+def test_a_place_without_room_for_the_state_is_found_out_before_measuring(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="name too long"):
+        store.Journal(tmp_path / ("x" * 235))
+    assert not list(tmp_path.iterdir())
+    (tmp_path / "record.json.states").write_text("in the way", "utf-8")
+    with pytest.raises(InputError, match=r"cannot write to '.*record\.json\.states'"):
+        runner.run(plan(), store.Journal(tmp_path / "record.json"), session.Silent())
+    assert (tmp_path / "record.json.states").read_text("utf-8") == "in the way"
+
+
+def test_a_full_disk_in_the_end_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(self: object, cases: object, whole: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(case_states.CaseStates, "_join", full)
+        with pytest.raises(InputError, match=r"all\.part': No space left on device"):
+            runner.run(plan(), store.Journal(tmp_path / "record.json"), session.Silent())
+    assert not (tmp_path / "record.json").exists()
+    runner.run(plan(), store.Journal(tmp_path / "record.json", resume=True), session.Silent(), resume=True)
+    assert asked(tmp_path).exit_code == 0
+
+
+def test_files_of_others_in_the_folder_of_states_stay(tmp_path: Path) -> None:
+    (tmp_path / "record.json.states").mkdir()
+    (tmp_path / "record.json.states" / "mine.part").write_text("kept", "utf-8")
+    runner.run(plan("raw_bytes", "vocabulary"), store.Journal(tmp_path / "record.json"), session.Silent())
+    assert [path.name for path in (tmp_path / "record.json.states").iterdir()] == ["mine.part"]
+
+
 def test_a_result_is_saved_with_its_state(tmp_path: Path) -> None:
     result = pyharness.run(tokenizers=["raw_bytes"], corpora=["sample:prose"], benchmarks=["compression"])
     result.save(tmp_path / "record.json")

@@ -263,7 +263,7 @@ def test_arrays_that_contradict_each_other_are_no_state(name: str) -> None:
 
 def test_a_state_of_more_ids_than_memory_is_refused_before_it_is_made() -> None:
     facts = np.array([256, 1 << 40, 0], np.int64)
-    with pytest.raises(InputError, match=r"a state of 1,099,511,627,776 ids; at most 33,554,432"):
+    with pytest.raises(InputError, match=r"a state of 1,099,511,627,776 ids; at most 4,194,304"):
         state_arrays.corpus_state_of(small_state() | {"facts": facts})
     steps = np.array([1 << 33, 0, 0, 0], np.uint64)
     with pytest.raises(InputError, match="ids beyond those of the vocabulary"):

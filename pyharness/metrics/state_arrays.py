@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pyharness.metrics.state import GROUPS, CorpusState, Facts, Sums
 from pyharness.types import InputError, State, Vocabulary
 
-MOST_IDS = 1 << 25  # of a vocabulary: a state in memory takes 256 bytes for each
+MOST_IDS = 1 << 22  # of a vocabulary: a state in memory takes 256 bytes for each
 _HALF = 1 << 64
 _COUNTER = "counter "
 

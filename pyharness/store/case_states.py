@@ -5,14 +5,18 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from pyharness import atomic_file
 from pyharness.store.states import NoState, StateReader, StateWriter, check, path_beside, sha256_of
+from pyharness.types import InputError
 
 _ENDING = ".state.zip"
+_WHOLE = "all.part"
+_OURS = re.compile(rf"[0-9a-f]{{32}}\.state\.(zip|part)|{re.escape(_WHOLE)}")
 
 
 def write_case(path: Path, case: str, state: Mapping[str, Any]) -> None:
@@ -37,7 +41,10 @@ class CaseStates:
         """Where the worker of a case leaves its state."""
         if self._folder is None:
             return None
-        self._folder.mkdir(exist_ok=True)
+        try:
+            self._folder.mkdir(exist_ok=True)
+        except OSError as error:
+            raise InputError(f"cannot write to {str(self._folder)!r}: {error.strerror or error}") from None
         return self._folder / (hashlib.sha256(case.encode("utf-8", "surrogatepass")).hexdigest()[:32] + _ENDING)
 
     def take(self, case: str) -> str | None:
@@ -65,7 +72,11 @@ class CaseStates:
         return False
 
     def write(self, cases: Iterable[str]) -> dict[str, Any] | None:
-        """Write the file beside the record, over one that is there; returns what the record says of it."""
+        """Write the file beside the record, over one that is there; returns what the record says of it.
+
+        Raises:
+            InputError: it cannot be written; everything is in the journal and beside it then.
+        """
         kept = [case for case in cases if case in self._digests]
         if self._record is None or self._folder is None:
             return None
@@ -73,23 +84,29 @@ class CaseStates:
         if not kept:
             target.unlink(missing_ok=True)  # of the record that this one replaces
             return None
-        whole = self._folder / "all.part"
+        whole = self._folder / _WHOLE
+        try:
+            self._join(kept, whole)
+            about = {"file": target.name, "bytes": whole.stat().st_size, "sha256": sha256_of(whole)}
+            atomic_file.write(target, whole, overwrite=True)
+            whole.unlink()
+        except OSError as error:
+            raise InputError(f"cannot write {str(whole)!r}: {error.strerror or error}") from None
+        return about
+
+    def _join(self, cases: Iterable[str], whole: Path) -> None:
         with StateWriter(whole) as states:
-            for case in kept:
+            for case in cases:
                 path = self.path_of(case)
                 assert path is not None  # noqa: S101 -- there is a folder
                 with StateReader(path) as state:
                     states.add(case, state.of(case))
-        about = {"file": target.name, "bytes": whole.stat().st_size, "sha256": sha256_of(whole)}
-        atomic_file.write(target, whole, overwrite=True)
-        whole.unlink()
-        return about
 
     def remove(self) -> None:
         """Remove the folder, once the record holds everything."""
         if self._folder is None:
             return
         with contextlib.suppress(OSError):
-            for path in (*self._folder.glob(f"*{_ENDING}"), *self._folder.glob("*.part")):
+            for path in [path for path in self._folder.iterdir() if _OURS.fullmatch(path.name)]:
                 path.unlink()
             self._folder.rmdir()

@@ -55,6 +55,8 @@ class Journal:
             record.parent.mkdir(parents=True, exist_ok=True)
             # A read-only folder, or too long a name, must be found out now, not after an hour of measuring.
             atomic_file.check_folder(record)
+            if self.path is not None:
+                atomic_file.check_folder(path_beside(record))
             self.file = _unnamed() if self.path is None else _locked(self.path)
         except BlockingIOError:
             raise Taken(f"another run is writing {str(record)!r}; choose another --output") from None

@@ -29,8 +29,8 @@ from pyharness.types import InputError, State
 
 FORMAT = "pyharness-state"
 VERSION = 1
-LARGEST_ARRAY = 1 << 30  # bytes
-LARGEST_STATE = 1 << 31  # bytes of the arrays of one case
+LARGEST_ARRAY = 1 << 28  # bytes
+LARGEST_STATE = 1 << 29  # bytes of the arrays of one case: what a reader may hold at once
 LARGEST_INDEX = 1 << 26
 LONGEST_NAME = 200
 _INDEX = "index.json"
@@ -153,11 +153,18 @@ class StateReader:
 
     def of(self, case: str) -> State:
         """Arrays of a case, by name."""
+        return dict(self.arrays(case))
+
+    def arrays(self, case: str) -> Iterator[tuple[str, NDArray[Any]]]:
+        """Arrays of a case with their names, one by one."""
         with self._damage():
             members = {name: self._archive.getinfo(_member(digest)) for name, digest in self._cases[case].items()}
             if sum(member.file_size for member in members.values()) > LARGEST_STATE + _LONGEST_HEADER * len(members):
                 raise ValueError(f"case {case!r} has more than {LARGEST_STATE:,} bytes")
-            return {name: self._array(name, members[name]) for name in members}
+        for name, member in members.items():
+            with self._damage():
+                array = self._array(name, member)
+            yield name, array
 
     def _compare(self, about: Mapping[str, Any]) -> None:
         size = os.fstat(self.file.fileno()).st_size
@@ -220,4 +227,5 @@ def check(path: Path, case: str) -> None:
     with StateReader(path) as states:
         if case not in states:
             raise NoState(f"state {str(path)!r} has no case {case[:200]!r}")
-        states.of(case)
+        for _ in states.arrays(case):
+            pass
