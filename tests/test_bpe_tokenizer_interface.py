@@ -382,6 +382,8 @@ def test_a_stream_gives_characters_when_they_are_whole() -> None:
     ]  # fmt: skip
     with pytest.raises(InputError, match="id 5000 is not in the vocabulary"):
         list(RANKS.decode_stream([256, 5000]))
+    with pytest.raises(TypeError, match="float"):
+        list(RANKS.decode_stream([1.5]))  # type: ignore[list-item]
 
 
 @pytest.mark.parametrize("text", ["hello low", "é", "A\U0001f600 hello", ""])

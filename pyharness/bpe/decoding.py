@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -81,7 +82,7 @@ class Decoder:
         Raises:
             InputError: as :meth:`decode`, when the id is met.
         """
-        numbers = (int(self._checked(np.asarray([token]))[0]) for token in ids)
+        numbers = (int(self._checked(np.asarray([index(token)]))[0]) for token in ids)
         if self._model.decoder is not None:
             return text_of_windows(numbers, self._library_text, self._goes_on)
         return text_of_bytes(self._surfaces(numbers))
