@@ -304,3 +304,24 @@ def test_none_and_removing_tables() -> None:
         _core.split_texts(removing, ["ab"])
     with pytest.raises(ValueError, match="leaves out text"):
         _core.TextEncoder(model(), removing, False, None, 0)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32), st.text(LETTERS, max_size=60))
+def test_tables_of_any_numbers_are_refused_or_cut_the_text(seed: int, text: str) -> None:
+    """Numbers that are mostly in range, or else every table would be refused."""
+    random = np.random.default_rng(seed)
+    rows, classes = int(random.integers(3, 7)), int(random.integers(1, 4))
+    entries = random.integers(0, rows, (rows, classes + 2)) << 3 | random.integers(0, 3, (rows, classes + 2))
+    entries[entries < 8] = 0
+    entries[0] = 0
+    entries[1:3] = random.integers(1, rows, (2, classes + 2)) << 3
+    entries[2] |= np.where(entries[2] >> 3 == 2, 0, 6)
+    entries[2, classes] |= 6
+    blocks, table = np.zeros(0x110000 // 64, np.uint16), random.integers(0, classes, 64).astype(np.uint8)
+    splitter = _core.CompiledSplitter(
+        [SplitTable(blocks, table, entries.astype(np.uint32).reshape(-1), classes + 2, bool(seed % 2), "nothing")]
+    )
+    ends, _ = _core.split_texts(splitter, [text])
+    assert (np.diff([0, *ends.tolist()]) > 0).all()
+    assert int(ends[-1]) == len(text.encode()) if text else not len(ends)

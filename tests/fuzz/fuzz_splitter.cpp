@@ -1,6 +1,7 @@
 // The text splitter: what it gives is a partition, by windows and by single pieces alike, and a cut text
-// splits as the whole one did.
+// splits as the whole one did. Tables of any numbers are refused, or cut every text.
 #include <iterator>
+#include <stdexcept>
 #include <vector>
 
 #include "core/piece_counter.hpp"
@@ -106,12 +107,60 @@ void check_counts(SplitPattern pattern, std::string_view text, const Ends& ends)
   require(total == 2 * ends.size(), "every piece is counted");
 }
 
+// Numbers that are mostly in range, or else nearly every table would be refused.
+SplitTable any_table(FuzzedDataProvider& input) {
+  const bool reads_bytes = input.ConsumeBool();
+  const auto classes = input.ConsumeIntegralInRange<std::uint32_t>(1, 4);
+  const auto rows = input.ConsumeIntegralInRange<std::uint32_t>(3, 8);
+  SplitTable table;
+  table.symbols = classes + 2;
+  table.last_newline = !reads_bytes && input.ConsumeBool();
+  table.removed = static_cast<Removed>(input.ConsumeIntegralInRange(0, 2));
+  if (!reads_bytes) table.blocks.resize(0x110000 / split::kBlock);
+  table.classes.resize(reads_bytes ? 256 : split::kBlock);
+  for (std::uint8_t& number : table.classes)
+    number =
+        static_cast<std::uint8_t>(input.ConsumeIntegral<std::uint8_t>() % (classes + input.ConsumeBool()));
+  for (std::uint32_t row = 0; row < rows; ++row)
+    for (std::uint32_t symbol = 0; symbol < table.symbols; ++symbol) {
+      const std::uint32_t next = input.ConsumeIntegralInRange(row == 1 || row == 2 ? 1u : 0u, rows - 1);
+      const bool leaves = row == 2 && (next != 2 || symbol == classes);
+      const std::uint32_t flags = row < 3 ? (leaves ? 6 : 0)
+                                  : next  ? input.ConsumeIntegralInRange(0u, 2u)
+                                          : 0;
+      table.entries.push_back(row == 0 ? 0 : next << 3 | flags);
+    }
+  return table;
+}
+
+void check_any_table(FuzzedDataProvider& input) {
+  std::vector<SplitTable> tables(input.ConsumeIntegralInRange(1, 3));
+  for (SplitTable& table : tables) table = any_table(input);
+  const ExactText text(input.ConsumeRemainingBytesAsString());
+  try {
+    const CompiledSplitter splitter(std::move(tables));
+    const char* at = text.view().data();
+    splitter.for_each(text.view(), [&](std::string_view piece) {
+      require(!piece.empty() && piece.data() >= at, "pieces are in order, and none is empty");
+      require(!splitter.keeps_all() || piece.data() == at, "pieces lie next to each other");
+      at = piece.data() + piece.size();
+    });
+    require(at <= text.view().data() + text.view().size(), "pieces are of the text");
+    require(!splitter.keeps_all() || at == text.view().data() + text.view().size(), "pieces are the text");
+  } catch (const std::invalid_argument&) {
+  }
+}
+
 }  // namespace
 }  // namespace pyharness
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace pyharness;
   FuzzedDataProvider input(data, size);
+  if (input.ConsumeBool()) {
+    check_any_table(input);
+    return 0;
+  }
   const auto pattern =
       static_cast<SplitPattern>(input.ConsumeIntegralInRange(0, static_cast<int>(SplitPattern::kDeepseekV3)));
   const auto chosen = input.ConsumeIntegral<std::uint16_t>();
