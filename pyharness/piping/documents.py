@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 from pyharness.bpe.safe_cuts import SafeCuts
 from pyharness.corpora.reading import named_errors
@@ -15,8 +14,7 @@ PART_BYTES = 256 << 10
 LONGEST_DOCUMENT = 4 << 20  # bytes that are held where there is no cut: `tokenizers` takes 130 times as much
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """Bytes of a document, the first of which is its byte ``at``."""
 
     name: str  # of the document, for messages
@@ -42,12 +40,16 @@ def parts(
     """
     for name, source in sources:
         with named_errors(Path(name), lambda: "reading it"):
-            number, held = 1, _Held(f"{name} line 1" if lines else name, cuts, longest, size)
+            number, held = 1, None
             for data, ends in _lines(source, size) if lines else _whole(source, size):
-                yield from held.add(data, ends)
+                document = f"{name} line {number}" if lines else name
+                if held is None and ends:  # most lines: nothing else is made for them
+                    yield Part(document, data)
+                else:
+                    held = _Held(document, cuts, longest, size) if held is None else held
+                    yield from held.add(data, ends)
                 if ends:
-                    number += 1
-                    held = _Held(f"{name} line {number}", cuts, longest, size)
+                    number, held = number + 1, None
 
 
 class _Held:
@@ -59,9 +61,6 @@ class _Held:
         self._at = self._searched = 0
 
     def add(self, data: bytes, ends: bool) -> Iterator[Part]:
-        if ends and not self._data:
-            yield Part(self._name, data, self._at)
-            return
         self._data += data
         if ends:
             yield Part(self._name, bytes(self._data), self._at)

@@ -20,6 +20,9 @@ def written(parts: Iterable[tuple[Ids, bool]], form: Format) -> Iterator[bytes]:
     opening, between, closing = _MARKS[form]
     before, begun = opening, False
     for ids, ends in parts:
+        if ends and not begun and len(ids) <= IDS_AT_A_TIME:  # most lines
+            yield f"{opening}{between.join(map(str, ids.tolist()))}{closing}".encode()
+            continue
         for start in range(0, len(ids), IDS_AT_A_TIME):
             numbers = between.join(map(str, ids[start : start + IDS_AT_A_TIME].tolist()))
             last = ends and start + IDS_AT_A_TIME >= len(ids)
