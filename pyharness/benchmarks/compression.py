@@ -17,7 +17,7 @@ from pyharness.types import Case, Corpus, InputError, Measurement, State, Tally,
 # Documents are cut at 1 MiB unless asked otherwise: a sample must have room for at least one.
 PAIR_SAMPLE_BYTES = 8 << 20
 WORD_SAMPLE_BYTES = 2 << 20
-MOST_PAIRS = 1 << 26  # that differ, in a state that is read: eight times as many as the sample has bytes
+MOST_PAIRS = 1 << 24  # that differ, in a state that is read: twice as many as the sample has bytes
 EXTRA_METRICS = ("continued_word_share", "normalized_sequence_length", "bigram_entropy", "mutual_information")
 
 

@@ -130,6 +130,6 @@ def _vocabulary(arrays: State, id_limit: int) -> Vocabulary:
     lengths = taken(arrays, "vocabulary lengths", id_limit).astype(np.int64)
     data, kinds = taken(arrays, "vocabulary bytes"), taken(arrays, "vocabulary kinds", id_limit)
     offsets = np.concatenate(([0], np.cumsum(lengths)))
-    if offsets[-1] != len(data):
+    if (lengths < 0).any() or offsets[-1] != len(data):
         raise InputError("the lengths of a vocabulary are not those of its bytes")
     return Vocabulary(data.astype(np.uint8), offsets, kinds.astype(np.uint8))
