@@ -125,6 +125,8 @@ def _split_steps(model: BpeModel) -> tuple[tuple[SplitStep, ...], str]:
         return split_steps(flat_stages(model.splitter))
     known = SPLIT_PATTERNS.get(model.splitter)
     expressions = known.expressions if known is not None else (model.splitter,)
+    if known is None and model.dialect == "oniguruma":
+        return (), ""  # an expression that cannot be compiled runs in Python's engine, which may read it otherwise
     dialect: Dialect = "regex" if known is None else "fancy_regex"
     return tuple(SplitStep(expression, dialect) for expression in expressions), ""
 
