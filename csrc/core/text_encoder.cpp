@@ -123,29 +123,32 @@ namespace {
 
 // Two loops, and not one that asks for every text: what tables call takes the address of the loop's
 // variables, which keeps them out of registers for hand-written rules too (4 % of the time of English).
+// Apart from the loops of the hand-written rules, which lose 3 to 5 % where the compiler lays this one out
+// among them.
 [[gnu::noinline]] void write_compiled(PieceWriter& writer, const CompiledSplitter& splitter,
                                       std::string_view text) {
   writer.write_text(text, [&](auto&& sink) { splitter.for_each(text, sink); });
-}
-
-void write_pieces(PieceWriter& writer, const Splitter& splitter, std::string_view text) {
-  const auto* const pattern = std::get_if<SplitPattern>(&splitter);
-  if (!pattern)
-    return write_compiled(writer, *std::get<std::shared_ptr<const CompiledSplitter>>(splitter), text);
-  writer.write_text(text, [&](auto&& sink) { for_each_piece(*pattern, text, sink); });
 }
 
 }  // namespace
 
 std::span<const std::uint32_t> TextEncoder::encode_with(Worker& worker, std::string_view text) {
   PieceWriter to = writer(worker, worker.ids);
-  write_pieces(to, splitter(), text);
+  if (const auto* const pattern = std::get_if<SplitPattern>(&splitter()))
+    to.write_text(text, [&, rules = *pattern](auto&& sink) { for_each_piece(rules, text, sink); });
+  else
+    write_compiled(to, *std::get<std::shared_ptr<const CompiledSplitter>>(splitter()), text);
   return worker.ids.ids();
 }
 
 EncodedTexts TextEncoder::encode_batch(std::span<const std::string_view> texts, int threads) {
-  return encode_texts(texts, threads, [&, &rules = splitter()](PieceWriter& writer, std::size_t index) {
-    write_pieces(writer, rules, texts[index]);
+  if (const auto* const pattern = std::get_if<SplitPattern>(&splitter()))
+    return encode_texts(texts, threads, [&, rules = *pattern](PieceWriter& writer, std::size_t index) {
+      writer.write_text(texts[index], [&](auto&& sink) { for_each_piece(rules, texts[index], sink); });
+    });
+  const CompiledSplitter& compiled = *std::get<std::shared_ptr<const CompiledSplitter>>(splitter());
+  return encode_texts(texts, threads, [&](PieceWriter& writer, std::size_t index) {
+    write_compiled(writer, compiled, texts[index]);
   });
 }
 
