@@ -273,7 +273,9 @@ def test_a_run_that_is_told_to_end_tidies_up_and_can_be_resumed(
 ) -> None:
     (tmp_path / "tmp").mkdir()
     monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    before = signal.signal(kind, signal.SIG_DFL)  # under nohup it is ignored, and would be by the run
     process = start(tmp_path)
+    signal.signal(kind, before)
     wait_for(tmp_path / "begun")
     assert list((tmp_path / "tmp").iterdir())
     process.send_signal(kind)

@@ -43,6 +43,7 @@ import arena  # noqa: E402
 LINGER_SECONDS = 3.0  # for processes that are ending
 REMOVE = shutil.which("rm") or "rm"
 BASH = shutil.which("bash") or "bash"
+ENV = shutil.which("env") or "/usr/bin/env"
 # What goes wrong must not fill the disk: 2 GiB.
 PRELUDE = "ulimit -f 2097152\n"
 MARK = "PYHARNESS_ATTACK"
@@ -129,7 +130,8 @@ def _run(case: Case, place: Path, folder: Path, environment: Mapping[str, str]) 
     began = time.monotonic()
     with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
         process = subprocess.Popen(
-            [BASH, "-c", PRELUDE + case.command],
+            # A signal that is ignored, as under nohup, would be by the case: no shell can undo it.
+            [ENV, "--default-signal", BASH, "-c", PRELUDE + case.command],
             cwd=place, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True,
         )  # fmt: skip
         while True:
