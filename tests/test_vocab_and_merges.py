@@ -14,6 +14,7 @@ from pyharness import tokenizers
 from pyharness.bpe.importing import import_model
 from pyharness.bpe.tokenizer import BpeTokenizer
 from pyharness.types import InputError
+from pyharness.vocabularies import vocabulary_file
 from pyharness.vocabularies.huggingface_traits import BYTE_ALPHABET
 from tokenizer_files import byte_level
 
@@ -132,3 +133,8 @@ def test_what_is_refused(tmp_path: Path) -> None:
         import_model(write(tmp_path, marked))
     with pytest.raises(InputError, match="the id of 'a' is 'x', not an integer"):
         import_model(write(tmp_path, FILE["vocab"] | {"a": "x"}))
+
+
+def test_a_tokenizer_json_that_begins_with_a_number_is_one() -> None:
+    assert vocabulary_file.detect(b'{"version": 1, "model": {"type": "BPE"}}', "file") == "huggingface"
+    assert vocabulary_file.detect(b'{"model": 7, "a": 8}', "file") == "vocab_and_merges"

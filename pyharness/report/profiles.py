@@ -49,7 +49,7 @@ def _row(name: str, found: Figures) -> tuple[str, ...]:
 
 def _short(value: float) -> str:
     """Four digits, or a power of ten where zeros would fill the column."""
-    return f"{value:.1e}" if 0 < value < 1e-3 else f"{value:.4g}"
+    return f"{value:.1e}" if 0 < value < 1e-2 else f"{value:.4g}"
 
 
 def _roof_notes(record: ProfileRecord, outcome: Outcome, phase: Phase) -> list[str]:

@@ -33,12 +33,12 @@ def read_pair(path: Path, pattern: str | None = None, special: Mapping[str, int]
     Raises:
         InputError: a file is missing, damaged or not byte-level.
     """
+    vocab = parse_json(vocabulary_file.read(path), str(path))
     if not path.name.endswith("vocab.json"):
         raise InputError(f"{path} is an object of token: id, but not named vocab.json: its merges cannot be found")
     merges = path.with_name(path.name.removesuffix("vocab.json") + "merges.txt")
     if not merges.exists():
         raise InputError(f"{path} needs its merges in a file {merges.name} beside it, and there is none")
-    vocab = parse_json(vocabulary_file.read(path), str(path))
     _check_letters(vocab, str(path))
     content = {
         "version": "1.0",

@@ -72,7 +72,8 @@ def detect(data: bytes, label: str) -> Kind:
     """Kind of a vocabulary file, from its first bytes."""
     head = data[:65536].lstrip(b"\xef\xbb\xbf \t\r\n")
     if head.startswith(b"{"):
-        if re.match(rb'\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\d', head):
+        # A tokenizer.json whose first member is a number has a model in it, and no token is an object.
+        if re.match(rb'\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\d', head) and not re.search(rb'"model"\s*:\s*\{', data):
             return "vocab_and_merges"
         if re.match(rb'\{\s*"format":\s*"pyharness-bpe"', head):
             return "pyharness"
