@@ -18,13 +18,13 @@ def main() -> None:
     """Measure tokenizers: speed, compression, distribution, fairness, integrity, dead tokens. Train and run them.
 
     \b
-    pyharness run                                   the default suite, offline
+    pyharness run                           the default suite, offline
     pyharness run -t deepseek -t mistral:v3 -c sample
     pyharness run -t file:./tokenizer.json -c path:corpus.jsonl
-    pyharness list tokenizers                       what can be measured here
+    pyharness list tokenizers               what can be measured here
     pyharness train bpe -c path:corpus.jsonl --vocab-size 8000 --out my-bpe
     pyharness encode mistral:v3 < text.txt | pyharness decode mistral:v3
-    pyharness profile entropy                       a kernel against this machine's roofs
+    pyharness profile entropy               a kernel against this machine's roofs
     """
 
 

@@ -62,9 +62,10 @@ def run(
     round trips are verified before anything is timed, and all results go to one JSON record.
 
     \b
-    Exit status: 0 measured, 1 some cases failed or nothing was measured, 2 bad input,
-    130 interrupted, 143 told to end (what was finished is kept: continue with --resume).
-    A file that is there already is never overwritten without --force.
+    Exit status: 0 measured, 1 some cases failed or nothing was measured,
+    2 bad input, 130 interrupted, 143 told to end (what was finished is kept:
+    continue with --resume). A file that is there already is never overwritten
+    without --force.
     """
     from pyharness import report, runner, session, suite
     from pyharness.progress import listener
