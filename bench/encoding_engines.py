@@ -16,9 +16,9 @@ import numpy as np
 
 from pyharness.bpe import TextEncoder
 from pyharness.tokenizers import Timed, load, timed_call, timed_single
-from pyharness.tokenizers.fastokens import FastokensTokenizer
+from pyharness.tokenizers.engines.fastokens import FastokensTokenizer
 from pyharness.types import Ids, MergeModel, Tokens
-from pyharness.vocabularies import encodings, rank_file
+from pyharness.vocabularies.ranks import encodings, rank_file
 
 OURS = "pyharness"
 PATTERNS = {"r50k_base": "gpt2", "cl100k_base": "cl100k", "o200k_base": "o200k"}

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pyharness import atomic_file
+from pyharness.system import atomic_file
 
 OURS = "pyharness"
 FAST = ("gigatoken", "fastokens", "quicktok", "splintr")

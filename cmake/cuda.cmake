@@ -1,13 +1,13 @@
 # The kernels, and `_cuda` that runs them. A new kernel is one line in each of these two lists.
 set(PYHARNESS_KERNELS
-  csrc/kernels/entropy.cu
-  csrc/kernels/pair_by_hashing.cu
-  csrc/kernels/pair_by_sorting.cu
-  csrc/kernels/pair_checks.cu
-  csrc/kernels/pair_dense.cu
-  csrc/kernels/pair_ordering.cu
-  csrc/kernels/pair_positions.cu
-  csrc/kernels/pair_primitives.cu)
+  csrc/kernels/entropy/entropy.cu
+  csrc/kernels/pairs/by_hashing.cu
+  csrc/kernels/pairs/by_sorting.cu
+  csrc/kernels/pairs/checks.cu
+  csrc/kernels/pairs/dense.cu
+  csrc/kernels/pairs/ordering.cu
+  csrc/kernels/pairs/positions.cu
+  csrc/kernels/pairs/primitives.cu)
 set(PYHARNESS_KERNEL_BINDINGS
   csrc/bindings/kernels.cpp
   csrc/bindings/kernel_entropy.cpp

@@ -14,9 +14,9 @@ foreach(kernel IN LISTS PYHARNESS_KERNELS)
 endforeach()
 
 add_library(pyharness_emulated STATIC
-  csrc/kernels/emulator.cpp
-  csrc/kernels/emulator_device.cpp
-  csrc/kernels/emulator_fiber.cpp
+  csrc/kernels/emulator/emulator.cpp
+  csrc/kernels/emulator/device.cpp
+  csrc/kernels/emulator/fiber.cpp
   ${emulated_sources})
 target_include_directories(pyharness_emulated PUBLIC csrc)
 target_compile_options(pyharness_emulated PRIVATE

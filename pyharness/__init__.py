@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pyharness.session import Result, read, run
+    from pyharness.commands.session import Result, read, run
 
 __all__ = ["Result", "read", "run"]
 
@@ -23,7 +23,7 @@ def __getattr__(name: str) -> Any:
 
         return version("pyharness")
     if name in __all__:
-        from pyharness import session
+        from pyharness.commands import session
 
         return getattr(session, name)
     raise AttributeError(f"module 'pyharness' has no attribute {name!r}")

@@ -11,7 +11,7 @@ import pytest
 
 from backends import backend as backend  # the fixture
 
-HERE = Path(__file__).parent
+SUPPORT = Path(__file__).parent / "support"
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -32,12 +32,12 @@ def data() -> Path:
 
 @pytest.fixture
 def doubles(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Make the tokenizers of ``tests/doubles.py`` known, here and in workers."""
-    path = os.pathsep.join(filter(None, (str(HERE), os.environ.get("PYTHONPATH"))))
+    """Make the tokenizers of ``tests/support/doubles.py`` known, here and in workers."""
+    path = os.pathsep.join(filter(None, (str(SUPPORT), os.environ.get("PYTHONPATH"))))
     monkeypatch.setenv("PYTHONPATH", path)
     monkeypatch.setenv("PYHARNESS_PLUGINS", "doubles")
-    monkeypatch.syspath_prepend(str(HERE))
-    from pyharness import registry
+    monkeypatch.syspath_prepend(str(SUPPORT))
+    from pyharness.plugins import registry
 
     registry.discover.cache_clear()
     yield

@@ -14,9 +14,10 @@ from pathlib import Path
 import click
 import pytest
 
-from pyharness import catalogue, suite
+from pyharness import suite
 from pyharness.bpe import BpeTokenizer
 from pyharness.cli import main
+from pyharness.commands import catalogue
 
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 BLOCKS: list[str] = re.findall(r"```python\n(.*?)```", README, re.DOTALL)

@@ -26,13 +26,14 @@ from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
-from document_states import Documents, DocumentStates
 
+from document_states import Documents, DocumentStates
 from pyharness import corpora, tokenizers
 from pyharness.corpora.specification import MAX_DOCUMENT_BYTES
 from pyharness.corpora.streaming import TextCorpus
-from pyharness.metrics import all_metrics, corpus_metrics, fairness, jackknife
-from pyharness.metrics.state import GROUPS, MIN_DOCUMENTS, group_of
+from pyharness.metrics import all_metrics, corpus_metrics, fairness
+from pyharness.metrics.counting.state import GROUPS, MIN_DOCUMENTS, group_of
+from pyharness.statistics import jackknife
 from pyharness.types import Corpus, InputError, Measurement, ParallelCorpus, Tally, digest_of
 
 HELD = (93, 97)  # per cent: what counts as holding its level

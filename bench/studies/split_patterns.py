@@ -19,18 +19,17 @@ from itertools import count, pairwise
 from pathlib import Path
 from typing import Any
 
-sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2] / "tests")]
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2] / "tests" / "support")]
 
 from fuzzed_text import FuzzedText  # noqa: E402
-from speed_fixtures import documents  # noqa: E402
-
 from oracles.split_engines import agrees  # noqa: E402
 from published_patterns import EXPRESSIONS, PRE_TOKENIZERS  # noqa: E402
 from pyharness import _core  # noqa: E402
-from pyharness.bpe.patterns import compiled  # noqa: E402
-from pyharness.bpe.patterns.pre_tokenizers import tables_of  # noqa: E402
-from pyharness.bpe.splitter import TextSplitter  # noqa: E402
-from pyharness.vocabularies.huggingface_vocabulary import alphabet_bytes  # noqa: E402
+from pyharness.bpe.encoding.splitter import TextSplitter  # noqa: E402
+from pyharness.vocabularies.huggingface.vocabulary import alphabet_bytes  # noqa: E402
+from pyharness.vocabularies.patterns import compiled  # noqa: E402
+from pyharness.vocabularies.patterns.pre_tokenizers import tables_of  # noqa: E402
+from speed_fixtures import documents  # noqa: E402
 
 ROUNDS = 3
 CHARACTERS = 2_000_000  # of English

@@ -1,10 +1,10 @@
-#include "core/added_tokens.hpp"
+#include "core/encoding/added_tokens.hpp"
 
 #include <tuple>
 
-#include "bindings/arrays.hpp"
+#include "bindings/arrays/arrays.hpp"
+#include "bindings/arrays/texts.hpp"
 #include "bindings/core.hpp"
-#include "bindings/texts.hpp"
 
 namespace pyharness::bindings {
 namespace {

@@ -1,9 +1,9 @@
-#include "bindings/arrays.hpp"
+#include "bindings/arrays/arrays.hpp"
+#include "bindings/arrays/model_arrays.hpp"
 #include "bindings/core.hpp"
-#include "bindings/model_arrays.hpp"
-#include "core/bpe_encoder.hpp"
-#include "core/merge_graph.hpp"
-#include "core/self_tokenization.hpp"
+#include "core/merging/bpe_encoder.hpp"
+#include "core/reachability/merge_graph.hpp"
+#include "core/reachability/self_tokenization.hpp"
 
 namespace pyharness::bindings {
 namespace {

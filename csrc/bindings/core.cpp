@@ -2,7 +2,7 @@
 
 #include <pybind11/pybind11.h>
 
-#include "core/unicode_tables.hpp"
+#include "core/text/unicode_tables.hpp"
 
 PYBIND11_MODULE(_core, module) {
   module.doc() = "Native core of pyharness. Use it through pyharness.kernels and pyharness.bpe.";

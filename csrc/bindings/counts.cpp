@@ -1,8 +1,8 @@
-#include "bindings/arrays.hpp"
+#include "bindings/arrays/arrays.hpp"
 #include "bindings/core.hpp"
-#include "core/character_splits.hpp"
-#include "core/pair_histogram.hpp"
-#include "core/token_frequency.hpp"
+#include "core/pairs/pair_histogram.hpp"
+#include "core/pairs/token_frequency.hpp"
+#include "core/text/character_splits.hpp"
 
 namespace pyharness::bindings {
 namespace {

@@ -1,9 +1,9 @@
-#include "core/entropy.hpp"
+#include "core/entropy/entropy.hpp"
 
 #include <pybind11/stl.h>
 
+#include "bindings/arrays/entropy_arrays.hpp"
 #include "bindings/core.hpp"
-#include "bindings/entropy_arrays.hpp"
 
 namespace pyharness::bindings {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "bindings/kernels.hpp"
-#include "kernels/entropy.hpp"
+#include "kernels/entropy/entropy.hpp"
 
 namespace pyharness::bindings {
 namespace {

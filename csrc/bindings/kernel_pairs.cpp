@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "bindings/kernels.hpp"
-#include "kernels/pair_histogram.hpp"
+#include "kernels/pairs/pair_histogram.hpp"
 
 namespace pyharness::bindings {
 namespace {

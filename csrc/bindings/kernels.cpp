@@ -4,7 +4,7 @@
 #include <utility>
 
 #if defined(PH_EMULATED)
-#include "kernels/emulator.hpp"
+#include "kernels/emulator/emulator.hpp"
 #endif
 
 namespace pyharness::bindings {

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "bindings/dlpack.hpp"
+#include "bindings/arrays/dlpack.hpp"
 #include "kernels/device.hpp"
 
 namespace pyharness::bindings {

@@ -1,9 +1,9 @@
-#include "bindings/arrays.hpp"
+#include "bindings/arrays/arrays.hpp"
+#include "bindings/arrays/model_arrays.hpp"
 #include "bindings/core.hpp"
-#include "bindings/model_arrays.hpp"
-#include "core/checks.hpp"
-#include "core/parallel.hpp"
-#include "core/piece_merger.hpp"
+#include "core/machine/checks.hpp"
+#include "core/machine/parallel.hpp"
+#include "core/merging/piece_merger/piece_merger.hpp"
 
 namespace pyharness::bindings {
 namespace {

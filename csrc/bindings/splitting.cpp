@@ -1,8 +1,8 @@
-#include "bindings/arrays.hpp"
+#include "bindings/arrays/arrays.hpp"
+#include "bindings/arrays/splitters.hpp"
+#include "bindings/arrays/texts.hpp"
 #include "bindings/core.hpp"
-#include "bindings/splitters.hpp"
-#include "bindings/texts.hpp"
-#include "core/text_splitter.hpp"
+#include "core/splitting/text_splitter.hpp"
 
 namespace pyharness::bindings {
 namespace {

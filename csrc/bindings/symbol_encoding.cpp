@@ -1,9 +1,9 @@
-#include "bindings/arrays.hpp"
+#include "bindings/arrays/arrays.hpp"
+#include "bindings/arrays/model_arrays.hpp"
+#include "bindings/arrays/texts.hpp"
 #include "bindings/core.hpp"
-#include "bindings/model_arrays.hpp"
-#include "bindings/texts.hpp"
-#include "core/decoding.hpp"
-#include "core/symbol_batches.hpp"
+#include "core/encoding/decoding.hpp"
+#include "core/encoding/symbols/batches.hpp"
 
 namespace pyharness::bindings {
 namespace {

@@ -1,7 +1,7 @@
-#include "bindings/arrays.hpp"
+#include "bindings/arrays/arrays.hpp"
+#include "bindings/arrays/texts.hpp"
 #include "bindings/core.hpp"
-#include "bindings/texts.hpp"
-#include "core/text_statistics.hpp"
+#include "core/text/text_statistics.hpp"
 
 namespace pyharness::bindings {
 namespace {

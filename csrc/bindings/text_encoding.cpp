@@ -1,11 +1,11 @@
 #include <cstring>
 
-#include "bindings/arrays.hpp"
+#include "bindings/arrays/arrays.hpp"
+#include "bindings/arrays/model_arrays.hpp"
+#include "bindings/arrays/splitters.hpp"
+#include "bindings/arrays/texts.hpp"
 #include "bindings/core.hpp"
-#include "bindings/model_arrays.hpp"
-#include "bindings/splitters.hpp"
-#include "bindings/texts.hpp"
-#include "core/text_encoder.hpp"
+#include "core/encoding/text_encoder.hpp"
 
 namespace pyharness::bindings {
 namespace {

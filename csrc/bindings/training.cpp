@@ -3,14 +3,14 @@
 #include <optional>
 #include <stdexcept>
 
-#include "bindings/arrays.hpp"
+#include "bindings/arrays/arrays.hpp"
+#include "bindings/arrays/splitters.hpp"
+#include "bindings/arrays/texts.hpp"
 #include "bindings/core.hpp"
-#include "bindings/splitters.hpp"
-#include "bindings/texts.hpp"
-#include "core/bpe_trainer.hpp"
-#include "core/checks.hpp"
-#include "core/demolition.hpp"
-#include "core/piece_counter.hpp"
+#include "core/machine/checks.hpp"
+#include "core/training/bpe_trainer.hpp"
+#include "core/training/demolition.hpp"
+#include "core/training/piece_counter.hpp"
 
 namespace pyharness::bindings {
 namespace {

@@ -89,5 +89,5 @@ inline void synchronize(Stream stream) { PH_CHECK(cudaStreamSynchronize(stream))
 }  // namespace pyharness::kernels
 
 #else
-#include "kernels/emulator_cuda.hpp"
+#include "kernels/emulator/cuda.hpp"
 #endif

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from pyharness.registry import discover
+from pyharness.plugins.registry import discover
 from pyharness.types import (
     Case,
     Corpus,

@@ -9,9 +9,11 @@ import numpy as np
 
 from pyharness import corpora
 from pyharness.benchmarks import Benchmark, Findings, Work, batches
-from pyharness.metrics import continued_words, corpus_metrics, counters, jackknife, pairs, state_arrays
-from pyharness.metrics.sampling import DocumentSample
-from pyharness.metrics.state import CorpusState, Facts, group_of
+from pyharness.metrics import continued_words, corpus_metrics, counters
+from pyharness.metrics.counting import pairs, state_arrays
+from pyharness.metrics.counting.sampling import DocumentSample
+from pyharness.metrics.counting.state import CorpusState, Facts, group_of
+from pyharness.statistics import jackknife
 from pyharness.types import Case, Corpus, InputError, Measurement, State, Tally, Tokenizer
 
 # Documents are cut at 1 MiB unless asked otherwise: a sample must have room for at least one.

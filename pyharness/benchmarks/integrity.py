@@ -14,7 +14,7 @@ import numpy as np
 from pyharness import corpora
 from pyharness.benchmarks import Benchmark, Findings, Work, batches, first_documents
 from pyharness.benchmarks.compression import describe
-from pyharness.metrics import state_arrays
+from pyharness.metrics.counting import state_arrays
 from pyharness.tokenizers import HasNormalize, mapped_strings
 from pyharness.types import (
     Case,

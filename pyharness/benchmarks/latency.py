@@ -10,7 +10,7 @@ import numpy as np
 from pyharness import tokenizers
 from pyharness.benchmarks import Benchmark, Findings, Work, first_documents
 from pyharness.benchmarks.compression import describe
-from pyharness.timing import percentile, quick_laps
+from pyharness.system.timing import percentile, quick_laps
 from pyharness.types import Measurement, Tally, Tokens
 
 LENGTHS = {32: 400, 512: 200, 8192: 60}  # bytes of an input -> inputs timed

@@ -12,10 +12,11 @@ import time
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
-from pyharness import lifeline, tokenizers
+from pyharness import tokenizers
 from pyharness.benchmarks import Benchmark, Findings, Work
-from pyharness.child_process import ChildDied, said_by
-from pyharness.timing import in_libraries, median
+from pyharness.system import lifeline
+from pyharness.system.child_process import ChildDied, said_by
+from pyharness.system.timing import in_libraries, median
 from pyharness.types import InputError, Measurement
 
 REPETITIONS = 3

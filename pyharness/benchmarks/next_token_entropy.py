@@ -19,11 +19,12 @@ from pyharness import corpora, language_models, tokenizers
 from pyharness.benchmarks import Benchmark, Findings, Work, batches
 from pyharness.benchmarks.compression import describe
 from pyharness.benchmarks.next_token_scoring import NoNumber, Scoring
-from pyharness.environment import version_of
 from pyharness.language_models import CausalModel
-from pyharness.metrics import language_model, state_arrays
-from pyharness.metrics.state import CorpusState, group_of
-from pyharness.tokenizers import file
+from pyharness.metrics import language_model
+from pyharness.metrics.counting import state_arrays
+from pyharness.metrics.counting.state import CorpusState, group_of
+from pyharness.system.environment import version_of
+from pyharness.tokenizers.families import file
 from pyharness.tokenizers.specification import parse
 from pyharness.types import Case, InputError, State, Tally, Tokenizer, TokenizerSpec, Unsupported
 from pyharness.vocabularies import vocabulary_file

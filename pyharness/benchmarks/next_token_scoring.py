@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from pyharness import language_models
 from pyharness.language_models import CausalModel, Layout, Window
-from pyharness.metrics import language_model, word_positions
+from pyharness.metrics import language_model
+from pyharness.metrics.counting import word_positions
+from pyharness.metrics.counting.state import CorpusState
 from pyharness.metrics.language_model import Bits, Scores
-from pyharness.metrics.state import CorpusState
 from pyharness.types import HasVocabulary, Ids, Tokenizer, Tokens, Vocabulary
 
 MOST_LOGITS = 1 << 28  # stored at once where a model must, and one window does not need more: 1 GiB of float32

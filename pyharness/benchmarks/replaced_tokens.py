@@ -8,8 +8,9 @@ from typing import Any
 from pyharness import tokenizers
 from pyharness.benchmarks import Benchmark, Findings, Work
 from pyharness.benchmarks.compression import CorpusPass, describe
-from pyharness.metrics import replaced_tokens, state_arrays
-from pyharness.tokenizers import trained
+from pyharness.metrics import replaced_tokens
+from pyharness.metrics.counting import state_arrays
+from pyharness.tokenizers.families import trained
 from pyharness.types import Case, State, TokenizerSpec, Unsupported
 
 _PREFIXES = ("counterpart: ", "row: ")  # of the arrays of each state

@@ -16,7 +16,7 @@ import numpy as np
 from pyharness import tokenizers
 from pyharness.benchmarks import Benchmark, Findings, Work, first_documents
 from pyharness.benchmarks.compression import describe
-from pyharness.timing import Lap, lap, median
+from pyharness.system.timing import Lap, lap, median
 from pyharness.types import Measurement, Tally, Tokenizer, Tokens, Unsupported
 
 STEADY_SLICES = 7

@@ -21,15 +21,16 @@ from typing import Any
 
 import numpy as np
 
-from pyharness import lifeline, tokenizers, trainers
+from pyharness import tokenizers, trainers
 from pyharness.benchmarks import Benchmark, Findings, Work
 from pyharness.benchmarks.load import MemoryMeter
-from pyharness.child_process import ChildDied, said_by
 from pyharness.metrics import training as metrics
-from pyharness.timing import median, without_collector
-from pyharness.tokenizers import trained as rows
-from pyharness.tokenizers.trained_cache import Place
-from pyharness.tokenizers.training_recipe import Recipe
+from pyharness.system import lifeline
+from pyharness.system.child_process import ChildDied, said_by
+from pyharness.system.timing import median, without_collector
+from pyharness.tokenizers.families import trained as rows
+from pyharness.tokenizers.training.cache import Place
+from pyharness.tokenizers.training.recipe import Recipe
 from pyharness.trainers import TrainedTokenizer
 from pyharness.types import HasVocabulary, InputError, Measurement, Tokenizer, TokenKind, Unsupported
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from pyharness.benchmarks import Benchmark, Findings, Work
-from pyharness.metrics import state_arrays
+from pyharness.metrics.counting import state_arrays
 from pyharness.metrics.vocabulary import REPORTED, embedding_parameters, scaffold_share, scaffold_tokens
 from pyharness.types import Case, Measurement, State
 

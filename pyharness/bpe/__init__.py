@@ -1,18 +1,18 @@
 """Byte-pair encoding: splitting of texts, training, encoding by the rules of a model, merge graph, reachability."""
 
-from pyharness.bpe.encoder import Encoder
-from pyharness.bpe.exporting import export_model
-from pyharness.bpe.importing import import_model
-from pyharness.bpe.merge_graph import MergeGraph, merge_graph
-from pyharness.bpe.model import BpeModel
-from pyharness.bpe.model_file import load, save
-from pyharness.bpe.piece_counter import PieceCounter
-from pyharness.bpe.self_tokenization import NEVER, SelfTokenization, Verdict, self_tokenization
-from pyharness.bpe.splitter import Pieces, TextSplitter
-from pyharness.bpe.text_encoder import TextEncoder
-from pyharness.bpe.tokenizer import BpeTokenizer
-from pyharness.bpe.trained_model import model_of_training
-from pyharness.bpe.trainer import ScaffoldEvent, TrainedBpe, WeightedPieces, train
+from pyharness.bpe.analysis.merge_graph import MergeGraph, merge_graph
+from pyharness.bpe.analysis.self_tokenization import NEVER, SelfTokenization, Verdict, self_tokenization
+from pyharness.bpe.encoding.encoder import Encoder
+from pyharness.bpe.encoding.splitter import Pieces, TextSplitter
+from pyharness.bpe.encoding.text_encoder import TextEncoder
+from pyharness.bpe.encoding.tokenizer import BpeTokenizer
+from pyharness.bpe.formats.exporting import export_model
+from pyharness.bpe.formats.importing import import_model
+from pyharness.bpe.formats.own.file import load, save
+from pyharness.bpe.model.model import BpeModel
+from pyharness.bpe.training.piece_counter import PieceCounter
+from pyharness.bpe.training.trained_model import model_of_training
+from pyharness.bpe.training.trainer import ScaffoldEvent, TrainedBpe, WeightedPieces, train
 from pyharness.vocabularies.split_patterns import SPLIT_PATTERNS, SplitPattern
 
 __all__ = [

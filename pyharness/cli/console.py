@@ -16,7 +16,7 @@ from typing import Any, TextIO, TypeVar
 
 import click
 
-from pyharness import ending
+from pyharness.system import ending
 from pyharness.types import InputError
 
 F = TypeVar("F", bound=Callable[..., Any])

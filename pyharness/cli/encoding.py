@@ -50,7 +50,7 @@ def encode(tokenizer: str, files: tuple[Path, ...], lines: bool, form: Any, spec
     is sure to cut, and the ids leave as they are made. Elsewhere a document is held whole, in up to 140 times its
     size with some libraries, so that one of more than --max-document-bytes is refused.
     """
-    from pyharness import piping
+    from pyharness.commands import piping
 
     limit = _limit(longest)
     with _open(files) as sources:
@@ -79,7 +79,7 @@ def decode(tokenizer: str, files: tuple[Path, ...], lines: bool, form: Any, long
     Our own decoder gives bytes as ids come, whatever the size of a document. Libraries, and files with a decoder of
     their own, get a document whole, so that one of more than --max-document-bytes is refused there.
     """
-    from pyharness import piping
+    from pyharness.commands import piping
 
     if lines and form == "uint32":
         raise InputError("raw numbers do not say where a line ends: use --format text or json with --lines")
@@ -90,7 +90,7 @@ def decode(tokenizer: str, files: tuple[Path, ...], lines: bool, form: Any, long
 
 
 def _limit(text: str | None) -> int:
-    from pyharness import piping
+    from pyharness.commands import piping
     from pyharness.corpora.specification import size
 
     return piping.LONGEST_DOCUMENT if text is None else size("--max-document-bytes", text)

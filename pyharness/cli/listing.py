@@ -15,8 +15,8 @@ def list_(kind: str, as_json: bool) -> None:
     """List what can be named: tokenizers, corpora, trainers, metrics, benchmarks or suites."""
     import json
 
-    from pyharness import catalogue
     from pyharness import report as room
+    from pyharness.commands import catalogue
 
     rows = catalogue.KINDS[kind]()
     if as_json:
@@ -34,7 +34,7 @@ def env(as_json: bool) -> None:
     """Show what a record says about this machine."""
     import json
 
-    from pyharness.environment import fingerprint
+    from pyharness.system.environment import fingerprint
 
     found = fingerprint()
     if as_json:

@@ -59,8 +59,9 @@ def profile(
     \b
     Exit status: 0 measured, 1 our kernel failed on some shape, 2 bad input, 130 interrupted, 143 told to end.
     """
-    from pyharness import atomic_file, report
+    from pyharness import report
     from pyharness.profiling import plan, session
+    from pyharness.system import atomic_file
 
     wanted = plan.plan(kernel, shapes, dtypes, device or session.default_device(), threads, corpus, tokenizer)
     rule = session.rule_for(wanted.device, max_seconds)

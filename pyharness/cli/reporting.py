@@ -33,8 +33,9 @@ def report(record: Path, form: str, output: Path | None, force: bool, rederive: 
     Exit status of --rederive: 0 all numbers are equal to the last bit, 1 some differ,
     2 there is no state beside the record, or it is damaged or another run's.
     """
-    from pyharness import atomic_file, store
     from pyharness import report as room
+    from pyharness import store
+    from pyharness.system import atomic_file
 
     if output is not None:
         atomic_file.check(output, overwrite=force)
@@ -60,7 +61,8 @@ def report(record: Path, form: str, output: Path | None, force: bool, rederive: 
 
 
 def _rederive(record: Record, form: str, output: Path | None, force: bool) -> NoReturn:
-    from pyharness import atomic_file, rederiving
+    from pyharness.commands import rederiving
+    from pyharness.system import atomic_file
 
     if form != "table":
         raise InputError(f"--rederive prints lines of text, not {form}: leave --format out")
@@ -89,8 +91,9 @@ def compare(record: Path, a: str, b: str | None, form: str) -> None:
     Only metrics that the text determines are compared. Each difference B - A has a paired 95 % interval over the same
     documents; text that is not the same on both sides is refused.
     """
-    from pyharness import comparison, store
     from pyharness import report as room
+    from pyharness import store
+    from pyharness.report import comparison
 
     first = store.read(record)
     differences = comparison.records(first, store.read(Path(a))) if b is None else comparison.rows(first, a, b)

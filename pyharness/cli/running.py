@@ -67,8 +67,10 @@ def run(
     continue with --resume). A file that is there already is never overwritten
     without --force.
     """
-    from pyharness import report, runner, session, suite
-    from pyharness.progress import listener
+    from pyharness import report, suite
+    from pyharness.cli.progress import listener
+    from pyharness.commands import session
+    from pyharness.running import runner
 
     if not quiet:
         check_output()

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pyharness import ending
 from pyharness.cli.console import check_output, complain, reports_errors, show
+from pyharness.system import ending
 from pyharness.types import InputError
 
 if TYPE_CHECKING:
+    from pyharness.commands.training import Outcome, Text
     from pyharness.trainers import TrainedTokenizer, TrainerSpec
-    from pyharness.training import Outcome, Text
 
 DEFAULT_CORPUS = "sample"
 TIE_RULES = ("smallest_ids", "first_seen", "lexicographic", "sentencepiece")
@@ -89,10 +89,11 @@ def train(algorithm: str, folder: Path, texts: tuple[str, ...], max_bytes: str |
     Exit status: 0 trained (the summary says if the text gave fewer tokens than asked),
     2 bad input, 130 interrupted, 143 told to end.
     """
-    from pyharness import trainers, training
+    from pyharness import trainers
+    from pyharness.cli.progress import training_listener
+    from pyharness.commands import training
     from pyharness.corpora.specification import size
-    from pyharness.environment import cores
-    from pyharness.progress import training_listener
+    from pyharness.system.environment import cores
 
     if not quiet:
         check_output()
@@ -165,7 +166,7 @@ def _distinct(details: Any) -> str:
 
 
 def _judged(outcome: Outcome, text: Text) -> list[tuple[str, str]]:
-    from pyharness import training
+    from pyharness.commands import training
 
     try:
         ratio, size = training.bytes_per_token(outcome.specification, text)

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from pyharness.corpora.shards import shard
 from pyharness.corpora.specification import parse
 from pyharness.corpora.streaming import keyed, read
-from pyharness.registry import discover, suggest
+from pyharness.plugins.registry import discover, suggest
 from pyharness.types import Corpus, CorpusFamily, InputError
 
 __all__ = ["families", "keyed", "open_corpus", "read", "shard"]

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources.abc import Traversable
 
-from pyharness.corpora.reading import numbered_lines
+from pyharness.corpora.files.reading import numbered_lines
 from pyharness.corpora.streaming import fits, never_empty, settled
-from pyharness.registry import suggest
+from pyharness.plugins.registry import suggest
 from pyharness.types import InputError, Piece, Tally
 
 Row = Mapping[str, str]  # text by language; a language may be missing

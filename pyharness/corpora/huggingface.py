@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyharness.corpora.reading import named_errors
+from pyharness.corpora.files.reading import named_errors
 from pyharness.corpora.specification import TEXT_OPTIONS, described, document_limit, load, require
 from pyharness.corpora.streaming import TextCorpus
-from pyharness.network import unreachable
-from pyharness.registry import pick
+from pyharness.plugins.registry import pick
+from pyharness.system.network import unreachable
 from pyharness.types import Corpus, CorpusFamily, InputError
 
 if TYPE_CHECKING:
-    from pyharness.corpora.splitting import Fragment
+    from pyharness.corpora.files.splitting import Fragment
 
 PURPOSE = "reading Hugging Face datasets"
 _BUILDERS = {

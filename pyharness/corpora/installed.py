@@ -17,11 +17,11 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
-from pyharness.corpora.reading import blocks, decoded
+from pyharness.corpora.files.reading import blocks, decoded
+from pyharness.corpora.files.splitting import Fragment, whole
 from pyharness.corpora.specification import TEXT_OPTIONS, described, document_limit
-from pyharness.corpora.splitting import Fragment, whole
 from pyharness.corpora.streaming import TextCorpus
-from pyharness.registry import suggest
+from pyharness.plugins.registry import suggest
 from pyharness.types import Corpus, CorpusFamily, InputError
 
 # Tests hold files that are invalid on purpose; pydoc_data is one long string that python-docs yields as text.

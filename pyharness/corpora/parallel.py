@@ -13,10 +13,10 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 
-from pyharness.corpora import formats, jsonl
 from pyharness.corpora.aligned import AlignedCorpus, Row, chosen, side_by_side
+from pyharness.corpora.files import formats, jsonl
+from pyharness.corpora.files.reading import compression, named_errors
 from pyharness.corpora.path import check_file
-from pyharness.corpora.reading import compression, named_errors
 from pyharness.corpora.specification import COMMON_OPTIONS, described
 from pyharness.types import Corpus, CorpusFamily, InputError
 

@@ -16,10 +16,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 
-from pyharness.corpora import formats, jsonl, parquet
-from pyharness.corpora.reading import blocks, compression, decoded, named_errors
+from pyharness.corpora.files import formats, jsonl, parquet
+from pyharness.corpora.files.reading import blocks, compression, decoded, named_errors
+from pyharness.corpora.files.splitting import SPLITS, Fragment
 from pyharness.corpora.specification import TEXT_OPTIONS, choice, described, document_limit, require
-from pyharness.corpora.splitting import SPLITS, Fragment
 from pyharness.corpora.streaming import TextCorpus
 from pyharness.types import Corpus, CorpusFamily, InputError
 

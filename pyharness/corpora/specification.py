@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypedDict
 from urllib.parse import unquote
 
-from pyharness.registry import suggest
+from pyharness.plugins.registry import suggest
 from pyharness.types import InputError
 
 MAX_DOCUMENT_BYTES = 1 << 20

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
-from pyharness.corpora.splitting import Cut, Fragment, pieces
+from pyharness.corpora.files.splitting import Cut, Fragment, pieces
 from pyharness.types import Corpus, Digest, HasKeys, InputError, Piece, Tally, digest_of
 
 T = TypeVar("T")

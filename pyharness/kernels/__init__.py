@@ -1,13 +1,13 @@
 """Counting work over whole corpora: the Python face of the native core. Arrays go in and come out without a copy."""
 
-from pyharness.kernels.character_splits import character_splits, utf8_flags
-from pyharness.kernels.entropy import entropy
-from pyharness.kernels.entropy_outputs import EntropyOutputs
-from pyharness.kernels.entropy_states import entropy_finish, entropy_merge, entropy_states
-from pyharness.kernels.linear_entropy import linear_entropy
-from pyharness.kernels.pair_histogram import PairHistogram, pair_histogram
-from pyharness.kernels.text_statistics import TextColumn, text_statistics
-from pyharness.kernels.token_frequency import token_frequency
+from pyharness.kernels.entropy.entropy import entropy
+from pyharness.kernels.entropy.linear_entropy import linear_entropy
+from pyharness.kernels.entropy.outputs import EntropyOutputs
+from pyharness.kernels.entropy.states import entropy_finish, entropy_merge, entropy_states
+from pyharness.kernels.pairs.pair_histogram import PairHistogram, pair_histogram
+from pyharness.kernels.pairs.token_frequency import token_frequency
+from pyharness.kernels.text.character_splits import character_splits, utf8_flags
+from pyharness.kernels.text.text_statistics import TextColumn, text_statistics
 
 __all__ = [
     "EntropyOutputs",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from pyharness import network
 from pyharness.language_models.folder import CONFIG, ModelFolder, listed
-from pyharness.tokenizers import hub
+from pyharness.system import network
+from pyharness.tokenizers.families import hub
 from pyharness.types import InputError
 
 DOWNLOADED = ["*.json", "*.safetensors", "tokenizer.model", "*.tiktoken"]

@@ -6,11 +6,11 @@ import importlib.util
 import os
 from typing import Any
 
-from pyharness.environment import available_memory_bytes
 from pyharness.language_models.causal import CausalModel
 from pyharness.language_models.finding import obtain
 from pyharness.language_models.folder import ModelFolder
 from pyharness.language_models.probing import probed
+from pyharness.system.environment import available_memory_bytes
 from pyharness.types import InputError, Unsupported
 
 DTYPES = {"float32": 4, "bfloat16": 2, "float16": 2}  # bytes of a number

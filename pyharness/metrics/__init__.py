@@ -11,8 +11,8 @@ import sys
 from collections.abc import Mapping
 from itertools import chain
 
-from pyharness.metrics.state import CorpusMetric, Counter
-from pyharness.registry import discover
+from pyharness.metrics.counting.state import CorpusMetric, Counter
+from pyharness.plugins.registry import discover
 from pyharness.types import Metric
 
 

@@ -17,8 +17,8 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.metrics.word_positions import Bounds, spelled_by
-from pyharness.metrics.words import SEGMENT, UNSEGMENTED, WORD_LIKE
+from pyharness.metrics.counting.word_positions import Bounds, spelled_by
+from pyharness.metrics.counting.words import SEGMENT, UNSEGMENTED, WORD_LIKE
 from pyharness.tokenizers import HasNormalize
 from pyharness.types import HasVocabulary, Ids, Measurement, Tokenizer, Vocabulary
 

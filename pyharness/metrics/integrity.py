@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness import kernels
-from pyharness.metrics.state import Batch, CorpusMetric, Counter, Counts, Undefined
+from pyharness.metrics.counting.state import Batch, CorpusMetric, Counter, Counts, Undefined
 from pyharness.types import Metric, TokenKind, Vocabulary
 
 

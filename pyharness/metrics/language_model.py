@@ -26,9 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness.kernels import TextColumn, text_statistics
-from pyharness.metrics import jackknife
-from pyharness.metrics.state import GROUPS, CorpusMetric, CorpusState, Counts, Facts, Undefined
-from pyharness.metrics.word_positions import PARTS
+from pyharness.metrics.counting.state import GROUPS, CorpusMetric, CorpusState, Counts, Facts, Undefined
+from pyharness.metrics.counting.word_positions import PARTS
+from pyharness.statistics import jackknife
 from pyharness.types import Direction, Measurement, Metric
 
 UNIT = 1 << 24  # of a bit

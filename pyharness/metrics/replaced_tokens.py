@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.metrics import jackknife
-from pyharness.metrics.state import CorpusState, Counts, Undefined
+from pyharness.metrics.counting.state import CorpusState, Counts, Undefined
+from pyharness.statistics import jackknife
 from pyharness.types import Measurement, Metric, Vocabulary
 
 

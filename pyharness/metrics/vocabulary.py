@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyharness.bpe.model import BpeModel
+from pyharness.bpe.model.model import BpeModel
 from pyharness.types import Measurement, Metric, Tokenizer
 
 

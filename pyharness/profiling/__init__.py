@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias
 
-from pyharness.registry import discover
+from pyharness.plugins.registry import discover
 
 Shape: TypeAlias = tuple[int, ...]
 DeviceKind: TypeAlias = Literal["cpu", "cuda"]

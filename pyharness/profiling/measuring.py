@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pyharness.profiling import Device, Phase
-from pyharness.timing import Series, StoppingRule, without_collector
+from pyharness.system.timing import Series, StoppingRule, without_collector
 
 
 @dataclass(frozen=True, slots=True)

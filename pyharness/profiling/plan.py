@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from math import prod
 
 from pyharness import corpora, tokenizers
-from pyharness.environment import cores
+from pyharness.plugins.registry import pick, suggest
 from pyharness.profiling import DeviceKind, Problem, Profile, Shape, Text, profiles
-from pyharness.registry import pick, suggest
+from pyharness.system.environment import cores
 from pyharness.types import InputError
 
 _NUMBER = re.compile(r"([0-9]{1,15})(?:e([0-9]{1,2}))?")

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pyharness.profiling import Floor, Phase, Problem, reference
 from pyharness.profiling.measuring import Samples
-from pyharness.timing import StoppingRule, median, noise, percentile
+from pyharness.system.timing import StoppingRule, median, noise, percentile
 from pyharness.types import Status
 
 KIND = "pyharness-profile"

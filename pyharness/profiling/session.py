@@ -7,15 +7,15 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from pyharness.environment import fingerprint, version_of
-from pyharness.kernels.devices import cuda_reason, device_info, require_cuda
+from pyharness.kernels.arrays.devices import cuda_reason, device_info, require_cuda
 from pyharness.profiling import Device, DeviceKind, Problem, Profile, Task
-from pyharness.profiling.cpu import Cpu
+from pyharness.profiling.machines.cpu import Cpu
 from pyharness.profiling.measuring import Samples, interleaved, reason_of
 from pyharness.profiling.plan import Plan, check_memory
 from pyharness.profiling.record import COPY, OURS, Outcome, ProfileRecord, Roof
 from pyharness.profiling.verifying import verified
-from pyharness.timing import StoppingRule
+from pyharness.system.environment import fingerprint, version_of
+from pyharness.system.timing import StoppingRule
 from pyharness.types import InputError, Status, Unsupported
 
 LIBRARIES = ("torch", "cupy-cuda13x", "cupy-cuda12x", "polars", "triton")
@@ -44,8 +44,8 @@ def opened(kind: DeviceKind, threads: int) -> Iterator[Device]:
         import cupy
     except ImportError:
         raise Unsupported("profiling on CUDA needs cupy: pip install 'pyharness[cuda]'") from None
-    from pyharness.profiling.clocks import watching
-    from pyharness.profiling.cuda import Cuda, bus_id
+    from pyharness.profiling.machines.clocks import watching
+    from pyharness.profiling.machines.cuda import Cuda, bus_id
 
     info = device_info()
     with watching(bus_id(cupy, info.index)) as watch:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pyharness.metrics.jackknife import interval
+from pyharness.statistics.jackknife import interval
 from pyharness.store import Record
 from pyharness.types import Case, CaseResult, Measurement
 

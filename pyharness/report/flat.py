@@ -8,10 +8,10 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyharness import atomic_file
-from pyharness.metrics.jackknife import interval
+from pyharness.statistics.jackknife import interval
 from pyharness.store import Record
-from pyharness.timing import median_interval
+from pyharness.system import atomic_file
+from pyharness.system.timing import median_interval
 from pyharness.types import InputError, Measurement
 
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from pyharness.comparison import Difference, variant
-from pyharness.metrics import word_positions
+from pyharness.metrics.counting import word_positions
 from pyharness.report.algorithms import algorithm_tables
 from pyharness.report.cells import NOTHING, Table, about_intervals, case_name, lossy, pick, plain, size, with_interval
+from pyharness.report.comparison import Difference, variant
 from pyharness.store import Record
 from pyharness.types import CaseResult
 

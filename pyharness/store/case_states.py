@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from pyharness import atomic_file
 from pyharness.store.states import NoState, StateReader, StateWriter, check, path_beside, sha256_of
+from pyharness.system import atomic_file
 from pyharness.types import InputError
 
 _ENDING = ".state.zip"

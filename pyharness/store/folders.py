@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from pyharness import ending
+from pyharness.system import ending
 from pyharness.types import InputError
 
 

@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from pyharness import atomic_file
 from pyharness.store.case_states import CaseStates
 from pyharness.store.records import dump
 from pyharness.store.shape import short
 from pyharness.store.states import path_beside
+from pyharness.system import atomic_file
 from pyharness.types import InputError
 
 _BEGINNING = '{"header"'

@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from pyharness import bounded_file
 from pyharness.store.results import result_from_json
 from pyharness.store.shape import Misshapen, check_top, check_values, short
 from pyharness.store.states import NoState, StateReader
+from pyharness.system import bounded_file
 from pyharness.types import CaseResult, InputError
 
 SCHEMA = 2  # 2: no_interval, state
 KIND = "pyharness-run"
 MOST_BYTES = 64 << 20  # thousands of cases; and what is made of so many bytes and values stays below 1 GB
 MOST_VALUES = 3_000_000
-SCHEMA_FILE = Path(__file__).parents[1] / "record.schema.json"
+SCHEMA_FILE = Path(__file__).with_name("record.schema.json")
 _NONE_KEPT = "no case of it keeps any, or it was written by a pyharness that kept none; measure again"
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from pyharness.benchmarks import Benchmark
 from pyharness.corpora.specification import size
-from pyharness.environment import cores
 from pyharness.suite.declaration import shown
+from pyharness.system.environment import cores
 from pyharness.types import InputError
 
 EVERY_POWER = "powers of two"  # thread counts: 1, 2, 4, ... up to the cores of the machine

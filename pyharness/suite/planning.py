@@ -10,9 +10,9 @@ from typing import Any
 
 from pyharness import corpora, store, tokenizers
 from pyharness.benchmarks import Benchmark, benchmarks
-from pyharness.kernels import devices
+from pyharness.kernels.arrays import devices
 from pyharness.metrics import all_metrics
-from pyharness.registry import pick, suggest
+from pyharness.plugins.registry import pick, suggest
 from pyharness.suite.declaration import DEVICES, Entry, Selection, Suite
 from pyharness.suite.parameters import parameter_points
 from pyharness.suite.strangers import blamed, check_metrics, checked_corpus, checked_row

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pyharness import bounded_file
 from pyharness.corpora.specification import size
-from pyharness.registry import pick, suggest
+from pyharness.plugins.registry import pick, suggest
 from pyharness.suite.declaration import DEVICES, TIME_LIMIT_SECONDS, Suite, entries, selections, shown
+from pyharness.system import bounded_file
 from pyharness.types import InputError
 
 PACKAGED = Path(__file__).parents[1] / "suites"

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from pyharness import ending
 from pyharness.suite.declaration import shown
+from pyharness.system import ending
 from pyharness.types import Corpus, InputError, Metric, TokenizerSpec
 
 _TEXT, _TEXT_OR_NONE = (str,), (str, type(None))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from pyharness import registry
+from pyharness.plugins import registry
 from pyharness.tokenizers import source
 from pyharness.tokenizers.specification import Specification, check_options, parse
 from pyharness.tokenizers.thread_pool import require_one

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from pyharness.timing import in_libraries
+from pyharness.system.timing import in_libraries
 from pyharness.types import InputError, Tokenizer, TokenizerSpec
-from pyharness.vocabularies.encodings import Encoding
+from pyharness.vocabularies.ranks.encodings import Encoding
 from pyharness.vocabularies.vocabulary_file import Kind
 
 LIBRARIES: dict[Kind, str] = {
@@ -39,18 +39,18 @@ class VocabularyFile:
     def __call__(self, spec: TokenizerSpec) -> Tokenizer:
         """Load the tokenizer. The libraries are imported here and no earlier."""
         if LIBRARIES[self.kind] == "pyharness":
-            from pyharness.tokenizers import native
+            from pyharness.tokenizers.engines import native
 
             return native.load(self, spec.options)
         if self.kind == "huggingface":
-            from pyharness.tokenizers import huggingface
+            from pyharness.tokenizers.families import huggingface
 
             return huggingface.load(self)
         if self.kind == "sentencepiece":
-            from pyharness.tokenizers import sentencepiece
+            from pyharness.tokenizers.families import sentencepiece
 
             return sentencepiece.load(self)
-        from pyharness.tokenizers import tiktoken
+        from pyharness.tokenizers.families import tiktoken
 
         return tiktoken.load(self)
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from pyharness.registry import suggest
+from pyharness.plugins.registry import suggest
 from pyharness.types import InputError
 
 SHAPE = "[engine+]name[:argument][?key=value&...]"

@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from pyharness import registry
-from pyharness.bpe.trainer import DemolitionRule, TieRule
+from pyharness.bpe.training.trainer import DemolitionRule, TieRule
+from pyharness.plugins import registry
 from pyharness.types import InputError, TrainingProgress
 
 Symbols: TypeAlias = Literal["bytes", "characters"]

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from pyharness.bpe.splitter import TextSplitter
-from pyharness.tokenizers.huggingface import POOL
+from pyharness.bpe.encoding.splitter import TextSplitter
+from pyharness.tokenizers.families.huggingface import POOL
 from pyharness.trainers import TrainedTokenizer, TrainerSpec, TrainingRequest
 from pyharness.trainers.feeding import Feed
 from pyharness.types import InputError

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from pyharness.bpe.model_file import save_bytes
-from pyharness.bpe.piece_counter import PieceCounter
-from pyharness.bpe.piece_symbols import in_forms, of_characters
-from pyharness.bpe.splitter import TextSplitter
-from pyharness.bpe.trained_model import model_of_training
-from pyharness.bpe.trainer import TrainedBpe, WeightedPieces, train
+from pyharness.bpe.encoding.splitter import TextSplitter
+from pyharness.bpe.formats.own.file import save_bytes
+from pyharness.bpe.training.piece_counter import PieceCounter
+from pyharness.bpe.training.piece_symbols import in_forms, of_characters
+from pyharness.bpe.training.trained_model import model_of_training
+from pyharness.bpe.training.trainer import TrainedBpe, WeightedPieces, train
 from pyharness.trainers import TrainedTokenizer, TrainerSpec, TrainingRequest
 from pyharness.trainers.batching import batches
 from pyharness.trainers.phases import Phases

@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from pyharness import bounded_file
+from pyharness.system import bounded_file
 from pyharness.types import InputError
 
 Kind: TypeAlias = Literal[

@@ -1,7 +1,7 @@
 // Encoding of pieces: BpeEncoder is the definition, PieceMerger is BpeEncoder, and ids decode to the bytes
 // that have a symbol.
-#include "core/bpe_encoder.hpp"
-#include "core/piece_merger.hpp"
+#include "core/merging/bpe_encoder.hpp"
+#include "core/merging/piece_merger/piece_merger.hpp"
 #include "fuzzing.hpp"
 #include "model_reader.hpp"
 #include "slow_bpe.hpp"

@@ -17,7 +17,7 @@ from typing import Any
 
 import atheris
 
-sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parent)]
+sys.path[:0] = [str(Path(__file__).parents[1] / "support"), str(Path(__file__).parent)]
 
 from pyharness.vocabularies import vocabulary_file  # noqa: E402
 
@@ -28,18 +28,16 @@ from mutators import Mutation, json_mutation, line_mutation, message_mutation, m
 
 import bpe_models  # noqa: E402
 import tokenizer_files  # noqa: E402
-from pyharness.bpe.importing import import_model  # noqa: E402
-from pyharness.bpe.model_file import load_bytes, save_bytes  # noqa: E402
-from pyharness.bpe.tokenizer import BpeTokenizer  # noqa: E402
+from pyharness.bpe.encoding.tokenizer import BpeTokenizer  # noqa: E402
+from pyharness.bpe.formats.importing import import_model  # noqa: E402
+from pyharness.bpe.formats.own.file import load_bytes, save_bytes  # noqa: E402
 from pyharness.types import InputError  # noqa: E402
-from pyharness.vocabularies import (  # noqa: E402
-    huggingface_traits,
-    huggingface_vocabulary,
-    minbpe_file,
-    sentencepiece_model,
-    sentencepiece_vocabulary,
-)
-from pyharness.vocabularies.huggingface_file import read_file  # noqa: E402
+from pyharness.vocabularies import minbpe_file  # noqa: E402
+from pyharness.vocabularies.huggingface import traits as huggingface_traits  # noqa: E402
+from pyharness.vocabularies.huggingface import vocabulary as huggingface_vocabulary  # noqa: E402
+from pyharness.vocabularies.huggingface.file import read_file  # noqa: E402
+from pyharness.vocabularies.sentencepiece import model as sentencepiece_model  # noqa: E402
+from pyharness.vocabularies.sentencepiece import vocabulary as sentencepiece_vocabulary  # noqa: E402
 
 TEXTS = ["Hello world, it's 12\n\n  <|endoftext|>   he", "e\u0301 ▁中\x00\U0001f1ea\u0130", " ", ""]
 

@@ -4,8 +4,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "core/piece_counter.hpp"
-#include "core/text_splitter.hpp"
+#include "core/splitting/text_splitter.hpp"
+#include "core/training/piece_counter.hpp"
 #include "fuzzing.hpp"
 
 namespace pyharness {

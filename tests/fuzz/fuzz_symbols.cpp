@@ -2,8 +2,8 @@
 // and the cutter at added tokens.
 #include <map>
 
-#include "core/added_tokens.hpp"
-#include "core/symbol_encoder.hpp"
+#include "core/encoding/added_tokens.hpp"
+#include "core/encoding/symbols/symbol_encoder.hpp"
 #include "fuzzing.hpp"
 #include "model_reader.hpp"
 #include "slow_bpe.hpp"

@@ -1,7 +1,7 @@
 // Texts through TextEncoder: the pieces of the splitter, each as BpeEncoder encodes it, whatever the cache
 // holds and on any number of threads.
-#include "core/bpe_encoder.hpp"
-#include "core/text_encoder.hpp"
+#include "core/encoding/text_encoder.hpp"
+#include "core/merging/bpe_encoder.hpp"
 #include "fuzzing.hpp"
 #include "model_reader.hpp"
 

@@ -1,8 +1,8 @@
 // Training: equal to recounting everything before every merge, for every tie rule and for Scaffold-BPE;
 // encoding replays it; demolition spells the tokens it takes apart.
-#include "core/bpe_encoder.hpp"
-#include "core/bpe_trainer.hpp"
-#include "core/demolition.hpp"
+#include "core/merging/bpe_encoder.hpp"
+#include "core/training/bpe_trainer.hpp"
+#include "core/training/demolition.hpp"
 #include "fuzzing.hpp"
 #include "owned_model.hpp"
 #include "slow_bpe.hpp"

@@ -9,9 +9,9 @@ from typing import Any
 
 import atheris
 
-from pyharness.bpe.model_file import digest
+from pyharness.bpe.formats.own.file import digest
 from pyharness.types import InputError
-from pyharness.vocabularies.sentencepiece_model import fields
+from pyharness.vocabularies.sentencepiece.model import fields
 from tokenizer_files import message
 
 Mutator = Callable[[bytes, int, int], bytes]  # data, most bytes, seed -> data

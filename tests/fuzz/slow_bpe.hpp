@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/bpe_trainer.hpp"
-#include "core/merge_model.hpp"
+#include "core/model/merge_model.hpp"
+#include "core/training/bpe_trainer.hpp"
 
 namespace pyharness::fuzz {
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pyharness.metrics.arguments.argument import Argument
-from pyharness.vocabularies.huggingface_file import AddedToken
+from pyharness.vocabularies.huggingface.file import AddedToken
 from pyharness.vocabularies.stages import Stages, TokenForm
 
 # ASCII that NFC makes of other characters: of U+037E, U+1FEF and U+212A.

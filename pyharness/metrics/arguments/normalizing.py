@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.bpe.normalizing import huggingface_normalizer
+from pyharness.bpe.encoding.normalizing import huggingface_normalizer
 from pyharness.metrics.arguments.argument import Argument
 from pyharness.types import InputError
 from pyharness.vocabularies.splitting.character_classes import CODE_POINTS, every_character

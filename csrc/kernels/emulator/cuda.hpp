@@ -1,0 +1,236 @@
+// CUDA's names, and those of exec.hpp, over the emulator. Only what kernels use is here; add what a new one
+// needs.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "kernels/device.hpp"
+#include "kernels/emulator/emulator.hpp"
+
+#define PH_GLOBAL
+#define PH_DEVICE inline
+#define PH_SHARED(Type, name, count) \
+  static char name##_declaration;    \
+  auto& name = ::pyharness::emulator::shared<Type[count]>(&name##_declaration)
+#define PH_DYNAMIC_SHARED(Type, name) \
+  Type* const name = static_cast<Type*>(::pyharness::emulator::dynamic_shared_array())
+#define PH_LAUNCH(kernel, grid, block, shared_bytes, stream, ...)                            \
+  do {                                                                                       \
+    static_cast<void>(stream);                                                               \
+    ::pyharness::emulator::launch(#kernel, grid, block, shared_bytes, &kernel, __VA_ARGS__); \
+  } while (false)
+#define __launch_bounds__(...)
+
+#define threadIdx (::pyharness::emulator::thread_index())
+#define blockIdx (::pyharness::emulator::block_index())
+#define blockDim (::pyharness::emulator::block_shape())
+#define gridDim (::pyharness::emulator::grid_shape())
+
+namespace pyharness::emulator {
+
+template <class Array>
+Array& shared(const void* declaration) {
+  static_assert(std::is_trivially_copyable_v<Array>);
+  return *static_cast<Array*>(shared_array(declaration, sizeof(Array)));
+}
+
+template <class Value>
+std::uint64_t to_bits(Value value) {
+  static_assert(std::is_trivially_copyable_v<Value> && sizeof(Value) <= 8);
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof value);
+  return bits;
+}
+
+template <class Value>
+Value from_bits(std::uint64_t bits) {
+  Value value;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+}  // namespace pyharness::emulator
+
+// ---- barriers and warps
+
+using ph_place = ::pyharness::emulator::Place;
+
+inline void __syncthreads(ph_place place = ph_place::current()) { ::pyharness::emulator::barrier(place); }
+inline void __syncwarp(unsigned mask = 0xffffffffu, ph_place place = ph_place::current()) {
+  ::pyharness::emulator::warp_barrier(mask, place);
+}
+inline void __threadfence() { ::pyharness::emulator::fence(); }
+
+template <class Value>
+Value __shfl_sync(unsigned mask, Value value, int source, ph_place place = ph_place::current()) {
+  using namespace ::pyharness::emulator;
+  return from_bits<Value>(
+      collect_from("__shfl_sync", mask, to_bits(value), static_cast<unsigned>(source) % 32, place));
+}
+template <class Value>
+Value __shfl_xor_sync(unsigned mask, Value value, int flip, ph_place place = ph_place::current()) {
+  using namespace ::pyharness::emulator;
+  const unsigned source = lane() ^ static_cast<unsigned>(flip);
+  return from_bits<Value>(collect_from("__shfl_xor_sync", mask, to_bits(value), source % 32, place));
+}
+template <class Value>
+Value __shfl_down_sync(unsigned mask, Value value, unsigned distance, ph_place place = ph_place::current()) {
+  using namespace ::pyharness::emulator;
+  const unsigned source = lane() + distance < 32 ? lane() + distance : lane();
+  return from_bits<Value>(collect_from("__shfl_down_sync", mask, to_bits(value), source, place));
+}
+template <class Value>
+Value __shfl_up_sync(unsigned mask, Value value, unsigned distance, ph_place place = ph_place::current()) {
+  using namespace ::pyharness::emulator;
+  const unsigned source = lane() >= distance ? lane() - distance : lane();
+  return from_bits<Value>(collect_from("__shfl_up_sync", mask, to_bits(value), source, place));
+}
+inline unsigned __ballot_sync(unsigned mask, int predicate, ph_place place = ph_place::current()) {
+  const auto& values = ::pyharness::emulator::collect("__ballot_sync", mask, predicate != 0, place);
+  unsigned votes = 0;  // lanes outside the mask brought 0
+  for (unsigned lane = 0; lane < 32; ++lane) votes |= static_cast<unsigned>(values[lane]) << lane;
+  return votes;
+}
+inline bool __any_sync(unsigned mask, int predicate, ph_place place = ph_place::current()) {
+  return __ballot_sync(mask, predicate, place) != 0;
+}
+inline bool __all_sync(unsigned mask, int predicate, ph_place place = ph_place::current()) {
+  return __ballot_sync(mask, predicate, place) == mask;
+}
+template <class Value>
+unsigned __match_any_sync(unsigned mask, Value value, ph_place place = ph_place::current()) {
+  const std::uint64_t bits = ::pyharness::emulator::to_bits(value);
+  const auto& values = ::pyharness::emulator::collect("__match_any_sync", mask, bits, place);
+  unsigned same = 0;
+  for (unsigned lane = 0; lane < 32; ++lane) same |= static_cast<unsigned>(values[lane] == bits) << lane;
+  return same & mask;
+}
+
+// ---- memory and atomics: relaxed, as on the device
+
+template <class Value>
+Value __ldg(const Value* address) {
+  return *address;
+}
+template <class Value>
+Value __ldcs(const Value* address) {
+  return *address;
+}
+
+namespace pyharness::emulator {
+// The value before; `change` maps it to the value after.
+template <class Value, class Change>
+Value atomic_change(Value* address, Change change) {
+  maybe_switch();
+  Value before;
+  __atomic_load(address, &before, __ATOMIC_RELAXED);
+  Value after = change(before);
+  while (!__atomic_compare_exchange(address, &before, &after, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+    after = change(before);
+  return before;
+}
+}  // namespace pyharness::emulator
+
+template <class Value>
+Value atomicAdd(Value* address, std::type_identity_t<Value> value) {
+  return ::pyharness::emulator::atomic_change(address,
+                                              [=](Value old) { return static_cast<Value>(old + value); });
+}
+template <class Value>
+Value atomicMax(Value* address, std::type_identity_t<Value> value) {
+  return ::pyharness::emulator::atomic_change(address, [=](Value old) { return std::max(old, value); });
+}
+template <class Value>
+Value atomicMin(Value* address, std::type_identity_t<Value> value) {
+  return ::pyharness::emulator::atomic_change(address, [=](Value old) { return std::min(old, value); });
+}
+template <class Value>
+Value atomicOr(Value* address, std::type_identity_t<Value> value) {
+  return ::pyharness::emulator::atomic_change(address, [=](Value old) { return old | value; });
+}
+template <class Value>
+Value atomicExch(Value* address, std::type_identity_t<Value> value) {
+  return ::pyharness::emulator::atomic_change(address, [=](Value) { return value; });
+}
+template <class Value>
+Value atomicCAS(Value* address, std::type_identity_t<Value> expected, std::type_identity_t<Value> value) {
+  return ::pyharness::emulator::atomic_change(address,
+                                              [=](Value old) { return old == expected ? value : old; });
+}
+
+// ---- numbers
+
+struct alignas(16) uint4 {
+  unsigned x, y, z, w;
+};
+struct ph_bf16 {
+  std::uint16_t bits;
+};
+struct ph_half {
+  std::uint16_t bits;
+};
+
+inline int __popc(unsigned bits) { return std::popcount(bits); }
+inline int __ffs(int bits) { return bits == 0 ? 0 : std::countr_zero(static_cast<unsigned>(bits)) + 1; }
+inline int __clz(int bits) { return std::countl_zero(static_cast<unsigned>(bits)); }
+inline float __uint_as_float(unsigned bits) { return std::bit_cast<float>(bits); }
+inline unsigned __float_as_uint(float value) { return std::bit_cast<unsigned>(value); }
+inline float __int_as_float(int bits) { return std::bit_cast<float>(bits); }
+inline int __float_as_int(float value) { return std::bit_cast<int>(value); }
+
+inline float ph_float(float value) { return value; }
+inline float ph_float(ph_bf16 value) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(value.bits) << 16);
+}
+inline float ph_float(ph_half value) {
+  const std::uint32_t sign = static_cast<std::uint32_t>(value.bits & 0x8000u) << 16;
+  const std::uint32_t exponent = (value.bits >> 10) & 31u;
+  const std::uint32_t fraction = value.bits & 1023u;
+  if (exponent == 0)
+    return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(std::ldexp(float(fraction), -24)));
+  const std::uint32_t wide = exponent == 31 ? 255u : exponent + 112u;
+  return std::bit_cast<float>(sign | wide << 23 | fraction << 13);
+}
+
+template <class Half>
+void ph_float2(unsigned word, Half, float& first, float& second) {
+  first = ph_float(Half{static_cast<std::uint16_t>(word)});
+  second = ph_float(Half{static_cast<std::uint16_t>(word >> 16)});
+}
+
+template <class Half>
+unsigned ph_larger(unsigned a, unsigned b, Half) {  // of the low halves; a number wins over NaN
+  const float x = ph_float(Half{static_cast<std::uint16_t>(a)});
+  const float y = ph_float(Half{static_cast<std::uint16_t>(b)});
+  return (x >= y || std::isnan(y) ? a : b) & 0xffffu;
+}
+template <class Half>
+unsigned ph_max2(unsigned a, unsigned b, Half half) {
+  return ph_larger(a, b, half) | ph_larger(a >> 16, b >> 16, half) << 16;
+}
+inline unsigned ph_bits(ph_bf16 value) { return value.bits; }
+inline unsigned ph_bits(ph_half value) { return value.bits; }
+
+// As coarse as the device's instruction: the last two of 24 bits are cut off, and subnormals are zero.
+inline float ph_exp2(float exponent) {
+  const float power = std::exp2(exponent);
+  if (power < std::numeric_limits<float>::min()) return 0.0f;
+  return std::bit_cast<float>(std::bit_cast<std::uint32_t>(power) & ~3u);
+}
+
+// ---- the host side of launches
+
+namespace pyharness::kernels {
+
+inline void copy(void* to, const void* from, std::size_t bytes, Stream) { std::memcpy(to, from, bytes); }
+inline void fill(void* to, int byte, std::size_t bytes, Stream) { std::memset(to, byte, bytes); }
+inline void synchronize(Stream) {}
+
+}  // namespace pyharness::kernels

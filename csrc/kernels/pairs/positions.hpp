@@ -1,0 +1,101 @@
+// From positions of a corpus to pairs with weights, tile by tile.
+#pragma once
+
+#include <type_traits>
+
+#include "kernels/exec.hpp"
+#include "kernels/pairs/pair_histogram.hpp"
+
+namespace pyharness::kernels {
+
+inline constexpr int kPositionsPerThread = 8;
+
+inline std::int64_t tile_positions(const PairTuning& tuning) {
+  return std::int64_t{tuning.threads} * kPositionsPerThread;
+}
+inline std::int64_t tile_count(const PairChunk& chunk, const PairTuning& tuning) {
+  return (chunk.last - chunk.first + tile_positions(tuning) - 1) / tile_positions(tuning);
+}
+
+// The part of a chunk that starts at first..last-1.
+inline PairChunk slice(PairChunk chunk, std::int64_t first, std::int64_t last) {
+  chunk.tokens += first - chunk.first;
+  chunk.first = first;
+  chunk.last = last;
+  return chunk;
+}
+
+// Among segments low..high, the one that holds `position`: the last that starts at or before it, for empty
+// ones start there too.
+PH_DEVICE std::int64_t segment_of(const std::int64_t* offsets, std::int64_t low, std::int64_t high,
+                                  std::int64_t position) {
+  while (low < high) {
+    const std::int64_t middle = low + (high - low + 1) / 2;
+    if (offsets[middle] <= position)
+      low = middle;
+    else
+      high = middle - 1;
+  }
+  return low;
+}
+
+// The segment of the first position of every tile, and of the last position at the end: [tiles + 1]. Found
+// here for all tiles at once, where 27 dependent reads at the head of every tile would stall its block.
+DeviceArray<std::int64_t> find_tile_segments(const PairChunk& chunk, DeviceMemory& memory,
+                                             const PairTuning& tuning, Stream stream);
+
+// 0 past the end.
+PH_DEVICE Word key_at(const PairChunk& chunk, std::int64_t position) {
+  if (position >= chunk.last) return 0;
+  const std::uint32_t* const token = chunk.tokens + (position - chunk.first);
+  return static_cast<Word>(token[0]) << 32 | token[1];
+}
+
+// Calls visit(position, key, weight) for each position of a tile on every thread of the block, all threads
+// together: weight is 0 where no pair starts, or one that counts zero times.
+template <bool kSegmented, bool kWeighted, class Visit>
+PH_DEVICE void for_each_pair(const PairChunk& chunk, const std::int64_t* tile_segments, std::int64_t tile,
+                             Visit&& visit) {
+  const int threads = static_cast<int>(blockDim.x);
+  const int thread = static_cast<int>(threadIdx.x);
+  const std::int64_t begin = chunk.first + tile * threads * kPositionsPerThread;
+  // With segments a thread takes neighbouring positions, so that one search serves them all; without,
+  // neighbouring threads do, and reads coalesce.
+  const std::int64_t start = begin + (kSegmented ? thread * kPositionsPerThread : thread);
+  std::int64_t segment = 0;
+  if (kSegmented && start < chunk.last)
+    segment = segment_of(chunk.offsets, tile_segments[tile], tile_segments[tile + 1], start);
+  const std::int64_t step = kSegmented ? 1 : threads;
+  Word next_key = key_at(chunk, start);
+  for (int item = 0; item < kPositionsPerThread; ++item) {
+    const std::int64_t position = start + item * step;
+    const Word key = next_key;
+    // Read before the visit, whose atomics no later read may pass: each would be waited for.
+    if (item + 1 < kPositionsPerThread) next_key = key_at(chunk, position + step);
+    Word weight = 0;
+    if (position < chunk.last) {
+      weight = 1;
+      if (kSegmented) {
+        while (chunk.offsets[segment + 1] <= position) ++segment;
+        if (kWeighted) weight = chunk.weights[segment];
+        if (chunk.offsets[segment + 1] == position + 1) weight = 0;  // the last of its segment
+      }
+    }
+    visit(position, key, weight);
+  }
+}
+
+// Calls run(segmented, weighted) with the two flags of the chunk as constants.
+template <class Run>
+void with_chunk_kind(const PairChunk& chunk, Run&& run) {
+  using Yes = std::true_type;
+  using No = std::false_type;
+  if (chunk.offsets == nullptr)
+    run(No{}, No{});
+  else if (chunk.weights == nullptr)
+    run(Yes{}, No{});
+  else
+    run(Yes{}, Yes{});
+}
+
+}  // namespace pyharness::kernels

@@ -1,0 +1,1 @@
+"""What a model can and cannot produce."""

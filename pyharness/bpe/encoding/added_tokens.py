@@ -1,0 +1,97 @@
+"""Added tokens: finding them in texts as ``tokenizers`` does, and what stands between them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyharness import _core
+from pyharness.types import Tokens
+from pyharness.vocabularies.huggingface.file import AddedToken
+
+
+@dataclass(slots=True)
+class Stretches:
+    """Documents cut at added tokens: stretches of text that are encoded by themselves, and ids between them.
+
+    ``items`` has the id of each added token, and -1 for each stretch, in order; those of document ``d`` are
+    ``items[offsets[d]:offsets[d + 1]]``, one at least.
+    """
+
+    texts: Sequence[str | bytes]  # after a cut, objects for those only that Python looks at
+    items: NDArray[np.int64] | None = None  # None: every document is one stretch
+    offsets: NDArray[np.int64] | None = None
+    moved: NDArray[np.bool_] | None = None  # [documents]: whose start the normaliser took away
+
+    def __len__(self) -> int:
+        """Documents."""
+        return len(self.texts) if self.offsets is None else len(self.offsets) - 1
+
+    def document_of_stretches(self) -> NDArray[np.uint64]:
+        """uint64 [stretches]: the document that each is a part of."""
+        if self.items is None or self.offsets is None:
+            return np.arange(len(self.texts), dtype=np.uint64)
+        documents = np.repeat(np.arange(len(self.offsets) - 1, dtype=np.uint64), np.diff(self.offsets))
+        return documents[self.items < 0]
+
+    def starts_document(self) -> NDArray[np.bool_]:
+        """Bool [stretches]: which of them start with the first character of their document."""
+        kept = True if self.moved is None else ~self.moved
+        if self.items is None or self.offsets is None:
+            return np.ones(len(self.texts), np.bool_) & kept
+        first = np.zeros(len(self.items), np.bool_)
+        first[self.offsets[:-1]] = kept
+        return first[self.items < 0]
+
+    def join(self, encoded: Tokens) -> Tokens:
+        """Lay the ids of the stretches and of the added tokens end to end, document by document."""
+        if self.items is None or self.offsets is None:
+            return encoded
+        return Tokens(*_core.join_stretches(encoded.ids, encoded.offsets, self.items, self.offsets))
+
+
+class AddedTokens:
+    """Finds tokens in texts: leftmost first, the longest of those that start together, the first of equal ones.
+
+    Normalising can make tokens equal. ``tokenizers`` then takes any of them, not the same in every process.
+
+    Tokens that are ``off`` are found too, and then taken for text: what they cover is not looked at again, as in
+    ``tokenizers``.
+
+    White space and the characters of words are those of Unicode 16.0, as in ``tokenizers`` 0.23. Bytes that are no
+    UTF-8 are neither.
+
+    Args:
+        tokens: with their contents as they stand in the text that is searched.
+        off: ids of the tokens that are not to be mapped.
+    """
+
+    def __init__(self, tokens: Sequence[AddedToken], off: frozenset[int] = frozenset()) -> None:
+        searched = [token for token in tokens if token.content]
+        self.any = any(token.id not in off for token in searched)
+        self._cutter = _core.AddedTokenCutter(
+            [
+                (token.content, token.id, token.lstrip, token.rstrip, token.single_word, token.id in off)
+                for token in searched
+            ]
+        )
+
+    def cut(self, before: Stretches, threads: int = 1) -> Stretches:
+        """Cut stretches further."""
+        found = self._cutter.cut(before.texts, threads) if self.any else None
+        if found is None:
+            return before
+        texts, items, offsets = found
+        if before.items is None or before.offsets is None:
+            return Stretches(texts, items, offsets, before.moved)
+        # Added tokens of the older cut stay where they were, the new items go where their stretch was.
+        lengths = np.ones(len(before.items), np.int64)
+        lengths[before.items < 0] = np.diff(offsets)
+        starts = np.zeros(len(before.items) + 1, np.int64)
+        np.cumsum(lengths, out=starts[1:])
+        merged = np.repeat(before.items, lengths)
+        merged[merged < 0] = items
+        return Stretches(texts, merged, starts[before.offsets], before.moved)

@@ -1,0 +1,179 @@
+"""Normalisers: what a file asks for, as a function of one text. The libraries do the work where it is not trivial."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, partial
+from typing import Any, Literal, TypeAlias
+
+from pyharness.types import InputError
+from pyharness.vocabularies.huggingface.file import flat_stages
+from pyharness.vocabularies.huggingface.traits import BYTE_ALPHABET
+from pyharness.vocabularies.sentencepiece.model import ModelType, PieceType, SentencePieceNormalizer
+
+Normalize: TypeAlias = Callable[[str], str]
+KeepsStart: TypeAlias = Callable[[str], bool]
+Form: TypeAlias = Literal["NFC", "NFD", "NFKC", "NFKD"]
+SPACE = "▁"
+_LETTERS = dict(enumerate(BYTE_ALPHABET[byte] for byte in range(256)))
+
+
+def huggingface_normalizer(stage: Mapping[str, Any]) -> Normalize:
+    """Return the normaliser of a tokenizer.json.
+
+    Raises:
+        InputError: ``tokenizers`` refuses it.
+    """
+    steps = [_step(step) for step in flat_stages(stage)]
+    return partial(_in_turn, steps) if len(steps) != 1 else steps[0]
+
+
+def keeps_start(stage: Mapping[str, Any]) -> bool:
+    """Whether the first character of a text is sure to come from the first of the text as it was."""
+    return all(
+        step["type"] in ("NFC", "NFD", "NFKC", "NFKD", "Lowercase", "ByteLevel")
+        or (step["type"] == "Replace" and "String" in step["pattern"] and bool(step.get("content")))
+        for step in flat_stages(stage)
+    )
+
+
+def start_keeper(stage: Mapping[str, Any]) -> KeepsStart:
+    """Return what tells whether the first character of a normalised text comes from the first of the text.
+
+    ``tokenizers`` knows it from its alignments: a character that replaces others, or stands before one, has its place.
+
+    Raises:
+        InputError: ``tokenizers`` refuses the normaliser.
+    """
+    import tokenizers
+
+    normalizer = _library_object(stage)
+
+    def keeps(text: str) -> bool:
+        whole = tokenizers.PreTokenizedString(text)
+        whole.normalize(normalizer.normalize)
+        whole.split(lambda _, part: [part.slice((0, len(part.normalized)))])  # which forgets what was taken away
+        parts = whole.get_splits(offset_referential="original")
+        return not parts or parts[0][1][0] == 0
+
+    return keeps
+
+
+def _in_turn(steps: Sequence[Normalize], text: str) -> str:
+    for step in steps:
+        text = step(text)
+    return text
+
+
+def _step(step: Mapping[str, Any]) -> Normalize:
+    kind = step["type"]
+    if kind in ("NFC", "NFD", "NFKC", "NFKD"):
+        return partial(_to_form, kind, _library_step(step))
+    if kind == "ByteLevel":
+        return lambda text: text.encode().decode("latin-1").translate(_LETTERS)
+    if kind == "Prepend" and isinstance(step.get("prepend"), str):
+        return partial(_prepend, step["prepend"])
+    old = step["pattern"].get("String") if kind == "Replace" and isinstance(step.get("pattern"), dict) else None
+    if isinstance(old, str) and old and isinstance(step.get("content"), str):
+        return lambda text: text.replace(old, step["content"])
+    return _library_step(step)
+
+
+def _library_step(step: Mapping[str, Any]) -> Normalize:
+    normalize: Normalize = _library_object(step).normalize_str
+    return normalize
+
+
+def _library_object(step: Mapping[str, Any]) -> Any:
+    import tokenizers
+
+    stub = {"model": {"type": "BPE", "vocab": {}, "merges": []}, "normalizer": step}
+    try:
+        return tokenizers.Tokenizer.from_str(json.dumps(stub)).normalizer
+    except Exception as error:  # the library raises bare Exception
+        raise InputError(f"the normaliser {str(step)[:200]} was refused by tokenizers: {str(error)[:200]}") from None
+
+
+def _prepend(before: str, text: str) -> str:
+    return before + text if text else text
+
+
+def _to_form(form: Form, normalize: Normalize, text: str) -> str:
+    """Normalise what is not normal. The library takes 25 to 50 ns a byte, to ask Python takes 1."""
+    if text.isascii() or (_knows_no_more_than_python() and unicodedata.is_normalized(form, text)):
+        return text
+    return normalize(text)
+
+
+@lru_cache(maxsize=1)
+def _knows_no_more_than_python() -> bool:
+    """Whether text that is normal to Python is normal to ``tokenizers``.
+
+    Characters normalise for ever as they did when they were assigned, so it is when the library's Unicode version is
+    not newer than Python's: to it, no character that Python knows nothing about decomposes or changes places. All of
+    those since 1999 are in the first two planes.
+    """
+    import tokenizers
+
+    probe = "".join(chr(point) + "\u0315\u0316" for point in range(0x20000) if unicodedata.category(chr(point)) == "Cn")
+    # Nothing else in it moves: U+0315 and U+0316 stand in the wrong order after each, and change places.
+    expected = probe.replace("\u0315\u0316", "\u0316\u0315")
+    normal: str = tokenizers.normalizers.NFD().normalize_str(probe)
+    return normal == expected
+
+
+def sentencepiece_normalizer(spec: SentencePieceNormalizer, user_defined: Sequence[str]) -> Normalize:
+    """Return the normaliser of a SentencePiece model, which leaves user-defined pieces alone.
+
+    Raises:
+        InputError: the library refuses it.
+    """
+    if not spec.charsmap and not spec.remove_extra_whitespaces and spec.escape_whitespaces:
+        before, behind = ("", SPACE) if spec.whitespace_as_suffix else (SPACE, "")
+        if not spec.add_dummy_prefix:
+            before = behind = ""
+        return lambda text: f"{before}{text.replace(' ', SPACE)}{behind}" if text else text
+    import sentencepiece
+
+    processor: Any = sentencepiece.SentencePieceProcessor()
+    pieces = [("<unk>", PieceType.UNKNOWN), *((piece, PieceType.USER_DEFINED) for piece in user_defined)]
+    try:
+        processor.LoadFromSerializedProto(_model_of_normalizer(spec, pieces))
+    except (RuntimeError, OSError) as error:
+        raise InputError(f"the normaliser {spec.name!r} was refused by sentencepiece: {str(error)[:200]}") from None
+    return partial(_normalized_by, processor)
+
+
+def _normalized_by(processor: Any, text: str) -> str:
+    try:
+        return str(processor.Normalize(text))
+    except RuntimeError:
+        text.encode()  # lone surrogates: what every other normaliser raises, not "unable to cast"
+        raise
+
+
+def _model_of_normalizer(spec: SentencePieceNormalizer, pieces: Sequence[tuple[str, PieceType]]) -> bytes:
+    """Serialise a model that has a normaliser and the pieces it must leave alone. Fields: sentencepiece_model.proto."""
+    flags = (spec.add_dummy_prefix, spec.remove_extra_whitespaces, spec.escape_whitespaces)
+    normalizer = _bytes_field(1, spec.name.encode()) + _bytes_field(2, spec.charsmap)
+    normalizer += b"".join(_number_field(number, flag) for number, flag in enumerate(flags, 3))
+    trainer = _number_field(3, ModelType.BPE) + _number_field(24, spec.whitespace_as_suffix)
+    entries = [_bytes_field(1, piece.encode()) + _number_field(3, kind) for piece, kind in pieces]
+    return (
+        b"".join(_bytes_field(1, entry) for entry in entries) + _bytes_field(2, trainer) + _bytes_field(3, normalizer)
+    )
+
+
+def _number_field(number: int, value: int) -> bytes:
+    return _varint(number << 3) + _varint(int(value))
+
+
+def _bytes_field(number: int, value: bytes) -> bytes:
+    return _varint(number << 3 | 2) + _varint(len(value)) + value
+
+
+def _varint(value: int) -> bytes:
+    low, rest = value & 0x7F, value >> 7
+    return bytes([low | 0x80]) + _varint(rest) if rest else bytes([low])

@@ -1,0 +1,176 @@
+"""From texts to ids, stage by stage: added tokens, normaliser, pre-tokenizer, encoder."""
+
+from __future__ import annotations
+
+import dataclasses
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from functools import lru_cache, partial
+from itertools import accumulate, pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyharness.bpe.encoding.added_tokens import Stretches
+from pyharness.bpe.encoding.pre_tokenizing import PreTokenizer
+from pyharness.bpe.encoding.safe_cuts import SafeCuts, safe_cuts
+from pyharness.bpe.encoding.splitter import TextSplitter
+from pyharness.bpe.encoding.stages import (
+    Method,
+    added_tokens_of,
+    encoder_of,
+    examined_stages,
+    normalizer_of,
+    splitter_of,
+    start_keeper_of,
+)
+from pyharness.bpe.encoding.text_encoder import TextEncoder
+from pyharness.bpe.model.model import BpeModel
+from pyharness.types import InputError, Tokens
+from pyharness.vocabularies.huggingface.traits import BYTE_ALPHABET
+from pyharness.vocabularies.stages import Stages
+
+_NONE: frozenset[str] = frozenset()
+COMPILED = "split pattern compiled"
+_CUTTERS = 32  # sets of allowed special tokens whose search is kept
+
+
+class Pipeline:
+    """The stages of a model. ``direct`` is the encoder where it is the only one, for texts without special tokens."""
+
+    def __init__(self, model: BpeModel, method: Method, dropout: float, seed: int) -> None:
+        self._model, self._dropout, self._seed = model, dropout, seed
+        self._plain = method == "merge" and not dropout
+        self._normalize = normalizer_of(model)
+        self._keeps_start = start_keeper_of(model)
+        self._split = splitter_of(model)
+        self._added = lru_cache(_CUTTERS)(partial(added_tokens_of, model, self._normalize))
+        self._encoder = encoder_of(model, method, self._split, dropout=dropout > 0)
+        changed = self._normalize is not None or any(added.any for added in self._added(_NONE))
+        alone = not changed and not isinstance(self._split, PreTokenizer)
+        self.direct = self._encoder if alone and isinstance(self._encoder, TextEncoder) else None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is worth saying about how texts are split."""
+        split = self._split
+        if isinstance(split, PreTokenizer):
+            return (f"split by tokenizers: {split.reason}",) if split.reason else (COMPILED,) * split.compiled
+        if split is None or split.engine == "native":
+            return ()
+        return (COMPILED,) if split.engine == "compiled" else (f"split by regex: {split.reason}",)
+
+    def tokens(
+        self, texts: Sequence[str | bytes], threads: int, first_document: int, allowed: frozenset[str]
+    ) -> Tokens:
+        """Ids of documents; ``allowed`` special tokens are mapped."""
+        if self.direct is not None and not allowed:
+            return self.direct.encode_batch(texts, threads)
+        stretches = self._stretches(texts, threads, allowed)
+        return stretches.join(self._encode(stretches, threads, first_document))
+
+    def safe_cuts(self, allowed: frozenset[str]) -> SafeCuts | None:
+        """Where texts can be cut without a change of ids; None where that is not known."""
+        if self._dropout or not isinstance(self._split, TextSplitter):
+            return None
+        looked_for = any(added.any for added in self._added(allowed))
+        return safe_cuts(self._model, self._split.name, searched=self._model.added if looked_for else ())
+
+    def strings(self, text: str) -> list[str]:
+        """Pieces and added tokens of a text as the file's decoder wants them."""
+        stretches = self._stretches([text], 1, _NONE)
+        starts = stretches.starts_document().tolist()
+        pieces = iter([self._piece_strings(*stretch) for stretch in zip(stretches.texts, starts, strict=True)])
+        items = [-1] if stretches.items is None else stretches.items.tolist()
+        vocabulary = self._model.vocabulary
+        parts = [next(pieces) if item < 0 else [vocabulary[item].decode(errors="replace")] for item in items]
+        return [piece for part in parts for piece in part]
+
+    def cuts(self, text: str) -> Sequence[int]:
+        """Character positions at which the pre-tokenizer cuts."""
+        if self._split is None or not text:
+            return ()
+        if isinstance(self._split, PreTokenizer):
+            return sorted({edge for span in self._split.spans(text) for edge in span} - {0, len(text)})
+        pieces = self._split.split(text)
+        try:
+            return list(accumulate(len(piece.decode()) for piece in pieces[:-1]))
+        except UnicodeDecodeError:  # a step that reads bytes cuts inside characters: around them, as `tokenizers` says
+            return _around(text.encode(), list(accumulate(map(len, pieces[:-1]))))
+
+    def stages(self) -> Stages:
+        """Return the stages before the model as data."""
+        return examined_stages(self._model, self._normalize, plain=self._plain)
+
+    def _stretches(self, texts: Sequence[str | bytes], threads: int, allowed: frozenset[str]) -> Stretches:
+        """Documents as the pre-tokenizer gets them."""
+        raw, normalised = self._added(allowed)
+        stretches = raw.cut(Stretches(texts), threads)
+        if self._normalize is not None:
+            normal = [self._normalize(_text(text)) for text in stretches.texts]
+            stretches = dataclasses.replace(stretches, texts=normal, moved=self._moved(stretches))
+        return normalised.cut(stretches, threads)
+
+    def _moved(self, stretches: Stretches) -> NDArray[np.bool_] | None:
+        """Bool [documents]: of those that start with a stretch, whether normalising takes the start of it away."""
+        if self._keeps_start is None:
+            return None
+        documents = stretches.document_of_stretches()
+        moved = np.zeros(len(stretches), np.bool_)
+        for index in np.flatnonzero(stretches.starts_document()).tolist():
+            moved[int(documents[index])] = not self._keeps_start(_text(stretches.texts[index]))
+        return moved
+
+    def _encode(self, stretches: Stretches, threads: int, first_document: int) -> Tokens:
+        texts, pieces = stretches.texts, None
+        if isinstance(self._split, PreTokenizer):
+            texts, pieces = self._split.split(texts, stretches.starts_document().tolist())
+        if isinstance(self._encoder, TextEncoder):
+            if pieces is None:
+                return self._encoder.encode_batch(texts, threads)
+            return self._encoder.encode_pieces(texts, pieces, threads)
+        if isinstance(self._split, TextSplitter):
+            pieces = self._split.split_batch(texts, threads)
+        edges = None if pieces is None else (pieces.ends, pieces.offsets)
+        if not self._dropout:
+            return Tokens(*self._encoder.encode_batch(texts, edges, threads))
+        documents = stretches.document_of_stretches()
+        positions = _positions(texts, documents)
+        documents += np.uint64(first_document)
+        return Tokens(
+            *self._encoder.sample_batch(texts, edges, self._dropout, self._seed, documents, positions, threads)
+        )
+
+    def _piece_strings(self, stretch: str | bytes, starts_document: bool) -> list[str]:
+        """Pieces of a stretch as the file's decoder wants them."""
+        if not isinstance(self._split, PreTokenizer):
+            return [_text(stretch)]
+        (data,), pieces = self._split.split([stretch], [starts_document])
+        found = [data[start:end] for start, end in pairwise([0, *pieces.ends.tolist()])]
+        if self._model.symbols == "bytes" and self._model.decoder is not None:
+            return ["".join(BYTE_ALPHABET[byte] for byte in piece) for piece in found]
+        return [piece.decode(errors="replace") for piece in found]
+
+
+def _around(data: bytes, ends: Sequence[int]) -> list[int]:
+    """Characters at which bytes of a text stand; of a byte inside a character, both its ends."""
+    starts = [at for at, byte in enumerate(data) if byte & 0xC0 != 0x80]
+    cuts = {bisect_left(starts, end) for end in ends} | {bisect_right(starts, end) - 1 for end in ends}
+    return sorted(cuts - {0, len(starts)})
+
+
+def _text(text: str | bytes) -> str:
+    if isinstance(text, str):
+        return text
+    try:
+        return text.decode()
+    except UnicodeDecodeError as error:
+        raise InputError(f"a text is not UTF-8 at byte {error.start}, and this model works on characters") from None
+
+
+def _positions(texts: Sequence[str | bytes], documents: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Byte of its document at which each stretch starts, what is mapped to added tokens left out."""
+    lengths = [len(text.encode() if isinstance(text, str) else text) for text in texts]
+    ends = np.cumsum(np.array([0, *lengths], np.uint64), dtype=np.uint64)
+    firsts = np.searchsorted(documents, documents)  # the first stretch of the same document
+    return ends[:-1] - ends[firsts]

@@ -1,0 +1,106 @@
+"""Places at which a text can be cut, so that the ids of the parts, laid end to end, are those of the whole.
+
+A split pattern matches from left to right and looks ahead, never back. So a cut is safe where a match begins whatever
+stands before, and where no match before it looks further. For every pattern of ``SPLIT_PATTERNS`` but ``none`` such
+places are:
+
+- before a space that follows no white space: only a match that begins there has a space behind something else, and
+  what looks ahead (``(?!\\S)``, ``$``) does so from white space;
+- before a newline that follows a letter or a number: neither goes on with it, unlike punctuation;
+- behind a newline, between what is no white space and a letter: GPT-2's pattern takes longer runs apart by what
+  follows them, and o200k's goes on with ``/``;
+- before punctuation that follows a letter, except the apostrophe of ``'s`` and where pieces end at white space only.
+
+In normal form C none of the characters behind these places joins what is before it. A letter may turn into a letter and
+a mark, which goes on with a newline as punctuation does: there, letters before a cut are those of ASCII.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pyharness.bpe.model.model import BpeModel
+from pyharness.vocabularies.huggingface.file import AddedToken, flat_stages
+from pyharness.vocabularies.split_patterns import SPLIT_PATTERNS
+
+SPACE, NEWLINE = b" ", b"\n"
+PUNCTUATION = tuple(character.encode() for character in '.,;:!?()[]{}<>"=+*&|-/@#$%^~`\\_。，、！？；：')
+_PATTERNS = frozenset(SPLIT_PATTERNS) - {"none"}
+_LONGEST_CHARACTER = 4  # bytes
+
+
+@dataclass(frozen=True, slots=True)
+class SafeCuts:
+    """Finds the last safe place of a text, of which more may come.
+
+    ``tokens`` are contents of added tokens that must not be cut, ``ascii_only`` whether a letter before a cut must be
+    one of ASCII, ``punctuation`` what cuts can be made before, behind a letter.
+    """
+
+    tokens: Sequence[bytes] = ()
+    ascii_only: bool = False
+    punctuation: Sequence[bytes] = PUNCTUATION
+
+    def last(self, data: bytes, start: int = 0) -> int:
+        """Return the byte before which ``data`` can be cut, the last one behind ``start``; 0: there is none."""
+        stop = len(data) - max((len(token) for token in self.tokens), default=0)
+        found = [self._last_before(data, sign, start, stop) for sign in (SPACE, NEWLINE, *self.punctuation)]
+        return max(*found, self._last_line(data, start, stop))
+
+    def _last_before(self, data: bytes, sign: bytes, start: int, stop: int) -> int:
+        at = data.rfind(sign, start + 1, stop)
+        while at > 0:
+            if self._ends_well(data, at, sign) and not self._within_token(data, at):
+                return at
+            at = data.rfind(sign, start + 1, at + len(sign) - 1)
+        return 0
+
+    def _ends_well(self, data: bytes, at: int, sign: bytes) -> bool:
+        """Whether what stands before a sign ends there."""
+        before = _character_before(data, at)
+        if sign == SPACE:
+            return bool(before) and not before.isspace()
+        return (before.isalpha() or (sign == NEWLINE and before.isalnum())) and not (
+            self.ascii_only and not before.isascii()
+        )
+
+    def _last_line(self, data: bytes, start: int, stop: int) -> int:
+        at = data.rfind(NEWLINE, start + 1, stop - 1)
+        while at > 0:
+            before, behind = _character_before(data, at), _character_at(data, at + 1)
+            if before and not before.isspace() and behind.isalpha() and not self._within_token(data, at + 1):
+                return at + 1
+            at = data.rfind(NEWLINE, start + 1, at)
+        return 0
+
+    def _within_token(self, data: bytes, at: int) -> bool:
+        return any(data.find(token, max(0, at - len(token) + 1), at + len(token) - 1) >= 0 for token in self.tokens)
+
+
+def safe_cuts(model: BpeModel, splitter: str, *, searched: Sequence[AddedToken]) -> SafeCuts | None:
+    """Cuts of texts for a model, which ``searched`` added tokens are looked for in; None where nobody knows any.
+
+    ``splitter`` is the name of the model's split pattern.
+    """
+    normal_form = _is_normal_form(model.normalizer)
+    if splitter not in _PATTERNS or not (model.normalizer is None or normal_form) or model.fuse_unknown:
+        return None
+    if any(token.lstrip or token.rstrip or token.single_word for token in searched):
+        return None  # they look at what is beside them
+    if normal_form and any(token.normalized for token in searched):
+        return None
+    contents = tuple(token.content.encode() for token in searched if token.content)
+    return SafeCuts(contents, normal_form, () if splitter == "whitespace" else PUNCTUATION)
+
+
+def _is_normal_form(normalizer: object) -> bool:
+    return isinstance(normalizer, Mapping) and all(step["type"] == "NFC" for step in flat_stages(normalizer))
+
+
+def _character_before(data: bytes, at: int) -> str:
+    return data[max(0, at - _LONGEST_CHARACTER) : at].decode(errors="replace")[-1:]
+
+
+def _character_at(data: bytes, at: int) -> str:
+    return data[at : at + _LONGEST_CHARACTER].decode(errors="replace")[:1]

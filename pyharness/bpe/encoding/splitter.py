@@ -1,0 +1,197 @@
+"""Splitting of texts into the pieces that BPE never merges across."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyharness import _core
+from pyharness.plugins.registry import suggest
+from pyharness.types import InputError, Offsets
+from pyharness.vocabularies.patterns import Dialect, SplitTable, Unsupported, compiled
+from pyharness.vocabularies.split_patterns import SPLIT_PATTERNS
+
+Engine: TypeAlias = Literal["native", "compiled", "regex"]
+
+LONGEST_PATTERN = 20_000  # characters; published ones have 500
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """Where the pieces of texts end. They are never empty, and together they are the whole text.
+
+    The pieces of text ``t`` end at the bytes ``ends[offsets[t]:offsets[t + 1]]`` of its UTF-8.
+    """
+
+    ends: NDArray[np.int64]  # [pieces]
+    offsets: Offsets  # int64 [texts + 1], starts at 0
+
+    def of(self, text: int) -> NDArray[np.int64]:
+        """Ends of the pieces of one text, without a copy."""
+        return self.ends[self.offsets[text] : self.offsets[text + 1]]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+
+class TextSplitter:
+    """Splits as the regular expression of a tokenizer does.
+
+    Known patterns run in the native core by rules that are written for them (``engine`` is ``native``). Any other
+    expression is compiled into tables for the core where that is possible (``compiled``), see
+    :mod:`pyharness.vocabularies.patterns`: alternatives, groups, classes with properties and set operations, greedy,
+    lazy and possessive repeats, parts that ignore case, look-ahead by one character. Both take the character classes of
+    Unicode 16.0, which are those of tiktoken 0.14 and tokenizers 0.23, and both split bytes that are not UTF-8 as if
+    every maximal subpart of an ill-formed sequence were one U+FFFD.
+
+    What is left runs in the package ``regex`` (``engine`` is ``regex``; ``reason`` says why), in its dialect and with
+    its Unicode version. Texts must be valid UTF-8 there.
+
+    Text between matches is a piece of its own, and empty matches cut nothing.
+
+    Args:
+        pattern: a name of :data:`pyharness.vocabularies.split_patterns.SPLIT_PATTERNS` or a regular expression.
+        dialect: what an expression is written for: ``regex``, ``fancy_regex`` (tiktoken) or ``oniguruma``
+            (tokenizers).
+        time_limit: seconds that an expression may spend on one text in the package ``regex``.
+
+    Raises:
+        InputError: the name is unknown, or the expression does not compile.
+    """
+
+    def __init__(self, pattern: str, *, dialect: Dialect = "regex", time_limit: float = 10.0) -> None:
+        self.name, self.expressions, self.rules = _resolve(pattern)
+        self.time_limit = time_limit
+        self.native: str | _core.CompiledSplitter | None = self.rules
+        self.reason = ""
+        if not self.rules:
+            self.native, self.reason = _tables(self.expressions, dialect)
+        self.engine: Engine = "native" if self.rules else "regex" if self.native is None else "compiled"
+        self._compiled = [_compiled(expression) for expression in self.expressions] if self.native is None else []
+
+    @classmethod
+    def of_tables(cls, name: str, tables: Sequence[SplitTable]) -> TextSplitter:
+        """Splitter by tables that leave out no text; ``name`` is what errors call it."""
+        splitter = cls("none")
+        splitter.name, splitter.expressions, splitter.rules = name, (), ""
+        splitter.native, splitter.engine = _core.CompiledSplitter(tables), "compiled"
+        return splitter
+
+    def split(self, text: str | bytes) -> list[bytes]:
+        """Return the pieces of one text. The reading face: one object for every piece.
+
+        Raises:
+            InputError: as :meth:`split_batch`.
+        """
+        data = text.encode() if isinstance(text, str) else text
+        return [data[start:end] for start, end in pairwise([0, *self.split_batch([data]).ends.tolist()])]
+
+    def split_batch(self, texts: Sequence[str | bytes], threads: int = 1) -> Pieces:
+        """Split texts. ``threads`` share the texts in the native core and do not change the result.
+
+        Raises:
+            InputError: an expression goes back over a text without end; or ran out of time, or met bytes that are not
+                UTF-8, in the package ``regex``.
+            ValueError: a text has lone surrogates; ``threads`` is out of range.
+            TypeError: a text is neither ``str`` nor ``bytes``.
+        """
+        if self.native is not None:
+            with native_errors():
+                return Pieces(*_core.split_texts(self.native, texts, threads))
+        ends = [self._ends(text, index) for index, text in enumerate(texts)]
+        offsets = np.zeros(len(ends) + 1, np.int64)
+        np.cumsum([len(document) for document in ends], out=offsets[1:])
+        return Pieces(np.fromiter((end for document in ends for end in document), np.int64, int(offsets[-1])), offsets)
+
+    def _ends(self, text: str | bytes, index: int) -> list[int]:
+        """Byte positions at which the pieces of one text end, by the expressions."""
+        try:
+            characters = text if isinstance(text, str) else text.decode()
+        except UnicodeDecodeError as error:
+            raise InputError(
+                f"text {index} is not UTF-8 at byte {error.start}, which the expression {self.name!r} cannot split; "
+                f"the patterns that can: {', '.join(SPLIT_PATTERNS)}"
+            ) from None
+        deadline = time.monotonic() + self.time_limit
+        cuts = [0, len(characters)] if characters else [0]
+        try:
+            for pattern in self._compiled:
+                cuts = _cut(pattern, characters, cuts, deadline)
+        except TimeoutError:
+            raise InputError(
+                f"the split pattern {self.name!r} took more than {self.time_limit:g} s on text {index}; "
+                "it may backtrack without end: use possessive quantifiers, or a known pattern"
+            ) from None
+        lengths = [len(characters[start:end].encode()) for start, end in pairwise(cuts)]
+        ends: list[int] = np.cumsum(lengths, dtype=np.int64).tolist()
+        return ends
+
+
+@contextmanager
+def native_errors() -> Iterator[None]:
+    """What a native splitter cannot split is the input's fault.
+
+    Raises:
+        InputError: a compiled pattern goes back over a text without end.
+    """
+    try:
+        yield
+    except ValueError as error:
+        if str(error).startswith("the split pattern"):
+            raise InputError(str(error)) from None
+        raise
+
+
+def _tables(expressions: Sequence[str], dialect: Dialect) -> tuple[_core.CompiledSplitter | None, str]:
+    """Splitter by tables, or else the reason why there is none."""
+    try:
+        return _core.CompiledSplitter([_table(expression, dialect) for expression in expressions]), ""
+    except Unsupported as unsupported:
+        return None, str(unsupported)
+
+
+_table = lru_cache(maxsize=32)(compiled)
+
+
+def _resolve(pattern: str) -> tuple[str, tuple[str, ...], str]:
+    """Name, expressions and native rules (empty: none) of a name or an expression."""
+    for name, known in SPLIT_PATTERNS.items():
+        if pattern in (name, *known.aliases, *known.expressions[: len(known.expressions) == 1], *known.spellings):
+            return name, known.expressions, known.rules
+    if not pattern:
+        raise InputError(f"empty split pattern; known: {', '.join(SPLIT_PATTERNS)}, or a regular expression")
+    if len(pattern) > LONGEST_PATTERN:
+        raise InputError(f"the split pattern has {len(pattern):,} characters; the most are {LONGEST_PATTERN:,}")
+    if pattern.replace("_", "").replace("-", "").replace(".", "").isalnum():
+        raise suggest("split pattern", pattern, SPLIT_PATTERNS)
+    return pattern, (pattern,), ""
+
+
+def _compiled(expression: str) -> Any:
+    import regex
+
+    try:
+        # Set operations exist only in version 1 of the module's behaviour.
+        return regex.compile(expression, regex.V1 if "&&" in expression else regex.V0)
+    except regex.error as error:
+        raise InputError(f"the split pattern {expression!r} does not compile: {error}") from None
+
+
+def _cut(pattern: Any, text: str, cuts: Sequence[int], deadline: float) -> list[int]:
+    """Cut each part of a text at the start and end of every match in it, as if the part were the whole text."""
+    found = set(cuts)
+    for start, end in pairwise(cuts):
+        left = max(deadline - time.monotonic(), 1e-3)
+        part = text[start:end]
+        for match in pattern.finditer(part, timeout=left):
+            if match.end() > match.start():
+                found.update((start + match.start(), start + match.end()))
+    return sorted(found)

@@ -1,0 +1,183 @@
+"""The stages of a tokenizer, built from a model: normaliser, added tokens, splitter, encoder."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from pyharness import _core
+from pyharness.bpe.analysis.unused_pieces import expansion_of_unused
+from pyharness.bpe.encoding.added_tokens import AddedTokens
+from pyharness.bpe.encoding.normalizing import (
+    KeepsStart,
+    Normalize,
+    huggingface_normalizer,
+    keeps_start,
+    sentencepiece_normalizer,
+    start_keeper,
+)
+from pyharness.bpe.encoding.pre_tokenizing import PreTokenizer, puts_mark_first
+from pyharness.bpe.encoding.splitter import TextSplitter
+from pyharness.bpe.encoding.text_encoder import TextEncoder
+from pyharness.bpe.model.model import BpeModel
+from pyharness.plugins.registry import suggest
+from pyharness.types import InputError
+from pyharness.vocabularies.huggingface.file import flat_stages
+from pyharness.vocabularies.sentencepiece.model import SentencePieceNormalizer
+from pyharness.vocabularies.split_patterns import SPLIT_PATTERNS
+from pyharness.vocabularies.splitting.expressions import Dialect
+from pyharness.vocabularies.stages import SplitStep, Stages, TokenForm, byte_forms, split_steps
+
+Method: TypeAlias = Literal["merge", "longest_match"]
+
+
+def check(model: BpeModel, method: str, dropout: float, seed: int) -> None:
+    """Refuse options that are out of range, and what would not give the library's ids."""
+    if method not in get_args(Method):
+        raise suggest("method of encoding", method, get_args(Method))
+    if not 0.0 <= dropout <= 1.0:
+        raise InputError(f"dropout is {dropout}; it is a probability, from 0 to 1")
+    if not 0 <= seed < 1 << 64:
+        raise InputError(f"seed is {seed}; it must be from 0 to 2^64 - 1")
+    if method == "longest_match" and dropout:
+        raise InputError("dropout discards merges, and longest_match makes none: leave one out")
+    if (model.prefix or model.suffix) and (method == "longest_match" or model.whole_pieces):
+        what = "longest_match is" if method == "longest_match" else "whole pieces are"
+        raise InputError(f"{what} not defined for a model whose symbols carry {model.prefix or model.suffix!r}")
+
+
+def start_keeper_of(model: BpeModel) -> KeepsStart | None:
+    """What tells whether a normalised text starts with its first character; None where it does not matter, or does."""
+    if not isinstance(model.normalizer, Mapping) or isinstance(model.splitter, str):
+        return None
+    matters = puts_mark_first(model.splitter) and not keeps_start(model.normalizer)
+    return start_keeper(model.normalizer) if matters else None
+
+
+def normalizer_of(model: BpeModel) -> Normalize | None:
+    """What is done to a text before it is split."""
+    if model.normalizer is None:
+        return None
+    if isinstance(model.normalizer, SentencePieceNormalizer):
+        user_defined = [token.content for token in model.added if not token.special]
+        return sentencepiece_normalizer(model.normalizer, user_defined)
+    return huggingface_normalizer(model.normalizer)
+
+
+def added_tokens_of(
+    model: BpeModel, normalize: Normalize | None, allowed: frozenset[str]
+) -> tuple[AddedTokens, AddedTokens]:
+    """Tokens that are looked for before and after normalising; of the special ones, those ``allowed`` are mapped.
+
+    The others are found too, and taken for text, where they can cover added tokens that are not special: so
+    ``tokenizers`` does. ``tiktoken``, whose added tokens are all special, does not look for them.
+    """
+    off = frozenset(token.id for token in model.added if token.special and token.content not in allowed)
+    added = model.added
+    if all(token.special for token in added):
+        added = tuple(token for token in added if token.id not in off)
+    if isinstance(model.normalizer, SentencePieceNormalizer):  # the pieces stand in normalised text, as they are
+        control = [token for token in added if token.special]
+        return AddedTokens(control, off), AddedTokens([token for token in added if not token.special])
+    raw = [token for token in added if not token.normalized]
+    normal = [token for token in added if token.normalized]
+    if normalize is not None:
+        normal = [dataclasses.replace(token, content=normalize(token.content)) for token in normal]
+    return AddedTokens(raw, off), AddedTokens(normal, off)
+
+
+def splitter_of(model: BpeModel) -> TextSplitter | PreTokenizer | None:
+    """What splits a text; None: a text is one piece."""
+    if not isinstance(model.splitter, str):
+        pre_tokenizer = PreTokenizer(model.splitter, byte_level=model.symbols == "bytes")
+        return pre_tokenizer.splitter or pre_tokenizer
+    return None if model.splitter == "none" else TextSplitter(model.splitter, dialect=model.dialect)
+
+
+def examined_stages(model: BpeModel, normalize: Normalize | None, *, plain: bool) -> Stages:
+    """Return the stages before the model as data. ``plain``: merges are neither dropped nor replaced."""
+    known = model.normalizer is None or isinstance(model.normalizer, Mapping)
+    steps = flat_stages(model.normalizer) if known else None
+    splits, inserted = _split_steps(model)
+    return Stages(
+        normalize=str if normalize is None else normalize,
+        normalizer=steps,
+        splits=splits,
+        # Of a SentencePiece model: its pieces stand in normalised text.
+        added=model.added if known else [dataclasses.replace(token, normalized=True) for token in model.added],
+        forms=_forms(model, steps or ()),
+        model="bpe" if plain and model.expansion is None and not (model.prefix or model.suffix) else "other",
+        whole_pieces=model.whole_pieces,
+        inserted=inserted,
+    )
+
+
+def _no_forms(token: int) -> Sequence[TokenForm]:
+    del token
+    return ()
+
+
+def _split_steps(model: BpeModel) -> tuple[tuple[SplitStep, ...], str]:
+    if not isinstance(model.splitter, str):
+        return split_steps(flat_stages(model.splitter))
+    known = SPLIT_PATTERNS.get(model.splitter)
+    expressions = known.expressions if known is not None else (model.splitter,)
+    if known is None and model.dialect == "oniguruma":
+        return (), ""  # an expression that cannot be compiled runs in Python's engine, which may read it otherwise
+    dialect: Dialect = "regex" if known is None else "fancy_regex"
+    return tuple(SplitStep(expression, dialect) for expression in expressions), ""
+
+
+def _forms(model: BpeModel, normalizer: Sequence[Mapping[str, Any]]) -> Callable[[int], Sequence[TokenForm]]:
+    """Return what gives the forms of tokens; none where they are written with a mark or in another alphabet."""
+    marked = model.prefix or model.suffix or model.expansion is not None
+    if marked or any(step["type"] == "ByteLevel" for step in normalizer):
+        return _no_forms
+    if model.symbols == "bytes":
+        return byte_forms(model.vocabulary)
+    data, offsets = model.merges.data, model.merges.offsets.tolist()
+
+    def forms(token: int) -> Sequence[TokenForm]:
+        return [TokenForm(data[offsets[token] : offsets[token + 1]].tobytes().decode(errors="replace"))]
+
+    return forms
+
+
+def encoder_of(
+    model: BpeModel, method: Method, split: TextSplitter | PreTokenizer | None, *, dropout: bool
+) -> TextEncoder | _core.SymbolEncoder:
+    """Return the fast encoder where the model is byte-level and is run as it is. ``split`` is its splitter."""
+    fast = method == "merge" and not dropout and _is_byte_level(model)
+    return _text_encoder(model, split) if fast else _symbol_encoder(model, method)
+
+
+def _is_byte_level(model: BpeModel) -> bool:
+    """Whether the model is what :class:`TextEncoder` runs."""
+    symbols = model.byte_ids
+    if symbols is None or model.fallback:
+        return False
+    return model.unknown is None or bool((symbols != np.iinfo(np.uint32).max).all())
+
+
+def _text_encoder(model: BpeModel, split: TextSplitter | PreTokenizer | None) -> TextEncoder:
+    pattern = split if isinstance(split, TextSplitter) else "none"
+    return TextEncoder(model.merges, pattern, whole_pieces=model.whole_pieces, expansion=model.expansion)
+
+
+def _symbol_encoder(model: BpeModel, method: Method) -> _core.SymbolEncoder:
+    return _core.SymbolEncoder(
+        model.merges,
+        characters=model.symbols == "characters",
+        alphabet=list(model.alphabet.items()),
+        prefix=model.prefix.encode(),
+        suffix=model.suffix.encode(),
+        fallback=np.array(model.fallback, np.int64).astype(np.uint32),  # -1 becomes 2**32 - 1
+        unknown=model.unknown,
+        fuse_unknown=model.fuse_unknown,
+        whole_pieces=model.whole_pieces,
+        longest_match=method == "longest_match",
+        expansion=model.expansion or expansion_of_unused(model),
+    )

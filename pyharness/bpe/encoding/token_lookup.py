@@ -1,0 +1,103 @@
+"""Single tokens: by id, by their bytes, and as their file writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from operator import index
+
+import numpy as np
+
+from pyharness.bpe.model.model import BpeModel
+from pyharness.types import InputError, TokenKind
+from pyharness.vocabularies.huggingface.traits import BYTE_ALPHABET
+
+_RANKED = (TokenKind.NORMAL, TokenKind.ADDED, TokenKind.SPECIAL)  # of tokens with equal bytes; then all the others
+
+
+class TokenLookup:
+    """Finds tokens of a model. The tables are made when they are first asked for."""
+
+    def __init__(self, model: BpeModel) -> None:
+        self._model = model
+        self._contents = {token.id: token.content for token in model.added}
+
+    def id_of_bytes(self, data: bytes) -> int:
+        """Id of the token that is exactly these bytes, added and special ones too.
+
+        Raises:
+            InputError: there is none.
+        """
+        token = self._ids_of_bytes.get(data)
+        if token is None:
+            raise InputError(f"no single token is {data[:60]!r}; encode() gives the tokens of any text")
+        return token
+
+    def bytes_of(self, token: int) -> bytes:
+        """Bytes of a token in the middle of a text.
+
+        Raises:
+            InputError: no token has the id.
+        """
+        number = index(token)
+        if not self._has(number):
+            limit = self._model.id_limit
+            raise InputError(f"id {number} is not in the vocabulary (ids are from 0 to {limit - 1:,})")
+        return self._model.vocabulary[number]
+
+    def string_of(self, token: int) -> str | None:
+        """Token as its file writes it; None where no token has the id."""
+        number = index(token)
+        return self.string(number) if self._has(number) else None
+
+    def id_of_string(self, string: str) -> int | None:
+        """Id of the token that the file writes so; None where there is none."""
+        return self._ids_of_strings.get(string)
+
+    def string(self, token: int) -> str:
+        """Added tokens are their content; others are in the byte alphabet where it is one of bytes, with affixes."""
+        return self._contents.get(token) or self._spelled(token)
+
+    def _has(self, token: int) -> bool:
+        return 0 <= token < self._model.id_limit and self._model.kind(token) is not TokenKind.ABSENT
+
+    def _spelled(self, token: int) -> str:
+        model, suffix = self._model, self._model.suffix.encode()
+        if model.expansion is not None:  # whose strings are numbered otherwise
+            text = model.vocabulary[token]
+        else:
+            merges = model.merges
+            text = merges.data[merges.offsets[token] : merges.offsets[token + 1]].tobytes()
+        if model.symbols == "bytes":
+            text = "".join(BYTE_ALPHABET[byte] for byte in text).encode()
+        if suffix and self._last_symbol(token).endswith(suffix):
+            text += suffix
+        return text.decode(errors="replace")
+
+    def _last_symbol(self, token: int) -> bytes:
+        merges = self._model.merges
+        base = merges.base[merges.base_offsets[token] : merges.base_offsets[token + 1]].tolist()
+        return self._symbols.get(base[-1], b"") if base else b""
+
+    @cached_property
+    def _symbols(self) -> Mapping[int, bytes]:
+        return {number: key for key, number in self._model.alphabet.items()}
+
+    @cached_property
+    def _ids_of_bytes(self) -> Mapping[bytes, int]:
+        """Of equal bytes a normal token counts before an added one, and the lowest id before the others."""
+        kinds = self._model.vocabulary.kinds
+        order = np.select([kinds == kind for kind in _RANKED], range(len(_RANKED)), len(_RANKED))
+        tokens = np.lexsort((np.arange(len(kinds)), order)).tolist()
+        table = {token.content.encode(): token.id for token in reversed(self._model.added)}
+        for token in reversed(tokens):
+            if self._has(token):
+                table[self._model.vocabulary[token]] = token
+        return table
+
+    @cached_property
+    def _ids_of_strings(self) -> Mapping[str, int]:
+        """Of equal strings an added token counts before the vocabulary, as in ``tokenizers``."""
+        tokens = [token for token in range(self._model.id_limit) if self._has(token)]
+        table = {self.string(token): token for token in reversed(tokens)}
+        return table | {content: token for token, content in self._contents.items()}

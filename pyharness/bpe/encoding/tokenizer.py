@@ -1,0 +1,295 @@
+"""A BPE model as a tokenizer: text to ids and back, as the library that the model comes from does it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyharness.bpe.encoding import offsets
+from pyharness.bpe.encoding.decoding import Decoder
+from pyharness.bpe.encoding.pipeline import Pipeline
+from pyharness.bpe.encoding.safe_cuts import SafeCuts
+from pyharness.bpe.encoding.special_text import Specials, all_joined, chosen, joined, refuse
+from pyharness.bpe.encoding.stages import Method, check
+from pyharness.bpe.encoding.token_lookup import TokenLookup
+from pyharness.bpe.formats.own.file import load_bytes, save_bytes
+from pyharness.bpe.model.model import BpeModel
+from pyharness.types import Ids, RoundTrip, Tokens, Vocabulary
+from pyharness.vocabularies.stages import Stages
+
+STREAM_CHARACTERS = 4 << 20  # of a batch of a stream
+STREAM_DOCUMENTS = 4096
+
+
+class BpeTokenizer:
+    """Encodes and decodes with a :class:`pyharness.bpe.BpeModel`.
+
+    The ids do not depend on threads, batches or what was encoded before. One instance may be used by several threads.
+    It pickles as the bytes of its model file, which are checked as any file when they come back; a copy is the
+    tokenizer itself, because nothing about it changes.
+
+    >>> from pyharness.bpe import WeightedPieces, model_of_training, train
+    >>> trained = train(WeightedPieces.of_bytes({b"hello": 9, b"hell": 5}), 259)
+    >>> tokenizer = BpeTokenizer(model_of_training(trained, "gpt2", special=["<|end|>"]))
+    >>> tokenizer.encode("hello<|end|>").tolist()  # special tokens are text
+    [258, 111, 60, 124, 101, 110, 100, 124, 62]
+    >>> tokenizer.encode("hello<|end|>", allowed_special={"<|end|>"}).tolist()
+    [258, 111, 259]
+    >>> tokenizer.encode("hello<|end|>", disallowed_special="all")
+    Traceback (most recent call last):
+    pyharness.types.InputError: text 0 spells the special token '<|end|>' at character 5, ...
+    >>> ids, spans = tokenizer.encode_with_offsets("hello é")
+    >>> ids.tolist(), spans.tolist()  # two tokens are part of é, and have its place
+    ([258, 111, 32, 195, 169], [[0, 4], [4, 5], [5, 6], [6, 7], [6, 7]])
+    >>> tokenizer.decode_with_offsets(ids)
+    ('hello é', array([0, 4, 5, 6, 6]))
+    >>> list(tokenizer.decode_stream(ids.tolist()))
+    ['hell', 'o', ' ', 'é']
+    >>> tokenizer.encode_single_token("hell"), tokenizer.decode_single_token_bytes(258)
+    (258, b'hell')
+    >>> tokenizer.id_to_token(32), tokenizer.token_to_id("<|end|>"), tokenizer.token_to_id("<|start|>")
+    ('Ġ', 259, None)
+
+    Args:
+        model: what to run.
+        method: ``merge`` is BPE. ``longest_match`` is another algorithm over the same vocabulary: from left to right,
+            the longest token that each piece goes on with; rows that use it must say so.
+        dropout: probability with which a candidate merge is discarded when it comes up (BPE-dropout, the variant of
+            SentencePiece). The shortcut for whole pieces is off then, as in ``tokenizers``.
+        seed: of the draws, which are a function of it, the number of the document and the place in it.
+
+    What the calls that encode have in common:
+
+    - ``allowed_special``: special tokens that are mapped to their ids where a text spells them, ``all`` for every one.
+      The others are text. Of tokens that start together the longest counts.
+    - ``disallowed_special``: special tokens that a text must not spell, ``all`` for those that are not allowed. By
+      default there are none, unlike in ``tiktoken``: what is measured is text, whatever it spells.
+    - Halves of surrogate pairs in a ``str`` are joined, and one without the other half is U+FFFD, as in ``tiktoken``.
+
+    Raises:
+        InputError: an option is out of range, or the model cannot be run so.
+        ValueError: the model's arrays do not fit each other.
+
+    Source: ``spec/algorithms.md`` sections 1, 1b, 2 and 9b.
+    """
+
+    def __init__(self, model: BpeModel, *, method: Method = "merge", dropout: float = 0.0, seed: int = 0) -> None:
+        check(model, method, dropout, seed)
+        self.model = model
+        self.id_limit = model.id_limit
+        self.vocab_size = model.vocab_size
+        self.round_trip: RoundTrip = model.round_trip
+        self._options = {"method": method, "dropout": dropout, "seed": seed}
+        self._special = model.special
+        self._lookup = TokenLookup(model)
+        self._decoder = Decoder(model, self._lookup)
+        self._pipeline = Pipeline(model, method, dropout, seed)
+        self.notes = (*model.notes, *self._pipeline.notes, *_notes(method, dropout, seed))
+        self._shortcut = None if self._pipeline.direct is None else self._pipeline.direct.shortcut
+
+    def encode_batch(
+        self,
+        texts: Sequence[str | bytes],
+        threads: int = 1,
+        *,
+        first_document: int = 0,
+        allowed_special: Specials = (),
+        disallowed_special: Specials = (),
+    ) -> Tokens:
+        """Encode documents. ``first_document`` is the number of the first, which only dropout looks at.
+
+        Raises:
+            InputError: bytes that are not UTF-8, where the model needs characters; a pattern ran out of time; a text
+                spells a special token that is disallowed, or an option names one that is none.
+            ValueError: ``threads`` is out of range.
+            TypeError: a text is neither ``str`` nor ``bytes``.
+        """
+        allowed: frozenset[str] = frozenset()
+        if allowed_special or disallowed_special:
+            allowed, disallowed = chosen(self._special, allowed_special, disallowed_special)
+            texts = all_joined(texts)  # or else half pairs would pass what looks for a token
+            refuse(texts, disallowed)
+        try:
+            return self._pipeline.tokens(texts, threads, first_document, allowed)
+        except UnicodeEncodeError:
+            return self._pipeline.tokens(all_joined(texts), threads, first_document, allowed)
+
+    def encode(self, text: str | bytes, *, allowed_special: Specials = (), disallowed_special: Specials = ()) -> Ids:
+        """Encode one document.
+
+        Raises:
+            InputError, ValueError, TypeError: as :meth:`encode_batch`.
+        """
+        if self._shortcut is not None and not allowed_special and not disallowed_special:
+            try:
+                return self._shortcut(text)
+            except UnicodeEncodeError:
+                return self._shortcut(joined(text))
+        return self.encode_batch([text], allowed_special=allowed_special, disallowed_special=disallowed_special).ids
+
+    def encode_stream(
+        self,
+        texts: Iterable[str | bytes],
+        threads: int = 1,
+        *,
+        allowed_special: Specials = (),
+        disallowed_special: Specials = (),
+    ) -> Iterator[Tokens]:
+        """Encode documents as they come; one ``Tokens`` for every few megabytes of text, so memory is bounded.
+
+        The documents are numbered through, so the ids are those of one batch.
+
+        Raises:
+            InputError, ValueError, TypeError: as :meth:`encode_batch`.
+        """
+        done = 0
+        special = {"allowed_special": allowed_special, "disallowed_special": disallowed_special}
+        for batch in _batches(texts):
+            yield self.encode_batch(batch, threads, first_document=done, **special)
+            done += len(batch)
+
+    def encode_with_offsets(
+        self, text: str | bytes, *, allowed_special: Specials = (), disallowed_special: Specials = ()
+    ) -> tuple[Ids, NDArray[np.int64]]:
+        """Encode one document and say where its tokens stand: int64 [tokens, 2], start and end of each.
+
+        They are characters of a ``str`` (its surrogate pairs joined), bytes of ``bytes``. A token that has a part of a
+        character spans the whole of it, as in ``tokenizers``; a space that the tokenizer put in front has no place.
+
+        Raises:
+            InputError, ValueError, TypeError: as :meth:`encode_batch`; the tokens do not spell the text, because the
+                tokenizer normalises it, say.
+        """
+        text = joined(text)
+        ids = self.encode(text, allowed_special=allowed_special, disallowed_special=disallowed_special)
+        return ids, offsets.spans(self.model, text, ids)
+
+    def safe_cuts(self, *, allowed_special: Specials = ()) -> SafeCuts | None:
+        """Where documents can be cut, so that the ids of their parts are those of the whole; None: that is not known.
+
+        It is known for the patterns of ``SPLIT_PATTERNS``, without a normaliser or with normal form C, and without
+        dropout: there, a document of any size can be encoded in little memory.
+
+        Raises:
+            InputError: ``allowed_special`` names what is no special token.
+        """
+        allowed, _ = chosen(self._special, allowed_special, ())
+        return self._pipeline.safe_cuts(allowed)
+
+    def decode(self, ids: Ids) -> bytes:
+        """Bytes of the text of one document's ids.
+
+        Raises:
+            InputError: an id is not in the vocabulary.
+        """
+        return self._decoder.decode(ids)
+
+    def decode_stream(self, ids: Iterable[int]) -> Iterator[str]:
+        """Text of one document's ids as they come, in pieces of whole characters.
+
+        Together they are the text of :meth:`decode`, with U+FFFD for bytes that are no UTF-8.
+
+        Raises:
+            InputError: an id is not in the vocabulary; the decoder of the file goes back on text that was given.
+        """
+        return self._decoder.stream(ids)
+
+    def decode_parts(self, parts: Iterable[Ids]) -> Iterator[bytes]:
+        """Bytes of the text of one document, whose ids come in parts: together, those of :meth:`decode`.
+
+        A part at a time is held, unless the file has a decoder of its own, which wants all.
+
+        Raises:
+            InputError: an id is not in the vocabulary.
+        """
+        return self._decoder.parts(parts)
+
+    def decode_with_offsets(self, ids: Ids) -> tuple[str, NDArray[np.int64]]:
+        """Text of one document's ids, and int64 [tokens]: the first character that has bytes of each token.
+
+        Raises:
+            InputError: an id is not in the vocabulary; the bytes are no text; the file has a decoder of its own.
+        """
+        return self._decoder.with_offsets(ids)
+
+    def encode_single_token(self, text: str | bytes) -> int:
+        """Id of the token that is exactly this text, special ones too.
+
+        Raises:
+            InputError: there is none.
+        """
+        return self._lookup.id_of_bytes(text.encode(errors="surrogatepass") if isinstance(text, str) else text)
+
+    def decode_single_token_bytes(self, token: int) -> bytes:
+        """Bytes of a token, as they are in the middle of a text.
+
+        Raises:
+            InputError: no token has the id.
+        """
+        return self._lookup.bytes_of(token)
+
+    def token_to_id(self, token: str) -> int | None:
+        """Id of a token as its file writes it (``Ġthe``, ``▁the``); None where there is none."""
+        return self._lookup.id_of_string(token)
+
+    def id_to_token(self, token: int) -> str | None:
+        """Token as its file writes it (``Ġthe``, ``▁the``); None where no token has the id."""
+        return self._lookup.string_of(token)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), save_bytes(self.model), self._options)
+
+    def __copy__(self) -> BpeTokenizer:
+        return self
+
+    def __deepcopy__(self, memo: Mapping[int, Any]) -> BpeTokenizer:
+        return self
+
+    def vocabulary(self) -> Vocabulary:
+        """Return the bytes and kind of every id."""
+        return self.model.vocabulary
+
+    def added_tokens(self) -> Mapping[str, int]:
+        """Added tokens that are not special."""
+        return {token.content: token.id for token in self.model.added if not token.special}
+
+    def normalize(self, text: str) -> str:
+        """Text as the model sees it, in text form: what decoding can give back at best."""
+        text = joined(text)
+        return text if self.round_trip == "exact" else self._decoder.text_form(self._pipeline.strings(text))
+
+    def cuts(self, text: str) -> Sequence[int]:
+        """Character positions at which the pre-tokenizer cuts."""
+        return self._pipeline.cuts(text)
+
+    def stages(self) -> Stages:
+        """Return the stages before the model, each by itself."""
+        return self._pipeline.stages()
+
+
+def _batches(texts: Iterable[str | bytes]) -> Iterator[list[str | bytes]]:
+    batch: list[str | bytes] = []
+    size = 0
+    for text in texts:
+        batch.append(text)
+        size += len(text)
+        if size >= STREAM_CHARACTERS or len(batch) >= STREAM_DOCUMENTS:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _restored(kind: type[BpeTokenizer], data: bytes, options: Mapping[str, Any]) -> BpeTokenizer:
+    """Tokenizer of a pickle."""
+    return kind(load_bytes(data, "the pickled tokenizer"), **options)
+
+
+def _notes(method: Method, dropout: float, seed: int) -> Iterator[str]:
+    if method == "longest_match":
+        yield "greedy longest match over the vocabulary, not BPE"
+    if dropout:
+        yield f"BPE-dropout with probability {dropout:g}, seed {seed}"

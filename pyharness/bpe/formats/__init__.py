@@ -1,0 +1,1 @@
+"""Model files: those of other libraries in and out, and our own."""

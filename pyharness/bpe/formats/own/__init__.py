@@ -1,0 +1,1 @@
+"""Our own model files, ``format: pyharness-bpe``."""

@@ -1,0 +1,1 @@
+"""A BPE tokenizer as data, and whether it agrees with itself."""

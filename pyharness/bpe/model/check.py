@@ -1,0 +1,138 @@
+"""Whether a model agrees with itself."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyharness.bpe.model.model import BpeModel
+from pyharness.bpe.model.round_trip import check_round_trip
+from pyharness.types import InputError, MergeModel, Offsets, TokenKind
+
+BIGGEST_TOKEN = 1 << 24  # bytes: what is checked byte by byte must fit into memory
+MOST_COMPARED = 1 << 30  # bytes of the results of all rules: half a minute; o200k has 1.5 million
+
+
+def check_model(model: BpeModel, label: str) -> None:
+    """Refuse a model that contradicts itself, naming what does.
+
+    Raises:
+        InputError: an id is out of range, a token or rule occurs twice, a rule does not give the string of its parts, a
+            base symbol or added token is not the one at its id, a scaffold model has no demolition, or the text cannot
+            come back as the model says.
+    """
+    _check_added(model, label)
+    _check_symbols(model, label)
+    if (model.algorithm == "scaffold-bpe") != (model.expansion is not None):
+        raise InputError(f"{label}: {model.algorithm} with{'' if model.expansion else 'out'} scaffold tokens")
+    if model.expansion is None and len(model.merges.tested) != len(model.vocabulary):
+        raise InputError(f"{label}: {len(model.merges.tested)} tokens to merge, but {len(model.vocabulary)} to write")
+    check_round_trip(model, label)
+    lengths = np.diff(model.merges.offsets)
+    if lengths.size and int(lengths.max()) > BIGGEST_TOKEN:
+        raise InputError(f"{label}: token {int(lengths.argmax())} has {int(lengths.max()):,} bytes")
+    _check_distinct(model.merges, label)
+    if model.merges.rules is not None:
+        _check_pairs(model.merges.rules, label)
+    if model.prefix or model.suffix:
+        return  # which are part of the symbols, and not of the strings of tokens
+    for symbol, token in model.alphabet.items():
+        if (found := _string(model.merges, token)) != symbol:
+            raise InputError(f"{label}: the base symbol {symbol!r} has id {token}, which is {found[:40]!r}")
+    if model.merges.rules is not None:
+        check_rules(model.merges, model.merges.rules, label)
+
+
+def _check_added(model: BpeModel, label: str) -> None:
+    for token in model.added:
+        if not 0 <= token.id < model.id_limit:
+            raise InputError(f"{label}: added token {token.content!r} has id {token.id}, not below {model.id_limit}")
+        if model.kind(token.id) not in (TokenKind.SPECIAL, TokenKind.ADDED, TokenKind.UNKNOWN):
+            raise InputError(f"{label}: added token {token.content!r} has id {token.id}, which is a token to merge")
+    for what, values in (("id", [t.id for t in model.added]), ("content", [t.content for t in model.added])):
+        twice = [value for value, count in Counter(values).items() if count > 1]
+        if twice:
+            raise InputError(f"{label}: two added tokens have the {what} {twice[0]!r}")
+
+
+def _check_symbols(model: BpeModel, label: str) -> None:
+    size = len(model.merges.tested)
+    fallback = [number for number in model.fallback if number != -1]
+    named = [*model.alphabet.values(), *fallback, *([] if model.unknown is None else [model.unknown])]
+    if any(not 0 <= number < size for number in named):
+        raise InputError(f"{label}: a base symbol has an id that is not below {size}")
+    if len(model.fallback) not in (0, 256):
+        raise InputError(f"{label}: 'fallback' has {len(model.fallback)} ids; it is 256 or none")
+    if not model.alphabet and not fallback and model.unknown is None:
+        raise InputError(f"{label} has no base symbols: nothing could be encoded")
+
+
+def _check_distinct(merges: MergeModel, label: str) -> None:
+    """Refuse two tokens that are spelled alike from the same base symbols: one of them could never be told."""
+    base = _parts(merges.base, merges.base_offsets)
+    tested = merges.tested.tolist()
+    if len({key for key, flag in zip(base, tested, strict=True) if flag}) == sum(tested):
+        return
+    seen: dict[tuple[bytes, bytes], int] = {}
+    for token, key in enumerate(zip(_parts(merges.data, merges.offsets), base, strict=True)):
+        if tested[token] and (first := seen.setdefault(key, token)) != token:
+            raise InputError(f"{label}: ids {first} and {token} are the same token {key[0][:40]!r}")
+
+
+def _check_pairs(rules: NDArray[np.uint32], label: str) -> None:
+    """Refuse rules that merge one pair twice: libraries differ in which of them counts."""
+    pairs = rules[:, 0].astype(np.int64) << 32 | rules[:, 1]
+    _, first = np.unique(pairs, return_index=True)
+    if len(first) != len(rules):
+        rule = int(np.setdiff1d(np.arange(len(rules)), first)[0])
+        raise InputError(f"{label}: rule {rule} is the second that merges ids {rules[rule, 0]} and {rules[rule, 1]}")
+
+
+def _string(merges: MergeModel, token: int) -> bytes:
+    return merges.data[merges.offsets[token] : merges.offsets[token + 1]].tobytes()
+
+
+def _parts(values: NDArray[np.uint8] | NDArray[np.uint32], offsets: Offsets) -> list[bytes]:
+    data = values.tobytes()
+    return [data[start:end] for start, end in pairwise((offsets * values.itemsize).tolist())]
+
+
+def check_rules(merges: MergeModel, rules: NDArray[np.uint32], label: str) -> None:
+    """Refuse rules whose result is not the string of their parts."""
+    if rules.size and int(rules.max()) >= len(merges.tested):
+        raise InputError(f"{label}: a rule has id {int(rules.max())}, there are {len(merges.tested)} tokens")
+    lengths = np.diff(merges.offsets)
+    left, right, result = (rules[:, column].astype(np.int64) for column in range(3))
+    compared = int(lengths[result].sum())
+    if compared > MOST_COMPARED:
+        raise InputError(f"{label}: the rules give {compared:,} bytes; a model gives at most {MOST_COMPARED:,}")
+    wrong = lengths[left] + lengths[right] != lengths[result]
+    if not wrong.any():
+        wrong = ~_concatenated(merges, left, right, result)
+    if wrong.any():
+        rule = int(np.argmax(wrong))
+        parts = [_string(merges, token)[:40] for token in rules[rule].tolist()]
+        raise InputError(f"{label}: rule {rule} merges {parts[0]!r} and {parts[1]!r} into {parts[2]!r}")
+
+
+def _concatenated(
+    merges: MergeModel, left: NDArray[np.int64], right: NDArray[np.int64], result: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """bool [rules]: whether the result reads as its parts; their lengths are known to add up."""
+    lengths = np.diff(merges.offsets)
+    same = np.ones(len(result), np.bool_)
+    # In blocks of bytes: a file of many rules for long tokens must not become an index of all of them at once.
+    block = np.cumsum(lengths[result]) >> 22
+    for start, end in pairwise([0, *(np.flatnonzero(np.diff(block)) + 1).tolist(), len(result)]):
+        rows = slice(start, end)
+        for part, shift in ((left[rows], 0), (right[rows], lengths[left[rows]])):
+            counts = lengths[part]
+            inside = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
+            expected = merges.data[np.repeat(merges.offsets[part], counts) + inside]
+            found = merges.data[np.repeat(merges.offsets[result[rows]] + shift, counts) + inside]
+            differs = np.repeat(np.arange(start, end), counts)[expected != found]
+            same[differs] = False
+    return same

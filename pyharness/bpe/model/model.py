@@ -1,0 +1,115 @@
+"""A BPE tokenizer as data: what decides the ids of a text, and nothing that runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from pyharness.bpe.training.trainer import DemolitionRule
+from pyharness.types import Ids, MergeModel, Offsets, RoundTrip, TokenKind, Vocabulary
+from pyharness.vocabularies.huggingface.file import AddedToken
+from pyharness.vocabularies.huggingface.traits import writes_bytes
+from pyharness.vocabularies.patterns import Dialect
+from pyharness.vocabularies.sentencepiece.model import SentencePieceNormalizer
+
+Algorithm: TypeAlias = Literal["bpe", "scaffold-bpe"]
+Symbols: TypeAlias = Literal["bytes", "characters"]
+Spaces: TypeAlias = Literal["spaces"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BpeModel:
+    """Everything that decides ids, in the order in which it is applied.
+
+    Two numberings: *output ids* index ``vocabulary``; *internal ids* index ``merges`` and are what ``alphabet``,
+    ``fallback`` and ``unknown`` name. They are the same unless ``expansion`` is set.
+
+    1. ``added`` tokens are cut out of the text: those with ``normalized`` False before the normaliser, the others
+       after it. Special ones only on request. Of a SentencePiece model they are its user-defined pieces (longest first,
+       left alone by the normaliser) and its control pieces (special).
+    2. ``normalizer``: None, a ``normalizer`` of tokenizer.json that ``tokenizers`` runs, or what a SentencePiece file
+       asks for.
+    3. ``splitter``: a name or expression for :class:`pyharness.bpe.TextSplitter` (the pieces are the text's own), or a
+       ``pre_tokenizer`` of tokenizer.json that is no known pattern: it is compiled, or else ``tokenizers`` runs it. Its
+       pieces are strings of the file: with symbols "bytes" they are written in the byte alphabet of GPT-2.
+    4. A piece becomes symbols, one per byte or character. ``prefix`` is put before every symbol of a piece but the
+       first, ``suffix`` behind the last; the result, as bytes, is looked up in ``alphabet``. A symbol that is not there
+       becomes the ``fallback`` ids of its bytes (prefix and suffix included), if all have one, or else ``unknown``, one
+       for a run of them with ``fuse_unknown``, or else it is left out.
+    5. ``merges`` are applied to the symbols, lowest rank first, leftmost first. With ``whole_pieces`` a piece that is a
+       token is that token, whatever the rules say. A SentencePiece model falls back on bytes after merging and not
+       before; unknown symbols never merge, so the order matters to ids only in that byte pieces do not merge either.
+    6. ``expansion``: internal id ``t`` is written as ``ids[offsets[t]:offsets[t + 1]]``. Tokens of the kind UNUSED that
+       have a rank are written as the parts that they were merged from.
+
+    Decoding joins the bytes of ``vocabulary``; with ``drop_space`` one leading space of the whole text is dropped. A
+    ``decoder`` is set only where that is not what the file says: one of tokenizer.json, which ``tokenizers`` runs, or
+    "spaces", where a tokenizer.json has none, and tokens are joined as the file writes them, with a space between two.
+    """
+
+    algorithm: Algorithm = "bpe"
+    vocabulary: Vocabulary
+    merges: MergeModel
+    alphabet: Mapping[bytes, int]
+    expansion: tuple[Ids, Offsets] | None = None
+    demolition: DemolitionRule | None = None  # what the expansion was computed by; set exactly when it is
+    symbols: Symbols = "bytes"
+    splitter: str | Mapping[str, Any]
+    dialect: Dialect = "regex"  # of a splitter that is an expression
+    normalizer: Mapping[str, Any] | SentencePieceNormalizer | None = None
+    decoder: Mapping[str, Any] | Spaces | None = None
+    drop_space: bool = False
+    added: tuple[AddedToken, ...] = ()
+    unknown: int | None = None
+    fuse_unknown: bool = False
+    fallback: tuple[int, ...] = ()  # the id of each of the 256 bytes, -1 where it has none; or nothing
+    prefix: str = ""
+    suffix: str = ""
+    whole_pieces: bool = False
+    round_trip: RoundTrip = "exact"
+    notes: tuple[str, ...] = ()  # what was found in the file and is worth saying
+    origin: Mapping[str, Any] = field(default_factory=dict)  # where it comes from; JSON values
+
+    @property
+    def id_limit(self) -> int:
+        """Largest output id + 1."""
+        return len(self.vocabulary)
+
+    @property
+    def vocab_size(self) -> int:
+        """Output ids that are neither special nor unknown nor gaps."""
+        return int(self.vocabulary.counted.sum())
+
+    @property
+    def special(self) -> Mapping[str, int]:
+        """Content of the special tokens, and their output ids."""
+        return {token.content: token.id for token in self.added if token.special}
+
+    @property
+    def scaffold(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """bool [internal ids]: tokens that are merged but never written."""
+        if self.expansion is None:
+            return np.zeros(len(self.merges.tested), np.bool_)
+        # Scaffold tokens have at least two parts, and everything else is written as itself.
+        return np.diff(self.expansion[1]) > 1
+
+    @property
+    def byte_ids(self) -> Ids | None:
+        """uint32 [256]: the symbol of each byte (2**32 - 1: none), where a piece is its bytes and nothing more."""
+        if self.symbols != "bytes" or self.prefix or self.suffix:
+            return None
+        missing = np.iinfo(np.uint32).max
+        return np.array([self.alphabet.get(bytes([byte]), missing) for byte in range(256)], np.uint32)
+
+    @property
+    def in_letters(self) -> bool:
+        """Whether the normaliser writes text in the byte alphabet of GPT-2, so that its letters are the characters."""
+        normalizer = self.normalizer
+        return not isinstance(normalizer, SentencePieceNormalizer) and writes_bytes(normalizer)
+
+    def kind(self, token: int) -> TokenKind:
+        """Kind of an output id."""
+        return TokenKind(self.vocabulary.kinds[token])

@@ -1,0 +1,1 @@
+"""Training: pieces of a corpus, merges, and the tokenizer they give."""

@@ -1,0 +1,79 @@
+"""Counting the pieces of a corpus: the text of a BPE training."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from pyharness import _core
+from pyharness.bpe.encoding.splitter import TextSplitter, native_errors
+from pyharness.bpe.training.trainer import WeightedPieces
+from pyharness.types import InputError
+
+
+class PieceCounter:
+    """Counts the distinct pieces of texts that come in batches.
+
+    Neither batches nor threads change the result. Memory grows with the distinct pieces, up to ``max_bytes``, never
+    with the text.
+
+    Args:
+        splitter: how texts are cut; pieces are its pieces, as UTF-8 bytes.
+        max_bytes: what the counts may take before counting is refused.
+    """
+
+    def __init__(self, splitter: TextSplitter, max_bytes: int = 4 << 30) -> None:
+        if max_bytes < 1:
+            raise InputError(f"max_bytes is {max_bytes}; it must be at least 1")
+        self._splitter, self._max_bytes = splitter, max_bytes
+        self._native = None if splitter.native is None else _core.PieceCounter(splitter.native, max_bytes)
+        self._counts: Counter[bytes] = Counter()  # of an expression of one's own
+        self._counted_bytes = 0
+
+    def add(self, texts: Sequence[str | bytes], threads: int = 1) -> None:
+        """Count the pieces of some texts.
+
+        Raises:
+            InputError: the distinct pieces take more than ``max_bytes``, after which a new counter is needed; or as
+                :meth:`TextSplitter.split_batch`.
+            ValueError: a text has lone surrogates; ``threads`` is out of range.
+            TypeError: a text is neither ``str`` nor ``bytes``.
+        """
+        if self._native is None:
+            self._add_slowly(texts)
+            return
+        try:
+            with native_errors():
+                self._native.add(texts, threads)
+        except ValueError as error:
+            if "distinct" in str(error):
+                raise InputError(str(error)) from None
+            raise
+
+    def _add_slowly(self, texts: Sequence[str | bytes]) -> None:
+        found = self._splitter.split_batch(texts)
+        for index, text in enumerate(texts):
+            data = text.encode() if isinstance(text, str) else text
+            for start, end in pairwise([0, *found.of(index).tolist()]):
+                self._count(data[start:end])
+
+    def _count(self, piece: bytes) -> None:
+        self._counts[piece] += 1
+        if self._counts[piece] == 1:
+            self._counted_bytes += len(piece) + 100  # about what a bytes object, an int and their place take
+            if self._counted_bytes > self._max_bytes:
+                raise InputError(
+                    f"the distinct pieces take more than {self._max_bytes} bytes: train on less text, or on a pattern "
+                    "with shorter pieces"
+                )
+
+    def pieces(self) -> WeightedPieces:
+        """What was counted, over the 256 bytes, in the order of first occurrence."""
+        if self._native is None:
+            return WeightedPieces.of_bytes(self._counts)
+        data, offsets, counts = self._native.pieces()
+        alphabet = np.arange(257, dtype=np.int64)
+        return WeightedPieces(data.astype(np.uint32), offsets, counts, alphabet[:256].astype(np.uint8), alphabet)

@@ -1,0 +1,131 @@
+"""What the pieces of a corpus are spelled in: characters, fewer of them, and forms with a prefix or a suffix."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from itertools import accumulate, pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyharness.bpe.training.trainer import WeightedPieces
+from pyharness.types import InputError, Offsets
+
+
+def of_characters(pieces: WeightedPieces, initial: str = "") -> WeightedPieces:
+    """Pieces over bytes as pieces over characters; the alphabet is in code point order.
+
+    Raises:
+        InputError: the pieces are not UTF-8.
+    """
+    data = pieces.symbols.astype(np.uint8)
+    try:
+        text = data.tobytes().decode()
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"the text is not UTF-8 ({error.reason}), and symbols 'characters' need characters; train on bytes"
+        ) from None
+    starts = np.zeros(len(data) + 1, np.int64)
+    np.cumsum((data & 0xC0) != 0x80, out=starts[1:])
+    points = np.frombuffer(text.encode("utf-32-le"), "<u4")
+    alphabet = np.union1d(points, np.array([ord(character) for character in initial], np.uint32))
+    encoded = [chr(point).encode() for point in alphabet]
+    return WeightedPieces(
+        np.searchsorted(alphabet, points).astype(np.uint32), starts[pieces.offsets], pieces.weights,
+        np.frombuffer(b"".join(encoded), np.uint8), _ends(encoded),
+    )  # fmt: skip
+
+
+def in_forms(
+    pieces: WeightedPieces,
+    *,
+    prefix: str = "",
+    suffix: str = "",
+    limit: int | None = None,
+    initial: str = "",
+    every_form: bool = False,
+) -> WeightedPieces:
+    """Pieces whose symbols carry a prefix, all but the first, and a suffix, the last one; of the commonest symbols.
+
+    The bare symbols stay in front, used or not; behind them come the forms that occur, or ``every_form`` that can.
+    Forms that are written alike are one symbol. What stood beside a symbol that is left out becomes neighbours, and
+    keeps the form that it had. ``tokenizers`` does so, too, but numbers forms, and chooses between equally frequent
+    symbols, by the order of a hash map.
+
+    Args:
+        pieces: over bare symbols.
+        prefix: of the symbols that do not start a piece.
+        suffix: of the symbols that end a piece.
+        limit: bare symbols to keep: those of ``initial``, then the most frequent ones, then the first ones.
+        initial: characters.
+        every_form: whether text that is still unknown must have symbols, too.
+
+    Source: ``compute_alphabet`` and ``tokenize_words`` in tokenizers ``models/bpe/trainer.rs``.
+    """
+    marks = _marks(pieces, prefix, suffix)
+    if limit is not None:
+        kept = _most_frequent(pieces, limit, initial)
+        marks = marks[kept[pieces.symbols]]
+        pieces = _without(pieces, kept)
+    if not prefix and not suffix:
+        return pieces
+    bare = _strings(pieces)
+    forms = marks * len(bare) + pieces.symbols
+    used = np.arange(4 * len(bare)) if every_form else np.unique(forms)
+    numbers = {data: number for number, data in enumerate(bare)}
+    owners, table = list(range(len(bare))), np.zeros(4 * len(bare), np.uint32)
+    for form in used.tolist():
+        mark, symbol = divmod(form, len(bare))
+        string = (prefix.encode() if mark & 1 else b"") + bare[symbol] + (suffix.encode() if mark & 2 else b"")
+        if string not in numbers:
+            numbers[string] = len(owners)
+            owners.append(symbol)
+        table[form] = numbers[string]
+    return dataclasses.replace(
+        pieces, symbols=table[forms], data=np.frombuffer(b"".join(numbers), np.uint8), data_offsets=_ends(numbers),
+        prefix=prefix, suffix=suffix, bare=np.array(owners, np.uint32),
+    )  # fmt: skip
+
+
+def _marks(pieces: WeightedPieces, prefix: str, suffix: str) -> NDArray[np.int64]:
+    """int64 [symbols]: 1 with the prefix, 2 with the suffix, 3 with both."""
+    starts, ends = pieces.offsets[:-1], pieces.offsets[1:]
+    full = ends > starts
+    marks = np.full(len(pieces.symbols), 1 if prefix else 0, np.int64)
+    marks[starts[full]] = 0
+    marks[ends[full] - 1] |= 2 if suffix else 0
+    return marks
+
+
+def _most_frequent(pieces: WeightedPieces, limit: int, initial: str) -> NDArray[np.bool_]:
+    """Bool [base symbols]: which of them are kept."""
+    strings = _strings(pieces)
+    counts = np.zeros(len(strings), np.uint64)
+    np.add.at(counts, pieces.symbols, np.repeat(pieces.weights, np.diff(pieces.offsets)))
+    first = {character.encode() for character in initial}
+    order = sorted(range(len(strings)), key=lambda symbol: (strings[symbol] not in first, -int(counts[symbol]), symbol))
+    kept = np.zeros(len(strings), np.bool_)
+    kept[order[:limit]] = True
+    return kept
+
+
+def _without(pieces: WeightedPieces, kept: NDArray[np.bool_]) -> WeightedPieces:
+    """Pieces without the base symbols that are not kept."""
+    stays = kept[pieces.symbols]
+    places = np.zeros(len(stays) + 1, np.int64)
+    np.cumsum(stays, out=places[1:])
+    strings = [string for string, stay in zip(_strings(pieces), kept.tolist(), strict=True) if stay]
+    numbers = np.cumsum(kept) - 1
+    return dataclasses.replace(
+        pieces, symbols=numbers[pieces.symbols[stays]].astype(np.uint32), offsets=places[pieces.offsets],
+        data=np.frombuffer(b"".join(strings), np.uint8), data_offsets=_ends(strings),
+    )  # fmt: skip
+
+
+def _strings(pieces: WeightedPieces) -> list[bytes]:
+    return [pieces.data[start:end].tobytes() for start, end in pairwise(pieces.data_offsets.tolist())]
+
+
+def _ends(strings: Iterable[bytes]) -> Offsets:
+    return np.fromiter(accumulate(map(len, strings), initial=0), np.int64)

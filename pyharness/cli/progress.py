@@ -1,0 +1,163 @@
+"""Progress of a run: a bar in a terminal, one line per case in a pipe or a CI log. Always on standard error."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from pyharness.commands.session import Silent
+from pyharness.report import case_name, visible
+from pyharness.types import Case, CaseResult, TrainingProgress
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from pyharness.running.runner import Listener
+
+
+@contextmanager
+def listener(quiet: bool) -> Iterator[Listener]:
+    """Pick what suits standard error."""
+    if quiet:
+        yield Silent()
+    elif not sys.stderr.isatty():
+        yield Lines()
+    else:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+        said = TextColumn("{task.description}", markup=False)  # brackets in a name are no colours
+        columns = (BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn(), said)
+        with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+            yield Bar(progress)
+
+
+def _name(case: Case) -> str:
+    return visible("  ".join(filter(None, (case_name(case), case.tokenizer, case.corpus))))
+
+
+class Lines:
+    """One line per finished case; before, the lines of rows that are trained first."""
+
+    def __init__(self) -> None:
+        self.row, self.training = "", TrainingLines()
+
+    def preparing(self, row: str, progress: TrainingProgress) -> None:
+        """Print if it is time to."""
+        if row != self.row:
+            self.row, self.training = row, TrainingLines(f"preparing {visible(row)}: ")
+        self.training(progress)
+
+    def begin(self, total: int) -> None:
+        """Remember how many there are."""
+        self.total, self.done, self.clock = total, 0, time.monotonic()
+
+    def started(self, case: Case) -> None:
+        """Start the clock."""
+        self.clock = time.monotonic()
+
+    def progress(self, case: Case, done: int) -> None:
+        """Say nothing: a log is no place for progress bars."""
+
+    def finished(self, result: CaseResult) -> None:
+        """Print the line; failures say why."""
+        self.done += 1
+        seconds = time.monotonic() - self.clock
+        ending = "" if result.status == "ok" else f"  {result.status}: {result.reason}"
+        line = f"[{self.done:>3}/{self.total}] {seconds:6.1f} s  {_name(result.case)}{visible(ending)}"
+        print(line, file=sys.stderr, flush=True)  # noqa: T201
+
+
+class Bar:
+    """A progress bar with the case that runs and the text it has read."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.bar = progress
+        self.task = progress.add_task("", total=None)
+
+    def preparing(self, row: str, progress: TrainingProgress) -> None:
+        """Show what is trained; the bar is in percent."""
+        share = progress.fraction
+        self.bar.tasks[0].total = None if share is None else 100  # update() would not take None
+        description = f"{_how_far(progress)}  {visible(row)}"  # a terminal cuts the end off, and names are long
+        self.bar.update(self.task, description=description, completed=round(100 * (share or 0)))
+
+    def begin(self, total: int) -> None:
+        """Set the length."""
+        self.bar.reset(self.task, total=total, description="")
+
+    def started(self, case: Case) -> None:
+        """Name the case."""
+        self.bar.update(self.task, description=_name(case))
+
+    def progress(self, case: Case, done: int) -> None:
+        """Show the text read."""
+        self.bar.update(self.task, description=f"{_name(case)}  {done / 1e6:,.1f} MB")
+
+    def finished(self, result: CaseResult) -> None:
+        """Advance; failures stay on the screen."""
+        self.bar.advance(self.task)
+        if result.status == "failed":
+            line = f"failed: {_name(result.case)}: {visible(str(result.reason))}"
+            self.bar.console.print(line, markup=False, highlight=False, emoji=False)
+
+
+@contextmanager
+def training_listener(quiet: bool) -> Iterator[Callable[[TrainingProgress], None]]:
+    """Pick what suits standard error, for a training. It is never ``None``: listening is what lets Ctrl-C through."""
+    if quiet:
+        yield lambda _: None
+    elif not sys.stderr.isatty():
+        yield TrainingLines()
+    else:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+        columns = (TextColumn("{task.description}", markup=False), BarColumn(20), TimeElapsedColumn())
+        console = Console(stderr=True)
+        with Progress(*columns, console=console, transient=True) as progress:
+            console.show_cursor(True)  # a library that Ctrl-C ends at once could not bring it back
+            yield TrainingBar(progress)
+
+
+class TrainingLines:
+    """A line when a phase begins, and one every ten seconds."""
+
+    INTERVAL = 10.0
+
+    def __init__(self, beginning: str = "") -> None:
+        self.beginning, self.phase, self.said = beginning, "", 0.0
+
+    def __call__(self, progress: TrainingProgress) -> None:
+        """Print if it is time to."""
+        now = time.monotonic()
+        if progress.phase != self.phase or now - self.said >= self.INTERVAL:
+            self.phase, self.said = progress.phase, now
+            print(self.beginning + _how_far(progress), file=sys.stderr, flush=True)  # noqa: T201
+
+
+class TrainingBar:
+    """A progress bar for the phase that runs; it only swings where the end is not known."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.bar = progress
+        self.task = progress.add_task("starting", total=None)
+
+    def __call__(self, progress: TrainingProgress) -> None:
+        """Draw."""
+        self.bar.tasks[0].total = progress.total  # update() would not take None
+        self.bar.update(self.task, description=_how_far(progress), completed=progress.done)
+
+
+def _how_far(progress: TrainingProgress) -> str:
+    """Put it in words: ``merging: 12,000 of 32,000 tokens (38 %), about 4 s left``."""
+    if progress.unit == "bytes":
+        amount = f"{progress.done / 1e6:,.1f} MB" + (f" of {progress.total / 1e6:,.1f} MB" if progress.total else "")
+    else:
+        amount = f"{progress.done:,}" + (f" of {progress.total:,}" if progress.total else "") + f" {progress.unit}"
+    share = "" if progress.fraction is None else f" ({progress.fraction:.0%})"
+    left = "" if progress.seconds_left is None else f", about {progress.seconds_left:,.0f} s left"
+    return f"{progress.phase}: {amount}{share}{left}"

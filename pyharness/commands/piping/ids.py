@@ -1,0 +1,139 @@
+"""What ``encode`` wrote, read again a bounded part at a time."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+
+from pyharness.commands.piping.writing import Format
+from pyharness.corpora.files.reading import named_errors
+from pyharness.types import Ids, InputError
+
+PART_BYTES = 256 << 10
+ID_BYTES = 4
+_LONGEST_ID = 64  # bytes, with white space
+_LAST_SPACE = re.compile(rb"\s(?=\S*\Z)")
+_NUMBERS = re.compile(rb"\s*+(?:[0-9]{1,10}+(?:\s++|\Z))*+")
+_INSIDE = re.compile(rb"[ \t\r]*+[0-9]{1,10}+[ \t\r]*+(?:,[ \t\r]*+[0-9]{1,10}+[ \t\r]*+)*+")  # of a JSON list
+_LEADING_ZERO = re.compile(rb"(?<![0-9])0[0-9]")
+
+
+@dataclass(frozen=True, slots=True)
+class IdPart:
+    """Ids of a document, and whether it ends behind them."""
+
+    where: str  # for messages
+    ids: Ids
+    ends: bool = True
+
+
+def ids_of(sources: Iterable[tuple[str, IO[bytes]]], form: Format, *, size: int = PART_BYTES) -> Iterator[IdPart]:
+    """Read what ``encode`` wrote, in parts of about ``size`` bytes.
+
+    Raw numbers do not say where a document ends: a file of them is one.
+
+    Raises:
+        InputError: something is not an id, or a file cannot be read.
+    """
+    for name, source in sources:
+        with named_errors(Path(name), lambda: "reading it"):
+            if form == "uint32":
+                yield from _raw(name, source, size)
+                continue
+            number = 1
+            for part in _parts(source, size, _last_comma if form == "json" else _last_space):
+                where = f"{name} line {number}"
+                ids = _json(where, part) if form == "json" else _text(where, part.data)
+                yield IdPart(where, ids, part.ends)
+                number += part.ends
+
+
+@dataclass(frozen=True, slots=True)
+class _LinePart:
+    """Bytes of a line that begins or ends a line, or neither."""
+
+    data: bytes
+    begins: bool
+    ends: bool
+
+
+def _last_comma(data: bytes) -> int:
+    return data.rfind(b",") + 1
+
+
+def _last_space(data: bytes) -> int:
+    match = _LAST_SPACE.search(data, max(0, len(data) - _LONGEST_ID))
+    return 0 if match is None else match.end()
+
+
+def _parts(source: IO[bytes], size: int, cut: Callable[[bytes], int]) -> Iterator[_LinePart]:
+    """Lines, long ones cut where ``cut`` says that a number has ended."""
+    held, begins = b"", True
+    while data := source.readline(size):
+        held += data
+        if held.endswith(b"\n"):
+            yield _LinePart(held, begins, ends=True)
+            held, begins = b"", True
+        elif place := cut(held) or (len(held) if len(held) > size + _LONGEST_ID else 0):  # what has no end is no id
+            yield _LinePart(held[:place], begins, ends=False)
+            held, begins = held[place:], False
+    if held or not begins:
+        yield _LinePart(held, begins, ends=True)
+
+
+def _text(where: str, data: bytes) -> Ids:
+    words = data.split()
+    if _NUMBERS.fullmatch(data) is None:
+        raise _no_id(where, next(word for word in words if len(word) > 10 or not word.isdigit()))
+    numbers = [int(word) for word in words]
+    if max(numbers, default=0) >= 1 << 32:
+        raise _no_id(where, next(word for word in words if int(word) >= 1 << 32))
+    return np.array(numbers, np.uint32)
+
+
+def _no_id(where: str, word: bytes) -> InputError:
+    return InputError(f"{where}: {word[:40].decode(errors='replace')!r} is no id; ids are numbers below 2^32")
+
+
+def _json(where: str, part: _LinePart) -> Ids:
+    if part.begins and part.ends:
+        return _json_list(where, part.data)
+    data = part.data.strip(b" \t\r\n")
+    data, opened = (data.removeprefix(b"["), data.startswith(b"[")) if part.begins else (data, True)
+    mark = b"]" if part.ends else b","
+    data, closed = data.removesuffix(mark), data.endswith(mark)
+    if not (opened and closed and _INSIDE.fullmatch(data)) or _LEADING_ZERO.search(data):
+        raise InputError(f"{where} is not a list of ids: numbers below 2^32")
+    numbers = [int(number) for number in data.split(b",")]
+    if max(numbers) >= 1 << 32:
+        raise InputError(f"{where} is not a list of ids: numbers below 2^32")
+    return np.array(numbers, np.uint32)
+
+
+def _json_list(where: str, line: bytes) -> Ids:
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        raise InputError(f"{where} is not JSON; write one list of ids a line") from None
+    if not isinstance(found, list) or not all(type(one) is int and 0 <= one < 1 << 32 for one in found):
+        raise InputError(f"{where} is not a list of ids: numbers below 2^32")
+    return np.array(found, np.uint32)
+
+
+def _raw(name: str, source: IO[bytes], size: int) -> Iterator[IdPart]:
+    held, read = b"", 0
+    while data := source.read(size):
+        read += len(data)
+        held += data
+        whole = len(held) // ID_BYTES * ID_BYTES
+        yield IdPart(name, np.frombuffer(held[:whole], "<u4").astype(np.uint32), ends=False)
+        held = held[whole:]
+    if held:
+        raise InputError(f"{name} has {read:,} bytes, which is not a whole number of uint32")
+    yield IdPart(name, np.zeros(0, np.uint32))

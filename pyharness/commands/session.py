@@ -1,0 +1,172 @@
+"""pyharness from Python and notebooks: ``run`` gives a result that shows itself and turns into a DataFrame."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pyharness import report, store, suite
+from pyharness.benchmarks import benchmarks as registered
+from pyharness.report import comparison
+from pyharness.running import runner
+from pyharness.system import atomic_file
+from pyharness.types import Case, CaseResult, TrainingProgress
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+BENCHMARKS = ("compression", "fairness", "reachability", "throughput", "latency", "load")
+CORPORA = ("sample",)
+ADVICE = "pass overwrite=True to replace it, or another path"
+
+
+class Silent:
+    """A listener that says nothing."""
+
+    def preparing(self, row: str, progress: TrainingProgress) -> None:
+        """Say nothing."""
+
+    def begin(self, total: int) -> None:
+        """Say nothing."""
+
+    def started(self, case: Case) -> None:
+        """Say nothing."""
+
+    def progress(self, case: Case, done: int) -> None:
+        """Say nothing."""
+
+    def finished(self, result: CaseResult) -> None:
+        """Say nothing."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """A finished run: prints as tables, shows itself in a notebook."""
+
+    record: store.Record
+    state: bytes | None = field(default=None, repr=False)  # of a record that was not kept on disk
+
+    def to_dataframe(self) -> pd.DataFrame:
+        """One row per number, with its interval."""
+        return report.to_frame(self.record)
+
+    def compare(self, first: str, second: str) -> list[comparison.Difference]:
+        """Paired differences of two tokenizers of this run."""
+        return comparison.rows(self.record, first, second)
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the record and, beside it, the state that its numbers are computed from.
+
+        Files that are there already are refused, or replaced with ``overwrite``. Raises ``InputError`` for that, and
+        where the state that the record was read with is gone.
+        """
+        path, data = Path(path), dict(self.record.data)
+        beside = store.path_beside(path)
+        for target in (path, beside) if data.get("state") else (path,):
+            atomic_file.check(target, overwrite=overwrite, advice=ADVICE)
+        if data.get("state") and atomic_file.is_stream(path):
+            data["state"] = None
+        elif data.get("state"):
+            data["state"] = data["state"] | {"file": beside.name}
+            atomic_file.write(beside, self._state(), overwrite=overwrite, advice=ADVICE)
+        atomic_file.write(path, store.dump(data), overwrite=overwrite, advice=ADVICE)
+
+    def _state(self) -> bytes | Path:
+        if self.state is not None:
+            return self.state
+        with self.record.state() as states:
+            return states.path
+
+    def __str__(self) -> str:
+        return report.to_text(report.tables(self.record))
+
+    def _repr_html_(self) -> str:
+        return report.to_html(report.tables(self.record))
+
+
+def declare(
+    tokenizers: Sequence[str] = (),
+    corpora: Sequence[str] = (),
+    benchmarks: Sequence[str | dict[str, Any]] = (),
+    base: suite.Suite | None = None,
+    device: str | None = None,
+    memory_limit: int | str | None = None,
+) -> suite.Suite:
+    """Build a suite from names; what is not given comes from ``base``, or is what a quick look needs."""
+    chosen = _with_corpora(suite.selections(benchmarks), suite.entries(corpora, "corpora")) if benchmarks else None
+    if base is None:
+        rows, texts = suite.entries(tokenizers), suite.entries(corpora or CORPORA, "corpora")
+        found = suite.Suite("custom", rows, texts, chosen or suite.selections(BENCHMARKS))
+    else:
+        found = suite.override(base, suite.entries(tokenizers), suite.entries(corpora, "corpora"), chosen or ())
+    if memory_limit is not None:
+        found = replace(found, memory_limit=suite.memory_limit(memory_limit))
+    return found if device is None else replace(found, device=device)
+
+
+def _with_corpora(chosen: tuple[suite.Selection, ...], texts: tuple[suite.Entry, ...]) -> tuple[suite.Selection, ...]:
+    """Give the corpora that are named beside benchmarks to those of them that can do without one, too."""
+    optional = {benchmark.name for benchmark in registered().values() if benchmark.corpus == "optional"}
+    labels = tuple(entry.label for entry in texts) or None
+    return tuple(
+        replace(selection, corpora=labels)
+        if selection.benchmark in optional and selection.corpora is None
+        else selection
+        for selection in chosen
+    )
+
+
+def run(
+    tokenizers: Sequence[str] = (),
+    corpora: Sequence[str] = (),
+    benchmarks: Sequence[str | dict[str, Any]] = (),
+    suite_name: str | os.PathLike[str] | None = None,
+    output: str | os.PathLike[str] | None = None,
+    listener: runner.Listener | None = None,
+    *,
+    overwrite: bool = False,
+    device: str | None = None,
+    memory_limit: int | str | None = None,
+    tracebacks: bool = False,
+) -> Result:
+    """Measure tokenizers on corpora.
+
+    Names are those of ``pyharness list``. Without ``tokenizers`` the suite ``suite_name`` runs (default ``quick``).
+    Raises ``InputError`` for anything unknown, before anything runs. The record is kept only when ``output`` is given;
+    a file that is there already is refused, or replaced with ``overwrite``. Pairs are counted and language models run
+    on ``device``, ``cpu`` or ``cuda`` (default: the suite's). A case that holds more than ``memory_limit`` (bytes, or
+    text such as ``4GB``; default: the suite's, or three quarters of what is free) is ended, and fails alone. With
+    ``tracebacks``, failures keep theirs among their details.
+    """
+    base = None
+    if suite_name is not None or not tokenizers:
+        base = suite.read(suite.find(os.fspath(suite_name or suite.DEFAULT)))
+    declared, listener = declare(tokenizers, corpora, benchmarks, base, device, memory_limit), listener or Silent()
+    if output is not None:
+        return _kept(declared, Path(output), listener, overwrite=overwrite, tracebacks=tracebacks)
+    with tempfile.TemporaryDirectory(prefix="pyharness-") as folder:
+        result = _kept(declared, Path(folder) / "record.json", listener, tracebacks=tracebacks)
+        beside = store.path_beside(Path(folder) / "record.json")
+        return replace(result, state=beside.read_bytes() if beside.exists() else None)
+
+
+def _kept(
+    declared: suite.Suite,
+    output: Path,
+    listener: runner.Listener,
+    *,
+    overwrite: bool = False,
+    tracebacks: bool = False,
+) -> Result:
+    with store.Journal(output, overwrite=overwrite, advice=ADVICE) as journal:  # before a row is trained
+        plan = suite.plan(declared, listener.preparing)
+        return Result(runner.run(plan, journal, listener, tracebacks=tracebacks))
+
+
+def read(path: str | os.PathLike[str]) -> Result:
+    """Read a record that was written before."""
+    return Result(store.read(Path(path)))

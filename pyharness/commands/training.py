@@ -1,0 +1,185 @@
+"""From corpora to a folder with a tokenizer: what ``pyharness train`` does."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pyharness import corpora, tokenizers, trainers
+from pyharness.corpora.streaming import fits
+from pyharness.store.folders import check_new_folder, write_folder
+from pyharness.system.environment import version_of
+from pyharness.trainers import TrainedTokenizer, TrainerSpec, TrainingRequest
+from pyharness.trainers.native import MODEL
+from pyharness.types import Corpus, InputError, Tally
+
+RECORD = "training.json"
+EXPORTS = {"tokenizer.json": "tokenizer.json", "tiktoken": "ranks.tiktoken", "minbpe": "minbpe.model"}
+JUDGED_BYTES = 2_000_000  # of the training text: sentencepiece takes 2 s for that much
+JUDGED_DOCUMENTS = 256  # at a time
+
+
+@dataclass(slots=True)
+class Text:
+    """The documents of several corpora in turn, up to ``max_bytes`` of them in all."""
+
+    corpora: Sequence[Corpus]
+    max_bytes: int | None = None
+    tally: Tally = field(default_factory=Tally)
+
+    @classmethod
+    def of(cls, specifications: Sequence[str], max_bytes: int | None = None) -> Text:
+        """Open corpora; what can be checked without reading is checked here."""
+        return cls([corpora.open_corpus(one) for one in specifications], max_bytes)
+
+    def documents(self) -> Iterator[str]:
+        """Start a new pass, and a new count of it."""
+        self.tally = Tally()
+        for corpus in self.corpora:
+            for text in corpus.documents(self.tally):
+                if self.max_bytes is not None:
+                    size = len(text.encode())
+                    if not fits(self.tally.bytes + size, size, self.max_bytes):
+                        return
+                self.tally.add(text)
+                yield text
+
+    def source(self) -> dict[str, Any]:
+        """What was read, for the files that can keep it."""
+        return {
+            "corpora": [corpus.name for corpus in self.corpora],
+            "max_bytes": self.max_bytes,
+            "digest": f"{self.tally.digest:032x}",
+            "replaced_sequences": self.tally.replaced_sequences,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a training left in its folder."""
+
+    specification: str  # how ``pyharness run -t`` and ``encode`` name it
+    tally: Tally
+    files: tuple[str, ...]
+    refused: tuple[str, ...]  # why an export is missing
+
+
+def check(trainer: TrainerSpec, request: TrainingRequest, folder: Path, exports: Sequence[str], force: bool) -> None:
+    """Refuse what cannot be done, before any text is read."""
+    trainers.check(trainer, request)
+    if "?" in str(folder):
+        raise InputError(f"{str(folder)!r} has a '?', which begins the options of a tokenizer; choose another folder")
+    check_new_folder(folder, RECORD, force)
+    if exports and trainer.library != "pyharness":
+        raise InputError(f"trainer {trainer.name!r} writes the file of its own library; --export is for bpe")
+    if exports and trainer.algorithm == "scaffold-bpe":
+        raise InputError(
+            f"no other library can express Scaffold-BPE, so there is no {exports[0]} of it; leave --export out, or "
+            "train 'bpe'"
+        )
+    if exports:
+        _rehearse(trainer, request, exports)
+
+
+def _rehearse(trainer: TrainerSpec, request: TrainingRequest, exports: Sequence[str]) -> None:
+    """Export the same training of one letter: a format that cannot take these options says so now, not in an hour."""
+    size = 257 + len(request.added)
+    tiny = dataclasses.replace(request, texts=lambda: ["a"], vocab_size=size, source=dict, progress=None, threads=1)
+    if request.symbols == "characters":
+        tiny = dataclasses.replace(tiny, vocab_size=size + len(request.initial_alphabet))
+    _, refused = _exported(trainers.train(trainer, tiny), exports)
+    if refused:
+        raise InputError(refused[0])
+
+
+def keep(
+    trainer: TrainerSpec,
+    request: TrainingRequest,
+    trained: TrainedTokenizer,
+    text: Text,
+    folder: Path,
+    exports: Sequence[str] = (),
+    *,
+    force: bool = False,
+) -> Outcome:
+    """Write the folder of a training: whole or not at all. An export that cannot hold the model is left out."""
+    exported, refused = _exported(trained, exports)
+    files = {**trained.files, **exported, RECORD: _record(trainer, request, trained, text)}
+    check_new_folder(folder, RECORD, force)  # again: training takes long enough for another to have made it
+    write_folder(folder, files, overwrite=force)
+    first = folder / next(iter(trained.files), RECORD)
+    return Outcome(_specification(request, first), text.tally, tuple(files), tuple(refused))
+
+
+def _exported(trained: TrainedTokenizer, kinds: Sequence[str]) -> tuple[dict[str, bytes], list[str]]:
+    files: dict[str, bytes] = {}
+    refused: list[str] = []
+    if not kinds:
+        return files, refused
+    from pyharness.bpe.formats.exporting import export_model
+    from pyharness.bpe.formats.own.file import load_bytes
+
+    model = load_bytes(trained.files[MODEL], MODEL)
+    for kind in kinds:
+        try:
+            files[EXPORTS[kind]] = export_model(model, kind)  # type: ignore[arg-type]
+        except InputError as error:
+            refused.append(f"--export {kind}: {error}")
+    return files, refused
+
+
+def _record(trainer: TrainerSpec, request: TrainingRequest, trained: TrainedTokenizer, text: Text) -> bytes:
+    asked = ("vocab_size", "pattern", *sorted(trainer.options), "threads")
+    content = {
+        "trainer": trainer.name,
+        "library": {trainer.library: version_of(trainer.library)},
+        "options": {name: getattr(request, name) for name in asked},
+        "text": {**text.source(), "documents": text.tally.documents, "bytes": text.tally.bytes},
+        "vocab_size": trained.vocab_size,
+        "merges": trained.merges,
+        "complete": trained.complete,
+        "seconds": {name: round(seconds, 4) for name, seconds in trained.seconds.items()},
+        "details": dict(trained.details),
+        "notes": list(trained.notes),
+    }
+    return (json.dumps(content, ensure_ascii=False, indent=1) + "\n").encode()
+
+
+def _specification(request: TrainingRequest, file: Path) -> str:
+    """How ``pyharness run -t`` names the result. A rank file does not say how text is split."""
+    if file.suffix != ".tiktoken":
+        return f"file:{file}"
+    from urllib.parse import quote
+
+    from pyharness.bpe.encoding.splitter import TextSplitter
+
+    return f"file:{file}?pattern={quote(TextSplitter(request.pattern or 'gpt2').name, safe='')}"
+
+
+def bytes_per_token(specification: str, text: Text) -> tuple[float, int]:
+    """Bytes per token on the start of the training text, and the bytes of that start."""
+    tokenizer = tokenizers.load(specification)
+    size = count = 0
+    for batch in _start(text):
+        size += sum(len(document.encode()) for document in batch)
+        count += len(tokenizer.encode_batch(batch).ids)
+    return size / max(count, 1), size
+
+
+def _start(text: Text) -> Iterator[list[str]]:
+    batch: list[str] = []
+    left = JUDGED_BYTES
+    for document in text.documents():
+        left -= len(document.encode())
+        batch.append(document)
+        if len(batch) >= JUDGED_DOCUMENTS or left <= 0:
+            yield batch
+            batch = []
+        if left <= 0:
+            return
+    if batch:
+        yield batch

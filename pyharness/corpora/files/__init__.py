@@ -1,0 +1,1 @@
+"""Files to documents: compression, encodings, JSON Lines, Parquet."""

@@ -1,0 +1,116 @@
+"""Files to bytes to text: decompression, decoding, lines. All of it streams; every failure names the file."""
+
+from __future__ import annotations
+
+import bz2
+import codecs
+import gzip
+import lzma
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from importlib.resources.abc import Traversable
+from typing import Any
+
+from pyharness.corpora.files.zstd import open_zstd
+from pyharness.types import InputError
+
+BLOCK_BYTES = 1 << 17
+MAX_LINE_BYTES = 1 << 28  # of a file whose lines are read whole: JSONL and aligned text
+_DAMAGE: tuple[type[Exception], ...] = (zlib.error, lzma.LZMAError)
+UNREADABLE = "\udfff"  # stands for an invalid sequence until the document it ends up in is known
+
+OPENERS: Mapping[str, Callable[[Any], Any]] = {
+    ".gz": gzip.open,
+    ".xz": lzma.open,
+    ".bz2": bz2.open,
+    ".zst": open_zstd,
+}
+
+
+def compression(name: str) -> str:
+    """Return the compression suffix of a file name, or an empty string."""
+    return next((suffix for suffix in OPENERS if name.lower().endswith(suffix)), "")
+
+
+def blocks(file: Traversable, size: int = BLOCK_BYTES) -> Iterator[bytes]:
+    """Read a file, decompressed by its suffix, in blocks of ``size`` bytes."""
+    suffix = compression(file.name)
+    done = 0
+    with named_errors(file, lambda: f"after {done:,} bytes of its content"), file.open("rb") as raw:
+        if not suffix:
+            while block := raw.read(size):
+                done += len(block)
+                yield block
+            return
+        with OPENERS[suffix](raw) as stream:
+            while block := stream.read(size):
+                done += len(block)
+                yield block
+
+
+@contextmanager
+def named_errors(
+    file: Traversable, where: Callable[[], str], damage: tuple[type[Exception], ...] = ()
+) -> Iterator[None]:
+    """Turn failures to read into ``InputError`` with the file, the place and the next step."""
+    try:
+        yield
+    except InputError:
+        raise
+    except EOFError as error:
+        raise InputError(f"{file} is cut short ({where()}); copy or download it again") from error
+    except _DAMAGE + damage as error:
+        raise InputError(f"{file} is damaged ({where()}: {error}); copy or download it again") from error
+    except OSError as error:
+        # gzip, bz2 and pyarrow report damage as OSError without an errno; the system always has one.
+        if error.errno is None:
+            raise InputError(f"{file} is damaged ({where()}: {error}); copy or download it again") from error
+        raise InputError(f"cannot read {file}: {error.strerror}; check that it exists and its permissions") from error
+
+
+def _mark(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeDecodeError)  # noqa: S101 - the codec machinery gives nothing else here
+    return UNREADABLE, error.end
+
+
+codecs.register_error("pyharness.mark", _mark)
+
+
+def decoded(data: Iterable[bytes]) -> Iterator[str]:
+    """Decode blocks of UTF-8; each invalid sequence (as in ``errors="replace"``) becomes ``UNREADABLE``.
+
+    UTF-8 cannot hold a surrogate, so the mark means nothing else, and ``streaming`` counts it where it lands.
+    """
+    decoder: Any = codecs.getincrementaldecoder("utf-8")("pyharness.mark")
+    for block in data:
+        if text := decoder.decode(block):
+            yield text
+    if text := decoder.decode(b"", final=True):
+        yield text
+
+
+def decode(data: bytes) -> str:
+    """Decode one whole string like ``decoded``."""
+    return data.decode("utf-8", "pyharness.mark")
+
+
+def numbered_lines(file: Traversable, size: int = BLOCK_BYTES) -> Iterator[tuple[int, str]]:
+    r"""Read whole lines without their ``\n``, numbered from 1. Only ``\n`` ends a line."""
+    number, held, length = 1, list[bytes](), 0
+    for block in blocks(file, size):
+        *ended, rest = block.split(b"\n")
+        for line in ended:
+            yield number, decode(b"".join((*held, line)) if held else line)
+            number, length = number + 1, 0
+            held.clear()
+        if rest:
+            held.append(rest)
+            length += len(rest)
+        if length > MAX_LINE_BYTES:
+            raise InputError(
+                f"{file} line {number} is longer than {MAX_LINE_BYTES >> 20} MiB; "
+                "lines of this kind of file are read whole: split it, or read the file as plain text"
+            )
+    if held:
+        yield number, decode(b"".join(held))

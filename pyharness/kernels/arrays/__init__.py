@@ -1,0 +1,1 @@
+"""Arrays of any library, the devices they are on, and where a call computes."""

@@ -1,0 +1,230 @@
+"""What makes the arrays that a call returns or works in: NumPy, torch and cupy, each from its own memory pool.
+
+An array of any other DLPack producer gets NumPy's on the host and cupy's on a GPU.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from pyharness.system.environment import available_memory_bytes
+from pyharness.types import InputError, Unsupported
+
+
+class Device(NamedTuple):
+    """Where memory is: ``cuda`` or not, and which one."""
+
+    is_cuda: bool
+    number: int
+
+    def __str__(self) -> str:
+        return f"cuda:{self.number}" if self.is_cuda else "cpu"
+
+
+class Library(Protocol):
+    """What makes the arrays that a call returns or works in."""
+
+    def empty(self, shape: tuple[int, ...], dtype: str, device: Device) -> Any:
+        """An array with arbitrary contents."""
+
+    def own(self, array: Any) -> Any:
+        """The array as one of this library's, without a copy."""
+
+    def product_dtype(self, dtype: str) -> str:
+        """Of ``linear``, for factors of this dtype."""
+
+    def product_bytes(self, rows: int, columns: int, width: int, dtype: str) -> int:
+        """What ``linear`` allocates beside its arguments, for factors of this dtype."""
+
+    def linear(self, hidden: Any, weight: Any, bias: Any, out: Any) -> None:
+        """``out = hidden @ weight.T + bias``."""
+
+    def stream_handle(self, device: Device) -> int:
+        """The stream that the library now uses on a CUDA device."""
+
+    def on_stream(self, device: Device, handle: int) -> AbstractContextManager[Any]:
+        """Within it, the library allocates and computes on this CUDA stream, after what its current one holds."""
+
+    def keep(self, array: Any, device: Device, handle: int) -> None:
+        """Memory of ``array`` is not handed out again before this stream has passed the present point."""
+
+    def free_bytes(self, device: Device) -> int:
+        """Memory that could be allocated now."""
+
+
+def free_host_bytes() -> int:
+    """Memory that could be allocated now; 1 GiB where the system does not say."""
+    available = available_memory_bytes()
+    return 1 << 30 if available is None else available
+
+
+def exporting(array: Any) -> AbstractContextManager[Any]:
+    """Within it the array's library hands it out: torch does so only for tensors of its current CUDA device."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(array, torch.Tensor) and array.is_cuda:
+        return torch.cuda.device(array.device)  # type: ignore[no-any-return]
+    return nullcontext()
+
+
+def is_out_of_memory(error: MemoryError | RuntimeError) -> bool:
+    """Whether memory is what was missing. torch raises RuntimeError for it, and for failures of earlier kernels."""
+    # "CUDA out of memory", "DefaultCPUAllocator: can't allocate memory"; not "an illegal memory access".
+    return isinstance(error, MemoryError) or any(words in str(error) for words in ("out of memory", "can't allocate"))
+
+
+class _Numpy:
+    """Host arrays."""
+
+    def empty(self, shape: tuple[int, ...], dtype: str, device: Device) -> Any:
+        return np.empty(shape, dtype)
+
+    def own(self, array: Any) -> Any:
+        if isinstance(array, np.ndarray):
+            return array
+        try:
+            return np.from_dlpack(array)
+        except (BufferError, RuntimeError) as error:
+            raise InputError(f"NumPy cannot hold this array ({error}): pass torch tensors or float32") from None
+
+    def product_dtype(self, dtype: str) -> str:
+        return "float32"
+
+    def product_bytes(self, rows: int, columns: int, width: int, dtype: str) -> int:
+        return 0 if dtype == "float32" else 4 * (rows * width + columns * (width + 1))
+
+    def linear(self, hidden: Any, weight: Any, bias: Any, out: Any) -> None:
+        # NumPy has no BLAS for 16-bit floats; it would multiply them one by one.
+        np.matmul(hidden.astype(np.float32, copy=False), weight.astype(np.float32, copy=False).T, out=out)
+        if bias is not None:
+            np.add(out, bias.astype(np.float32, copy=False), out=out)
+
+    def stream_handle(self, device: Device) -> int:
+        return 0
+
+    def on_stream(self, device: Device, handle: int) -> AbstractContextManager[Any]:
+        return nullcontext()
+
+    def keep(self, array: Any, device: Device, handle: int) -> None:
+        return
+
+    def free_bytes(self, device: Device) -> int:
+        return free_host_bytes()
+
+
+class _Torch:
+    """Tensors of the CPU and of CUDA devices."""
+
+    def __init__(self) -> None:
+        import torch
+
+        self._torch: Any = torch
+
+    def empty(self, shape: tuple[int, ...], dtype: str, device: Device) -> Any:
+        return self._torch.empty(shape, dtype=getattr(self._torch, dtype), device=str(device))
+
+    def own(self, array: Any) -> Any:
+        return array if isinstance(array, self._torch.Tensor) else self._torch.from_dlpack(array)
+
+    def product_dtype(self, dtype: str) -> str:
+        return dtype
+
+    def product_bytes(self, rows: int, columns: int, width: int, dtype: str) -> int:
+        return 0
+
+    def linear(self, hidden: Any, weight: Any, bias: Any, out: Any) -> None:
+        if bias is None:
+            self._torch.mm(hidden, weight.T, out=out)
+        else:
+            self._torch.addmm(bias, hidden, weight.T, out=out)
+
+    def stream_handle(self, device: Device) -> int:
+        return int(self._torch.cuda.current_stream(device.number).cuda_stream)
+
+    def on_stream(self, device: Device, handle: int) -> AbstractContextManager[Any]:
+        cuda, stream = self._torch.cuda, self._stream(device, handle)
+        if handle != self.stream_handle(device):
+            stream.wait_stream(cuda.current_stream(device.number))
+        return cuda.stream(stream)  # type: ignore[no-any-return]
+
+    def _stream(self, device: Device, handle: int) -> Any:
+        cuda = self._torch.cuda
+        if handle == 0:
+            return cuda.default_stream(device.number)
+        return cuda.ExternalStream(handle, device=device.number)
+
+    def keep(self, array: Any, device: Device, handle: int) -> None:
+        if device.is_cuda and isinstance(array, self._torch.Tensor) and handle != self.stream_handle(device):
+            array.record_stream(self._stream(device, handle))
+
+    def free_bytes(self, device: Device) -> int:
+        if not device.is_cuda:
+            return free_host_bytes()
+        cuda = self._torch.cuda
+        cached = cuda.memory_reserved(device.number) - cuda.memory_allocated(device.number)
+        return int(cuda.mem_get_info(device.number)[0] + cached)
+
+
+class _Cupy:
+    """Device arrays of cupy and of libraries that only speak DLPack."""
+
+    def __init__(self) -> None:
+        try:
+            import cupy
+        except ImportError as error:
+            raise Unsupported(
+                f"CUDA arrays that are not torch's need cupy, which cannot be imported ({error}): "
+                "pip install 'pyharness[cuda]', or pass torch tensors"
+            ) from None
+        self._cupy: Any = cupy
+
+    def empty(self, shape: tuple[int, ...], dtype: str, device: Device) -> Any:
+        with self._cupy.cuda.Device(device.number):
+            return self._cupy.empty(shape, dtype)
+
+    def own(self, array: Any) -> Any:
+        return array if isinstance(array, self._cupy.ndarray) else self._cupy.from_dlpack(array)
+
+    def product_dtype(self, dtype: str) -> str:
+        return dtype
+
+    def product_bytes(self, rows: int, columns: int, width: int, dtype: str) -> int:
+        return rows * columns * (4 if dtype == "float32" else 2)  # its matmul fills strided arrays by way of a copy
+
+    def linear(self, hidden: Any, weight: Any, bias: Any, out: Any) -> None:
+        self._cupy.matmul(hidden, weight.T, out=out)
+        if bias is not None:
+            self._cupy.add(out, bias, out=out)
+
+    def stream_handle(self, device: Device) -> int:
+        with self._cupy.cuda.Device(device.number):
+            return int(self._cupy.cuda.get_current_stream().ptr)
+
+    def on_stream(self, device: Device, handle: int) -> AbstractContextManager[Any]:
+        cuda, within = self._cupy.cuda, ExitStack()
+        within.enter_context(cuda.Device(device.number))
+        current = cuda.get_current_stream()
+        if handle != current.ptr:
+            stream = cuda.ExternalStream(handle, device.number)
+            stream.wait_event(current.record())
+            within.enter_context(stream)
+        return within
+
+    def keep(self, array: Any, device: Device, handle: int) -> None:
+        return  # cupy offers nothing for it: with a stream of their own, callers keep what they pass in
+
+    def free_bytes(self, device: Device) -> int:
+        with self._cupy.cuda.Device(device.number):
+            pool = self._cupy.get_default_memory_pool()
+            return int(self._cupy.cuda.runtime.memGetInfo()[0] + pool.free_bytes())
+
+
+def library_of(array: Any, device: Device) -> Library:
+    """The library whose arrays a call on ``array`` returns. Libraries are only looked up among those imported."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(array, torch.Tensor):
+        return _Torch()
+    return _Cupy() if device.is_cuda else _Numpy()

@@ -1,0 +1,1 @@
+"""Next-token entropy of logits, and of hidden states."""

@@ -1,0 +1,112 @@
+"""Entropy of next-token distributions, and what else one pass over logits gives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pyharness.kernels.arrays.arrays import ArrayInfo, check_vector, describe
+from pyharness.kernels.arrays.place import Place
+from pyharness.kernels.entropy.outputs import (
+    EntropyOutputs,
+    Unit,
+    as_arguments,
+    check_outputs,
+    check_temperature,
+    check_unit,
+    make_outputs,
+)
+from pyharness.types import InputError
+
+LOGIT_DTYPES = ("float32", "float16", "bfloat16")
+MOST_COLUMNS = 2**31 - 1
+TARGET_DTYPES = ("int32", "int64")
+
+
+def check_logits(info: ArrayInfo, name: str = "logits") -> None:
+    """Refuse what is not [rows, vocabulary] of a known dtype, contiguous in the vocabulary."""
+    if len(info.shape) != 2:
+        raise InputError(
+            f"{name} must have two dimensions, [rows, vocabulary], not {len(info.shape)}: reshape(-1, vocabulary) it"
+        )
+    if info.dtype not in LOGIT_DTYPES:
+        raise InputError(f"{name} must hold {', '.join(LOGIT_DTYPES)}, not {info.dtype}: convert it")
+    if info.shape[1] > 1 and info.strides[1] != 1:
+        raise InputError(f"{name} must be contiguous in its last dimension; its stride is {info.strides[1]}: copy it")
+    if not 1 <= info.shape[1] <= MOST_COLUMNS:
+        raise InputError(f"{name} must have 1 to {MOST_COLUMNS} columns, not {info.shape[1]}")
+
+
+def workspace(place: Place, rows: int, columns: int) -> Any:
+    """Scratch memory for logits of this shape, from the library's pool; None where none is needed."""
+    needed = place.module.entropy_workspace(rows, columns)
+    return place.empty((needed,), "uint8", "the workspace of entropy") if needed else None
+
+
+def check_target_ids(targets: Any, place: Place, rows: int, vocab_size: int) -> None:
+    """Refuse targets that are not ids of the vocabulary. On CUDA this waits for the device, once."""
+    check_vector(targets, "targets", rows, TARGET_DTYPES, place.device)
+    with place.using(targets) as arguments:
+        scratch = place.empty((256,), "uint8", "the check of targets")
+        try:
+            place.module.check_targets(targets, vocab_size, workspace=scratch, **arguments)
+        except ValueError as error:
+            raise InputError(str(error)) from None
+
+
+def entropy(
+    logits: Any,
+    *,
+    targets: Any = None,
+    temperature: float = 1.0,
+    outputs: Sequence[str] = ("entropy",),
+    unit: Unit = "nats",
+    out: EntropyOutputs | None = None,
+    stream: Any = None,
+    threads: int | None = None,
+) -> EntropyOutputs:
+    """Entropy of every row's ``softmax(logits / temperature)``, in one pass over the logits.
+
+    Args:
+        logits: [rows, vocabulary] float32, float16 or bfloat16; any row stride, contiguous in the vocabulary. NumPy,
+            torch (CPU or CUDA), cupy or anything that speaks DLPack. -inf has probability 0.
+        targets: int32 or int64 [rows] on the same device, the ids for ``nll``. On CUDA a kernel checks them, which
+            costs one synchronisation; all else only enqueues work.
+        temperature: what logits are divided by.
+        outputs: names of fields of ``EntropyOutputs``. All together cost hardly more than one.
+        unit: of entropy, log_sum_exp, nll and margin.
+        out: arrays to write to, one per name in ``outputs``; returned as they are. They share memory with nothing else.
+        stream: CUDA stream (handle, torch's or cupy's); the library's current one by default. With another one, cupy's
+            arrays must be kept until it has passed; torch's are kept by torch.
+        threads: native threads on the CPU; all that this process may use by default. They use the widest vectors of
+            the machine; the environment variable PYHARNESS_ISA names others: portable, avx2 or avx512.
+
+    Returns:
+        Arrays of the library and on the device of ``logits``. Against float64, entropy errs by at most 2e-6 nats.
+
+    Raises:
+        InputError: an argument does not fit; the message says which and what to do.
+        CudaUnavailable: CUDA arrays, and no CUDA module or device.
+        MemoryError: out of memory; the message says how much was needed.
+
+    Source: ``spec/gpu.md``, next-token entropy from logits.
+    """
+    info = describe(logits, "logits")
+    check_logits(info)
+    names, temperature, scale = check_outputs(outputs, targets, out), check_temperature(temperature), check_unit(unit)
+    place = Place.of(logits, info, stream, threads)
+    rows, columns = info.shape
+    if targets is not None:
+        check_target_ids(targets, place, rows, columns)
+    with place.using(logits, targets, *as_arguments(out).values()) as arguments:
+        results = make_outputs(names, out, place, rows, {"logits": logits, "targets": targets})
+        place.module.entropy(
+            logits,
+            targets,
+            temperature=temperature,
+            unit_scale=scale,
+            workspace=workspace(place, rows, columns),
+            **as_arguments(results),
+            **arguments,
+        )
+    return results

@@ -1,0 +1,1 @@
+"""Counts of adjacent pairs, and of single ids."""

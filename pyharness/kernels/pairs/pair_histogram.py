@@ -1,0 +1,138 @@
+"""Counts of adjacent pairs of ids."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyharness import _core
+from pyharness.kernels.arrays.arrays import describe
+from pyharness.kernels.arrays.libraries import Device, library_of
+from pyharness.plugins.registry import suggest
+from pyharness.types import InputError
+
+Method = Literal["auto", "hash", "sort", "dense"]
+METHODS = ("auto", "hash", "sort", "dense")
+
+
+@dataclass(frozen=True, slots=True)
+class PairHistogram:
+    """Row k: ``(left[k], right[k])`` occurs ``count[k]`` times. Counts fall, ties are in order of (left, right).
+
+    The arrays are of the tokens' library and device: torch and cupy tensors where tokens are, NumPy arrays otherwise.
+    """
+
+    left: NDArray[np.uint32]
+    right: NDArray[np.uint32]
+    count: NDArray[np.uint64]
+
+    def __len__(self) -> int:
+        return len(self.count)
+
+
+def pair_histogram(
+    tokens: Any,
+    offsets: Any = None,
+    weights: Any = None,
+    threads: int = 1,
+    *,
+    method: Method = "auto",
+    device: str | None = None,
+    stream: Any = None,
+) -> PairHistogram:
+    """Count adjacent pairs; ``(a, a)`` occurs twice in ``a a a``. The result is the same on every device.
+
+    Args:
+        tokens: uint32 [tokens], any value; torch and cupy arrays also int32 and int64, whose ids are checked.
+        offsets: int64 [segments + 1]; no pair crosses a segment. Without it, all tokens are one segment.
+        weights: int64 or uint64 [segments], how often each segment counts.
+        threads: native threads on the CPU.
+        method: on CUDA ``hash`` (what ``auto`` takes), ``sort`` (slower, an independent reference) or ``dense`` (one
+            counter per pair of ids below 2,048). The CPU has one method, ``auto``.
+        device: ``cpu``, ``cuda`` or ``cuda:1``; where the tokens are by default. NumPy tokens go to a CUDA device in
+            chunks, so that a corpus may be larger than its memory; CUDA tokens stay where they are. ``emulated`` runs
+            the kernels on the host: for tests, and slowly.
+        stream: CUDA stream (handle, torch's or cupy's), the library's current one by default. The call waits for it.
+
+    Raises:
+        InputError: an array, method, device or stream does not fit.
+        ValueError: offsets or weights do not fit, an id or a weight is negative or too large, or the weighted number of
+            pairs leaves 64 bits.
+        TypeError: an array has another dtype.
+        MemoryError: the device has too little; the message says how much was needed.
+        CudaUnavailable: there is no CUDA device, or this build has no kernels for one.
+
+    Source: ``bigram_entropy`` in ``spec/metrics.md``; the same counts start BPE training.
+    """
+    if method not in METHODS:
+        raise suggest("method", method, METHODS)
+    where = describe(tokens, "tokens").device
+    if (kernels := _kernels_on(device, where)) is not None:
+        from pyharness.kernels.pairs.device import count_on_device
+
+        return PairHistogram(*count_on_device(tokens, offsets, weights, method, kernels, stream))
+    if method != "auto":
+        raise InputError(f"method {method!r} is for CUDA; on the CPU leave method out, or set device='cuda'")
+    if stream is not None:
+        raise InputError("stream is for CUDA; these tokens are counted on the CPU: leave it out")
+    columns = _core.pair_histogram(_ids(tokens), *_segments(offsets, weights), threads)
+    return PairHistogram(*map(library_of(tokens, where).own, columns))
+
+
+def _kernels_on(device: str | None, where: Device) -> str | Device | None:
+    """Which kernels count: those of a CUDA device, the emulated ones, or none because the CPU counts."""
+    if device is None:
+        return where if where.is_cuda else None
+    if not re.fullmatch(r"cpu|cuda(:\d+)?|emulated", device):
+        raise suggest("device", device, ("cpu", "cuda", "cuda:0", "emulated"))
+    if not device.startswith("cuda"):
+        if where.is_cuda:
+            raise InputError(f"tokens are on {where}, not on the host: copy them there, or leave device out")
+        return None if device == "cpu" else device
+    _, _, number = device.partition(":")
+    if where.is_cuda and number and int(number) != where.number:
+        raise InputError(f"tokens are on {where}, not on {device}: copy them there, or leave device out")
+    return where if where.is_cuda else Device(is_cuda=True, number=int(number or 0))
+
+
+def on_host(array: Any, name: str) -> NDArray[Any]:
+    """A host array as NumPy's, without a copy."""
+    if (where := describe(array, name).device).is_cuda:
+        raise InputError(f"{name} is on {where}, the tokens on the host: copy it there")
+    return array if isinstance(array, np.ndarray) else np.from_dlpack(array)
+
+
+def _ids(tokens: Any) -> NDArray[Any]:
+    ids = on_host(tokens, "tokens")
+    # NumPy arrays of other dtypes are refused by the core: there it is one call to make them uint32.
+    if isinstance(tokens, np.ndarray) or ids.dtype not in (np.int32, np.int64):
+        return ids
+    if (bad := np.flatnonzero((ids < 0) | (ids > 0xFFFFFFFF))).size:
+        raise bad_id(int(bad[0]), int(ids[bad[0]]))
+    return ids.astype(np.uint32)
+
+
+def bad_id(position: int, value: int) -> ValueError:
+    """The error for an id that no uint32 holds."""
+    return ValueError(f"tokens[{position}] = {value} is not an id: ids are 0..{0xFFFFFFFF}")
+
+
+def _segments(offsets: Any, weights: Any) -> tuple[NDArray[Any] | None, NDArray[Any] | None]:
+    if offsets is not None:
+        offsets = on_host(offsets, "offsets")
+    if weights is not None:
+        weights = unsigned(on_host(weights, "weights"))
+    return offsets, weights
+
+
+def unsigned(weights: NDArray[Any]) -> NDArray[Any]:
+    """Host weights as uint64, without a copy; negative ones are refused."""
+    if weights.dtype != np.int64:
+        return weights
+    if weights.size and weights.min() < 0:
+        raise ValueError(f"weights must not be negative: weights[{weights.argmin()}] = {weights.min()}")
+    return weights.view(np.uint64)

@@ -1,0 +1,118 @@
+"""Chunks of host arrays on their way to a device."""
+
+from __future__ import annotations
+
+from itertools import cycle
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyharness.kernels.pairs.chunks import Chunk
+from pyharness.types import Unsupported
+
+
+class Uploads(Protocol):
+    """Copies that go on while the device counts: at most two chunks are between ``send`` and the end of their use."""
+
+    def send(self, chunk: Chunk) -> Any:
+        """Start to copy a chunk."""
+
+    def receive(self, sent: Any) -> Chunk:
+        """The chunk on the device, for work that is put on the stream from now on."""
+
+    def close(self) -> None:
+        """Wait for what was sent and not received."""
+
+
+class DirectUploads:
+    """Copies that are done when ``send`` returns: what the emulator needs."""
+
+    def __init__(self, workspace: Any) -> None:
+        self._workspace = workspace
+
+    def send(self, chunk: Chunk) -> Chunk:
+        """Copy a chunk."""
+        columns = (chunk.tokens, chunk.offsets, chunk.weights)
+        tokens, offsets, weights = (None if c is None else self._workspace.upload(c, "a chunk") for c in columns)
+        return Chunk(tokens, chunk.first, offsets, weights)
+
+    def receive(self, sent: Chunk) -> Chunk:
+        """Return what was sent."""
+        return sent
+
+    def close(self) -> None:
+        """Nothing is under way."""
+
+
+class PinnedUploads:
+    """Two slots of pinned and device memory, and a stream of their own for the copies."""
+
+    def __init__(self, workspace: Any) -> None:
+        try:
+            import cupy
+        except ImportError as error:
+            raise Unsupported(
+                f"NumPy tokens reach a CUDA device through cupy, which cannot be imported ({error}): "
+                "pip install 'pyharness[cuda]', or pass a CUDA tensor"
+            ) from None
+        place = workspace.place
+        self._copies = cupy.cuda.Stream(non_blocking=True)
+        self._stream = cupy.cuda.ExternalStream(place.stream, place.device.number)
+        self._slots = cycle([_Slot(workspace), _Slot(workspace)])
+
+    def send(self, chunk: Chunk) -> tuple[Chunk, Any]:
+        """Put a chunk into pinned memory and start its copy; the event that ends it comes along."""
+        slot = next(self._slots)  # free: the counter has waited for the chunk that was in it
+        columns = (chunk.tokens, chunk.offsets, chunk.weights)
+        tokens, offsets, weights = (slot.stage(index, column) for index, column in enumerate(columns))
+        # New device memory may still be in use by what the stream was given before.
+        self._copies.wait_event(self._stream.record())
+        slot.start(self._copies)
+        return Chunk(tokens, chunk.first, offsets, weights), slot.copied
+
+    def receive(self, sent: tuple[Chunk, Any]) -> Chunk:
+        """Make the stream wait for the copy, not the host."""
+        chunk, copied = sent
+        self._stream.wait_event(copied)
+        return chunk
+
+    def close(self) -> None:
+        """Wait for the copies: their memory goes back to the pools now."""
+        self._copies.synchronize()
+
+
+class _Slot:
+    def __init__(self, workspace: Any) -> None:
+        import cupy
+
+        self.copied = cupy.cuda.Event(disable_timing=True)
+        self._workspace = workspace
+        self._pinned: dict[int, NDArray[Any]] = {}
+        self._device: dict[int, Any] = {}
+        self._staged: list[tuple[Any, NDArray[Any]]] = []
+
+    def stage(self, index: int, column: NDArray[Any] | None) -> Any:
+        """Put a host array into pinned memory; the device array that it will be copied to."""
+        if column is None:
+            return None
+        if index not in self._pinned or len(self._pinned[index]) < len(column):
+            import cupyx
+
+            self._pinned[index] = cupyx.empty_pinned(len(column), column.dtype)
+            self._device[index] = self._workspace.empty(len(column), column.dtype.name, "a chunk")
+        pinned, device = self._pinned[index][: len(column)], self._device[index][: len(column)]
+        np.copyto(pinned, column)
+        self._staged.append((device, pinned))
+        return device
+
+    def start(self, stream: Any) -> None:
+        for device, pinned in self._staged:
+            device.set(pinned, stream=stream)
+        self._staged.clear()
+        self.copied.record(stream)
+
+
+def uploads_for(workspace: Any) -> Uploads:
+    """How chunks reach the place of the workspace."""
+    return PinnedUploads(workspace) if workspace.place.device.is_cuda else DirectUploads(workspace)

@@ -1,0 +1,1 @@
+"""What one pass over a corpus counts: integers, from which metrics are computed."""

@@ -1,0 +1,135 @@
+"""States as integer arrays by name, as they are kept beside a record, and back.
+
+A histogram by group is sparse: the ids that occur in each group in ascending order, each as the step from the one
+before it, with their counts. Sums, which may pass 64 bits, are rows of a lower and an upper half.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyharness.metrics.counting.state import GROUPS, CorpusState, Facts, Sums
+from pyharness.types import InputError, State, Vocabulary
+
+MOST_IDS = 1 << 22  # of a vocabulary: a state in memory takes 256 bytes for each
+_HALF = 1 << 64
+_COUNTER = "counter "
+
+
+def compact(values: NDArray[Any]) -> NDArray[Any]:
+    """Return integers of 0 and more in the smallest unsigned type that holds them."""
+    return values.astype(np.min_scalar_type(int(values.max(initial=0))))
+
+
+def of_sums(sums: Iterable[int]) -> NDArray[np.uint64]:
+    """uint64 [n, 2] of integers below 2^128."""
+    return np.array([(value % _HALF, value // _HALF) for value in map(int, sums)], np.uint64).reshape(-1, 2)
+
+
+def sums_of(array: NDArray[Any]) -> Sums:
+    """Inverse of ``of_sums``, one for each group."""
+    if array.shape != (GROUPS, 2):
+        raise InputError(f"sums of a state have the shape {array.shape}, not {(GROUPS, 2)}")
+    found = np.empty(GROUPS, np.object_)
+    found[:] = [int(low) + int(high) * _HALF for low, high in array.tolist()]
+    return found
+
+
+def of_text(text: str) -> NDArray[np.uint8]:
+    """Bytes of UTF-8."""
+    return np.frombuffer(text.encode(), np.uint8)
+
+
+def text_of(array: NDArray[Any]) -> str:
+    """Inverse of ``of_text``."""
+    try:
+        return array.astype(np.uint8).tobytes().decode()
+    except UnicodeDecodeError as error:
+        raise InputError(f"a text is not UTF-8: {error}") from None
+
+
+def of_corpus_state(state: CorpusState, prefix: str = "") -> dict[str, NDArray[Any]]:
+    """Arrays of a pass over a corpus."""
+    facts, vocabulary = state.facts, state.facts.vocabulary
+    arrays: dict[str, NDArray[Any]] = {
+        "facts": np.array([facts.vocab_size, len(facts.counted), facts.lossy], np.int64),
+        **_of_histogram(state.histogram),
+        **of_counters(state.counters),
+    }
+    if vocabulary is not None:
+        arrays["vocabulary bytes"] = vocabulary.data
+        arrays["vocabulary lengths"] = compact(np.diff(vocabulary.offsets))
+        arrays["vocabulary kinds"] = vocabulary.kinds
+    return {prefix + name: array for name, array in arrays.items()}
+
+
+def corpus_state_of(arrays: State, prefix: str = "") -> CorpusState:
+    """Inverse of ``of_corpus_state``; raises ``InputError`` for arrays that contradict each other."""
+    own = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+    vocab_size, id_limit, lossy = map(int, taken(own, "facts", 3).tolist())
+    if not 0 <= id_limit <= MOST_IDS:
+        raise InputError(f"a state of {id_limit:,} ids; at most {MOST_IDS:,} are held in memory")
+    vocabulary = _vocabulary(own, id_limit) if "vocabulary kinds" in own else None
+    counted = np.ones(id_limit, np.bool_) if vocabulary is None else vocabulary.counted
+    facts = Facts(vocab_size, counted, vocabulary, bool(lossy))
+    return CorpusState(facts, _histogram(own, id_limit), counters_of(own))
+
+
+def of_counters(counters: Mapping[str, Sums]) -> dict[str, NDArray[Any]]:
+    """Arrays of sums by group."""
+    return {_COUNTER + name: of_sums(sums) for name, sums in sorted(counters.items())}
+
+
+def counters_of(arrays: State) -> dict[str, Sums]:
+    """Inverse of ``of_counters``."""
+    return {name.removeprefix(_COUNTER): sums_of(arrays[name]) for name in arrays if name.startswith(_COUNTER)}
+
+
+def taken(arrays: Mapping[str, NDArray[Any]], name: str, size: int | None = None) -> NDArray[Any]:
+    """Array that must be there; of one dimension and that many values, if ``size`` is given."""
+    if name not in arrays:
+        raise InputError(f"a state has no {name!r}")
+    array = arrays[name]
+    if array.ndim != 1 or size not in (None, len(array)):
+        raise InputError(f"{name!r} of a state has the shape {array.shape}")
+    return array
+
+
+def _of_histogram(histogram: NDArray[np.uint64]) -> dict[str, NDArray[Any]]:
+    groups, ids = np.nonzero(histogram)
+    steps = np.diff(ids, prepend=0)
+    firsts = np.flatnonzero(np.diff(groups, prepend=-1))
+    steps[firsts] = ids[firsts]
+    return {
+        "histogram types": np.bincount(groups, minlength=GROUPS).astype(np.int64),
+        "histogram steps": compact(steps),
+        "histogram counts": compact(histogram[groups, ids]),
+    }
+
+
+def _histogram(arrays: State, id_limit: int) -> NDArray[np.uint64]:
+    types, steps, counts = (taken(arrays, f"histogram {name}") for name in ("types", "steps", "counts"))
+    if len(types) != GROUPS or types.min() < 0 or int(types.sum()) != len(steps) or len(steps) != len(counts):
+        raise InputError("the parts of a histogram are not of one size")
+    ends = np.cumsum(types)
+    run = np.cumsum(steps.astype(np.int64))
+    before = np.where(ends > types, run[np.minimum(ends - types, len(run)) - 1], 0) if len(run) else ends
+    ids = run - np.repeat(before, types)
+    if len(ids) and (ids.min() < 0 or ids.max() >= id_limit):
+        raise InputError("a histogram has ids beyond those of the vocabulary")
+    histogram = np.zeros((GROUPS, id_limit), np.uint64)
+    histogram[np.repeat(np.arange(GROUPS), types), ids] = counts
+    return histogram
+
+
+def _vocabulary(arrays: State, id_limit: int) -> Vocabulary:
+    lengths = taken(arrays, "vocabulary lengths", id_limit).astype(np.int64)
+    data, kinds = taken(arrays, "vocabulary bytes"), taken(arrays, "vocabulary kinds", id_limit)
+    offsets = np.concatenate(([0], np.cumsum(lengths)))
+    if (lengths < 0).any() or offsets[-1] != len(data):
+        raise InputError("the lengths of a vocabulary are not those of its bytes")
+    return Vocabulary(data.astype(np.uint8), offsets, kinds.astype(np.uint8))

@@ -1,0 +1,78 @@
+"""Where in a word a token stands: how many tokens hold a part of the word before it.
+
+Words are the UAX #29 segments with a letter or number, as everywhere (``metrics.words``). The word of a token is that
+of the token's first byte that belongs to one: `` the`` stands at 0 of "the", and so does ``. The``. A token that spans
+several words has its place in the first of them, and counts as a token before it for what follows in the last. Tokens
+without a byte of a word (spaces, punctuation) stand outside.
+
+>>> from pyharness.tokenizers import load
+>>> row = load("raw_bytes")
+>>> positions("a bcdef!", row.encode_batch(["a bcdef!"]).ids, row.vocabulary()).tolist()
+[0, 4, 0, 1, 2, 3, 3, 4]
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyharness.metrics.counting.words import SEGMENT, WORD_LIKE
+from pyharness.types import Ids, Vocabulary
+
+LAST = 3  # this place in the word and all after it
+OUTSIDE = 4
+PARTS = ("0", "1", "2", "3+", "outside")
+
+Bounds = NDArray[np.int64]
+
+
+def word_bounds(text: str) -> tuple[Bounds, Bounds]:
+    """Byte offsets in UTF-8 at which the words of a text start and stop."""
+    starts, stops, offset = [], [], 0
+    for segment in SEGMENT.split(text):
+        size = len(segment.encode())
+        if WORD_LIKE.search(segment):
+            starts.append(offset)
+            stops.append(offset + size)
+        offset += size
+    return np.array(starts, np.int64), np.array(stops, np.int64)
+
+
+def spelled_by(ids: Ids, vocabulary: Vocabulary) -> bytes:
+    """Bytes of all tokens, end to end."""
+    starts = vocabulary.offsets[:-1][ids]
+    lengths = vocabulary.offsets[1:][ids] - starts
+    firsts = np.cumsum(lengths) - lengths  # where each token starts in what is spelled
+    data: NDArray[np.uint8] = vocabulary.data[np.arange(lengths.sum()) + np.repeat(starts - firsts, lengths)]
+    return data.tobytes()
+
+
+def token_stops(text: str, ids: Ids, vocabulary: Vocabulary) -> Bounds | None:
+    """Byte offsets in UTF-8 at which the tokens of a text stop, int64 [tokens]; None when they do not spell it.
+
+    A space that the tokenizer puts before the text (SentencePiece) is no part of its first token.
+    """
+    data, spelled = text.encode(), spelled_by(ids, vocabulary)
+    if spelled not in (data, b" " + data):
+        return None
+    lengths = vocabulary.offsets[1:][ids] - vocabulary.offsets[:-1][ids]
+    stops = np.cumsum(lengths, dtype=np.int64)
+    return np.maximum(stops - (len(spelled) - len(data)), 0)
+
+
+def positions(text: str, ids: Ids, vocabulary: Vocabulary) -> NDArray[np.int64] | None:
+    """Place of every token in its word, an index of ``PARTS``, int64 [tokens]; None when they do not spell the text."""
+    stops = token_stops(text, ids, vocabulary)
+    if stops is None:
+        return None
+    found = np.full(len(ids), OUTSIDE, np.int64)
+    word_starts, word_stops = word_bounds(text)
+    starts = np.concatenate(([0], stops[:-1])) if len(stops) else stops
+    filled = np.flatnonzero(stops > starts)
+    starts, stops = starts[filled], stops[filled]
+    word = np.searchsorted(word_stops, starts, side="right")  # the first word that ends behind the token's start
+    touching = word < len(word_stops)
+    touching[touching] = word_starts[word[touching]] < stops[touching]
+    holder = np.searchsorted(stops, word_starts[word[touching]], side="right")  # the token where the word starts
+    found[filled[touching]] = np.minimum(np.flatnonzero(touching) - holder, LAST)
+    return found

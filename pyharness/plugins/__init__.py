@@ -1,0 +1,1 @@
+"""Plug-ins: how they are found, picked and named."""

@@ -1,0 +1,84 @@
+"""Finds what each plug-in module offers: one constant per kind, one module per plug-in; and picks by name."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import os
+import pkgutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
+from importlib.metadata import entry_points
+from types import ModuleType
+from typing import Any, TypeVar
+
+from pyharness.types import InputError
+
+T = TypeVar("T")
+
+
+@cache
+def discover(package: ModuleType, constant: str) -> Mapping[str, Any]:
+    """Collect ``constant`` from every module of ``package`` and from plug-ins, by ``.name``.
+
+    Third-party packages register a module under the entry-point group ``pyharness.<package>``; a module of one's own
+    is named in the environment variable ``PYHARNESS_PLUGINS`` (several: separated by commas).
+    """
+    names = [info.name for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")]
+    found: dict[str, Any] = {}
+    for module in map(importlib.import_module, names):
+        for item in getattr(module, constant, ()):
+            if item.name in found:
+                raise ValueError(f"{module.__name__} defines {item.name!r}, which already exists")
+            found[item.name] = item
+    for name, plugin in _plugins(package.__name__):
+        for item in _items(name, plugin, constant):
+            if item.name in found:
+                raise InputError(f"{name} defines {item.name!r} in {constant}, which already exists; rename it")
+            found[item.name] = item
+    return found
+
+
+def _plugins(group: str) -> Iterator[tuple[str, Any]]:
+    """Third-party modules, with what messages call them. One that cannot be imported is named."""
+    for entry in entry_points(group=group):
+        name = f"plug-in {entry.name!r} of package {entry.dist.name if entry.dist else 'unknown'}"
+        yield name, _imported(f"{name} cannot be imported", "upgrade or uninstall that package", entry.load)
+    for own in filter(None, map(str.strip, os.environ.get("PYHARNESS_PLUGINS", "").split(","))):
+        said = f"PYHARNESS_PLUGINS names {own!r}, which cannot be imported"
+        yield f"plug-in {own!r}", _imported(said, "mend it or unset that", partial(importlib.import_module, own))
+
+
+def _imported(said: str, advice: str, load: Callable[[], Any]) -> Any:
+    try:
+        return load()
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # whatever a stranger's module does: SystemExit and panics of Rust, too
+        about = " ".join(str(error).split())
+        kind = "" if isinstance(error, ImportError | InputError) else f"{type(error).__name__}: "
+        raise InputError(f"{said}: {kind}{about}; {advice}") from error
+
+
+def _items(name: str, plugin: Any, constant: str) -> Sequence[Any]:
+    items = getattr(plugin, constant, ())
+    if not isinstance(items, tuple | list) or not all(isinstance(getattr(item, "name", None), str) for item in items):
+        raise InputError(f"{name}: {constant} is not a tuple of things with a name; see the README")
+    return items
+
+
+def suggest(kind: str, name: str, known: Iterable[str]) -> InputError:
+    """Return the error for an unknown name: what was asked for, and what comes close or what there is."""
+    names = sorted(known)
+    close = difflib.get_close_matches(name, names, 3, cutoff=0.5) or [n for n in names if name and name in n][:3]
+    if close:
+        return InputError(f"unknown {kind} {name!r}; did you mean {' or '.join(map(repr, close))}?")
+    return InputError(f"unknown {kind} {name!r}; known: {', '.join(names) or 'none'}")
+
+
+def pick(kind: str, name: str, known: Mapping[str, T]) -> T:
+    """Look a name up; an unknown one raises ``InputError`` with the closest names."""
+    try:
+        return known[name]
+    except KeyError:
+        raise suggest(kind, name, known) from None

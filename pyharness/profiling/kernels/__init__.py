@@ -1,0 +1,1 @@
+"""One profile per kernel, and what people call today instead."""

@@ -1,0 +1,1 @@
+"""What profiles run on: a processor or a CUDA device."""

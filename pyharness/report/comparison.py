@@ -1,0 +1,132 @@
+"""Two rows on the same text: the difference of every deterministic metric, with its paired interval.
+
+An interval is about as much other text of the same kind. A metric that grows with the text (an entropy, the share of a
+vocabulary that occurs) may order two rows one way on little text and the other way on more: its differences on nested
+parts of the text are looked at, too, and there is a verdict only where all of them have one sign.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyharness.metrics import all_metrics
+from pyharness.plugins.registry import suggest
+from pyharness.statistics.jackknife import paired_interval
+from pyharness.store import Record
+from pyharness.types import CaseResult, InputError, Measurement
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """``b - a`` of one metric of one case."""
+
+    title: str  # which rows and which text
+    metric: str
+    part: str | None
+    a: float | None
+    b: float | None
+    interval: tuple[float, float] | None
+    direction: str
+    tolerance: float = 0.0  # relative
+    grows_with_text: bool = False
+    curve: tuple[float | None, ...] = ()  # b - a on nested parts of the text, the last of them all of it
+
+    @property
+    def holds_along_curve(self) -> bool:
+        """Whether the difference has one sign on every part of the text."""
+        known = [difference for difference in self.curve if difference is not None]
+        return len(known) == len(self.curve) > 1 and (min(known) > 0 or max(known) < 0)
+
+    @property
+    def verdict(self) -> str:
+        """``better`` or ``worse`` only when the paired interval excludes zero, and more text is no reason to doubt it.
+
+        ``same`` when the values are equal, or within what machines differ by; ``size decides`` when a metric that grows
+        with the text has differences of both signs on parts of it, and ``no curve`` when these are not in the record.
+        """
+        if self.a is None or self.b is None:
+            return ""
+        if math.isclose(self.a, self.b, rel_tol=self.tolerance):
+            return "same"
+        if self.interval is None or self.interval[0] <= 0 <= self.interval[1]:
+            return "not resolved" if self.interval else ""
+        if self.grows_with_text and not self.holds_along_curve:
+            return "size decides" if self.curve else "no curve"
+        if self.direction == "none":
+            return "differs"
+        return "better" if (self.b > self.a) == (self.direction == "higher") else "worse"
+
+
+def records(a: Record, b: Record) -> list[Difference]:
+    """Every case that both records hold, for the same tokenizer and text."""
+    known = {result.case.key: result for result in b.results}
+    pairs = [(one, known[one.case.key]) for one in a.results if one.case.key in known]
+    if not pairs:
+        raise InputError("the two records share no case: they need the same tokenizers, corpora and benchmarks")
+    return [found for one, other in pairs for found in _differences(a, one, b, other)]
+
+
+def rows(record: Record, first: str, second: str) -> list[Difference]:
+    """Two tokenizers of one record."""
+    labels = list(record.data["tokenizers"])
+    for label in (first, second):
+        if label not in labels:
+            raise suggest("tokenizer in this record", label, labels)
+    known = {_without_row(result): result for result in record.results if result.case.tokenizer == second}
+    found: list[Difference] = []
+    for one in record.results:
+        if one.case.tokenizer == first and (other := known.get(_without_row(one))) is not None:
+            found += _differences(record, one, record, other)
+    if not found:
+        raise InputError(f"the record has no deterministic metric for both {first!r} and {second!r}")
+    return found
+
+
+def variant(result: CaseResult, among: Sequence[CaseResult]) -> str:
+    """Parameters of a case in which the cases of its benchmark differ: what tables must tell apart."""
+    given = result.case.parameters
+    differing = [name for name in sorted(given) if any(one.case.parameters.get(name) != given[name] for one in among)]
+    return ", ".join(f"{name}={given[name]}" for name in differing)
+
+
+def _without_row(result: CaseResult) -> tuple[str, str | None, str]:
+    return result.case.benchmark, result.case.corpus, str(sorted(result.case.parameters.items()))
+
+
+def _differences(a: Record, one: CaseResult, b: Record, other: CaseResult) -> Iterator[Difference]:
+    if one.status != "ok" or other.status != "ok":
+        return
+    digests = [result.details.get("tally", {}).get("digest") for result in (one, other)]
+    if digests[0] != digests[1]:
+        raise InputError(
+            f"corpus {one.case.corpus!r} is not the same text on both sides (digests {str(digests[0])[:12]} and "
+            f"{str(digests[1])[:12]}): a comparison across different text is refused"
+        )
+    metrics = {**a.data["metrics"], **b.data["metrics"]}
+    theirs = {(found.metric, found.part): found for found in other.measurements}
+    rows_named = dict.fromkeys([one.case.tokenizer, other.case.tokenizer])
+    measured = [result for result in a.of(one.case.benchmark) if result.status == "ok"]
+    about = [one.case.corpus, variant(one, measured)]
+    title = " | ".join([one.case.benchmark, " -> ".join(rows_named), *filter(None, about)])
+    for mine in one.measurements:
+        metric = metrics.get(mine.metric)
+        if metric and metric["deterministic"] and (match := theirs.get((mine.metric, mine.part))) is not None:
+            yield _difference(title, mine, match, metric)
+
+
+def _difference(title: str, mine: Measurement, match: Measurement, metric: Mapping[str, Any]) -> Difference:
+    pairs = zip(mine.curve, match.curve, strict=False)
+    return Difference(
+        title, mine.metric, mine.part, mine.value, match.value, paired_interval(mine, match), metric["direction"],
+        metric.get("tolerance", 0.0), _grows(mine.metric, metric),
+        tuple(None if a is None or b is None else b - a for a, b in pairs),
+    )  # fmt: skip
+
+
+def _grows(name: str, metric: Mapping[str, Any]) -> bool:
+    """Whether a metric grows with the text: by the record, or, where an older one does not say, by what is known."""
+    known = all_metrics().get(name)
+    return bool(metric.get("grows_with_text", known is not None and known.grows_with_text))

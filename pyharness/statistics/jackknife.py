@@ -1,0 +1,182 @@
+"""Delete-a-group jackknife: one way to an interval for ratios and entropies alike.
+
+Documents fall, whole, into G = 32 groups by a hash of their content; a metric is computed once from all groups and
+once without each. The replicates are kept, so the difference of two tokenizers on the same text gets a *paired*
+interval, far narrower than two separate ones. Pieces of a document that was cut share its group and count once: hashed
+one by one they pass for independent, and the interval is too narrow.
+
+An interval is about as much other text of the same kind. What grows with the text (``Metric.grows_with_text``) has
+other values in more of it: there, replicates are corrected to one size, and values on nested parts are kept beside
+them. How often intervals cover what they claim to is measured: docs/measuring.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyharness.metrics.counting.state import (
+    GROUPS,
+    MIN_DOCUMENTS,
+    MIN_GROUPS,
+    CorpusMetric,
+    CorpusState,
+    Counts,
+    Undefined,
+)
+from pyharness.types import Measurement
+
+Groups: TypeAlias = NDArray[np.bool_]  # [GROUPS], those that count
+
+NESTED = (
+    GROUPS // 8,
+    GROUPS // 4,
+    GROUPS // 2,
+    GROUPS,
+)  # groups from the first on: parts of the text within each other
+# 97.5 % quantiles of Student's t for 1..31 degrees of freedom (checked against scipy.stats.t in the tests).
+T_QUANTILES = (12.706205, 4.302653, 3.182446, 2.776445, 2.570582, 2.446912, 2.364624, 2.306004,
+               2.262157, 2.228139, 2.200985, 2.178813, 2.160369, 2.144787, 2.131450, 2.119905,
+               2.109816, 2.100922, 2.093024, 2.085963, 2.079614, 2.073873, 2.068658, 2.063899,
+               2.059539, 2.055529, 2.051831, 2.048407, 2.045230, 2.042272, 2.039513)  # fmt: skip
+
+
+def too_few(documents: Sequence[int]) -> str | None:
+    """Say why there is no interval, if so; ``documents``: the uncut documents of every group."""
+    total, used = sum(documents), sum(count > 0 for count in documents)
+    if total >= MIN_DOCUMENTS and used >= MIN_GROUPS:
+        return None
+    read = f"{total:,} document" + "s" * (total != 1)
+    if total < MIN_DOCUMENTS:
+        return f"{read}, those that were cut counted once; an interval needs {MIN_DOCUMENTS}"
+    return f"{read} in {used} of {GROUPS} groups (alike ones share a group); an interval needs {MIN_GROUPS}"
+
+
+def estimate(
+    metric: str,
+    documents: Sequence[int],
+    of: Callable[[Groups], float | int],
+    part: str | None = None,
+    sizes: Sequence[int] | None = None,
+) -> Measurement:
+    """A metric with the replicates of its interval, or with the reason why it has none.
+
+    ``documents``: uncut documents of every group. ``of(groups)`` is the metric of some groups; it raises ``Undefined``
+    where there is no number. ``sizes``, of a metric that grows with the text: bytes of every group.
+    """
+    try:
+        value = of(np.ones(GROUPS, np.bool_))
+    except Undefined as reason:
+        return Measurement(metric, None, reason=str(reason), part=part)
+    if (lack := too_few(documents)) is not None:
+        return Measurement(metric, value, part=part, no_interval=lack)
+    numbers, held = np.arange(GROUPS), np.array(documents) > 0
+    replicates = [_defined(of, numbers != group) if held[group] else None for group in range(GROUPS)]
+    if sizes is None:
+        return Measurement(metric, value, part=part, replicates=tuple(replicates))
+    curve = tuple(_defined(of, numbers < count) if held[:count].any() else None for count in NESTED)
+    return Measurement(metric, value, part=part, replicates=at_one_size(value, replicates, sizes), curve=curve)
+
+
+def _defined(of: Callable[[Groups], float | int], groups: Groups) -> float | None:
+    try:
+        return of(groups)
+    except Undefined:
+        return None
+
+
+def at_one_size(value: float, replicates: Sequence[float | None], sizes: Sequence[int]) -> tuple[float | None, ...]:
+    """Correct every replicate, to first order, to the size of the whole text.
+
+    Without a group there is less text, and what grows is smaller for that alone, the more so the larger the group. All
+    groups together tell how fast it grows; what a group takes away beyond its share of the text is what it has of its
+    own. Without this the interval is up to twice too wide: it speaks of texts of any size.
+    """
+    known = [(replicate, size) for replicate, size in zip(replicates, sizes, strict=True) if replicate is not None]
+    lost = math.fsum(value - replicate for replicate, _ in known)
+    total = sum(size for _, size in known)
+    slope = lost / total if total else 0.0
+    return tuple(
+        None if replicate is None else replicate + size * slope
+        for replicate, size in zip(replicates, sizes, strict=True)
+    )
+
+
+def measure(state: CorpusState, metrics: Iterable[CorpusMetric]) -> list[Measurement]:
+    """Every metric of a finished pass, with the replicates of its interval."""
+    total = state.total()
+    if not total.counters.get("pieces", total.counters.get("documents")):
+        return [Measurement(metric.name, None, reason="the corpus has no documents") for metric in metrics]
+    counted: dict[bytes, Counts] = {}
+
+    def counts(groups: Groups) -> Counts:
+        key = groups.tobytes()
+        if key not in counted:
+            counted[key] = state.of(groups, total)
+        return counted[key]
+
+    documents = state.counters["documents"].tolist()
+    return [
+        estimate(
+            metric.name,
+            documents,
+            lambda groups, metric=metric: metric.compute(counts(groups)),  # type: ignore[misc]
+            sizes=state.counters["bytes"].tolist() if metric.about.grows_with_text else None,
+        )
+        for metric in metrics
+    ]
+
+
+def interval(value: float | None, replicates: Sequence[float | None]) -> tuple[float, float] | None:
+    """95 % interval around ``value``; None when fewer than 16 groups hold documents or the state was too small.
+
+    It speaks of as much other text of the same kind. Degrees of freedom fall from G - 1 where few groups carry the
+    variance, as they do when a few documents are far larger than the others.
+    """
+    known = [replicate for replicate in replicates if replicate is not None]
+    if value is None or len(known) < MIN_GROUPS:
+        return None
+    mean = math.fsum(known) / len(known)
+    squares = [(replicate - mean) ** 2 for replicate in known]
+    variance = (len(known) - 1) / len(known) * math.fsum(squares)
+    half = t_quantile(degrees_of_freedom(squares)) * math.sqrt(variance)
+    return value - half, value + half
+
+
+def degrees_of_freedom(squares: Sequence[float]) -> float:
+    """Degrees of freedom of a variance, from the squared deviations that it is a sum of.
+
+    Matching moments (Satterthwaite 1946) gives 2 G / (kurtosis - 1). The kurtosis of 32 values is less than that of the
+    heavy tail they come from, so half of it is taken: docs/measuring.md has what covers.
+    """
+    most, total = len(squares) - 1, math.fsum(squares)
+    if total == 0 or (scaled := math.fsum((square / total) ** 2 for square in squares)) == 0:
+        return most
+    kurtosis = len(squares) * scaled
+    return most if kurtosis <= 1 else min(most, len(squares) / (kurtosis - 1))
+
+
+def t_quantile(freedom: float) -> float:
+    """97.5 % quantile of Student's t for 1 to 31 degrees of freedom, whole or not.
+
+    Between whole ones its logarithm is taken as linear in 1 / ``freedom``: up to 0.5 % too large from 2 on, 3 % below.
+    """
+    steps = [(1 / whole, math.log(quantile)) for whole, quantile in enumerate(T_QUANTILES, 1)]
+    for (above, higher), (below, lower) in pairwise(steps):
+        if 1 / freedom >= below:
+            return math.exp(lower + (higher - lower) * (1 / freedom - below) / (above - below))
+    return T_QUANTILES[-1]
+
+
+def paired_interval(a: Measurement, b: Measurement) -> tuple[float, float] | None:
+    """95 % interval of ``b - a`` measured on the same documents (the caller checks the digests)."""
+    if a.value is None or b.value is None:
+        return None
+    pairs = zip(a.replicates, b.replicates, strict=False)
+    differences = [y - x if x is not None and y is not None else None for x, y in pairs]
+    return interval(b.value - a.value, differences)

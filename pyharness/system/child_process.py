@@ -1,0 +1,219 @@
+"""A Python process of ours: started, listened to within a time and a memory limit, and buried with all it has started.
+
+Whatever runs a stranger's code runs in one. Its standard output is a protocol of lines; it ends for the parent when the
+process ends, although a grandchild may hold the pipe open for ever.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import IO
+
+from pyharness.system import process_tree
+from pyharness.system.environment import available_memory_bytes, memory_bytes
+from pyharness.types import InputError
+
+POLL_SECONDS = 0.1  # between two looks at a child's memory: what fills 4 GB/s is noticed 0.4 GB late
+LONGEST_LINE = 64 << 20  # bytes: nothing that ours say comes near
+COMPLAINTS_KEPT = 16 << 20  # bytes of standard error on disk; a library that repeats itself must not fill it
+LAST_WORDS = 4000
+BLOCK = 1 << 16
+GRACE_SECONDS = 10.0  # for a process that has closed its output to end
+FREE_SHARE = 0.75  # of the memory that is free when a child starts: the default limit
+
+
+class ChildDied(Exception):
+    """The process ended or was ended; the message, which says how, lacks a subject."""
+
+
+class Overdue(ChildDied):
+    """It was ended because it said nothing in time."""
+
+
+def default_memory_limit() -> int | None:
+    """Bytes that a child may hold where nobody says: a share of what is free now; None where the system is silent."""
+    free = available_memory_bytes() or memory_bytes()
+    return None if free is None else int(free * FREE_SHARE)
+
+
+class Child:
+    """One process ``python -m MODULE ARGUMENTS`` and its pipes. It gets an empty standard input unless ``asked``."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        environment: Mapping[str, str] | None = None,
+        memory_limit: int | None = None,
+        asked: bool = False,
+    ) -> None:
+        self.memory_limit = default_memory_limit() if memory_limit is None else memory_limit
+        self.mark = secrets.token_hex(16)
+        self._buffer = bytearray()
+        self._searched = 0
+        self._looked = 0.0
+        self._open = True
+        self._stderr: IO[bytes] | None = None
+        try:
+            self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 -- lives as long as the process
+            self.process = subprocess.Popen(
+                [sys.executable, "-P", "-m", *command],  # -P: nothing in the current folder shadows a library
+                stdin=subprocess.PIPE if asked else subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=self._stderr,
+                bufsize=0,
+                env={**os.environ, **(environment or {}), process_tree.MARK: self._marks()},
+                start_new_session=True,  # Ctrl-C is for the parent, which then ends its children
+            )
+        except OSError as error:
+            if self._stderr is not None:
+                self._stderr.close()
+            raise InputError(f"cannot start a process to work in: {error.strerror or error}") from None
+        self._output = self._pipe().fileno()
+        os.set_blocking(self._output, False)
+
+    def _marks(self) -> str:
+        return ",".join(filter(None, (os.environ.get(process_tree.MARK), self.mark)))  # a child's child has both
+
+    def _pipe(self) -> IO[bytes]:
+        assert self.process.stdout is not None  # noqa: S101 -- a pipe was asked for
+        return self.process.stdout
+
+    def tell(self, line: bytes, deadline: float = float("inf")) -> None:
+        """Write a line to its standard input; raises ``ChildDied`` when it does not read."""
+        assert self.process.stdin is not None  # noqa: S101 -- a pipe was asked for
+        pipe = self.process.stdin.fileno()
+        os.set_blocking(pipe, False)
+        left = memoryview(line + b"\n")
+        while left:
+            try:
+                left = left[os.write(pipe, left) :]
+            except BlockingIOError:
+                self._check(deadline)
+                if self.process.poll() is not None:  # somebody else holds the pipe
+                    raise ChildDied(self._post_mortem()) from None
+                _ready(pipe, select.POLLOUT, POLL_SECONDS)
+            except OSError:
+                raise ChildDied(self._post_mortem()) from None
+
+    def listen(self, deadline: float = float("inf")) -> bytes | None:
+        """Next line of its standard output, without the newline; None when it has ended well.
+
+        Raises:
+            ChildDied: it ended badly, is over a limit, or says nothing before ``deadline`` (``time.monotonic``).
+        """
+        while True:
+            if (line := self._taken()) is not None:
+                return line
+            self._check(deadline)
+            ended = self.process.poll() is not None  # before reading: what it said last is still to be read
+            if self._read(0.0 if ended else POLL_SECONDS):
+                continue
+            if ended or not self._open:
+                self._check_ending()
+                return None
+
+    def _check_ending(self) -> None:
+        how = self._post_mortem()
+        if self.process.returncode != 0:
+            raise ChildDied(how)
+
+    def _taken(self) -> bytes | None:
+        end = self._buffer.find(b"\n", self._searched)
+        self._searched = len(self._buffer)  # a long line is not searched again for every block of it
+        if end < 0:
+            return None
+        line = bytes(self._buffer[:end])
+        del self._buffer[: end + 1]
+        self._searched = 0
+        return line
+
+    def _read(self, seconds: float) -> bool:
+        """Take what there is, after a wait of up to ``seconds``; False when there was nothing."""
+        if not self._open:
+            time.sleep(seconds)
+            return False
+        if not _ready(self._output, select.POLLIN | select.POLLHUP, seconds):
+            return False
+        block = os.read(self._output, BLOCK)
+        self._open = bool(block)
+        self._buffer += block
+        return bool(block)
+
+    def _check(self, deadline: float) -> None:
+        if time.monotonic() > deadline:
+            self.close()
+            raise Overdue("said nothing within the time limit")
+        if len(self._buffer) > LONGEST_LINE:
+            self.close()
+            raise ChildDied(f"said more than {LONGEST_LINE:,} bytes at once")
+        if time.monotonic() - self._looked > POLL_SECONDS:
+            self._look()
+            self._looked = time.monotonic()
+
+    def _look(self) -> None:
+        if self.memory_limit is not None and process_tree.resident(self.process.pid) > self.memory_limit:
+            self.close()
+            raise ChildDied(f"was stopped at {self.memory_limit / 1e9:.3g} GB of memory (memory_limit)")
+        if self._stderr is not None and os.fstat(self._stderr.fileno()).st_blocks * 512 > COMPLAINTS_KEPT:
+            os.ftruncate(self._stderr.fileno(), 0)
+
+    def _post_mortem(self) -> str:
+        try:
+            status = self.process.wait(timeout=GRACE_SECONDS)
+        except subprocess.TimeoutExpired:  # it closed a pipe and lives on
+            return "stopped answering"
+        return ending(status, self.complaints())
+
+    def complaints(self) -> str:
+        """The last of what it wrote to standard error."""
+        if self._stderr is None:
+            return ""
+        size = self._stderr.seek(0, os.SEEK_END)
+        self._stderr.seek(max(0, size - LAST_WORDS))
+        return self._stderr.read().decode(errors="replace").replace("\0", "")
+
+    def close(self) -> None:
+        """End the process and whatever it has started."""
+        # A number that was waited for may be another process's by now.
+        process_tree.end(self.process.pid if self.process.poll() is None else None, self.mark)
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout, self._stderr):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
+        self._stderr, self._open = None, False
+
+
+def said_by(command: Sequence[str], memory_limit: int | None = None) -> Iterator[bytes]:
+    """Lines that ``python -m`` with these arguments writes; raises ``ChildDied`` where it does not end well."""
+    child = Child(command, memory_limit=memory_limit)
+    try:
+        while (line := child.listen()) is not None:
+            yield line
+    finally:
+        child.close()
+
+
+def _ready(file: int, events: int, seconds: float) -> bool:
+    poll = select.poll()  # select() knows no file numbers from 1,024 on
+    poll.register(file, events)
+    return bool(poll.poll(seconds * 1000))
+
+
+def ending(status: int, stderr: str) -> str:
+    """Say how a process ended, with the last line it wrote."""
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
+    if status == -signal.SIGKILL:
+        how += " (by the system, perhaps for lack of memory, or by somebody)"
+    return how + (f": {lines[-1][:300]}" if lines else "")

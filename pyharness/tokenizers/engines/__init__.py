@@ -1,0 +1,1 @@
+"""Engines: other implementations that run an existing vocabulary."""

@@ -1,0 +1,129 @@
+"""What the rows of other engines share: the tables of the vocabulary they run, and how a home row becomes theirs."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Protocol
+
+from pyharness.tokenizers import source
+from pyharness.tokenizers.families import huggingface, sentencepiece, tiktoken
+from pyharness.tokenizers.source import VocabularyFile
+from pyharness.types import HasPipeline, Ids, InputError, RoundTrip, Tokenizer, TokenizerSpec, Vocabulary
+from pyharness.vocabularies import vocabulary_file
+from pyharness.vocabularies.huggingface.file import read_file
+from pyharness.vocabularies.ranks.rank_file import write_ranks
+from pyharness.vocabularies.sentencepiece.model import read_model
+
+
+class Tables(Protocol):
+    """What a vocabulary's file says about it, read without its home library."""
+
+    id_limit: int
+    vocab_size: int
+    round_trip: RoundTrip
+    notes: tuple[str, ...]
+
+    def vocabulary(self) -> Vocabulary:
+        """Return the whole vocabulary."""
+        ...
+
+
+class EngineRow:
+    """Base of tokenizers that run a vocabulary which is not their own.
+
+    ``home`` is the file that the home library would run; rank vocabularies need none, as nothing is normalised there.
+    """
+
+    def __init__(self, tables: Tables, *notes: str, home: VocabularyFile | None = None) -> None:
+        self.id_limit = tables.id_limit
+        self.vocab_size = tables.vocab_size
+        self.round_trip = tables.round_trip
+        self.notes = (*tables.notes, *notes)
+        self._tables = tables
+        self._home = home
+
+    def vocabulary(self) -> Vocabulary:
+        """Return the vocabulary as its file has it."""
+        return self._tables.vocabulary()
+
+    def normalize(self, text: str) -> str:
+        """Return what decoding can give back at best, as the home library has it (which is loaded for it once)."""
+        return text if self._pipeline is None else self._pipeline.normalize(text)
+
+    @cached_property
+    def mapped_strings(self) -> tuple[str, ...]:
+        """Strings that the engine cannot treat as the home library does, so that texts with them get other ids."""
+        return ()
+
+    @cached_property
+    def _pipeline(self) -> HasPipeline | None:
+        if self._home is None or isinstance(self._tables, tiktoken.RankTables):
+            return None
+        library = sentencepiece if self._home.kind == "sentencepiece" else huggingface
+        home = library.load(self._home)
+        return home if isinstance(home, HasPipeline) else None
+
+
+def tables(file: VocabularyFile, data: bytes) -> huggingface.HuggingFaceTables | tiktoken.RankTables | Tables:
+    """Read and check a vocabulary file as its home library would have it checked."""
+    if file.kind == "huggingface":
+        return huggingface.HuggingFaceTables(read_file(data, file.label))
+    if file.kind == "sentencepiece":
+        return sentencepiece.SentencePieceTables(read_model(data, file.label))
+    return tiktoken.RankTables(tiktoken.read(dataclasses.replace(file, fetch=lambda: data)))
+
+
+def dense_ranks(table: tiktoken.RankTables) -> tuple[bytes, int]:
+    """Rank file that starts at 0 and has no empty token (which is never produced), and what to add to its ids."""
+    ranks = {token: rank for token, rank in table.ranks.ranks.items() if token}
+    first = min(ranks.values())
+    return write_ranks({token: rank - first for token, rank in ranks.items()}), first
+
+
+def without_special(data: bytes) -> str:
+    """Return a tokenizer.json in which special tokens are plain text, and nothing is padded, cut or added.
+
+    For engines that always recognise special tokens: what is not listed is not recognised. Their ids are lost, and
+    with special tokens off they are never produced.
+    """
+    content = json.loads(data)
+    content["added_tokens"] = [token for token in content.get("added_tokens") or () if not token.get("special")]
+    content.update(truncation=None, padding=None, post_processor=None)
+    return json.dumps(content, ensure_ascii=False)
+
+
+def wrap(
+    engine: str,
+    distribution: str,
+    module: str,
+    kinds: Sequence[vocabulary_file.Kind],
+    build: Callable[[VocabularyFile], Tokenizer],
+) -> Callable[[TokenizerSpec], TokenizerSpec]:
+    """Return an engine's ``wrap``: the home row's file, loaded by ``build``."""
+
+    def row(home: TokenizerSpec) -> TokenizerSpec:
+        file = home.load
+        if not isinstance(file, VocabularyFile) or file.kind not in kinds:
+            what = file.kind if isinstance(file, VocabularyFile) else "no vocabulary file"
+            raise InputError(f"{engine} cannot run {home.name!r} ({what}); it runs files of kind {', '.join(kinds)}")
+        source.require(f"{engine}+{home.name}", module, distribution, "engines")
+        return dataclasses.replace(
+            home,
+            name=f"{engine}+{home.name}",
+            load=lambda _: build(file),
+            library=distribution,
+            extra="engines",
+            reference=False,
+        )
+
+    return row
+
+
+def check_ids(ids: Ids, limit: int, engine: str, first: int = 0) -> None:
+    """Refuse ids that would make an engine read past its tables."""
+    if len(ids) and not first <= int(ids.min()) <= int(ids.max()) < limit:
+        wrong = int(ids.max()) if int(ids.max()) >= limit else int(ids.min())
+        raise InputError(f"{engine}: id {wrong} is not in the vocabulary (ids are from {first:,} to {limit - 1:,})")

@@ -1,0 +1,118 @@
+"""Our own encoder: BPE of every kind of vocabulary file, and the models that we train."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pyharness.bpe.encoding.tokenizer import BpeTokenizer
+from pyharness.bpe.formats.importing import import_model
+from pyharness.system.timing import in_libraries
+from pyharness.tokenizers import Timed
+from pyharness.tokenizers.source import VocabularyFile
+from pyharness.types import Engine, InputError, MergeModel, Tokenizer, TokenizerSpec, Tokens
+from pyharness.vocabularies.ranks.encodings import PATTERNS
+from pyharness.vocabularies.vocabulary_file import Kind
+
+OPTIONS = ("method", "dropout", "seed")  # of BpeTokenizer
+KINDS: tuple[Kind, ...] = ("huggingface", "rank_file", "tekken", "sentencepiece", "minbpe", "pyharness")
+
+
+class NativeTokenizer(BpeTokenizer):
+    """A BPE model in our encoder."""
+
+    def timed_call(self, texts: Sequence[str], threads: int = 1) -> Timed:
+        """Return the batch call: it is what a user calls."""
+        documents = list(texts)
+        return Timed(lambda: self.encode_batch(documents, threads), _same)
+
+    def timed_single(self, text: str) -> Timed:
+        """Return the call for one text."""
+        return Timed(lambda: self.encode(text), lambda ids: Tokens.from_lists([ids]))
+
+
+class NativeBpe(NativeTokenizer):
+    """A model whose rules speak of the ids it writes, so that they can be examined."""
+
+    def merge_model(self) -> MergeModel:
+        """Return the rules or ranks."""
+        return self.model.merges
+
+
+def load(file: VocabularyFile, options: Mapping[str, str]) -> Tokenizer:
+    """Load a vocabulary file into our encoder.
+
+    Raises:
+        InputError: the file is damaged or no BPE model, or an option has no value that can be used.
+    """
+    known: dict[str, Any] = {}
+    if file.encoding is not None:
+        known = {"pattern": file.encoding.pattern, "special": file.encoding.special}
+    arguments = settings(file.label, options)
+    with in_libraries:
+        model = import_model(file.fetch(), label=file.label, **known)
+        kind = NativeBpe if model.expansion is None else NativeTokenizer
+        return kind(model, **arguments)
+
+
+def settings(label: str, options: Mapping[str, str]) -> dict[str, Any]:
+    """Arguments of ``BpeTokenizer`` from the options of a specification."""
+    given: dict[str, Any] = {}
+    for key, kind in (("method", str), ("dropout", float), ("seed", int)):
+        if key not in options:
+            continue
+        try:
+            given[key] = kind(options[key])
+        except ValueError:
+            raise InputError(f"{label}: {key}={options[key]} is not a number") from None
+    return given
+
+
+def variant(vocabulary: str | None, options: Mapping[str, str]) -> str | None:
+    """Name of the ids: those of another algorithm, or of draws, are not the vocabulary's own."""
+    changed = "&".join(f"{key}={options[key]}" for key in OPTIONS if key in options)
+    return f"{vocabulary}/{changed}" if vocabulary and changed else vocabulary
+
+
+def wrap(home: TokenizerSpec) -> TokenizerSpec:
+    """Run a home row's file."""
+    file = home.load
+    if not isinstance(file, VocabularyFile):
+        raise InputError(
+            f"native cannot run {home.name!r} (no vocabulary file); it runs files of kind {', '.join(KINDS)}"
+        )
+    vocabulary = variant(home.vocabulary, home.options)
+    if file.encoding is not None and file.encoding.pattern not in PATTERNS.values():
+        # tiktoken leaves out the text that a pattern does not match; here it is a piece of its own.
+        vocabulary = f"{vocabulary}/all text"
+    return dataclasses.replace(
+        home,
+        name=f"native+{home.name}",
+        load=lambda spec: _load(file, spec.options),
+        library="pyharness",
+        extra=None,
+        vocabulary=vocabulary,
+        reference=False,
+    )
+
+
+def _load(file: VocabularyFile, options: Mapping[str, str]) -> Tokenizer:
+    try:
+        return load(file, options)
+    except InputError as error:
+        raise InputError(f"native cannot run {file.label}: {error}") from None
+
+
+def _same(tokens: Tokens) -> Tokens:
+    return tokens
+
+
+ENGINES = (
+    Engine(
+        name="native",
+        wrap=wrap,
+        summary="our own encoder: BPE from tokenizer.json, rank files, tekken, SentencePiece and minbpe models",
+        options=OPTIONS,
+    ),
+)

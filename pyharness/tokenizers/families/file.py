@@ -1,0 +1,99 @@
+"""Tokenizers from a file or folder: ``file:PATH``. The kind is told by content, not by name."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+
+from pyharness.tokenizers import source
+from pyharness.tokenizers.engines import native
+from pyharness.tokenizers.specification import check_options
+from pyharness.types import InputError, TokenizerFamily, TokenizerSpec
+from pyharness.vocabularies import vocabulary_file
+from pyharness.vocabularies.ranks import encodings
+from pyharness.vocabularies.ranks.encodings import Encoding
+from pyharness.vocabularies.vocab_and_merges import read_pair
+
+
+def row(name: str, path: Path, options: Mapping[str, str], licence: str = "unknown") -> TokenizerSpec:
+    """Describe the tokenizer that a file defines: everything that can be known without its library."""
+    data = vocabulary_file.read(path)
+    kind = vocabulary_file.detect(data, str(path))
+    native_options = native.OPTIONS if source.LIBRARIES[kind] == "pyharness" else ()
+    check_options(name, options, ("pattern", "special") if kind == "rank_file" else native_options)
+    fetch = partial(vocabulary_file.read, path)
+    digest = vocabulary_file.digest(path)
+    if kind == "vocab_and_merges":
+        kind, fetch = "huggingface", partial(read_pair, path)
+        digest = hashlib.sha256(fetch()).hexdigest()
+    if kind == "rank_file" and "pattern" not in options:
+        encodings.check_whole(data, digest, path.stem, str(path))
+    encoding = _encoding(path, digest, options) if kind == "rank_file" else None
+    return TokenizerSpec(
+        name=name,
+        load=source.VocabularyFile(kind, str(path), fetch, encoding),
+        library=source.LIBRARIES[kind],
+        source=str(path),
+        path=str(path),
+        licence=licence if encoding is None or licence != "unknown" else encoding.licence,
+        vocabulary=encoding.vocabulary if encoding else native.variant(f"sha256:{digest[:16]}", options),
+        reference=True,
+        options=dict(options),
+    )
+
+
+def _encoding(path: Path, digest: str, options: Mapping[str, str]) -> Encoding:
+    known = encodings.recognise(digest, path.stem)
+    if "pattern" not in options and known is None:
+        raise InputError(
+            f"{path} does not say how text is split, and neither its content nor its name is known; add "
+            f"?pattern=NAME ({', '.join(encodings.PATTERNS)}) or ?pattern=REGULAR-EXPRESSION"
+        )
+    encoding = known or Encoding("custom", f"sha256:{digest[:16]}", "", digest, licence="unknown")
+    if "pattern" in options:
+        name, expression = encodings.pattern(options["pattern"])
+        if expression != encoding.pattern:
+            split = name if name != "custom" else f"{hash_of(expression)}"
+            encoding = dataclasses.replace(
+                encoding, name=name, pattern=expression, vocabulary=f"sha256:{digest[:16]}/{split}"
+            )
+    if "special" in options:
+        encoding = dataclasses.replace(encoding, special=_special(path, options["special"]))
+    return encoding
+
+
+def hash_of(expression: str) -> str:
+    """Short name of a split pattern that has none."""
+    return hashlib.sha256(expression.encode()).hexdigest()[:8]
+
+
+def _special(path: Path, text: str) -> dict[str, int]:
+    special: dict[str, int] = {}
+    for entry in filter(None, text.split(",")):
+        content, colon, token = entry.rpartition(":")
+        if not colon or not content or not token.isdecimal() or int(token) >= vocabulary_file.BIGGEST_ID:
+            raise InputError(
+                f"{path}: special token {entry!r} is not CONTENT:ID with an id below {vocabulary_file.BIGGEST_ID:,}; "
+                "write ?special=<|endoftext|>:50256,<|pad|>:50257"
+            )
+        special[content] = int(token)
+    return special
+
+
+def expand(argument: str, options: Mapping[str, str]) -> TokenizerSpec:
+    """Find the file and describe it."""
+    return row(f"file:{argument}", vocabulary_file.find(argument), options)
+
+
+FAMILIES = (
+    TokenizerFamily(
+        name="file",
+        expand=expand,
+        summary="a tokenizer.json, vocab.json (with merges.txt), tekken.json, rank file, SentencePiece, minbpe or own "
+        "model, or a folder of one",
+        example="file:PATH/tokenizer.json",
+    ),
+)

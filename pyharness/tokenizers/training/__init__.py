@@ -1,0 +1,1 @@
+"""Rows that are trained first: recipe, process, cache."""

@@ -1,0 +1,131 @@
+"""What a row ``trained:...`` is made from: the trainer, its options, the text, and the code that trains."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from pyharness import corpora, trainers
+from pyharness.system.environment import version_of
+from pyharness.tokenizers.specification import check_options
+from pyharness.trainers import TrainerSpec, TrainingRequest
+from pyharness.trainers.phases import Phases
+from pyharness.types import InputError, Tally, TrainingProgress
+
+NUMBERS = ("vocab_size", "min_frequency", "max_token_length", "max_token_characters", "limit_alphabet")
+NAMES = ("pattern", "symbols", "tie_rule", "demolition", "continuing_subword_prefix", "end_of_word_suffix")
+OPTIONS = ("corpus", *NUMBERS, *NAMES)
+# A row is to be the same tokenizer on every machine: of 4,000 tokens of SentencePiece's Unigram, trained on 2 MB of
+# English, 6 are others with 8 threads in place of 1.
+ROW_THREADS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What is trained, how and on what: all that decides the result, but for what the text says today."""
+
+    trainer: TrainerSpec
+    corpus: str
+    options: Mapping[str, Any] = field(default_factory=dict)  # fields of TrainingRequest that were given
+
+    @classmethod
+    def of(cls, trainer: str, options: Mapping[str, str]) -> Recipe:
+        """Read a specification's options; all that can be checked without the text is checked."""
+        name = f"trained:{trainer}"
+        check_options(name, options, OPTIONS)
+        for needed in ("vocab_size", "corpus"):
+            if needed not in options:
+                raise InputError(f"{name!r} lacks {needed}=; write trained:{trainer}?vocab_size=8192&corpus=sample")
+        given = {
+            key: _number(name, key, value) if key in NUMBERS else value
+            for key, value in options.items()
+            if key != "corpus"
+        }
+        corpora.open_corpus(options["corpus"])
+        recipe = cls(trainers.resolve(trainer), options["corpus"], given)
+        trainers.check(recipe.trainer, recipe.request())
+        return recipe
+
+    @property
+    def threads(self) -> int | None:
+        """Number of threads that the row is trained on wherever that is; None where any number gives the same."""
+        return ROW_THREADS if self.trainer.depends_on_threads else None
+
+    def request(self, threads: int = 1, **more: Any) -> TrainingRequest:
+        """Return the request for the trainer; ``texts`` may be given in ``more``."""
+        return TrainingRequest(**{"texts": self.texts, "threads": threads, **self.options, **more})
+
+    def texts(self) -> Iterator[str]:
+        """Stream the text."""
+        return corpora.open_corpus(self.corpus).documents(Tally())
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the recipe as JSON values, with what trains: versions, and our code, which changes between them."""
+        versions = {name: version_of(name) for name in sorted({"pyharness", self.trainer.library})}
+        return {
+            "trainer": self.trainer.name,
+            "corpus": self.corpus,
+            "options": dict(self.options),
+            "threads": self.threads,
+            "versions": versions,
+            "code": code_digest(),
+        }
+
+
+def _number(name: str, key: str, value: str) -> int:
+    if not (value.isascii() and value.isdecimal() and len(value) < 16):
+        raise InputError(f"{name!r}: {key}={value} is not a whole number")
+    return int(value)
+
+
+@lru_cache(maxsize=1)
+def code_digest() -> str:
+    """Digest of the code of ours that trains and writes models: a change of it must not find what older code made."""
+    package = Path(trainers.__file__).parent.parent
+    files = [path for room in ("bpe", "trainers") for path in sorted((package / room).glob("*.py"))]
+    core = find_spec("pyharness._core")
+    files += [Path(core.origin)] if core is not None and core.origin is not None else []
+    return hashlib.sha256(b"".join(hashlib.sha256(path.read_bytes()).digest() for path in files)).hexdigest()[:32]
+
+
+@dataclass(slots=True)
+class Reading:
+    """A pass over a recipe's text that counts it: what the text was when the trainer read it."""
+
+    corpus: str
+    tally: Tally = field(default_factory=Tally)
+
+    def texts(self) -> Iterator[str]:
+        """Start a pass, and a new count."""
+        self.tally = Tally()
+        for text in corpora.open_corpus(self.corpus).documents(self.tally):
+            self.tally.add(text)
+            yield text
+
+    @property
+    def digest(self) -> str:
+        """Digest of what was read."""
+        return f"{self.tally.digest:032x}"
+
+    def source(self) -> dict[str, Any]:
+        """Where the text comes from, for files that can keep it."""
+        return {"corpus": self.corpus, "digest": self.digest}
+
+
+_TEXTS: dict[str, tuple[str, int]] = {}
+
+
+def text_of(corpus: str, progress: Callable[[TrainingProgress], None] | None = None) -> tuple[str, int]:
+    """Digest and bytes of a corpus, read once per process: rows of a suite share their text."""
+    if corpus not in _TEXTS:
+        reading = Reading(corpus)
+        report = Phases(progress).gauge("reading the text", "bytes")
+        for _ in reading.texts():
+            report(reading.tally.bytes)
+        _TEXTS[corpus] = reading.digest, reading.tally.bytes
+    return _TEXTS[corpus]

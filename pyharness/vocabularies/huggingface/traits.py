@@ -1,0 +1,174 @@
+"""What a tokenizer.json implies, from the file alone: can text come back unchanged, and what is worth noting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pyharness.types import RoundTrip
+from pyharness.vocabularies.huggingface.file import HuggingFaceFile, flat_stages
+
+# The character that stands for each byte in byte-level vocabularies (GPT-2's table).
+_PRINTABLE = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+BYTE_ALPHABET = {byte: chr(byte) for byte in _PRINTABLE} | {
+    byte: chr(256 + index) for index, byte in enumerate(sorted(set(range(256)) - set(_PRINTABLE)))
+}
+
+_LETTERS = frozenset(BYTE_ALPHABET.values())
+
+SPECIAL_IN_MODEL = "special tokens are entries of the Unigram model, which finds them in text that spells them"
+
+_EXACT, _NORMALISED, _LOSSY = 0, 1, 2
+_CLASSES: tuple[RoundTrip, ...] = ("exact", "normalised", "lossy")
+
+_NORMALIZERS = {
+    "ByteLevel": _EXACT,
+    **dict.fromkeys(("NFC", "NFD", "NFKC", "NFKD", "Nmt", "Precompiled", "Strip", "Prepend", "Replace"), _NORMALISED),
+    **dict.fromkeys(("Lowercase", "StripAccents", "BertNormalizer"), _LOSSY),
+}
+_PRE_TOKENIZERS = {
+    **dict.fromkeys(("ByteLevel", "Digits", "UnicodeScripts", "FixedLength", "Split", "Punctuation"), _EXACT),
+    "Metaspace": _NORMALISED,
+    **dict.fromkeys(("Whitespace", "WhitespaceSplit", "BertPreTokenizer", "CharDelimiterSplit"), _LOSSY),
+}
+_DECODERS = {
+    **dict.fromkeys(("ByteLevel", "ByteFallback", "Fuse"), _EXACT),
+    **dict.fromkeys(("Metaspace", "Replace", "Strip"), _NORMALISED),
+    **dict.fromkeys(("WordPiece", "BPEDecoder", "CTC"), _LOSSY),
+}
+_JOINING = ("Fuse", "ByteLevel")  # decoders that make one text of all tokens
+_STEPS = {"normalizer": _NORMALIZERS, "pre_tokenizer": _PRE_TOKENIZERS, "decoder": _DECODERS}
+NEVER_IN_UTF8 = frozenset((0xC0, 0xC1, *range(0xF5, 0x100)))
+
+
+def round_trip(file: HuggingFaceFile) -> tuple[RoundTrip, list[str]]:
+    """Class of the round trip, and the reasons it is not exact."""
+    losses = list(_losses(file))
+    return worst([found for found, _ in losses]), [f"{found}: {reason}" for found, reason in losses]
+
+
+def worst(classes: Sequence[RoundTrip]) -> RoundTrip:
+    """Class of several losses together."""
+    return max(classes, key=_CLASSES.index, default="exact")
+
+
+def is_byte_level(file: HuggingFaceFile) -> bool:
+    """Whether the model sees text in the byte alphabet."""
+    return any(step["type"] == "ByteLevel" for step in (*file.stages("normalizer"), *file.stages("pre_tokenizer")))
+
+
+def writes_bytes(stage: Mapping[str, Any] | None) -> bool:
+    """Whether a stage turns text into letters of the byte alphabet."""
+    return any(step["type"] == "ByteLevel" for step in flat_stages(stage))
+
+
+def written_twice(normalizer: Sequence[Mapping[str, Any]], pre_tokenizer: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether letters of the byte alphabet are written as such letters again, which a decoder undoes but once."""
+    before: int = sum(step["type"] == "ByteLevel" for step in normalizer)
+    behind = sum(step["type"] == "ByteLevel" for step in pre_tokenizer)
+    return bool(before and before + behind > 1)
+
+
+def has_byte_fallback(file: HuggingFaceFile) -> bool:
+    """Whether every byte has a ``<0xNN>`` token to fall back on."""
+    return bool(file.model.get("byte_fallback")) and all(f"<0x{byte:02X}>" in file.vocab for byte in range(256))
+
+
+def notes(file: HuggingFaceFile) -> list[str]:
+    """What was found in the file and is switched off or kept when measuring."""
+    found = [f"{stage} switched off" for stage in ("truncation", "padding") if file.content.get(stage) is not None]
+    if file.content.get("post_processor") is not None:
+        found.append(f"post-processor {file.content['post_processor']['type']} not applied")
+    stages = {name: [step["type"] for step in file.stages(name)] for name in ("normalizer", "pre_tokenizer", "decoder")}
+    found.extend(f"{name}: {', '.join(types)}" for name, types in stages.items() if types)
+    options = ("ignore_merges", "byte_fallback", "fuse_unk")
+    found.extend(f"{option} is on" for option in options if file.model.get(option))
+    if file.model.get("dropout"):
+        found.append(f"dropout {file.model['dropout']} switched off")
+    kept = [token.content for token in file.added if not token.special]
+    if file.added:
+        found.append(
+            f"{len(file.added) - len(kept)} special tokens are plain text, {len(kept)} other added tokens stay on"
+        )
+    if file.model_type == "Unigram" and any(token.special and token.content in file.vocab for token in file.added):
+        # The library has no other way to leave them out than to change the vocabulary, and then it is not theirs.
+        found.append(SPECIAL_IN_MODEL)
+    return found
+
+
+def stage_losses(name: str, steps: Sequence[Mapping[str, Any]]) -> Iterator[tuple[RoundTrip, str]]:
+    """What the steps of a normalizer, pre_tokenizer or decoder lose, and the class that is left."""
+    for step in steps:
+        level = max(_STEPS[name].get(step["type"], _LOSSY), _options(name, step))
+        if level != _EXACT:
+            yield _CLASSES[level], f"{name} {step['type']}"
+
+
+def decoder_losses(
+    steps: Sequence[Mapping[str, Any]], *, byte_level: bool, byte_fallback: bool
+) -> Iterator[tuple[RoundTrip, str]]:
+    """What a decoder loses that does not fit its model; the steps by themselves are judged elsewhere."""
+    decoders = [step["type"] for step in steps]
+    joined = next((at for at, kind in enumerate(decoders) if kind in _JOINING), len(decoders))
+    if not decoders:
+        yield "lossy", "no decoder: tokens are joined with spaces"
+    elif byte_level != ("ByteLevel" in decoders):
+        yield "lossy", "the decoder does not undo the pre-tokenizer"
+    if byte_fallback and "ByteFallback" not in decoders[:joined]:
+        yield "lossy", "the decoder does not undo the byte fallback"
+    for step in steps[:joined]:
+        if _depends_on_tokens(step):
+            yield "lossy", f"decoder {step['type']} works on each token"
+
+
+def _depends_on_tokens(step: Mapping[str, Any]) -> bool:
+    """Whether a step does otherwise to tokens than to the text that they are parts of."""
+    if step["type"] != "Replace":
+        return step["type"] == "Strip" and bool(step.get("start") or step.get("stop"))
+    pattern = step.get("pattern")
+    text = pattern.get("String") if isinstance(pattern, dict) else pattern
+    return not isinstance(text, str) or len(text) != 1
+
+
+def _losses(file: HuggingFaceFile) -> Iterator[tuple[RoundTrip, str]]:
+    for name in _STEPS:
+        yield from stage_losses(name, file.stages(name))
+    yield from _model_losses(file)
+    if written_twice(file.stages("normalizer"), file.stages("pre_tokenizer")):
+        yield "lossy", "bytes are written as letters more than once"
+    if any(not token.special and (token.lstrip or token.rstrip) for token in file.added):
+        yield "normalised", "added tokens take the spaces beside them"
+    if is_byte_level(file) and any(not token.special and _reads_as_bytes(token.content) for token in file.added):
+        yield "lossy", "added tokens are decoded as if they were written in the byte alphabet"
+
+
+def _reads_as_bytes(content: str) -> bool:
+    """Whether a byte-level decoder takes a text for other bytes than its own: "é" is its letter for 0xE9."""
+    return not content.isascii() and all(character in _LETTERS for character in content)
+
+
+def _options(stage: str, step: Mapping[str, Any]) -> int:
+    if stage != "pre_tokenizer":
+        return _EXACT
+    if str(step.get("behavior", "")).lower() == "removed":
+        return _LOSSY
+    return _NORMALISED if step.get("add_prefix_space") and step["type"] == "ByteLevel" else _EXACT
+
+
+def _model_losses(file: HuggingFaceFile) -> Iterator[tuple[RoundTrip, str]]:
+    if file.model_type in ("WordPiece", "WordLevel"):
+        yield "lossy", f"{file.model_type} has an unknown token"
+        return
+    byte_level = is_byte_level(file)
+    byte_fallback = not byte_level and has_byte_fallback(file)
+    if byte_level:
+        # Files of 2022 leave out the 13 bytes that valid UTF-8 never has, and texts are valid UTF-8.
+        if not all(character in file.vocab for byte, character in BYTE_ALPHABET.items() if byte not in NEVER_IN_UTF8):
+            yield "lossy", "some bytes are not in the vocabulary"
+    elif not byte_fallback:
+        yield "lossy", "characters outside the vocabulary have no byte fallback"
+    if file.model.get("continuing_subword_prefix"):
+        yield "lossy", f"symbols inside words begin with {file.model['continuing_subword_prefix']!r}"
+    if file.model.get("end_of_word_suffix"):
+        yield "lossy", f"words end in {file.model['end_of_word_suffix']!r}"
+    yield from decoder_losses(file.stages("decoder"), byte_level=byte_level, byte_fallback=byte_fallback)

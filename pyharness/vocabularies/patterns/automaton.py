@@ -1,0 +1,182 @@
+"""Programs as deterministic automata that keep the order of trying, run over classes of characters.
+
+A state of the automaton is the list of the program's states that the backtracking engine could be in, the best first.
+What comes next is known before a state is left, so looks ahead by one character cost nothing: where the list reaches
+the end of the pattern, the worse ones behind it are dropped, and the match ends before the next character.
+
+Source: Cox, "Regular Expression Matching: the Virtual Machine Approach" (2009), for the order of states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyharness.vocabularies.patterns.code_points import CodePoints
+from pyharness.vocabularies.patterns.program import Fork, Look, Match, Program, Step
+from pyharness.vocabularies.patterns.syntax import Ahead, Unsupported
+
+MOST_STATES = 2_000
+MOST_CLASSES = 200
+MOST_WORK = 4_000_000  # states of the program looked at: about 2 s
+
+Places: TypeAlias = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Classes:
+    """Classes of code points that the pattern does not tell apart.
+
+    Symbols are the classes, then the end of the text, then a newline that ends the text.
+    """
+
+    firsts: NDArray[np.int64]  # int64 [runs]: first code point of each run of one class, from 0 on
+    numbers: NDArray[np.int64]  # int64 [runs]: class of each run
+    count: int
+    members: Mapping[CodePoints, frozenset[int]]  # classes in each set of the pattern
+
+    @property
+    def end(self) -> int:
+        """Symbol of the end of the text."""
+        return self.count
+
+    @property
+    def last_newline(self) -> int:
+        """Symbol of a newline that ends the text."""
+        return self.count + 1
+
+    def taken(self, points: CodePoints) -> frozenset[int]:
+        """Symbols that a step over a set takes."""
+        return self.members[points] | ({self.last_newline} if 10 in points else set())
+
+    def allowed(self, ahead: Ahead) -> frozenset[int]:
+        """Symbols that a look-ahead allows."""
+        ends = [self.end] * ahead.at_end + [self.last_newline] * ahead.at_last_newline
+        return self.members[ahead.points] | frozenset(ends)
+
+
+@dataclass(slots=True)
+class Automaton:
+    """``moves[state][symbol]``: whether a match ends before the symbol, and the state after it (-1: none).
+
+    State 0 is where a piece starts.
+    """
+
+    classes: Classes
+    moves: list[list[tuple[bool, int]]] = field(default_factory=list)
+    nullable: bool = False  # an empty match is the best one somewhere
+
+
+def classes_of(program: Program) -> Classes:
+    """Partition of the code points by the sets of a program.
+
+    Raises:
+        Unsupported: there are too many classes.
+    """
+    sets = sorted(set(_sets(program)), key=lambda points: points.edges)
+    firsts = np.unique(np.array([0, *(edge for points in sets for edge in points.edges if edge < 0x110000)], np.int64))
+    inside = np.array([points.contains(firsts) for points in sets], np.bool_).reshape(len(sets), len(firsts))
+    rows, numbers = np.unique(inside.T, axis=0, return_inverse=True)
+    if len(rows) > MOST_CLASSES:
+        raise Unsupported(f"it tells more than {MOST_CLASSES} classes of characters apart")
+    members = {points: frozenset(np.flatnonzero(rows[:, i]).tolist()) for i, points in enumerate(sets)}
+    return Classes(firsts, numbers.reshape(-1).astype(np.int64), len(rows), members)
+
+
+def _sets(program: Program) -> Iterator[CodePoints]:
+    for state in program.states:
+        if isinstance(state, Step):
+            yield state.characters.points
+        elif isinstance(state, Look):
+            yield state.ahead.points
+
+
+def automaton(program: Program) -> Automaton:
+    """Automaton of a program.
+
+    Raises:
+        Unsupported: it grows too large.
+    """
+    return _Determinising(program).run()
+
+
+class _Determinising:
+    def __init__(self, program: Program) -> None:
+        self.program, self.classes = program, classes_of(program)
+        symbols = range(self.classes.count + 2)
+        self.taken = {
+            place: self.classes.taken(state.characters.points)
+            for place, state in enumerate(program.states)
+            if isinstance(state, Step)
+        }
+        self.allowed = {
+            place: self.classes.allowed(state.ahead)
+            for place, state in enumerate(program.states)
+            if isinstance(state, Look)
+        }
+        looks = set(self.allowed.values())
+        self.kinds: dict[frozenset[frozenset[int]], list[int]] = {}  # symbols by the looks that allow them
+        for symbol in symbols:
+            self.kinds.setdefault(frozenset(look for look in looks if symbol in look), []).append(symbol)
+        self.work = 0
+
+    def run(self) -> Automaton:
+        found = Automaton(self.classes)
+        numbers: dict[Places, int] = {(self.program.start,): 0}
+        waiting: list[Places] = [(self.program.start,)]
+        for places in waiting:  # grows while it runs
+            row: list[tuple[bool, int]] = [(False, -1)] * (self.classes.count + 2)
+            for symbols in self.kinds.values():
+                steps, matched = self._closure(places, symbols[0], starts=places == waiting[0])
+                found.nullable |= matched and places == waiting[0]
+                for symbol in symbols:
+                    after = self._after(steps, symbol)
+                    if after and after not in numbers:
+                        numbers[after] = len(waiting)
+                        waiting.append(after)
+                    row[symbol] = (matched, numbers[after] if after else -1)
+            found.moves.append(row)
+            if len(waiting) > MOST_STATES or self.work > MOST_WORK:
+                raise Unsupported("its automaton grows too large")
+        return found
+
+    def _closure(self, places: Places, symbol: int, *, starts: bool) -> tuple[list[int], bool]:
+        """Steps that can be taken before a symbol, the best first, and whether the pattern has matched before it.
+
+        Where a piece starts, an empty match is none, and what is worse than it stays.
+        """
+        steps: list[int] = []
+        seen: set[int] = set()
+        waiting = list(reversed(places))
+        matched = False
+        while waiting:
+            place = waiting.pop()
+            if place in seen:
+                continue
+            seen.add(place)
+            self.work += 1
+            state = self.program.states[place]
+            if isinstance(state, Step):
+                steps.append(place)
+            elif isinstance(state, Fork):
+                waiting.extend(reversed(state.to))
+            elif isinstance(state, Match):
+                matched = True
+                if not starts:
+                    break
+            elif symbol in self.allowed[place]:
+                waiting.append(state.to)
+        return steps, matched
+
+    def _after(self, steps: Iterable[int], symbol: int) -> Places:
+        self.work += 1
+        nexts: dict[int, None] = {}
+        for place in steps:
+            state = self.program.states[place]
+            if isinstance(state, Step) and symbol in self.taken[place]:
+                nexts[state.to] = None
+        return tuple(nexts)

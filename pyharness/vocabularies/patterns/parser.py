@@ -1,0 +1,198 @@
+"""Split patterns as trees. What is not surely understood as the dialect's engine does is refused, with a reason."""
+
+from __future__ import annotations
+
+import re
+
+from pyharness.vocabularies.patterns.brackets import DEEPEST, Brackets
+from pyharness.vocabularies.patterns.code_points import CodePoints
+from pyharness.vocabularies.patterns.reader import Reader
+from pyharness.vocabularies.patterns.syntax import (
+    END,
+    END_OF_LINE,
+    END_OR_LAST_NEWLINE,
+    NOTHING,
+    Ahead,
+    Atomic,
+    Characters,
+    Choice,
+    Dialect,
+    Kind,
+    Node,
+    Repeat,
+    Sequence,
+    Unsupported,
+    nullable,
+)
+
+_BOUNDS = re.compile(r"\{([0-9]{1,6})?(,)?([0-9]{1,6})?\}")
+_NAME = re.compile(r"\?P?<[A-Za-z_][A-Za-z_0-9]*>")
+_NEWLINE = CodePoints.range(10, 10)
+
+
+def parse(expression: str, dialect: Dialect) -> Node:
+    """Tree of a pattern.
+
+    Raises:
+        Unsupported: with the reason.
+    """
+    parser = _Parser(expression, dialect)
+    node = parser.choice(0)
+    if parser.reader.peek():
+        raise Unsupported("a parenthesis that closes nothing")
+    return node
+
+
+class _Parser:
+    def __init__(self, expression: str, dialect: Dialect) -> None:
+        self.reader = Reader(expression, dialect)
+        self.any_case = self.reader.take("(?i)")
+        # Version 1 of `regex` has set operations; the version follows from whether there are any.
+        self.nested = dialect != "regex" or "&&" in expression
+
+    def choice(self, depth: int) -> Node:
+        """Alternatives, up to a closing parenthesis or the end."""
+        if depth > DEEPEST:
+            raise Unsupported("groups in groups without end")
+        options = [self._sequence(depth)]
+        while self.reader.take("|"):
+            options.append(self._sequence(depth))
+        return options[0] if len(options) == 1 else Choice(tuple(options))
+
+    def _sequence(self, depth: int) -> Node:
+        items: list[Node] = []
+        while self.reader.peek() not in ("", "|", ")"):
+            items.append(self._repeated(self._atom(depth)))
+        return items[0] if len(items) == 1 else Sequence(tuple(items))
+
+    def _atom(self, depth: int) -> Node:
+        character = self.reader.next()
+        if character == "(":
+            return self._group(depth)
+        if character == "[":
+            points = Brackets(self.reader, self.any_case, self.nested).read()
+            return Characters(points, self.any_case)
+        if character == "\\":
+            return self._escape()
+        if character == ".":
+            return Characters(~_NEWLINE)
+        if character == "$":
+            ends = {"fancy_regex": END, "oniguruma": END_OF_LINE, "regex": END_OR_LAST_NEWLINE}
+            return ends[self.reader.dialect]
+        if character in "*+?{^":
+            raise Unsupported("a repeat of nothing" if character != "^" else "^, which looks back")
+        return self._literal(ord(character))
+
+    def _literal(self, point: int) -> Node:
+        points = CodePoints.range(point, point)
+        if not self.any_case:
+            return Characters(points)
+        return Characters(self.reader.any_case(points, written_out=True), any_case=True)
+
+    def _escape(self) -> Node:
+        letter = self.reader.peek()
+        if letter in ("z", "Z"):
+            self.reader.next()
+            if letter == "z" and self.reader.dialect != "regex":
+                return END
+            if letter == "Z" and self.reader.dialect != "fancy_regex":
+                return END if self.reader.dialect == "regex" else END_OR_LAST_NEWLINE
+            raise Unsupported(f"the escape \\{letter}")
+        found = self.reader.escape(in_brackets=False)
+        if isinstance(found, int):
+            return self._literal(found)
+        return Characters(self.reader.any_case(found, written_out=False) if self.any_case else found)
+
+    def _group(self, depth: int) -> Node:
+        if self.reader.take("?:") or self.reader.match(_NAME):
+            return self._inside(depth, self.any_case)
+        if self.reader.take("?i:"):
+            return self._inside(depth, any_case=True)
+        if self.reader.take("?-i:"):
+            return self._inside(depth, any_case=False)
+        if self.reader.take("?="):
+            return _ahead(self._inside(depth, self.any_case), negated=False)
+        if self.reader.take("?!"):
+            return _ahead(self._inside(depth, self.any_case), negated=True)
+        if self.reader.take("?>"):
+            return Atomic(self._inside(depth, self.any_case))
+        if self.reader.peek() in ("?", "*"):
+            raise Unsupported(f"the group ({self.reader.peek(3)}")
+        return self._inside(depth, self.any_case)
+
+    def _inside(self, depth: int, any_case: bool) -> Node:
+        before, self.any_case = self.any_case, any_case
+        node = self.choice(depth + 1)
+        self.any_case = before
+        if not self.reader.take(")"):
+            raise Unsupported("a parenthesis that is not closed")
+        return node
+
+    def _repeated(self, node: Node) -> Node:
+        while self.reader.peek() in ("*", "+", "?", "{"):
+            braces = self.reader.peek() == "{"
+            least, most = self._bounds()
+            kind = self._kind(braces, exact=least == most)
+            if kind is None:  # Oniguruma's {n}?
+                node, least, most, kind = _repeat(node, least, most, "greedy"), 0, 1, "greedy"
+            node = _repeat(node, least, most, kind)
+            if self.reader.peek() in ("*", "+", "?", "{") and not (braces and self.reader.dialect == "oniguruma"):
+                raise Unsupported("a repeat of a repeat")
+        return node
+
+    def _bounds(self) -> tuple[int, int | None]:
+        if found := self.reader.match(_BOUNDS):
+            least, comma, most = found.groups()
+            if least is None and (most is None or self.reader.dialect == "fancy_regex"):
+                raise Unsupported("a brace that repeats nothing")
+            bounds = int(least or 0), int(most) if most else None if comma else int(least or 0)
+            if bounds[1] is not None and bounds[1] < bounds[0]:
+                raise Unsupported("a repeat whose bounds fall")
+            return bounds
+        character = self.reader.next()
+        if character == "{":
+            raise Unsupported("a brace that repeats nothing")
+        return {"*": (0, None), "+": (1, None), "?": (0, 1)}[character]
+
+    def _kind(self, braces: bool, *, exact: bool) -> Kind | None:
+        """What follows the bounds; None: an option of Oniguruma, not a lazy repeat."""
+        if self.reader.take("?"):
+            return None if braces and exact and self.reader.dialect == "oniguruma" else "lazy"
+        # Oniguruma repeats the repeat where others never give back.
+        if not (braces and self.reader.dialect == "oniguruma") and self.reader.take("+"):
+            return "possessive"
+        return "greedy"
+
+
+def _repeat(node: Node, least: int, most: int | None, kind: Kind) -> Node:
+    if isinstance(node, Ahead):
+        raise Unsupported("a look-ahead that repeats")
+    if most is not None and most <= 1:
+        return NOTHING if most == 0 else node if least == 1 else Repeat(node, least, most, kind)
+    if nullable(node):
+        raise Unsupported("a repeat of what may match nothing")
+    return Repeat(node, least, most, kind)
+
+
+def _ahead(node: Node, *, negated: bool) -> Ahead:
+    """Look-ahead by one character, or by the end of the text."""
+    seen = _next(node)
+    if not negated:
+        return seen
+    return Ahead(~seen.points, not seen.at_end, not (seen.at_last_newline or 10 in seen.points))
+
+
+def _next(node: Node) -> Ahead:
+    if isinstance(node, Ahead):
+        return node
+    if isinstance(node, Characters):
+        return Ahead(node.points, at_end=False, at_last_newline=10 in node.points)
+    if isinstance(node, Repeat) and node.least == 1:
+        return _next(node.body)
+    if isinstance(node, Choice):
+        parts = [_next(option) for option in node.options]
+        points = CodePoints()
+        for part in parts:
+            points |= part.points
+        return Ahead(points, any(part.at_end for part in parts), any(part.at_last_newline for part in parts))
+    raise Unsupported("a look-ahead by more than one character")

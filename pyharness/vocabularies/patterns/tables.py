@@ -1,0 +1,109 @@
+"""Automata as the arrays that the native splitter runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyharness.vocabularies.huggingface.traits import BYTE_ALPHABET
+from pyharness.vocabularies.patterns.automaton import Automaton, Classes, automaton
+from pyharness.vocabularies.patterns.parser import parse
+from pyharness.vocabularies.patterns.program import Program, program, spells
+from pyharness.vocabularies.patterns.reader import full_foldings
+from pyharness.vocabularies.patterns.syntax import Dialect, Node, Unsupported
+
+Removed: TypeAlias = Literal["nothing", "matches", "gaps"]
+
+BLOCK = 64  # code points that differ in the last byte of their UTF-8 form only
+FAILS, START, GAP = range(3)  # rows; the others are states inside a match
+MATCHED, CUT, LEAVES_GAP, FLAG_BITS = 1, 2, 4, 3
+
+
+@dataclass(frozen=True, slots=True)
+class SplitTable:
+    """One pattern over texts.
+
+    ``entries[row * symbols + symbol]`` is the next row, shifted by three bits, and flags: a match ends before the
+    symbol (1); the piece does, and the next row is that of a new piece (2); the piece is text that no match has (4).
+    The last two symbols are the end of the text and a newline that ends it.
+    """
+
+    blocks: NDArray[np.uint16]  # [0x110000 / 64]: block of classes of every 64 code points; none where bytes are read
+    classes: NDArray[np.uint8]  # class of every code point of each block; of the 256 bytes
+    entries: NDArray[np.uint32]
+    symbols: int
+    last_newline: bool  # whether a newline that ends the text is another symbol than one inside
+    removed: Removed
+
+
+def compiled(expression: str, dialect: Dialect) -> SplitTable:
+    """Table of a pattern that isolates its matches.
+
+    Raises:
+        Unsupported: with the reason why the pattern cannot be run by tables.
+    """
+    version_1 = dialect == "regex" and "&&" in expression
+    return split_table(parse(expression, dialect), dialect, full_case=version_1 or dialect == "oniguruma")
+
+
+def split_table(
+    node: Node, dialect: Dialect, *, removed: Removed = "nothing", reads_bytes: bool = False, full_case: bool = False
+) -> SplitTable:
+    """Table of a tree. ``reads_bytes``: characters stand for bytes, in the alphabet of GPT-2.
+
+    Raises:
+        Unsupported: with the reason.
+    """
+    states = program(node)
+    if full_case and any(spells(states.states, text) for text in full_foldings()):
+        raise Unsupported("text that one character is equal to where case is ignored")
+    machine = automaton(states)
+    _check_empty_matches(machine, states, dialect)
+    blocks, classes = _bytes(machine.classes) if reads_bytes else _blocks(machine.classes)
+    entries = _entries(machine)
+    newline = bool((entries[:, -1] != entries[:, _symbol_of(machine.classes, 10)]).any())
+    return SplitTable(blocks, classes, entries.reshape(-1), entries.shape[1], newline, removed)
+
+
+def _check_empty_matches(machine: Automaton, states: Program, dialect: Dialect) -> None:
+    """Only `regex` goes on to look for a match that is not empty where it has found an empty one."""
+    if machine.nullable and (dialect != "regex" or not states.takes_back):
+        raise Unsupported("it can match nothing")
+
+
+def _symbol_of(classes: Classes, point: int) -> int:
+    return int(classes.numbers[np.searchsorted(classes.firsts, point, side="right") - 1])
+
+
+def _blocks(classes: Classes) -> tuple[NDArray[np.uint16], NDArray[np.uint8]]:
+    lengths = np.diff([*classes.firsts.tolist(), 0x110000])
+    points = np.repeat(classes.numbers, lengths).astype(np.uint8).reshape(-1, BLOCK)
+    distinct: dict[bytes, int] = {}
+    blocks = [distinct.setdefault(block.tobytes(), len(distinct)) for block in points]
+    return np.array(blocks, np.uint16), np.frombuffer(b"".join(distinct), np.uint8)
+
+
+def _bytes(classes: Classes) -> tuple[NDArray[np.uint16], NDArray[np.uint8]]:
+    numbers = [_symbol_of(classes, ord(BYTE_ALPHABET[byte])) for byte in range(256)]
+    return np.zeros(0, np.uint16), np.array(numbers, np.uint8)
+
+
+def _entries(machine: Automaton) -> NDArray[np.uint32]:
+    """uint32 [rows, symbols]."""
+    end = machine.classes.end
+    rows = [START, *range(GAP + 1, GAP + len(machine.moves))]  # of the automaton's states
+    first = [rows[to] if to >= 0 else GAP for _, to in machine.moves[0]]  # row in which each symbol starts a piece
+    entries = np.zeros((GAP + len(machine.moves), machine.classes.count + 2), np.uint32)
+    entries[START] = np.array(first, np.uint32) << FLAG_BITS
+    leaves = [CUT | LEAVES_GAP if row != GAP or symbol == end else 0 for symbol, row in enumerate(first)]
+    entries[GAP] = entries[START] | np.array(leaves, np.uint32)
+    for row, moves in zip(rows[1:], machine.moves[1:], strict=True):
+        for symbol, (matched, to) in enumerate(moves):
+            if to >= 0:
+                entries[row, symbol] = rows[to] << FLAG_BITS | (MATCHED if matched else 0)
+            elif matched:
+                entries[row, symbol] = first[symbol] << FLAG_BITS | CUT
+    return entries

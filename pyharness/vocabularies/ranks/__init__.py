@@ -1,0 +1,1 @@
+"""Rank files and what they need beside themselves."""

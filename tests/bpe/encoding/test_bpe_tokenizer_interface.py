@@ -1,0 +1,397 @@
+"""What users of tiktoken and tokenizers expect of a tokenizer besides its ids."""
+
+from __future__ import annotations
+
+import copy
+import doctest
+import json
+import multiprocessing
+import os
+import pickle
+import subprocess
+import sys
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bpe_files import FILES, words_file
+from bpe_models import character_model, trained_model
+from pyharness.bpe.encoding import tokenizer
+from pyharness.bpe.encoding.tokenizer import BpeTokenizer
+from pyharness.bpe.formats.importing import import_model
+from pyharness.bpe.formats.own import file as model_file
+from pyharness.bpe.model.model import BpeModel
+from pyharness.types import InputError
+from pyharness.vocabularies.sentencepiece.model import fields
+from pyharness.vocabularies.split_patterns import GPT2
+from tokenizer_files import TEXTS, byte_level, rank_data, sentencepiece_data, write
+
+SPECIALS = {"<|a|>": 300, "<|bc|>": 301, "\U0001f600": 302}
+ATOMS = ["he", "llo", " w", "é", "\U0001f600", "\ud83d", "\ude00", "中", *SPECIALS, "<|", "a|>", "\n", "  "]
+TEXT = st.lists(st.sampled_from(ATOMS) | st.text(max_size=4), max_size=12).map("".join)
+
+
+def ranks() -> BpeTokenizer:
+    return BpeTokenizer(import_model(rank_data(), pattern="gpt2", special=SPECIALS))
+
+
+def tiktoken_of(ours: BpeTokenizer) -> Any:
+    tiktoken = pytest.importorskip("tiktoken", reason="tiktoken is what this is about")
+    vocabulary, special = ours.model.vocabulary, ours.model.special
+    table = {vocabulary[token]: token for token in range(len(vocabulary)) if token not in special.values()}
+    table = {data: token for data, token in table.items() if data}
+    return tiktoken.Encoding("x", pat_str=GPT2, mergeable_ranks=table, special_tokens=dict(special))
+
+
+RANKS = ranks()
+
+
+def test_the_example() -> None:
+    failed, tried = doctest.testmod(tokenizer, optionflags=doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL)
+    assert (failed, tried > 10) == (0, True)
+
+
+# ---------------------------------------------------------------------------------------------- pickles, copies
+
+
+def model_of_file(name: str) -> BpeModel:
+    content = FILES[name] if isinstance(FILES[name], bytes) else json.dumps(FILES[name]).encode()
+    return import_model(content, pattern="gpt2" if name == "ranks" else None)
+
+
+MODELS: dict[str, Any] = {
+    "plain": lambda: trained_model("gpt2"),
+    "scaffold": lambda: trained_model("gpt2", scaffold=True),
+    "characters": character_model,
+    **{name: partial(model_of_file, name) for name in FILES},
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_pickles_and_copies(name: str) -> None:
+    if name in FILES:
+        pytest.importorskip("tokenizers", reason="normalisers and pre-tokenizers are run by the library")
+    options: dict[str, Any] = {"dropout": 0.25, "seed": 5}
+    ours = BpeTokenizer(MODELS[name](), **options)
+    data = pickle.dumps(ours)
+    again = pickle.loads(data)  # noqa: S301
+    assert type(again) is BpeTokenizer
+    expected, found = ours.encode_batch(TEXTS), again.encode_batch(TEXTS)
+    assert np.array_equal(found.ids, expected.ids)
+    assert np.array_equal(found.offsets, expected.offsets)
+    assert (again.notes, again.round_trip, again.vocab_size) == (ours.notes, ours.round_trip, ours.vocab_size)
+    assert pickle.dumps(again) == data == pickle.dumps(BpeTokenizer(MODELS[name](), **options))
+    assert pickle.dumps(BpeTokenizer(MODELS[name]())) != data
+    assert copy.copy(ours) is copy.deepcopy(ours) is ours
+
+
+def test_a_pickle_is_checked_as_a_file() -> None:
+    data = pickle.dumps(RANKS)
+    with pytest.raises(InputError, match="damaged or was edited"):
+        pickle.loads(data.replace(b'"whole_pieces": true', b'"whole_pieces":false'))  # noqa: S301
+    kind, (cls, content, options) = RANKS.__reduce__()
+    with pytest.raises(InputError, match=r"dropout is 1\.5"):
+        kind(cls, content, options | {"dropout": 1.5})
+
+
+def test_other_processes(tmp_path: Path) -> None:
+    """As a pool that is spawned has it, and a cache of results by the hash of what made them."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        found = pool.map(RANKS.encode, TEXTS)
+    assert [ids.tolist() for ids in found] == [RANKS.encode(text).tolist() for text in TEXTS]
+    path = tmp_path / "model.json"
+    model_file.save(RANKS.model, path)
+    code = (
+        "import hashlib, pickle, sys; from pyharness.bpe import BpeTokenizer, load;"
+        "print(hashlib.sha256(pickle.dumps(BpeTokenizer(load(sys.argv[1])).encode, 4)).hexdigest())"
+    )
+    prints = {
+        subprocess.run(
+            [sys.executable, "-c", code, str(path)], env=os.environ | {"PYTHONHASHSEED": seed}, check=True,
+            capture_output=True, text=True,
+        ).stdout
+        for seed in ("1", "2")
+    }  # fmt: skip
+    assert len(prints) == 1
+
+
+# ---------------------------------------------------------------------------------------------- special tokens
+
+
+@settings(max_examples=300, deadline=None)
+@given(text=TEXT, allowed=st.just("all") | st.sets(st.sampled_from(list(SPECIALS))))
+def test_allowed_special_as_tiktoken_has_it(text: str, allowed: Any) -> None:
+    home = tiktoken_of(RANKS)
+    expected = home.encode(text, allowed_special=allowed, disallowed_special=())
+    assert RANKS.encode(text, allowed_special=allowed).tolist() == expected
+    assert RANKS.encode_batch([text, "x"], allowed_special=allowed).document(0).tolist() == expected
+    (batch,) = RANKS.encode_stream([text], allowed_special=allowed)
+    assert batch.ids.tolist() == expected
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    text=TEXT,
+    allowed=st.just("all") | st.sets(st.sampled_from(list(SPECIALS))),
+    disallowed=st.just("all") | st.sets(st.sampled_from(list(SPECIALS))),
+)
+def test_the_guard_refuses_what_tiktoken_refuses(text: str, allowed: Any, disallowed: Any) -> None:
+    """Of halves of surrogate pairs that are not joined yet, tiktoken does not see that they spell a token."""
+    home, whole = tiktoken_of(RANKS), text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    try:
+        expected = home.encode(whole, allowed_special=allowed, disallowed_special=disallowed)
+    except ValueError:
+        for given in (text, whole.encode()):
+            with pytest.raises(InputError, match=r"^text 0 spells the special token '[^\n]*$"):
+                RANKS.encode(given, allowed_special=allowed, disallowed_special=disallowed)
+    else:
+        found = RANKS.encode(text, allowed_special=allowed, disallowed_special=disallowed)
+        assert found.tolist() == expected
+
+
+def test_the_guard_says_where() -> None:
+    with pytest.raises(
+        InputError, match="text 1 spells the special token '<|a|>' at character 3, which is".replace("|", r"\|")
+    ):
+        RANKS.encode_batch(["he", "hé <|a|>"], disallowed_special={"<|a|>"})
+    with pytest.raises(InputError, match="at byte 4"):
+        RANKS.encode("hé <|a|>".encode(), disallowed_special="all")
+    for options in ({"allowed_special": {"<|A|>"}}, {"disallowed_special": ["<|A|>"]}):
+        with pytest.raises(InputError, match=r"unknown special token '<.A.>'; did you mean '<.a.>'"):
+            RANKS.encode("he", **options)
+    with pytest.raises(InputError, match=r"allowed_special is '<.a.>'; it is 'all' or a set of special tokens"):
+        RANKS.encode("he", allowed_special="<|a|>")
+    with pytest.raises(TypeError, match="not one text"):
+        RANKS.encode_batch("<|a|>", allowed_special="all")
+    assert RANKS.encode("he", allowed_special=set(), disallowed_special=set()).tolist() == [256]
+
+
+def test_special_tokens_that_are_not_allowed_cover_others_as_in_tokenizers() -> None:
+    tokenizers = pytest.importorskip("tokenizers", reason="tokenizers is what this is about")
+    file = byte_level() | {"post_processor": None, "truncation": None, "padding": None}
+    flags = {"normalized": False, "lstrip": False, "rstrip": False, "single_word": False}
+    file["added_tokens"] = [
+        {"id": 261, "content": "ab", "special": True, **flags},
+        {"id": 262, "content": "bc", "special": False, **flags},
+    ]
+    data = json.dumps(file).encode()
+    home, ours = tokenizers.Tokenizer.from_buffer(data), BpeTokenizer(import_model(data))
+    home.encode_special_tokens = True
+    assert ours.encode("abc bc").tolist() == home.encode("abc bc", add_special_tokens=False).ids
+    home.encode_special_tokens = False
+    expected = home.encode("abc bc", add_special_tokens=False).ids
+    assert ours.encode("abc bc", allowed_special={"ab"}).tolist() == expected
+
+
+# ---------------------------------------------------------------------------------------------- surrogates
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(st.sampled_from("a\ud83d\ude00\udfff\ufeffé\U0001f600 "), max_size=12))
+def test_halves_of_pairs_as_tiktoken_has_them(text: str) -> None:
+    expected = tiktoken_of(RANKS).encode_ordinary(text)
+    assert RANKS.encode(text).tolist() == expected
+    assert RANKS.encode_batch(["x", text], 2).document(1).tolist() == expected
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_halves_of_pairs_in_every_kind_of_file(name: str, tmp_path: Path) -> None:
+    for module in ("tokenizers", "sentencepiece"):
+        pytest.importorskip(module, reason="normalisers and pre-tokenizers are run by the library")
+    write(tmp_path, "file", FILES[name])
+    ours = BpeTokenizer(import_model(tmp_path / "file", pattern="gpt2" if name == "ranks" else None))
+    for text, whole in (("he\ud83d\ude00 low", "he\U0001f600 low"), ("\ude00\ud83d", "\ufffd\ufffd"), ("", "")):
+        assert ours.encode(text).tolist() == ours.encode(whole).tolist()
+        assert ours.normalize(text) == ours.normalize(whole)
+
+
+# ---------------------------------------------------------------------------------------------- look-ups
+
+
+def test_single_tokens_as_tiktoken_has_them() -> None:
+    home = tiktoken_of(RANKS)
+    for token in (*range(262), *SPECIALS.values()):
+        data = home.decode_single_token_bytes(token)
+        assert RANKS.decode_single_token_bytes(token) == data
+        assert RANKS.encode_single_token(data) == home.encode_single_token(data) == token
+    assert RANKS.encode_single_token("hello") == home.encode_single_token("hello")
+    assert RANKS.encode_single_token("<|a|>") == 300
+    with pytest.raises(InputError, match="no single token is b'hello he'"):
+        RANKS.encode_single_token("hello he")
+    for stranger in (262, -1, 303, 1 << 40):
+        with pytest.raises(InputError, match=f"id {stranger} is not in the vocabulary"):
+            RANKS.decode_single_token_bytes(stranger)
+        assert RANKS.id_to_token(stranger) is None
+    assert RANKS.decode_single_token_bytes(np.uint32(257)) == b"ll"  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_tokens_as_their_file_writes_them(name: str, tmp_path: Path) -> None:
+    if name in ("ranks", "tekken"):
+        pytest.skip("the file writes tokens in base64")
+    if name == "metaspace, first, something before":
+        pytest.skip("tokenizers gives what its normaliser makes of an added token")
+    home: Any
+    if name.startswith("sentencepiece"):
+        sentencepiece = pytest.importorskip("sentencepiece", reason="it reads the file")
+        home = sentencepiece.SentencePieceProcessor(model_proto=FILES[name])
+        strings = {token: home.IdToPiece(token) for token in range(home.GetPieceSize())}
+    else:
+        tokenizers = pytest.importorskip("tokenizers", reason="it reads the file")
+        home = tokenizers.Tokenizer.from_str(json.dumps(FILES[name]))
+        strings = {token: home.id_to_token(token) for token in range(home.get_vocab_size())}
+    write(tmp_path, "file", FILES[name])
+    ours = BpeTokenizer(import_model(tmp_path / "file"))
+    assert {token: ours.id_to_token(token) for token in range(ours.id_limit)} == strings
+    assert {string: ours.token_to_id(string) for string in strings.values()} == {s: t for t, s in strings.items()}
+    assert ours.token_to_id("no such token") is None
+
+
+# ---------------------------------------------------------------------------------------------- offsets
+
+
+@settings(max_examples=200, deadline=None)
+@given(TEXT)
+def test_offsets_as_tiktoken_has_them(text: str) -> None:
+    home = tiktoken_of(RANKS)
+    ids = home.encode(text, allowed_special="all")
+    decoded, starts = RANKS.decode_with_offsets(np.array(ids, np.uint32))
+    assert (decoded, starts.tolist()) == home.decode_with_offsets(ids)
+    found, spans = RANKS.encode_with_offsets(text, allowed_special="all")
+    assert found.tolist() == ids
+    assert spans[:, 0].tolist() == starts.tolist()
+    whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    _, in_bytes = RANKS.encode_with_offsets(whole.encode(), allowed_special="all")
+    assert [whole.encode()[start:end] for start, end in in_bytes.tolist()] == [
+        RANKS.decode_single_token_bytes(token) for token in ids
+    ]
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(st.sampled_from(["he", "llo", " w", "é", "\U0001f600", "   ", "<|endoftext|>"]) | st.text(max_size=4)).map(
+        "".join
+    )
+)
+def test_offsets_as_tokenizers_has_them(text: str) -> None:
+    tokenizers = pytest.importorskip("tokenizers", reason="tokenizers is what this is about")
+    file = byte_level() | {"post_processor": None, "truncation": None, "padding": None}
+    data = json.dumps(file).encode()
+    home, ours = tokenizers.Tokenizer.from_buffer(data), BpeTokenizer(import_model(data))
+    expected = home.encode(text, add_special_tokens=False)
+    ids, spans = ours.encode_with_offsets(text, allowed_special="all")
+    assert ids.tolist() == expected.ids
+    assert [tuple(span) for span in spans.tolist()] == expected.offsets
+
+
+@pytest.mark.parametrize("fallback", [False, True])
+def test_offsets_as_sentencepiece_has_them(fallback: bool) -> None:
+    sentencepiece = pytest.importorskip("sentencepiece", reason="sentencepiece is what this is about")
+    data = sentencepiece_data(2, byte_fallback=fallback)
+    file = data + bytes([0x1A, 2, 0x20, 0])  # white space is kept
+    home = sentencepiece.SentencePieceProcessor(model_proto=file)
+    ours = BpeTokenizer(import_model(file))
+    for text in ("hell low", " w", "he[X]w", "", "hello  w "):
+        ids, spans = ours.encode_with_offsets(text.encode())
+        # SentencePieceText: field 2 is a piece; in it 2 is the id, 4 and 5 are its first byte and the one behind it.
+        whole = fields(home.encode(text, return_type="serialized_proto"), "pieces")
+        pieces = [dict(fields(value, "piece")) for number, value in whole if number == 2]  # type: ignore[arg-type]
+        assert ids.tolist() == [piece[2] for piece in pieces]
+        assert spans.tolist() == [[piece.get(4, 0), piece.get(5, 0)] for piece in pieces]
+        assert ours.decode_with_offsets(ids)[0] == text
+    if fallback:
+        assert ours.encode_with_offsets("hené")[1].tolist()[-2:] == [[3, 4], [3, 4]]
+    else:
+        with pytest.raises(InputError, match="the tokens do not spell the text from byte 2 on"):
+            ours.encode_with_offsets("hené")
+
+
+def test_text_without_places() -> None:
+    ours = BpeTokenizer(import_model(json.dumps(byte_level() | {"normalizer": {"type": "Lowercase"}}).encode()))
+    assert ours.encode_with_offsets("he")[1].tolist() == [[0, 2]]
+    with pytest.raises(InputError, match=r"from byte 1 on \(b'E' became b'e'\)"):
+        ours.encode_with_offsets("hE")
+    with pytest.raises(InputError, match="the ids give bytes that are no text"):
+        RANKS.decode_with_offsets(np.array([256, 200], np.uint32))
+    words = BpeTokenizer(import_model(json.dumps(words_file(suffix="</w>")).encode()))
+    with pytest.raises(InputError, match="changes tokens when it joins them"):
+        words.decode_with_offsets(np.array([1], np.uint32))
+
+
+# ---------------------------------------------------------------------------------------------- streams
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.integers(0, 261)))
+def test_a_stream_gives_the_text_of_all_ids(ids: list[int]) -> None:
+    pieces = list(RANKS.decode_stream(ids))
+    assert all(pieces)
+    assert "".join(pieces) == RANKS.decode(np.array(ids, np.uint32)).decode(errors="replace")
+
+
+@settings(max_examples=30, deadline=None)
+@given(data=st.data())
+@pytest.mark.parametrize("name", FILES)
+def test_a_stream_of_every_kind_of_file(name: str, data: st.DataObject) -> None:
+    for module in ("tokenizers", "sentencepiece"):
+        pytest.importorskip(module, reason="decoders are run by the library")
+    ours = tokenizer_of(name)
+    present = [token for token in range(ours.id_limit) if ours.id_to_token(token) is not None]
+    ids = data.draw(st.lists(st.sampled_from(present), max_size=12))
+    expected = ours.decode(np.array(ids, np.uint32)).decode(errors="replace")
+    if name == "words with a prefix":  # its decoder puts spaces between letters, but not those of the last token
+        with suppress(InputError):
+            assert "".join(ours.decode_stream(ids)) == expected
+        return
+    assert "".join(ours.decode_stream(ids)) == expected
+
+
+def test_a_decoder_that_goes_back_on_what_it_gave() -> None:
+    pytest.importorskip("tokenizers", reason="decoders are run by the library")
+    with pytest.raises(InputError, match="when more tokens come: decode all ids at once"):
+        list(tokenizer_of("words with a prefix").decode_stream([0, 0]))
+
+
+_TOKENIZERS: dict[str, BpeTokenizer] = {}
+
+
+def tokenizer_of(name: str) -> BpeTokenizer:
+    if name not in _TOKENIZERS:
+        _TOKENIZERS[name] = BpeTokenizer(model_of_file(name))
+    return _TOKENIZERS[name]
+
+
+def test_a_stream_gives_characters_when_they_are_whole() -> None:
+    ids = [256, *"é".encode(), *"\U0001f600".encode(), 0xF0, 257, 0xE4]
+    consumed = 0
+
+    def source() -> Any:
+        nonlocal consumed
+        for token in ids:
+            consumed += 1
+            yield token
+
+    stream = RANKS.decode_stream(source())
+    assert [(text, consumed) for text in stream] == [
+        ("he", 1), ("é", 3), ("\U0001f600", 7), ("\ufffdll", 9), ("\ufffd", 10),
+    ]  # fmt: skip
+    with pytest.raises(InputError, match="id 5000 is not in the vocabulary"):
+        list(RANKS.decode_stream([256, 5000]))
+    with pytest.raises(TypeError, match="float"):
+        list(RANKS.decode_stream([1.5]))  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize("text", ["hello low", "é", "A\U0001f600 hello", ""])
+def test_a_stream_as_tokenizers_has_it(text: str) -> None:
+    decoders = pytest.importorskip("tokenizers.decoders", reason="tokenizers is what this is about")
+    tokenizers = pytest.importorskip("tokenizers")
+    home, ours = tokenizers.Tokenizer.from_str(json.dumps(FILES["byte level"])), tokenizer_of("byte level")
+    ids, step = ours.encode(text).tolist(), decoders.DecodeStream([])
+    expected = [found for token in ids if (found := step.step(home, token))]
+    assert list(ours.decode_stream(ids)) == expected

@@ -1,0 +1,160 @@
+"""The emulator catches planted faults, and lets correct kernels pass whatever the order of threads.
+
+It is compiled here twice, under AddressSanitizer and under ThreadSanitizer, which cannot be loaded into Python.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PROGRAM = ROOT / "tests" / "emulator_program.cpp"
+KERNELS = ROOT / "csrc" / "kernels"
+SEEDS = (0, 1, 2, 3)
+RIGHT, WRONG, REFUSED = 0, 1, 3
+FLAGS = (
+    "-std=c++20",
+    "-g1",
+    "-O1",
+    "-fno-omit-frame-pointer",
+    "-Wno-unknown-pragmas",
+    f"-I{ROOT / 'csrc'}",
+    "-x",
+    "c++",
+)
+
+# The scheduler itself must not be watched for races: it belongs to no CUDA thread.
+SCHEDULER = (KERNELS / "emulator.cpp", KERNELS / "emulator_fiber.cpp", KERNELS / "emulator_device.cpp")
+WATCHED = (PROGRAM, KERNELS / "entropy.cu", KERNELS / "pair_by_hashing.cu", KERNELS / "pair_positions.cu")
+BUILDS = {
+    "address": (("-fsanitize=address",), ("-fsanitize=address",)),
+    "race": (("-DPH_RACE_DETECTOR",), ("-fsanitize=thread",)),
+    "portable": (("-DPH_PORTABLE_FIBERS",), ()),
+}
+Run = Callable[[str, str, int], "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture(scope="session")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Compile the programs; returns ``run(build, case, seed)``."""
+    compiler = shutil.which("g++")
+    if compiler is None:
+        pytest.skip("g++ is not on the PATH: the emulator's faults are planted in a program of its own")
+    folder = tmp_path_factory.mktemp("emulator")
+
+    def compile_one(build: str, source: Path, flags: tuple[str, ...]) -> str:
+        target = folder / f"{build}_{source.stem}.o"
+        subprocess.run([compiler, *FLAGS, *flags, "-c", str(source), "-o", str(target)], check=True)
+        return str(target)
+
+    jobs = [
+        (build, source, flags)
+        for build, both in BUILDS.items()
+        for sources, flags in zip((SCHEDULER, WATCHED), both, strict=True)
+        for source in sources
+    ]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        objects = list(pool.map(lambda job: compile_one(*job), jobs))
+    for build, (_, flags) in BUILDS.items():
+        mine = [path for path, job in zip(objects, jobs, strict=True) if job[0] == build]
+        subprocess.run([compiler, *flags, *mine, "-o", str(folder / build)], check=True)
+
+    def run_one(build: str, case: str, seed: int) -> subprocess.CompletedProcess[str]:
+        command = [str(folder / build), case, str(seed)]
+        return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+    return run_one
+
+
+def place(marker: str) -> str:
+    """Return ``emulator_program.cpp:LINE`` of the line that ends in a marker."""
+    lines = PROGRAM.read_text(encoding="utf-8").splitlines()
+    found = [number for number, line in enumerate(lines, 1) if line.endswith(f"// marker: {marker}")]
+    assert len(found) == 1
+    return f"{PROGRAM.name}:{found[0]}"
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("case", ["correct", "entropy", "pairs"])
+@pytest.mark.parametrize("build", BUILDS)
+def test_correct_kernels_pass(run: Run, build: str, case: str, seed: int) -> None:
+    done = run(build, case, seed)
+    assert (done.returncode, done.stderr) == (RIGHT, "")
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_removed_barrier_gives_a_wrong_result(run: Run, seed: int) -> None:
+    assert run("address", "removed_barrier", seed).returncode == WRONG
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_removed_barrier_is_a_race_with_both_lines(run: Run, seed: int) -> None:
+    report = run("race", "removed_barrier", seed).stderr
+    assert "data race" in report
+    assert place("shared read") in report
+    assert place("shared write") in report
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_lost_update_is_a_race_with_its_line(run: Run, seed: int) -> None:
+    done = run("race", "lost_update", seed)
+    # In order, one block ends before the next starts.
+    if seed == 0:
+        assert done.returncode == RIGHT
+    else:
+        assert "data race" in done.stderr
+        assert place("lost update") in done.stderr
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(
+    ("case", "marker"), [("past_the_input", "past the input"), ("past_shared_memory", "shared read")]
+)
+def test_reading_past_an_array_is_reported_with_its_line(run: Run, case: str, marker: str, seed: int) -> None:
+    report = run("address", case, seed).stderr
+    assert "heap-buffer-overflow" in report
+    assert place(marker) in report
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_divergent_barrier_names_both_places(run: Run, seed: int) -> None:
+    done = run("address", "divergent_barrier", seed)
+    assert done.returncode == REFUSED
+    assert "threads meet at different barriers" in done.stderr
+    assert f"1 thread at __syncthreads ({place('other barrier')})" in done.stderr
+    assert f"95 threads at __syncthreads ({place('barrier')})" in done.stderr
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_barrier_that_some_threads_never_reach_is_named(run: Run, seed: int) -> None:
+    done = run("address", "exited_thread", seed)
+    assert done.returncode == REFUSED
+    assert f"64 threads at __syncthreads ({place('barrier')}), 32 threads exited" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("case", "message"),
+    [
+        ("missing_lane", "lane 31 calls without being in the mask"),
+        ("foreign_lane", "which is not in the mask"),
+        ("too_many_threads", "no device takes"),
+    ],
+)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_misuse_is_refused(run: Run, case: str, message: str, seed: int) -> None:
+    done = run("address", case, seed)
+    assert done.returncode == REFUSED
+    assert message in done.stderr
+
+
+def test_a_stack_that_is_too_small_is_an_error(run: Run) -> None:
+    done = run("portable", "deep_stack", 0)
+    assert done.returncode == REFUSED
+    assert "more stack" in done.stderr

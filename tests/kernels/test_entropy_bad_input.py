@@ -1,0 +1,355 @@
+"""Arguments that cannot be used: refused with the name, what is known, and what to do."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import sys
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from backends import Backend, Bfloat16Array, address_in
+from pyharness import _core
+from pyharness.kernels import EntropyOutputs, entropy
+from pyharness.kernels.arrays import libraries
+from pyharness.kernels.arrays.arrays import describe
+from pyharness.kernels.entropy.outputs import OUTPUTS
+from pyharness.types import InputError, Unsupported
+
+LOGITS = np.zeros((3, 5), np.float32)
+IDS = np.zeros(3, np.int64)
+
+
+def floats(size: int = 3) -> Any:
+    return np.zeros(size, np.float32)
+
+
+def read_only() -> Any:
+    array = floats()
+    array.flags.writeable = False
+    return array
+
+
+@dataclass(frozen=True)
+class OddArray:
+    """A producer whose DLTensor says something unusual: ``change`` edits it."""
+
+    change: Callable[[int], None]
+    shape: tuple[int, ...] = (3, 5)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+    def __dlpack__(self, **_: Any) -> Any:
+        capsule = np.zeros(self.shape, np.float32, order="F").__dlpack__()  # in C order strides may be left out
+        self.change(address_in(capsule, b"dltensor"))
+        return capsule
+
+
+def on_metal(tensor: int) -> None:
+    ctypes.c_int32.from_address(tensor + 8).value = 8
+
+
+def without_bits(tensor: int) -> None:
+    ctypes.c_uint8.from_address(tensor + 21).value = 0
+
+
+def shaped(*lengths: int) -> Callable[[int], None]:
+    """These lengths, all with stride 0."""
+
+    def change(tensor: int) -> None:
+        for field, values in ((24, lengths), (32, (0,) * len(lengths))):
+            first = ctypes.c_uint64.from_address(tensor + field).value
+            for axis, value in enumerate(values):
+                ctypes.c_int64.from_address(first + 8 * axis).value = value
+
+    return change
+
+
+@dataclass(frozen=True)
+class FlaggedArray:
+    """An array whose capsule of DLPack 1 has these flags."""
+
+    array: Any
+    flags: int
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+    def __dlpack__(self, **_: Any) -> Any:
+        capsule = self.array.__dlpack__(max_version=(1, 0))
+        ctypes.c_uint64.from_address(address_in(capsule, b"dltensor_versioned") + 24).value = self.flags
+        return capsule
+
+
+@pytest.mark.parametrize(
+    ("logits", "message"),
+    [
+        ([[1.0, 2.0]], "logits must be an array that speaks DLPack .*, not list"),
+        (np.zeros(5, np.float32), r"two dimensions, \[rows, vocabulary\], not 1: reshape"),
+        (np.zeros((2, 3, 5), np.float32), r"two dimensions, \[rows, vocabulary\], not 3: reshape"),
+        (np.zeros((3, 5)), "float32, float16, bfloat16, not float64: convert"),
+        (np.zeros((3, 5), np.int32), "not int32: convert"),
+        (np.zeros((3, 5), np.complex64), "not complex64: convert"),
+        (np.zeros((3, 5), ">f4"), "the machine's byte order"),
+        (np.zeros((3, 5), "S4"), "must hold numbers"),
+        (np.zeros((5, 3), np.float32).T, "contiguous in its last dimension; its stride is 3: copy it"),
+        (np.zeros((3, 10), np.float32)[:, ::2], "its stride is 2: copy it"),
+        (np.zeros((3, 0), np.float32), "1 to 2147483647 columns, not 0"),
+        (np.zeros(62, np.uint8)[1:61].view(np.float32).reshape(3, 5), "aligned"),
+        (np.zeros((3, 5), np.clongdouble), "numbers of at most 128 bits, not dtype complex256"),
+        (OddArray(on_metal), "DLPack type 8: move it to the CPU or to a CUDA device"),
+        (OddArray(without_bits), "not items of 0 bits"),
+        # Products that wrap around to a small number would pass for small arrays.
+        (OddArray(shaped(2**34, 2**30)), "lengths from 0 on whose product is below 2.63"),
+        (OddArray(shaped(0, 2**34, 2**30), (3, 5, 1)), "lengths from 0 on whose product is below 2.63"),
+        (OddArray(shaped(-3, 5)), "lengths from 0 on"),
+    ],
+)
+def test_logits(logits: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        entropy(logits)
+
+
+def test_too_many_columns() -> None:
+    logits = np.lib.stride_tricks.as_strided(np.zeros(1, np.float32), (1, 2**31), (0, 4))
+    with pytest.raises(InputError, match="1 to 2147483647 columns, not 2147483648"):
+        entropy(logits)
+
+
+@pytest.mark.parametrize(
+    ("targets", "message"),
+    [
+        (np.zeros(2, np.int64), r"targets must have shape \[3\], one per row, not \[2\]"),
+        (np.zeros((3, 1), np.int64), r"targets must have shape \[3\]"),
+        (np.zeros(3, np.uint32), "targets must hold int32 or int64, not uint32: convert"),
+        (np.zeros(3), "targets must hold int32 or int64, not float64"),
+        (np.zeros(6, np.int64)[::2], "targets must be contiguous; its stride is 2"),
+        ([0, 0, 0], "targets must be an array"),
+    ],
+)
+def test_targets(targets: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        entropy(LOGITS, targets=targets, outputs=("nll",))
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+@pytest.mark.parametrize(("row", "identifier"), [(0, -1), (2, 5), (1, 2**31 - 1), (1, -(2**31))])
+def test_targets_outside_the_vocabulary(backend: Backend, dtype: type, row: int, identifier: int) -> None:
+    targets: NDArray[Any] = np.zeros(3, dtype)
+    targets[row] = identifier
+    if row == 1:
+        targets[2] = 99  # the first one is named
+    with pytest.raises(InputError, match=rf"targets\[{row}\] = {identifier} is not an id of the vocabulary: 0\.\.4"):
+        entropy(backend.put(LOGITS), targets=backend.put(targets))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"outputs": ("entropy", "perplexity")}, "unknown output 'perplexity'; known: entropy, log_sum_exp, nll"),
+        ({"outputs": ()}, "outputs is empty"),
+        ({"outputs": ("nll",)}, "nll needs targets"),
+        ({"unit": "bans"}, "unknown unit 'bans'; known: nats, bits"),
+        ({"stream": 7}, "stream is for CUDA arrays; these are on the CPU"),
+        ({"temperature": 0.0}, "temperature must be between"),
+        ({"temperature": -1.0}, "temperature must be between"),
+        ({"temperature": float("nan")}, "temperature must be between 1e-30 and 1e30, not nan"),
+        ({"temperature": float("inf")}, "not inf"),
+        ({"temperature": 1e-31}, "not 1e-31"),
+    ],
+)
+def test_options(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        entropy(LOGITS, **arguments)
+
+
+@pytest.mark.parametrize("threads", [0, -1, 1025])
+def test_threads(threads: int) -> None:
+    with pytest.raises(ValueError, match=r"threads must be in 1\.\.1024"):
+        entropy(LOGITS, threads=threads)
+
+
+@pytest.mark.parametrize(
+    ("out", "message"),
+    [
+        (EntropyOutputs(), "out has nothing; outputs asks for entropy"),
+        (EntropyOutputs(margin=floats()), "out has margin; outputs asks for entropy"),
+        (EntropyOutputs(entropy=floats(), margin=floats()), "out has entropy, margin; outputs asks for entropy"),
+        (EntropyOutputs(entropy=floats(4)), r"out.entropy must have shape \[3\], one per row, not \[4\]"),
+        (EntropyOutputs(entropy=np.zeros(3)), "out.entropy must hold float32, not float64"),
+        (EntropyOutputs(entropy=floats(6)[::2]), "out.entropy must be contiguous"),
+        (EntropyOutputs(entropy=read_only()), "out.entropy is read-only"),
+        (EntropyOutputs(entropy=[0.0] * 3), "out.entropy must be an array"),
+        (floats(), "out must be EntropyOutputs with an array per name, not ndarray"),
+    ],
+)
+def test_out(out: EntropyOutputs, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        entropy(LOGITS, out=out)
+
+
+def test_out_for_argmax_is_int64() -> None:
+    with pytest.raises(InputError, match=r"out\.argmax must hold int64, not int32"):
+        entropy(LOGITS, outputs="argmax", out=EntropyOutputs(argmax=np.zeros(3, np.int32)))
+
+
+@pytest.mark.parametrize("flags", [1, 2])
+def test_out_that_would_be_lost(flags: int) -> None:
+    """DLPack's flags: read-only, and a copy that the library made for us."""
+    if np.lib.NumpyVersion(np.__version__) < "2.1.0":
+        pytest.skip("this NumPy has no versioned capsules")
+    out = floats()
+    entropy(LOGITS, out=EntropyOutputs(entropy=FlaggedArray(out, 0)))
+    assert out.tolist() == pytest.approx([np.log(5)] * 3)
+    with pytest.raises(InputError, match=r"out\.entropy is read-only"):
+        entropy(LOGITS, out=EntropyOutputs(entropy=FlaggedArray(out, flags)))
+
+
+def test_out_that_shares_memory() -> None:
+    room = np.zeros(40, np.float32)
+    logits, both = room[:15].reshape(3, 5), ("entropy", "margin")
+    with pytest.raises(InputError, match=r"out\.entropy shares memory with logits: pass memory of its own"):
+        entropy(logits, out=EntropyOutputs(entropy=room[14:17]))
+    with pytest.raises(InputError, match=r"out\.entropy shares memory with logits"):
+        entropy(logits[::-1], out=EntropyOutputs(entropy=room[:3]))
+    with pytest.raises(InputError, match=r"out\.entropy shares memory with out\.margin"):
+        entropy(logits, outputs=both, out=EntropyOutputs(entropy=room[15:18], margin=room[17:20]))
+    with pytest.raises(InputError, match=r"out\.argmax shares memory with targets"):
+        entropy(logits, targets=IDS, outputs="argmax", out=EntropyOutputs(argmax=IDS))
+    results = entropy(logits, outputs=both, out=EntropyOutputs(entropy=room[15:18], margin=room[18:21]))
+    assert results.entropy.tolist() == pytest.approx([np.log(5)] * 3)
+
+
+def test_out_of_memory_says_how_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nothing_left(*_: Any) -> Any:
+        raise MemoryError
+
+    monkeypatch.setattr(libraries._Numpy, "empty", nothing_left)
+    with pytest.raises(MemoryError, match=r"the output entropy needs 12 bytes on cpu, of which [0-9,]+ are free"):
+        entropy(LOGITS)
+
+
+def test_other_failures_are_not_taken_for_missing_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """torch reports both as RuntimeError, and failures of earlier kernels wherever it is next asked."""
+
+    def failing(message: str) -> None:
+        def empty(*_: Any) -> Any:
+            raise RuntimeError(message)
+
+        monkeypatch.setattr(libraries._Numpy, "empty", empty)
+
+    for message in ("CUDA out of memory. Tried to allocate", "DefaultCPUAllocator: can't allocate memory: you tried"):
+        failing(message)
+        with pytest.raises(MemoryError, match="needs 12 bytes"):
+            entropy(LOGITS)
+    failing("CUDA error: an illegal memory access was encountered")
+    with pytest.raises(RuntimeError, match="illegal memory access"):
+        entropy(LOGITS)
+
+
+def test_no_cupy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    with pytest.raises(Unsupported, match=r"need cupy, which cannot be imported .*: pip install 'pyharness\[cuda\]'"):
+        libraries.library_of(LOGITS, libraries.Device(is_cuda=True, number=0))
+
+
+def test_instruction_sets(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert _core.instruction_sets()[0] == "portable"
+    monkeypatch.setenv("PYHARNESS_ISA", "portable")
+    assert _core.instruction_set() == "portable"
+    monkeypatch.setenv("PYHARNESS_ISA", "sse9")
+    with pytest.raises(ValueError, match="PYHARNESS_ISA=sse9 cannot be used; this machine runs portable"):
+        entropy(LOGITS)
+    monkeypatch.setenv("PYHARNESS_ISA", "")
+    assert _core.instruction_set() == _core.instruction_sets()[-1]
+
+
+# ------------------------------------------------------------------- what the native functions check themselves
+
+
+def test_native_checks_of_memory(backend: Backend) -> None:
+    """The face has looked already; a wrong call must still not leave its arrays."""
+    from pyharness.kernels.arrays import place
+
+    module: Any = place.MODULES["cuda" if backend.kind == "cuda" else "cpu"]()
+    scratch = backend.put(np.zeros(1 << 16, np.uint8))
+    logits, result = backend.put(LOGITS), backend.put(floats())
+    for arguments, message in (
+        ({"entropy": backend.put(floats(2))}, "entropy"),
+        ({"entropy": backend.put(np.zeros(3, np.int32))}, "entropy"),
+        ({"argmax": backend.put(floats())}, "argmax"),
+        ({"targets": backend.put(np.zeros(2, np.int64)), "entropy": result}, "targets"),
+        ({"targets": backend.put(np.zeros(3, np.int16)), "entropy": result}, "targets"),
+        ({"nll": result}, "targets"),
+    ):
+        with pytest.raises((ValueError, TypeError), match=message):
+            module.entropy(logits, **{"workspace": scratch, **arguments})
+    for bad in (LOGITS[0], LOGITS.T, LOGITS.astype(np.float64)):
+        with pytest.raises((ValueError, TypeError), match="logits"):
+            module.entropy(backend.put(bad), entropy=result, workspace=scratch)
+    with pytest.raises((ValueError, TypeError), match="states"):
+        module.entropy_states(logits, None, backend.put(np.zeros((2, 8), np.float32)), workspace=scratch)
+    states = backend.put(np.zeros((3, 8), np.float32))
+    with pytest.raises((ValueError, TypeError), match="other"):
+        module.entropy_merge(states, backend.put(np.zeros((2, 8), np.float32)))
+
+
+# ------------------------------------------------------------------------------------------ arrays of any library
+
+
+def test_results_are_of_the_same_library() -> None:
+    assert all(type(getattr(entropy(LOGITS, targets=IDS, outputs=OUTPUTS), name)) is np.ndarray for name in OUTPUTS)
+    assert type(entropy(Bfloat16Array(np.zeros((3, 5), np.uint16))).entropy) is np.ndarray
+
+
+def test_read_only_logits_are_fine() -> None:
+    logits = LOGITS.copy()
+    logits.flags.writeable = False
+    np.testing.assert_allclose(entropy(logits).entropy, np.log(5), rtol=1e-6)
+
+
+def test_native_byte_order_may_be_named() -> None:
+    named = LOGITS.view(LOGITS.dtype.newbyteorder("<" if sys.byteorder == "little" else ">"))
+    np.testing.assert_allclose(entropy(named).entropy, np.log(5), rtol=1e-6)
+
+
+def test_addresses_of_an_array() -> None:
+    array = np.zeros((4, 6), np.float32)
+    start = array.__array_interface__["data"][0]
+    assert describe(array, "it").extent == range(start, start + 96)
+    assert describe(array[::-1, 1:3], "it").extent == range(start + 4, start + 84)
+    assert not describe(array[:0], "it").extent
+
+
+def test_views_keep_nothing_alive() -> None:
+    """Neither the array nor the capsule of a foreign library outlives the call."""
+    bits = np.zeros((3, 5), np.uint16)
+    gone = weakref.ref(bits)
+    before = sys.getrefcount(bits)
+    entropy(Bfloat16Array(bits))
+    assert sys.getrefcount(bits) == before
+    del bits
+    gc.collect()
+    assert gone() is None
+
+
+class Refusing:
+    """A library that does not hand its array out."""
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+    def __dlpack__(self, **_: Any) -> Any:
+        raise BufferError("it is lazy; compute it first")
+
+
+def test_the_library_s_reason_is_passed_on() -> None:
+    with pytest.raises(InputError, match="logits cannot be read: it is lazy; compute it first"):
+        entropy(Refusing())

@@ -1,0 +1,323 @@
+"""The pair histogram on the CPU, by the emulated kernels and on CUDA: one answer, to the last integer and in order."""
+
+from __future__ import annotations
+
+import json
+import lzma
+import os
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from backends import Backend, backend, module
+from pair_counts import (
+    METHODS,
+    SMALL,
+    WIDE,
+    count,
+    every_backend,
+    every_method,
+    kernels_only,
+    one_seed,
+    reference,
+    rows,
+    small,
+    tensor,
+    where,
+)
+from pyharness import tokenizers
+from pyharness.kernels import PairHistogram, pair_histogram
+from pyharness.kernels.pairs import chunks as pair_chunks
+from pyharness.kernels.pairs import device as pair_histogram_device
+from pyharness.kernels.pairs import uploads as pair_uploads
+from pyharness.types import Tokens
+
+__all__ = ["backend", "small"]  # the fixtures
+
+# ---------------------------------------------------------------------------------------------- against Counter
+
+
+def random_case(case: int) -> tuple[list[list[int]], list[int] | None, dict[str, int], int]:
+    """Documents, weights, tuning and chunk size of a case."""
+    generator = np.random.default_rng(case)
+    size, limit = int(generator.choice([0, 1, 2, 40, 300, 1500])), int(generator.choice([1, 2, 9, 60]))
+    ids = np.minimum(generator.zipf(1.4, size) - 1, limit - 1)
+    cuts = np.sort(generator.integers(0, size + 1, int(generator.choice([0, 2, 60]))))
+    documents = [part.tolist() for part in np.split(ids, cuts)]
+    weights = generator.integers(0, generator.choice([2, 2**40]), len(documents)).tolist() if case % 2 else None
+    tuning = {
+        "threads": int(generator.choice([32, 96])),
+        "cache_slots": int(generator.choice([8, 64])),
+        "table_slots": int(generator.choice([2, 64, 4096])),
+        "positions_per_round": int(generator.choice([50, 1 << 20])),
+        "dense_ids": 60,
+    }
+    return documents, weights, tuning, int(generator.choice([37, 400, 1 << 20]))
+
+
+@every_backend
+@pytest.mark.parametrize("case", range(50))
+def test_random_cases(backend: Backend, case: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """50 on the CPU and 50 per seed of the emulator, where cases take turns over the methods."""
+    case += 50 * (0 if backend.kind != "emulated" else 1 + int(backend.variant))
+    documents, weights, tuning, chunk = random_case(case)
+    for name, value in tuning.items():
+        monkeypatch.setitem(pair_histogram_device.TUNING, name, value)
+    monkeypatch.setattr(pair_chunks, "MOST_POSITIONS", chunk)
+    method = METHODS[case % 3]
+    if method != "dense":  # spread the ids over all of their range
+        documents = [[(n * 0x9E3779B1) & WIDE for n in document] for document in documents]
+    tokens = Tokens.from_lists(documents)
+    array = None if weights is None else np.array(weights, np.uint64)
+    found = pair_histogram(tokens.ids, tokens.offsets, array, **where(backend, method))
+    assert rows(found) == reference(documents, weights)
+    assert [column.dtype.name for column in (found.left, found.right, found.count)] == ["uint32", "uint32", "uint64"]
+
+
+segments = st.lists(
+    st.lists(st.one_of(st.integers(0, 3), st.sampled_from([2**31, WIDE - 1, WIDE])), max_size=9), max_size=12
+)
+
+
+@one_seed
+@pytest.mark.parametrize("method", ["hash", "sort"])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(documents=segments, chunk=st.integers(1, 40), data=st.data())
+def test_segments_and_weights(
+    backend: Backend,
+    method: str,
+    small: None,
+    monkeypatch: pytest.MonkeyPatch,
+    documents: list[list[int]],
+    chunk: int,
+    data: st.DataObject,
+) -> None:
+    monkeypatch.setattr(pair_chunks, "MOST_POSITIONS", chunk)
+    tokens = Tokens.from_lists(documents)
+    here = where(backend, method)
+    assert rows(pair_histogram(tokens.ids, **here)) == reference([tokens.ids.tolist()])
+    assert rows(pair_histogram(tokens.ids, tokens.offsets, **here)) == reference(documents)
+    weights = data.draw(st.lists(st.integers(0, 2**50), min_size=len(documents), max_size=len(documents)))
+    weighted = pair_histogram(tokens.ids, tokens.offsets, np.array(weights, np.int64), **here)
+    assert rows(weighted) == reference(documents, weights)
+
+
+# ---------------------------------------------------------------------------------------------- edges of tables
+
+
+@kernels_only
+@every_method
+def test_all_pairs_equal_and_all_different(backend: Backend, method: str, small: None) -> None:
+    assert count(backend, [5] * 1000, method=method) == [(5, 5, 999)]
+    # Every pair of 32 ids once, as a walk through the complete graph: more pairs than the cache and the table hold.
+    walk = [node for gap in range(1, 32, 2) for node in ((step * gap) % 32 for step in range(32))]
+    assert count(backend, walk, method=method) == reference([walk])
+
+
+@kernels_only
+@pytest.mark.parametrize("method", ["hash", "sort"])
+def test_the_largest_and_the_smallest_id(backend: Backend, method: str, small: None) -> None:
+    """A free slot is no pair: neither (0, 0) nor the pair of the two largest ids."""
+    ids = [WIDE] * 70 + [0] * 65 + [WIDE, 0, WIDE, WIDE]
+    assert count(backend, ids, method=method) == reference([ids])
+    assert count(backend, [WIDE, WIDE], method=method) == [(WIDE, WIDE, 1)]
+    assert count(backend, [0, 0], method=method) == [(0, 0, 1)]
+
+
+@kernels_only
+def test_a_table_grows_as_often_as_it_must(backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also under many blocks that reserve at once, and where growth interrupts a chunk."""
+    generator = np.random.default_rng(7)
+    ids = generator.integers(0, 2**32, 4000, dtype=np.uint32)
+    expected = reference([ids.tolist()])
+    for slots in (1, 16, 1024):
+        for name, value in {"threads": 32, "cache_slots": 16, "table_slots": slots}.items():
+            monkeypatch.setitem(pair_histogram_device.TUNING, name, value)
+        assert count(backend, ids.tolist()) == expected
+
+
+@kernels_only
+@every_method
+def test_chunks_end_anywhere(backend: Backend, method: str, small: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    documents = [[1, 2, 1], [], [2], [1, 2, 2, 2, 3], [], []]
+    tokens, weights = Tokens.from_lists(documents), [3, 9, 9, 2**40, 9, 9]
+    for chunk in range(1, len(tokens.ids) + 2):
+        monkeypatch.setattr(pair_chunks, "MOST_POSITIONS", chunk)
+        found = pair_histogram(tokens.ids, tokens.offsets, np.array(weights, np.uint64), **where(backend, method))
+        assert rows(found) == reference(documents, weights), f"chunks of {chunk}"
+
+
+@every_backend
+@every_method
+def test_nothing_to_count(backend: Backend, method: str, small: None) -> None:
+    for ids, offsets in (([], None), ([], [0]), ([], [0, 0]), ([7], None), ([7], [0, 1]), ([7, 8], [0, 0, 1, 2])):
+        array = None if offsets is None else np.array(offsets)
+        assert count(backend, ids, array, method=method) == []
+    assert count(backend, [1, 2, 3], np.array([0, 3]), np.zeros(1, np.uint64), method=method) == []
+
+
+@every_backend
+@every_method
+def test_weights_near_64_bits(backend: Backend, method: str, small: None) -> None:
+    ids, offsets = [5, 6, 5, 6, 7], np.array([0, 2, 5])
+    assert count(backend, ids, offsets, np.array([2**63, 1], np.uint64), method=method) == [
+        (5, 6, 2**63 + 1),
+        (6, 7, 1),
+    ]
+    largest = np.array([2**64 - 1], np.uint64)
+    assert count(backend, [5, 6], None, largest, method=method) == [(5, 6, 2**64 - 1)]
+    for weights in ([2**63, 2**63], [2**64 - 1, 1], [0, 2**63]):
+        with pytest.raises(ValueError, match="does not fit 64 bits"):
+            count(backend, ids, offsets, np.array(weights, np.uint64), method=method)
+
+
+@every_method
+def test_positions_beyond_32_bits(method: str) -> None:
+    """The last chunk of a corpus that no test can hold: positions and offsets near 2^40."""
+    emulated, far = module("_emulated"), 2**40
+    ids, weights = np.array([1, 2, 1, 2, 2, 1, 2], np.uint32), np.array([7, 2, 2**33], np.uint64)
+    counter = emulated.PairCounter(method, lambda size, _: np.empty(size, np.uint8), 0, SMALL)
+    counter.add(ids, far, np.array([0, far - 5, far + 3, far + 7]), weights)
+    size = counter.order()
+    columns = [np.empty(size, dtype) for dtype in (np.uint32, np.uint32, np.uint64)]
+    counter.write(*columns)
+    assert rows(PairHistogram(*columns)) == reference([ids[:3].tolist(), ids[3:].tolist()], [2, 2**33])
+
+
+# ---------------------------------------------------------------------------------------------- tensors
+
+
+@every_backend
+@pytest.mark.parametrize("dtype", ["uint32", "int32", "int64"])
+def test_torch_tensors(backend: Backend, dtype: str, small: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counted where they are, and answered in kind."""
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(pair_chunks, "MOST_POSITIONS", 5)
+    ids = tensor(backend, [1, 2, 1, 2, 3, 1, 2, 9, 9], dtype)
+    histogram: Any = pair_histogram(ids, **where(backend))
+    assert isinstance(histogram.count, torch.Tensor)
+    assert histogram.count.device == ids.device
+    host = PairHistogram(*(column.cpu().numpy() for column in (histogram.left, histogram.right, histogram.count)))
+    assert rows(host) == reference([ids.tolist()])
+    offsets, weights = tensor(backend, [0, 2, 2, 9], "int64"), tensor(backend, [2, 5, 1], "int64")
+    for where_from in ((offsets, weights), (np.array([0, 2, 2, 9]), np.array([2, 5, 1], np.uint64))):
+        weighted: Any = pair_histogram(ids, *where_from, **where(backend))
+        assert weighted.count.tolist() == [4, 1, 1, 1, 1]  # (1, 2): once in a segment of weight 2, twice in one of 1
+
+
+@every_backend
+@pytest.mark.parametrize(("dtype", "value"), [("int32", -1), ("int64", -5), ("int64", 2**32)])
+def test_ids_that_are_none(backend: Backend, dtype: str, value: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pair_chunks, "MOST_POSITIONS", 3)
+    for position in (0, 7, 11):
+        ids = [1] * 12
+        ids[position] = value
+        with pytest.raises(ValueError, match=rf"tokens\[{position}\] = {value} is not an id"):
+            pair_histogram(tensor(backend, ids, dtype), **where(backend))
+    with pytest.raises(ValueError, match=r"tokens\[0\]"):
+        pair_histogram(tensor(backend, [value], dtype), **where(backend))
+
+
+# ---------------------------------------------------------------------------------------------- uploads
+
+
+class LateStream:
+    """A stream that does nothing before somebody waits for it: the latest that cupy's may do it."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        self.pending: list[tuple[NDArray[Any], NDArray[Any]]] = []
+
+    def record(self) -> LateEvent:
+        event = LateEvent()
+        event.record(self)
+        return event
+
+    def wait_event(self, event: LateEvent) -> None:
+        event.synchronize()
+
+    def synchronize(self) -> None:
+        while self.pending:
+            target, source = self.pending.pop(0)
+            target[...] = source
+
+
+class LateEvent:
+    def __init__(self, **_: Any) -> None:
+        self.stream: LateStream | None = None
+        self.earlier = 0
+
+    def record(self, stream: LateStream) -> None:
+        self.stream, self.earlier = stream, len(stream.pending)
+
+    def synchronize(self) -> None:
+        while self.stream is not None and self.earlier and self.stream.pending:
+            target, source = self.stream.pending.pop(0)
+            target[...] = source
+            self.earlier -= 1
+
+
+class LateArray(np.ndarray[Any, Any]):
+    def set(self, source: NDArray[Any], stream: LateStream) -> None:
+        stream.pending.append((self, source))
+
+
+def test_chunks_arrive_before_they_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The double buffering of CUDA, over streams whose copies happen as late as they may."""
+    module("_emulated")
+    cuda = SimpleNamespace(Stream=LateStream, ExternalStream=LateStream, Event=LateEvent)
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=cuda))
+    monkeypatch.setitem(sys.modules, "cupyx", SimpleNamespace(empty_pinned=np.empty))
+    monkeypatch.setattr(pair_histogram_device, "uploads_for", pair_uploads.PinnedUploads)
+    empty = pair_histogram_device.PairWorkspace.empty
+    monkeypatch.setattr(
+        pair_histogram_device.PairWorkspace, "empty", lambda *arguments: empty(*arguments).view(LateArray)
+    )
+    documents = np.array_split(np.random.default_rng(3).integers(0, 9, 500), 60)
+    tokens = Tokens.from_lists([document.tolist() for document in documents])
+    weights = np.arange(len(documents), dtype=np.uint64)
+    for chunk in (1, 7, 64, 499, 10_000):
+        monkeypatch.setattr(pair_chunks, "MOST_POSITIONS", chunk)
+        found = pair_histogram(tokens.ids, tokens.offsets, weights, device="emulated")
+        assert rows(found) == reference([document.tolist() for document in documents], weights.tolist())
+
+
+# ---------------------------------------------------------------------------------------------- real text
+
+
+@pytest.fixture(scope="module")
+def english() -> Tokens:
+    folder = os.environ.get("PYHARNESS_DATA")
+    if not folder:
+        pytest.skip("PYHARNESS_DATA is not set: it names a folder of real corpora and tokenizer files")
+    with lzma.open(Path(folder) / "corpora/english/wikitext2_valid.jsonl.xz", "rt") as lines:
+        texts = [json.loads(line)["text"] for line in lines]
+    ranks = Path(folder) / "tokenizers/tiktoken/r50k_base.tiktoken"
+    return tokenizers.load(f"file:{ranks}?pattern=r50k_base").encode_batch(texts, 2)
+
+
+@pytest.mark.data
+@every_backend
+@every_method
+def test_real_text_against_numpy(
+    backend: Backend, method: str, english: Tokens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # An emulated thread costs what thousands of the device's do; the dense counter gets the low bits of the ids.
+    end = 60_000 if backend.kind == "emulated" else len(english.ids)
+    monkeypatch.setitem(pair_histogram_device.TUNING, "dense_ids", 256)
+    ids = english.ids[:end] & np.uint32(255 if method == "dense" else WIDE)
+    offsets = np.append(english.offsets[english.offsets < end], end)
+    keys = np.delete(ids[:-1].astype(np.uint64) << np.uint64(32) | ids[1:], offsets[1:-1] - 1)
+    pairs, counts = np.unique(keys, return_counts=True)
+    order = np.lexsort((pairs, -counts))
+    found = pair_histogram(ids, offsets, **where(backend, method))
+    assert len(found) == len(pairs) > 2_000
+    assert (found.left == pairs[order] >> np.uint64(32)).all()
+    assert (found.right == (pairs[order] & np.uint64(WIDE))).all()
+    assert (found.count == counts[order].astype(np.uint64)).all()

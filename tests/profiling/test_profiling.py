@@ -1,0 +1,333 @@
+"""Profiles: rounds, runs and records, with a device whose clock the tests turn."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from pyharness import report
+from pyharness.profiling import (
+    Axis,
+    DeviceKind,
+    Floor,
+    Peer,
+    Phase,
+    Problem,
+    Profile,
+    Task,
+)
+from pyharness.profiling.measuring import Samples, interleaved
+from pyharness.profiling.plan import plan
+from pyharness.profiling.record import COPY, OURS, Missing, Outcome, ProfileRecord, Roof
+from pyharness.profiling.session import RULES, launch_once, rule_for, run
+from pyharness.system.timing import StoppingRule
+from pyharness.types import InputError, Unsupported
+
+GB = 1_000_000_000
+RULE = StoppingRule(min_samples=3, min_seconds=0.0, max_seconds=5.0)
+
+
+class FakeDevice:
+    """A device on which a call takes what it returns, in seconds, and time passes only there."""
+
+    kind: DeviceKind = "cpu"
+    phases: tuple[Phase, ...] = ("cold", "warm")
+    notes: tuple[str, ...] = ("a fake",)
+    check_seconds = 0.0
+
+    def __init__(self, free: int | None = None, throttled: Callable[[float], bool] = lambda now: False) -> None:
+        self.now, self.free, self.is_throttled = 0.0, free, throttled
+        self.log: list[str] = []
+
+    def seconds(self, call: Callable[[], Any], phase: Phase) -> float:
+        taken = float(call())
+        self.now += taken
+        return taken
+
+    def throttled(self) -> bool:
+        return self.is_throttled(self.now)
+
+    def free_bytes(self) -> int | None:
+        return self.free
+
+    def reclaim(self) -> None:
+        self.log.append("reclaim")
+
+    def range(self, name: str) -> AbstractContextManager[object]:
+        self.log.append(name)
+        return nullcontext()
+
+    def copying(self) -> tuple[Callable[[], Any], int]:
+        return lambda: 0.1, GB
+
+    def multiplying(self, dtype: str) -> tuple[Callable[[], Any], int]:
+        if dtype == "fp16":
+            raise Unsupported("no fp16 here")
+        return lambda: 0.1, 100 * GB
+
+    def describe(self) -> dict[str, Any]:
+        return {"name": "fake"}
+
+
+def agrees(found: Any, ours: Any) -> str | None:
+    return None if found >= ours else f"{found} is below {ours}"
+
+
+def profile_of(ours: Callable[[], Any], *peers: Peer, check: Callable[[Any], str | None] = lambda _: None) -> Profile:
+    def prepare(problem: Problem) -> Task:
+        return Task(problem, "made up", ours, check, peers, lambda _: Floor(GB // 2, GB, 0, 1000))
+
+    return Profile(
+        "fake",
+        "a fake",
+        (Axis("ROWS"), Axis("V")),
+        ("fp32", "fp16"),
+        ("fp32",),
+        {"cpu": ((2, 3),), "cuda": ((4, 5),)},
+        lambda problem: Floor(GB, 0, 0, problem.shape[0]),
+        lambda problem: 8 * problem.shape[0],
+        prepare,
+    )
+
+
+@pytest.fixture
+def known(monkeypatch: pytest.MonkeyPatch) -> Callable[[Profile], None]:
+    def put(profile: Profile) -> None:
+        monkeypatch.setattr("pyharness.profiling.plan.profiles", lambda: {"fake": profile})
+
+    return put
+
+
+def measured(profile: Profile, device: FakeDevice, known: Callable[[Profile], None], **options: Any) -> ProfileRecord:
+    known(profile)
+    return run(plan("fake", threads=1, **options), device, RULE, lambda line: None, lambda record: None)
+
+
+# ---------------------------------------------------------------------------------------------- rounds
+
+
+def test_contenders_take_turns_until_each_has_enough() -> None:
+    device, order = FakeDevice(), []
+
+    def contender(name: str, seconds: list[float]) -> Callable[[], float]:
+        times = iter(seconds)
+
+        def call() -> float:
+            order.append(name)
+            return next(times)
+
+        return call
+
+    calls = {"a": contender("a", [9.0, 1.0, 1.0, 1.0]), "b": contender("b", [9.0, 1.0, 2.0, 1.0, 2.0])}
+    found = interleaved(device, calls, "warm", replace(RULE, max_seconds=9.0), clock=lambda: device.now)
+    assert "".join(order) == "ab" + "abababb"  # the first round is not counted
+    assert found["a"].seconds == (1.0, 1.0, 1.0)
+    assert found["b"].seconds == (1.0, 2.0, 1.0, 2.0)
+
+
+def test_throttled_samples_are_dropped_from_all_contenders_alike() -> None:
+    device = FakeDevice(throttled=lambda now: 4.5 < now < 8.5)
+    found = interleaved(device, {"a": lambda: 1.0, "b": lambda: 1.0}, "warm", RULE, clock=lambda: device.now / 10)
+    assert [(len(one.seconds), one.dropped) for one in found.values()] == [(3, 2), (3, 2)]
+
+
+def test_a_clock_that_is_always_low_is_what_the_device_sustains() -> None:
+    device = FakeDevice(throttled=lambda now: True)
+    (found,) = interleaved(device, {"a": lambda: 1.0}, "warm", RULE, clock=lambda: device.now).values()
+    assert found == Samples((1.0,) * 5, throttled=True)
+
+
+def test_a_call_below_the_clocks_resolution_has_no_rate() -> None:
+    found = interleaved(FakeDevice(), {"a": lambda: 0.0}, "warm", RULE)["a"]
+    assert found.seconds == ()
+    assert "less than the clock can tell" in str(found.reason)
+
+
+def test_a_contender_that_breaks_down_loses_its_own_numbers_only() -> None:
+    device = FakeDevice()
+    calls = {"good": lambda: 1.0, "bad": lambda: 1.0 if device.now < 4 else 1 / 0}
+    found = interleaved(device, calls, "warm", RULE, clock=lambda: device.now)
+    assert found["good"].seconds == (1.0, 1.0, 1.0)
+    assert found["bad"] == Samples(reason="ZeroDivisionError: division by zero")
+
+
+# ---------------------------------------------------------------------------------------------- runs
+
+
+def test_peers_are_verified_before_anything_is_timed(known: Callable[[Profile], None]) -> None:
+    def broken() -> Callable[[], Any]:
+        raise ImportError("No module named 'peer'")
+
+    profile = profile_of(
+        lambda: 0.2,
+        Peer("slow", "twice as slow", lambda: lambda: 0.4, 0, agrees),
+        Peer("wrong", "wrong", lambda: lambda: 0.1, 0, agrees),
+        Peer("absent", "absent", broken, 0, agrees),
+        Peer("large", "large", lambda: lambda: 0.4, 11 * GB, agrees),
+    )
+    found = measured(profile, FakeDevice(free=10 * GB), known)
+    (outcome,) = found.outcomes
+    assert not found.failed
+    assert outcome.missing == {
+        "wrong": Missing("failed", "Mismatch: another result: 0.1 is below 0.2"),
+        "absent": Missing("failed", "ImportError: No module named 'peer'"),
+        "large": Missing("skipped", "needs 11 GB more, 10 GB are free"),
+    }
+    assert {phase: set(lanes) for phase, lanes in outcome.samples.items()} == {
+        "cold": {OURS, "slow", COPY},
+        "warm": {OURS, "slow", COPY},
+    }
+
+
+def test_figures_are_those_of_the_samples(known: Callable[[Profile], None]) -> None:
+    profile = profile_of(lambda: 0.2, Peer("slow", "", lambda: lambda: 0.4, 0, agrees))
+    found = measured(profile, FakeDevice(), known)
+    figures = found.outcomes[0].figures("warm", "slow")
+    assert figures is not None
+    assert figures.median_seconds == figures.p5_seconds == figures.p95_seconds == 0.4
+    assert figures.bytes_per_second == pytest.approx(GB / 2 / 0.4)
+    assert figures.copy_share == pytest.approx((GB / 2 / 0.4) / (GB / 0.1))
+    assert figures.tokens_per_second == pytest.approx(2500)
+    assert figures.times_ours == pytest.approx(2.0)
+    assert found.matrix["fp32"].rate == pytest.approx(1e12)
+    copy = found.outcomes[0].figures("warm", COPY)
+    assert copy is not None
+    assert copy.copy_share == pytest.approx(1.0)
+    assert copy.times_ours is None
+
+
+def test_a_run_that_is_cut_off_has_left_what_it_had_finished(known: Callable[[Profile], None]) -> None:
+    def ours() -> float:
+        calls.append(1)
+        if len(kept) == 1:
+            raise KeyboardInterrupt
+        return 0.2
+
+    calls: list[int] = []
+    kept: list[ProfileRecord] = []
+    known(profile_of(ours))
+    wanted = plan("fake", shapes=["2x3", "4x5"], threads=1)
+    with pytest.raises(KeyboardInterrupt):
+        run(wanted, FakeDevice(), RULE, lambda line: None, kept.append)
+    data = json.loads(kept[0].to_json())
+    assert [problem["shape"] for problem in data["problems"]] == [[2, 3]]
+    assert data["finished"] is False
+    assert data["problems"][0]["phases"]["warm"]["bound"]["seconds"] > 0
+    assert data["matrix"]["fp32"]["flop_per_second"] == pytest.approx(1e12)
+
+
+def test_a_device_too_full_for_the_copy_is_one_error(known: Callable[[Profile], None]) -> None:
+    class Full(FakeDevice):
+        def copying(self) -> tuple[Callable[[], Any], int]:
+            raise MemoryError("Out of memory allocating 1,073,741,824 bytes")
+
+    with pytest.raises(InputError, match="no memory on the cpu for the copy that is its roof: MemoryError: Out of"):
+        measured(profile_of(lambda: 0.2), Full(), known)
+
+
+def test_floors_of_a_gpu_are_shown_only_where_there_is_none(
+    known: Callable[[Profile], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for reason, floors in ((None, 0), ("no driver", 1)):
+        monkeypatch.setattr("pyharness.profiling.session.cuda_reason", lambda reason=reason: reason)
+        found = measured(profile_of(lambda: 0.2), FakeDevice(), known)
+        assert len(found.unmeasured) == floors
+        assert ("No GPU: no driver." in report.to_text(report.profile_tables(found))) is bool(floors)
+
+
+@pytest.mark.parametrize("seconds", [0.0, -1.0, float("nan"), float("inf")])
+def test_a_time_limit_is_a_time(seconds: float) -> None:
+    with pytest.raises(InputError, match="give --max-seconds above 0"):
+        rule_for("cpu", seconds)
+
+
+def test_a_time_limit_leaves_the_rest_of_the_rule() -> None:
+    assert rule_for("cuda", 4.0) == replace(RULES["cuda"], max_seconds=4.0)
+    assert rule_for("cuda", None) is RULES["cuda"]
+
+
+@pytest.mark.parametrize(("matrix_flop", "roof", "seconds"), [(0, "copy", 0.05), (10**12, "matrix", 1.0)])
+def test_the_longer_roof_binds(matrix_flop: int, roof: str, seconds: float) -> None:
+    samples = {"warm": {OURS: Samples((2.0,)), COPY: Samples((0.1,))}}
+    floor = Floor(GB // 2, matrix_flop, matrix_flop, 1)
+    outcome = Outcome(Problem((1, 1), "fp32", "cpu", 1), "", floor, GB, samples)  # type: ignore[arg-type]
+    bound = outcome.bound("warm", Roof(10**12, Samples((1.0,))))
+    assert bound is not None
+    assert bound.roof == roof
+    assert bound.seconds == pytest.approx(seconds)
+    assert (outcome.bound("warm", None) is None) is (matrix_flop > 0)
+
+
+def test_a_wrong_result_of_ours_gets_no_number_and_gives_none(known: Callable[[Profile], None]) -> None:
+    profile = profile_of(
+        lambda: 0.2, Peer("slow", "", lambda: lambda: 0.4, 0, agrees), check=lambda _: "row 0: 1, ours 2"
+    )
+    found = measured(profile, FakeDevice(), known)
+    assert found.failed
+    assert found.outcomes[0].samples == {}
+    assert found.outcomes[0].reason == "Mismatch: nothing was timed: row 0: 1, ours 2"
+    assert "row 0: 1, ours 2" in report.to_text(report.profile_tables(found), width=200)
+
+
+def test_a_problem_that_breaks_down_costs_itself_only(known: Callable[[Profile], None]) -> None:
+    def ours() -> float:
+        calls.append(1)
+        if len(calls) == 1:
+            raise MemoryError("needs 5 GB")
+        return 0.2
+
+    calls: list[int] = []
+    found = measured(profile_of(ours), FakeDevice(), known, dtypes=["fp32", "fp16"])
+    assert [outcome.status for outcome in found.outcomes] == ["failed", "ok"]
+    assert found.outcomes[0].reason == "MemoryError: needs 5 GB"
+    assert found.matrix["fp16"].rate is None
+    assert found.matrix["fp16"].samples.reason == "Unsupported: no fp16 here"
+
+
+def test_a_record_is_json_and_shows_itself(known: Callable[[Profile], None]) -> None:
+    profile = profile_of(lambda: 0.2, Peer("slow", "as slow as that", lambda: lambda: 0.4, 0, agrees))
+    found = measured(profile, FakeDevice(), known)
+    data = json.loads(json.dumps(found.as_json(), allow_nan=False))
+    assert (data["kind"], data["schema"], data["finished"]) == ("pyharness-profile", 1, True)
+    (problem,) = data["problems"]
+    ours = problem["phases"]["warm"]["contenders"][OURS]
+    assert len(ours["seconds"]) == ours["figures"]["samples"] >= 3
+    assert problem["phases"]["cold"]["copy"]["bytes_per_second"] == pytest.approx(10 * GB)
+    assert data["not_measured"]["problems"][0]["shape"] == [4, 5]
+    text = report.to_text(report.profile_tables(found), width=100)
+    assert "fake 2x3 fp32, cold" in text
+    assert "as slow as that" in text
+    assert "not measured" in text
+    assert max(map(len, report.to_text(report.profile_tables(found)).splitlines())) <= 80
+
+
+def test_once_is_one_launch_and_nothing_else(known: Callable[[Profile], None]) -> None:
+    calls: list[str] = []
+    peer = Peer("peer", "", lambda: lambda: calls.append("peer"), 0, agrees)
+    known(profile_of(lambda: calls.append("ours"), peer))
+    said: list[str] = []
+    device = FakeDevice()
+    assert launch_once(plan("fake", shapes=["2x3", "4x5"], threads=1), device, said.append)
+    assert calls == ["ours", "ours"]
+    assert said == ["launched once: fake 2x3 fp32", "launched once: fake 4x5 fp32"]
+    assert device.log == ["data", "reclaim", "once"] * 2
+
+
+def test_a_launch_that_fails_is_said(known: Callable[[Profile], None]) -> None:
+    known(profile_of(lambda: 1 / 0))
+    said: list[str] = []
+    assert not launch_once(plan("fake", threads=1), FakeDevice(), said.append)
+    assert said == ["failed: fake 2x3 fp32: ZeroDivisionError: division by zero"]
+
+
+def test_phases_are_marked_never_calls(known: Callable[[Profile], None]) -> None:
+    device = FakeDevice()
+    measured(profile_of(lambda: 0.2), device, known)
+    marks = Counter(mark for mark in device.log if mark != "reclaim")
+    assert marks == {"data": 1, "verify": 1, "cold": 1, "warm": 1}

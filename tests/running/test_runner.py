@@ -1,0 +1,389 @@
+"""The loop: verify, measure, record; and libraries that lie, crash, hang, panic or print."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+import pyharness
+from pyharness import store, suite
+from pyharness.commands import session
+from pyharness.running import runner
+from pyharness.types import CaseResult, InputError
+
+pytestmark = pytest.mark.usefixtures("doubles")
+
+
+def results_of(result: session.Result, row: str) -> dict[str, CaseResult]:
+    return {one.case.benchmark: one for one in result.record.results if one.case.tokenizer == row}
+
+
+def measure(rows: list[str], benchmarks: list[Any], corpus: str = "sample:code", **other: Any) -> session.Result:
+    return pyharness.run(tokenizers=rows, corpora=[corpus], benchmarks=benchmarks, **other)
+
+
+def test_wrong_ids_fail_the_row_with_the_first_difference_and_no_speed() -> None:
+    found = measure(["same", "wrong"], ["compression", "throughput", "latency", "load"])
+    wrong = results_of(found, "wrong")
+    assert {one.status for one in wrong.values()} == {"failed"}
+    assert not any(one.measurements for one in wrong.values())
+    difference = wrong["integrity"].details["identical_ids"]["difference"]
+    assert (difference["document"], difference["token"], difference["byte_offset"]) == (0, 40, 40)
+    assert "wrong ids: document 0, byte 40" in str(wrong["integrity"].reason)
+    assert wrong["throughput"].reason == runner.UNVERIFIED
+    assert "failed" not in {one.status for one in results_of(found, "same").values()}
+
+
+def test_the_home_row_is_what_the_others_are_compared_with() -> None:
+    found = measure(["wrong", "same", "home"], ["integrity"])
+    rows = found.record.data["tokenizers"]
+    assert [one.case.tokenizer for one in found.record.results] == ["wrong", "same", "home"], "in the order given"
+    assert {label: rows[label]["compared_with"] for label in rows} == {
+        "wrong": "home",
+        "same": "home",
+        "home": None,
+    }
+    assert results_of(found, "same")["integrity"].details["identical_ids"]["difference"] is None
+
+
+@pytest.mark.parametrize("row", ["lying", "mute"])
+def test_what_was_timed_is_what_is_checked(row: str) -> None:
+    found = results_of(measure([row], [{"name": "throughput", "threads": [1]}]), row)
+    assert found["integrity"].status == "ok"
+    assert found["throughput"].status == "failed"
+    assert "the timed" in str(found["throughput"].reason)
+    assert not found["throughput"].measurements
+
+
+def test_a_timed_single_call_is_checked_too() -> None:
+    found = results_of(measure(["lying"], ["latency"], corpus="installed:python-docs?max_bytes=2MB"), "lying")
+    assert "the timed single call differs" in str(found["latency"].reason)
+
+
+def test_without_a_home_to_compare_with_there_is_no_number() -> None:
+    found = results_of(measure(["permuted", "undecodable"], ["throughput", "load"]), "permuted")
+    assert "nothing to be compared with: 'undecodable'" in str(found["integrity"].reason)
+    assert {one.status for one in found.values()} == {"failed"}
+
+
+def test_rows_that_are_compared_read_the_same_text() -> None:
+    found = measure(
+        ["home", "same"],
+        [
+            {"name": "compression", "tokenizers": ["home"]},
+            {"name": "throughput", "tokenizers": ["same"], "bytes": 100_000},
+        ],
+    )
+    assert "failed" not in {one.status for one in found.record.results}
+
+
+def test_wrong_ids_on_one_text_leave_no_number_on_any_other() -> None:
+    found = pyharness.run(
+        tokenizers=["home", "wrong-on-prose"],
+        corpora=["sample:prose", "sample:numbers"],
+        benchmarks=["throughput", "load"],
+    )
+    states = {
+        (one.case.benchmark, one.case.corpus): one.status
+        for one in found.record.results
+        if one.case.tokenizer == "wrong-on-prose" and one.case.benchmark != "integrity"
+    }
+    assert set(states.values()) == {"failed"}
+    assert len(states) >= 3
+
+
+def test_a_tokenizer_that_loses_text_against_its_word_fails_with_a_witness() -> None:
+    found = results_of(measure(["forgetful"], ["compression"]), "forgetful")
+    assert found["integrity"].status == "failed"
+    assert "not lossless, though its file says so" in str(found["integrity"].reason)
+    assert found["compression"].status == "failed"
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"), [("aborting", "killed by signal 6"), ("panicking", "Panic: index out of bounds")]
+)
+def test_a_crash_costs_its_case_alone(row: str, reason: str) -> None:
+    found = measure([row, "raw_bytes"], ["integrity"])
+    assert reason in str(results_of(found, row)["integrity"].reason)
+    assert results_of(found, "raw_bytes")["integrity"].status == "ok"
+
+
+def test_a_hang_is_ended_at_the_time_limit(tmp_path: Path) -> None:
+    path = tmp_path / "s.toml"
+    path.write_text(
+        'tokenizers = ["hanging", "raw_bytes"]\ncorpora = ["sample:prose"]\nbenchmarks = ["integrity"]\n'
+        "time_limit_seconds = 2\n",
+        encoding="utf-8",
+    )
+    found = pyharness.run(suite_name=path)
+    assert "time limit of 2 s" in str(results_of(found, "hanging")["integrity"].reason)
+    assert results_of(found, "raw_bytes")["integrity"].status == "ok"
+
+
+def test_the_time_limit_holds_while_a_case_reports_progress(tmp_path: Path) -> None:
+    path = tmp_path / "s.toml"
+    path.write_text(
+        'tokenizers = ["raw_bytes"]\ncorpora = ["repeat:1000000:sample:prose"]\nbenchmarks = ["compression"]\n'
+        "time_limit_seconds = 3\n",
+        encoding="utf-8",
+    )
+    start_time = time.monotonic()
+    found = results_of(pyharness.run(suite_name=path), "raw_bytes")
+    assert "time limit of 3 s" in str(found["compression"].reason)
+    assert time.monotonic() - start_time < 30
+
+
+def test_a_library_that_prints_does_not_break_the_protocol() -> None:
+    assert results_of(measure(["chatty"], ["integrity"]), "chatty")["integrity"].status == "ok"
+
+
+def test_the_record_follows_its_schema_and_reads_back(tmp_path: Path) -> None:
+    path = tmp_path / "record.json"
+    found = measure(
+        ["raw_bytes", "wrong", "home"],
+        ["compression", "fairness", "reachability", "throughput", "latency", "load"],
+        corpus="sample",
+        output=path,
+    )
+    schema = json.loads(store.SCHEMA_FILE.read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate(json.loads(path.read_text(encoding="utf-8")), schema)
+    again = pyharness.read(path)
+    assert again.record.results == found.record.results
+    assert not list(tmp_path.glob("*.journal"))
+    frame = again.to_dataframe()
+    assert {"bytes_per_token", "parity", "encode_bytes_per_second", "latency_p50", "load_seconds"} <= set(
+        frame.metric.dropna()
+    )
+    value = frame[(frame.metric == "bytes_per_token") & (frame.tokenizer == "raw_bytes")].value
+    assert value.tolist() == [1.0]
+    assert set(frame.metric.dropna()) <= set(found.record.data["metrics"])
+
+
+def deterministic(record: store.Record) -> str:
+    kept = [
+        store.measurement_as_json(measurement)
+        for result in record.results
+        for measurement in result.measurements
+        if record.data["metrics"][measurement.metric]["deterministic"]
+    ]
+    return json.dumps(kept)
+
+
+def test_two_runs_give_byte_identical_deterministic_metrics() -> None:
+    chosen = ["compression", "fairness", "reachability", "integrity"]
+    first, second = (measure(["raw_bytes"], chosen, corpus="sample") for _ in range(2))
+    assert deterministic(first.record) == deterministic(second.record)
+    assert len(deterministic(first.record)) > 1000
+
+
+SLOW = [
+    "run",
+    "-t",
+    "raw_bytes",
+    "-t",
+    "slow",
+    "-c",
+    "sample:prose",
+    "-c",
+    "sample:code",
+    "-b",
+    "compression",
+]
+
+
+def start(tmp_path: Path, *arguments: str, seconds: str = "30", row: str = "slow") -> subprocess.Popen[str]:
+    environment = os.environ | {"DOUBLES_MARKER": str(tmp_path / "begun"), "DOUBLES_SECONDS": seconds}
+    chosen = [row if word == "slow" else word for word in SLOW]
+    command = [sys.executable, "-P", "-m", "pyharness", *chosen, "-o", str(tmp_path / "record.json"), *arguments]
+    return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def wait_for(path: Path) -> None:
+    deadline = time.monotonic() + 60
+    while not path.exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_a_killed_run_resumes_to_the_same_bits(tmp_path: Path) -> None:
+    process = start(tmp_path)
+    wait_for(tmp_path / "begun")
+    process.kill()
+    process.communicate()
+    assert not (tmp_path / "record.json").exists()
+    journal = (tmp_path / "record.json.journal").read_text(encoding="utf-8").splitlines()
+    assert len(journal) > 1, "raw_bytes was measured before the kill"
+    refused = start(tmp_path, seconds="0")
+    assert "--resume" in refused.communicate()[1]
+    assert refused.returncode == 2
+    resumed = start(tmp_path, "--resume", seconds="0")
+    _, log = resumed.communicate()
+    assert resumed.returncode == 0, log
+    (tmp_path / "whole").mkdir()
+    whole = start(tmp_path / "whole", seconds="0")
+    whole.communicate()
+    records = [store.read(folder / "record.json") for folder in (tmp_path, tmp_path / "whole")]
+    assert deterministic(records[0]) == deterministic(records[1])
+    assert records[0].data["complete"]
+
+
+def test_resuming_on_other_text_is_refused(tmp_path: Path) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("one text\n", encoding="utf-8")
+    plan = suite.plan(session.declare(["raw_bytes"], [f"path:{text}"], ["compression"]))
+    output = tmp_path / "r" / "record.json"
+    journal = store.Journal(output)
+
+    assert journal.start(runner._header(plan), resume=False) == []
+    found = pyharness.run(tokenizers=["raw_bytes"], corpora=[f"path:{text}"], benchmarks=["compression"])
+    journal.add({"result": store.result_as_json(found.record.of("compression")[0]), "facts": None})
+    journal.close()
+    text.write_text("other text\n", encoding="utf-8")
+    with pytest.raises(InputError, match="no longer the text that was measured"):
+        runner.run(plan, store.Journal(output), session.Silent(), resume=True)
+
+
+def test_interrupting_leaves_a_valid_partial_record(tmp_path: Path) -> None:
+    process = start(tmp_path)
+    wait_for(tmp_path / "begun")
+    process.send_signal(signal.SIGINT)
+    process.communicate()
+    assert process.returncode == 130
+    record = store.read(tmp_path / "record.json")
+    schema = json.loads(store.SCHEMA_FILE.read_text(encoding="utf-8"))
+    jsonschema.validate(record.data, schema)
+    assert not record.data["complete"]
+    states = {one.case.tokenizer: one.status for one in record.of("compression")}
+    assert states == {"raw_bytes": "ok", "slow": "skipped"}
+    assert (tmp_path / "record.json.journal").exists()
+
+
+@pytest.mark.parametrize("kind", [signal.SIGTERM, signal.SIGHUP])
+def test_a_run_that_is_told_to_end_tidies_up_and_can_be_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: signal.Signals
+) -> None:
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    before = signal.signal(kind, signal.SIG_DFL)  # under nohup it is ignored, and would be by the run
+    process = start(tmp_path)
+    signal.signal(kind, before)
+    wait_for(tmp_path / "begun")
+    assert list((tmp_path / "tmp").iterdir())
+    process.send_signal(kind)
+    said = process.communicate()[1]
+    assert process.returncode == 128 + kind
+    assert "Traceback" not in said
+    assert said.splitlines()[-1] == f"ended by {kind.name}"
+    assert not list((tmp_path / "tmp").iterdir())
+    assert not store.read(tmp_path / "record.json").data["complete"]
+    resumed = start(tmp_path, "--resume", seconds="0")
+    assert (resumed.communicate(), resumed.returncode)[1] == 0
+    assert store.read(tmp_path / "record.json").data["complete"]
+
+
+def test_a_finished_record_is_never_lost(tmp_path: Path) -> None:
+    """Another run, or another hand, makes the file while this one measures: it stays, and so does what was measured."""
+    plan = suite.plan(session.declare(["raw_bytes"], ["sample:prose"], ["load"]))
+    output = tmp_path / "record.json"
+
+    class Other(session.Silent):
+        def finished(self, result: CaseResult) -> None:
+            output.write_text("another's", encoding="utf-8")
+
+    with pytest.raises(InputError, match="exists already: another has made it meanwhile") as refused:
+        runner.run(plan, store.Journal(output), Other())
+    assert "--resume --force" in str(refused.value)
+    assert output.read_text(encoding="utf-8") == "another's"
+    record = runner.run(plan, store.Journal(output, overwrite=True, resume=True), session.Silent(), resume=True)
+    assert record.data["complete"]
+    assert [file.name for file in tmp_path.iterdir()] == ["record.json"]
+
+
+def test_an_interrupted_run_does_not_replace_a_whole_record(tmp_path: Path) -> None:
+    plan = suite.plan(session.declare(["raw_bytes"], ["sample:prose"], ["load"]))
+    output = tmp_path / "record.json"
+    whole = runner.run(plan, store.Journal(output), session.Silent())
+
+    class Impatient(session.Silent):
+        def finished(self, result: CaseResult) -> None:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        runner.run(plan, store.Journal(output, overwrite=True), Impatient())
+    assert store.read(output).data == whole.data
+    assert (tmp_path / "record.json.journal").exists()
+
+
+def test_a_record_into_a_pipe(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    plan = suite.plan(session.declare(["raw_bytes"], ["sample:prose"], ["load"]))
+    with ThreadPoolExecutor(1) as pool:
+        read = pool.submit((tmp_path / "pipe").read_text, encoding="utf-8")
+        record = runner.run(plan, store.Journal(tmp_path / "pipe"), session.Silent())
+        assert json.loads(read.result(timeout=10)) == json.loads(store.dump(record.data))
+    assert [file.name for file in tmp_path.iterdir()] == ["pipe"]
+
+
+@pytest.mark.parametrize("row", ["slow", "stuck"])
+def test_killing_a_run_leaves_no_orphans(tmp_path: Path, row: str) -> None:
+    process = start(tmp_path, row=row)
+    wait_for(tmp_path / "begun")
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    workers = [int(pid) for pid in children.read_text().split()] if children.exists() else []
+    process.kill()
+    process.communicate()
+    deadline = time.monotonic() + 10
+    while any(alive(pid) for pid in workers):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def alive(pid: int) -> bool:
+    try:
+        return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
+
+
+def test_text_that_changed_is_noticed_without_a_compression_case(tmp_path: Path) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("".join(f"line {n}\n" for n in range(1000)), encoding="utf-8")
+    chosen = session.declare(["raw_bytes"], [f"path:{text}?split=line"], ["throughput"])
+    plan, output = suite.plan(chosen), tmp_path / "r" / "record.json"
+    found = runner.run(plan, store.Journal(tmp_path / "first.json"), session.Silent())
+    tally = found.data["corpora"][f"path:{text}?split=line"]
+    assert tally["tally"]["documents"] == 1000
+    assert not tally["whole"]
+    journal = store.Journal(output)
+    journal.start(runner._header(plan), resume=False)
+    journal.add({"result": store.result_as_json(found.of("integrity")[0]), "facts": None})
+    journal.close()
+    text.write_text("".join(f"line {n + 1}\n" for n in range(1000)), encoding="utf-8")
+    with pytest.raises(InputError, match="no longer the text that was measured"):
+        runner.run(plan, store.Journal(output), session.Silent(), resume=True)
+
+
+@pytest.mark.data
+def test_an_engine_that_differs_on_one_real_file_is_caught(data: Path) -> None:
+    pytest.importorskip("tokie")
+    home = f"file:{data}/tokenizers/qwen2_5/tokenizer.json"
+    text = f"path:{data}/corpora/code/python.jsonl.xz?max_bytes=1MB"
+    found = measure([home, f"tokie+{home}"], ["throughput"], corpus=text)
+    row = results_of(found, f"tokie+{home}")
+    assert {one.status for one in row.values()} == {"failed"}
+    difference = row["integrity"].details["identical_ids"]["difference"]
+    assert difference["document"] == 33
+    assert difference["expected_ids"] != difference["got_ids"]
+    assert not any(one.measurements for one in row.values())
+    assert results_of(found, home)["throughput"].status == "ok"

@@ -1,0 +1,210 @@
+"""Plug-ins whose values have no place in a record: each costs one case, and is named."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pyharness
+from doubles import WRONG_FACTS, WRONG_FINDINGS
+from pyharness import report, store, suite
+from pyharness.benchmarks import Benchmark, Findings, benchmarks
+from pyharness.commands import session
+from pyharness.plugins import registry
+from pyharness.running import answers
+from pyharness.types import Case, CaseResult, InputError, Measurement
+
+pytestmark = pytest.mark.usefixtures("doubles")
+
+
+def benchmark() -> Benchmark:
+    return benchmarks()["value-text"]
+
+
+@pytest.mark.parametrize("name", WRONG_FINDINGS)
+def test_a_wrong_finding_is_named(name: str) -> None:
+    with pytest.raises(answers.WrongValue) as caught:
+        answers.findings(benchmarks()[name], WRONG_FINDINGS[name]())
+    message = str(caught.value)
+    assert name in message
+    assert "doubles." in message
+    assert len(message) < 400
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("value-text", "the value of 'doubled' of benchmark 'value-text' .* is 'x'; it must be a finite number"),
+        ("value-huge", "a number of about 401 digits"),
+        ("status-own", "gave the status 'great'; known: ok, skipped, failed"),
+        ("metric-unknown", "measured 'no_such_metric', which is no metric"),
+        ("details-bytes", r"details\['a'\]\['b'\] .* is b'bytes'; details are JSON values"),
+        ("details-keys", "has the key 1; keys must be text"),
+        ("details-huge", "larger than 33,554,432 bytes"),
+        ("details-many", "larger than 33,554,432 bytes"),
+        ("details-deep", "nested more than 48 levels deep"),
+    ],
+)
+def test_what_is_said_of_it(name: str, says: str) -> None:
+    with pytest.raises(answers.WrongValue, match=says):
+        answers.findings(benchmarks()[name], WRONG_FINDINGS[name]())
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    values = Measurement("doubled", np.int64(3), samples=(np.float32(0.5), np.uint8(2)))  # type: ignore[arg-type]
+    found = answers.findings(benchmark(), Findings((values,)))
+    assert json.loads(json.dumps(found["measurements"])) == [{"metric": "doubled", "value": 3, "samples": [0.5, 2]}]
+
+
+@pytest.mark.parametrize("name", WRONG_FACTS)
+def test_a_wrong_attribute_of_a_tokenizer_costs_its_case(name: str) -> None:
+    found = pyharness.run([name, "raw_bytes"], ["sample:prose"], ["integrity"])
+    by_row = {one.case.tokenizer: one for one in found.record.results}
+    assert by_row["raw_bytes"].status == "ok"
+    attribute, _ = WRONG_FACTS[name]
+    assert str(by_row[name].reason).startswith(f"{attribute} of tokenizer doubles.WrongFacts is ")
+    store.Record.from_json(json.loads(store.dump(found.record.data)), "it")
+
+
+def test_wrong_findings_cost_their_cases_and_the_record_can_be_reported(tmp_path: Path) -> None:
+    path = tmp_path / "record.json"
+    chosen = ["value-text", "value-huge", "status-own", "details-bytes", "details-huge", "reachability"]
+    found = pyharness.run(["raw_bytes"], ["sample:prose"], chosen, output=path)
+    states = {one.case.benchmark: one.status for one in found.record.results}
+    assert states == dict.fromkeys(chosen[:-1], "failed") | {"reachability": states["reachability"]}
+    assert states["reachability"] != "failed"
+    assert report.to_text(report.tables(store.read(path)))
+
+
+def test_a_long_message_is_cut_and_quick() -> None:
+    start = time.monotonic()
+    found = pyharness.run(["wordy"], ["sample:prose"], ["integrity"], tracebacks=True)
+    (result,) = found.record.results
+    assert str(result.reason).startswith("ValueError: word word")
+    assert len(str(result.reason)) < 2200
+    assert "raised in doubles.Wordy.encode_batch" in str(result.reason)
+    assert len(result.details["traceback"]) <= 20_000
+    assert str(found)
+    assert time.monotonic() - start < 15
+
+
+class Rude(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError
+
+
+def test_an_exception_that_cannot_be_read() -> None:
+    assert answers.said_by(Rude()).startswith("Rude: its message cannot be read")
+    assert "Rude" in answers.trace_of(Rude())
+
+
+ANSWERS: list[Any] = [
+    {}, {"result": None}, {"result": []}, {"result": {}}, {"failed": 3, "failure": "x"}, {"failed": "x"},
+    {"result": {"status": "great", "reason": None, "measurements": [], "details": {}}},
+    {"result": {"status": "failed", "reason": None, "measurements": [], "details": {}}},
+    {"result": {"status": "ok", "reason": None, "measurements": [{"metric": "a", "value": "x"}], "details": {}}},
+    {"result": {"status": "ok", "reason": None, "measurements": [{"metric": "a", "value": 1e300}], "details": {}}},
+    {"result": {"status": "ok", "reason": None, "measurements": {}, "details": {}}},
+    {"result": {"status": "ok", "reason": None, "measurements": [], "details": {"tally": 3}}},
+    {"result": {"status": "skipped", "reason": "x", "measurements": [{"metric": "a", "value": 1}], "details": {}}},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+def test_the_parent_checks_again(answer: dict[str, Any]) -> None:
+    with pytest.raises(store.Misshapen):
+        answers.result_of(Case("b", "t", None), answer)
+
+
+def test_what_a_worker_says_comes_back_whole() -> None:
+    case = Case("b", "t", None, {"a": 1})
+    measured = Measurement("doubled", 0.5, part="p", samples=(1.0, 2.0))
+    found = answers.findings(benchmark(), Findings((measured,), {"a": [1, {"b": None}]}))
+    said = json.loads(answers.dumped({"result": found, "facts": None}))
+    assert answers.result_of(case, said) == CaseResult(case, "ok", None, (measured,), {"a": [1, {"b": None}]})
+
+
+@pytest.mark.parametrize("facts", [{}, {"vocab_size": "x"}, [], {"vocab_size": 1, "id_limit": 1, "round_trip": 3}])
+def test_the_parent_checks_facts_again(facts: object) -> None:
+    with pytest.raises(store.Misshapen):
+        answers.facts_of({"facts": facts})
+
+
+def plugin(text: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "stranger.py").write_text(
+        "from dataclasses import replace\nfrom pyharness.benchmarks import Benchmark, Findings\n"
+        "from pyharness.metrics.counting.state import CorpusMetric\nfrom pyharness.corpora import open_corpus\n"
+        "from pyharness.types import *\n" + text,
+        encoding="utf-8",
+    )
+    monkeypatch.syspath_prepend(str(folder))
+    monkeypatch.setenv("PYHARNESS_PLUGINS", "stranger")
+    monkeypatch.delitem(sys.modules, "stranger", raising=False)
+    registry.discover.cache_clear()
+
+
+ROW = "TOKENIZERS = (TokenizerSpec('odd', lambda _: None, library='pyharness', {}),)"
+FAMILY = "FAMILIES = (TokenizerFamily('odd', lambda argument, options: {}, 'summary', 'odd:x'),)"
+TEXTS = "CORPORA = (CorpusFamily('odd', lambda spec, argument, options: {}, 'summary', 'odd'),)"
+SETTLING = "def settle(*_): raise KeyError('settled')\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "row", "corpus", "says"),
+    [
+        (ROW.format("revision=5"), "odd", "sample", "revision of tokenizer 'odd' is 5; it must be text or None"),
+        (ROW.format("vocabulary=['x']"), "odd", "sample", r"vocabulary of tokenizer 'odd' is \['x'\]"),
+        (ROW.format("reference='yes'"), "odd", "sample", "reference of tokenizer 'odd' is 'yes'"),
+        (FAMILY.format("1 / 0"), "odd:x", "sample", "tokenizer 'odd:x' cannot be used: ZeroDivisionError: division"),
+        (FAMILY.format("exit(3)"), "odd:x", "sample", "tokenizer 'odd:x' cannot be used: SystemExit: 3"),
+        (FAMILY.format("None"), "odd:x", "sample", "cannot be used: TypeError"),
+        (TEXTS.format("1 / 0"), "raw_bytes", "odd", "corpus 'odd' cannot be used: ZeroDivisionError"),
+        (TEXTS.format("'text'"), "raw_bytes", "odd", "corpus 'odd' is 'text', which has not what a Corpus has"),
+        (TEXTS.format("replace(open_corpus('sample:code'), language=5)"), "raw_bytes", "odd", "language of corpus"),
+        ("REPORTED = (Metric('odd', 5, 'none', ''),)", "raw_bytes", "sample", "unit of metric 'odd' is 5"),
+        ("REPORTED = (Metric('odd', '', 'up', ''),)", "raw_bytes", "sample", "metric 'odd' has direction 'up'"),
+        (
+            SETTLING + "BENCHMARKS = (Benchmark('odd', '', None, 'none', (), settle=settle),)",
+            "raw_bytes", "sample", "benchmark 'odd' with 'raw_bytes' cannot be used: KeyError: 'settled'",
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_before_anything_runs(
+    text: str, row: str, corpus: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plugin(text, tmp_path, monkeypatch)
+    chosen = ["odd"] if "BENCHMARKS" in text else ["integrity"]
+    with pytest.raises(InputError, match=says):
+        suite.plan(session.declare([row], [corpus], chosen))
+
+
+def test_a_metric_that_returns_text_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "METRICS = (CorpusMetric(Metric('odd', '', 'none', ''), lambda counts: 'text'),)"
+    plugin(text, tmp_path, monkeypatch)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    found = pyharness.run(["raw_bytes"], ["sample:prose"], ["compression", "reachability"])
+    by_name = {one.case.benchmark: one for one in found.record.results}
+    says = "the value of metric 'odd' (stranger.<lambda>) is 'text'; it must be a finite number up to 1e+150"
+    assert by_name["compression"].reason == says
+    assert by_name["integrity"].status == "ok"
+
+
+def test_tracebacks_on_request(tmp_path: Path) -> None:
+    command = [sys.executable, "-P", "-m", "pyharness", "run", "-t", "panicking", "-c", "sample:prose"]
+    command += ["-b", "integrity", "-q"]
+    for asked in ([], ["--traceback"]):
+        done = subprocess.run(
+            [*command, *asked, "-o", str(tmp_path / f"{len(asked)}.json")], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 1
+        assert ("in encode_batch" in done.stderr) == bool(asked)
+        (result,) = store.read(tmp_path / f"{len(asked)}.json").results
+        assert ("traceback" in result.details) == bool(asked)

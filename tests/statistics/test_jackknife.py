@@ -1,0 +1,121 @@
+"""Intervals: the quantiles, the formula, coverage, and pairs."""
+
+from __future__ import annotations
+
+import math
+import random
+from statistics import fmean
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from pyharness.metrics.counting.state import GROUPS, MIN_GROUPS
+from pyharness.statistics.jackknife import T_QUANTILES, degrees_of_freedom, interval, paired_interval, t_quantile
+from pyharness.system.timing import median, median_interval, percentile
+from pyharness.types import Measurement
+
+
+@pytest.mark.parametrize("freedom", range(1, GROUPS))
+def test_quantiles_are_students(freedom: int) -> None:
+    assert T_QUANTILES[freedom - 1] == pytest.approx(stats.t.ppf(0.975, freedom), abs=1e-6)
+    assert t_quantile(freedom) == pytest.approx(T_QUANTILES[freedom - 1], rel=1e-12)
+
+
+@given(st.floats(1, GROUPS - 1))
+def test_quantiles_between_whole_degrees_of_freedom(freedom: float) -> None:
+    assert t_quantile(freedom) == pytest.approx(stats.t.ppf(0.975, freedom), rel=0.005 if freedom >= 2 else 0.03)
+
+
+def test_degrees_of_freedom_fall_where_few_groups_carry_the_variance() -> None:
+    assert degrees_of_freedom([1.0] * GROUPS) == GROUPS - 1
+    assert degrees_of_freedom([0.0] * GROUPS) == GROUPS - 1
+    assert degrees_of_freedom([1e-300] * GROUPS) == GROUPS - 1
+    assert degrees_of_freedom([1.0] + [0.0] * (GROUPS - 1)) == pytest.approx(GROUPS / (GROUPS - 1))
+    assert degrees_of_freedom([1.0, 1.0] + [0.0] * (GROUPS - 2)) == pytest.approx(GROUPS / (GROUPS / 2 - 1))
+    normal = [stats.norm.ppf((rank + 0.5) / GROUPS) ** 2 for rank in range(GROUPS)]
+    assert 15 < degrees_of_freedom(normal) < GROUPS - 1
+
+
+def replicates_of_ratio(pairs: list[tuple[float, float]]) -> tuple[float, list[float | None]]:
+    top, bottom = (sum(values) for values in zip(*pairs, strict=True))
+    return top / bottom, [(top - a) / (bottom - b) for a, b in pairs]
+
+
+def test_interval_covers_the_truth_about_as_often_as_it_says() -> None:
+    generator = random.Random(7)
+    covered = 0
+    for _ in range(1000):
+        groups = []
+        for _ in range(GROUPS):
+            bottom = generator.uniform(50, 150)
+            groups.append((4 * bottom + generator.gauss(0, 10), bottom))
+        value, replicates = replicates_of_ratio(groups)
+        found = interval(value, replicates)
+        assert found is not None
+        covered += found[0] <= 4 <= found[1]
+    assert 925 <= covered <= 975
+
+
+def heavy_tailed(generator: random.Random) -> list[tuple[float, float]]:
+    """Sums of 32 groups of 4 documents: a few are far larger than the others, and unlike them. The ratio is 4.5."""
+    groups = []
+    for _ in range(GROUPS):
+        logs = [generator.gauss(0, 1) for _ in range(4)]  # weighted by size, their mean is 1
+        densities = [4 + 0.5 * log + generator.gauss(0, 0.3) for log in logs]
+        sizes = list(map(math.exp, logs))
+        groups.append((sum(size * density for size, density in zip(sizes, densities, strict=True)), sum(sizes)))
+    return groups
+
+
+def test_intervals_of_documents_of_very_unequal_size_cover() -> None:
+    generator = random.Random(11)
+    plain = covered = 0
+    for _ in range(1000):
+        value, replicates = replicates_of_ratio(heavy_tailed(generator))
+        low, high = interval(value, replicates) or (0.0, 0.0)
+        covered += low <= 4.5 <= high
+        freedom = degrees_of_freedom([((one or 0) - fmean(one or 0 for one in replicates)) ** 2 for one in replicates])
+        plain += abs(value - 4.5) <= (high - low) / 2 / t_quantile(freedom) * T_QUANTILES[-1]
+    assert plain < 910, "with 31 degrees of freedom whatever the groups, this is too narrow"
+    assert 920 <= covered <= 970
+
+
+def test_few_groups_give_no_interval() -> None:
+    assert interval(1.0, [1.0] * (MIN_GROUPS - 1) + [None] * 17) is None
+    assert interval(None, [1.0] * GROUPS) is None
+
+
+def test_pairs_are_narrower_than_two_intervals() -> None:
+    generator = random.Random(3)
+    bytes_of = [generator.uniform(1000, 9000) for _ in range(GROUPS)]
+    density = [generator.uniform(3, 5) for _ in range(GROUPS)]
+    a = [(size, size / d) for size, d in zip(bytes_of, density, strict=True)]
+    b = [(size, size / (d * 1.003)) for size, d in zip(bytes_of, density, strict=True)]
+    first, second = (Measurement("m", v, replicates=tuple(r)) for v, r in map(replicates_of_ratio, (a, b)))
+    difference, alone = paired_interval(first, second), interval(first.value, first.replicates)
+    assert difference is not None
+    assert alone is not None
+    assert difference[0] > 0
+    assert difference[1] - difference[0] < (alone[1] - alone[0]) / 20
+
+
+def test_median_interval_holds_its_level() -> None:
+    for count in range(6, 60):
+        values = list(range(count))
+        found = median_interval(values)
+        assert found is not None
+        below = int(found[0])  # ranks left out at each end
+        assert 2 * stats.binom.cdf(below, count, 0.5) <= 0.05
+        assert 2 * stats.binom.cdf(below + 1, count, 0.5) > 0.05
+    assert median_interval([1, 2, 3, 4, 5]) is None
+
+
+def test_median_and_percentiles() -> None:
+    assert median([3, 1, 2]) == 2
+    assert median([4, 1, 2, 3]) == 2.5
+    values = list(range(1, 101))
+    assert [percentile(values, share) for share in (0.5, 0.9, 0.99, 1.0)] == [50, 90, 99, 100]
+    assert percentile([5.0], 0.5) == 5.0
+    assert math.isclose(percentile([1, 2], 0.5), 1)

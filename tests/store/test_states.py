@@ -1,0 +1,319 @@
+"""Files of states: they are read as they were written, and nothing that is damaged is taken for a state."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import random
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays_of
+
+from pyharness.metrics import counters
+from pyharness.metrics.counting import state_arrays
+from pyharness.metrics.counting.state import GROUPS, CorpusState, Facts
+from pyharness.store import states
+from pyharness.store.case_states import CaseStates, write_case
+from pyharness.store.states import NoState, StateReader, StateWriter, sha256_of
+from pyharness.tokenizers.families.raw_bytes import RawBytes
+from pyharness.types import InputError, TokenKind, Tokens, Vocabulary
+
+SHAPES = arrays_of.array_shapes(min_dims=1, max_dims=2, min_side=0)
+INTEGERS = arrays_of.arrays(st.sampled_from(["u1", "<u2", ">u4", "<u8", "i1", "<i8"]), SHAPES)
+STATES = st.dictionaries(st.text(min_size=1, max_size=9), INTEGERS, max_size=4)
+
+
+def written(path: Path, cases: dict[str, dict[str, Any]]) -> Path:
+    with StateWriter(path) as writer:
+        for case, state in cases.items():
+            writer.add(case, state)
+    return path
+
+
+@given(st.dictionaries(st.text(max_size=9), STATES, max_size=3))
+def test_what_is_read_is_what_was_written(
+    tmp_path_factory: pytest.TempPathFactory, cases: dict[str, dict[str, Any]]
+) -> None:
+    folder = tmp_path_factory.mktemp("states")
+    paths = [written(folder / name, cases) for name in ("one", "two")]
+    assert paths[0].read_bytes() == paths[1].read_bytes(), "the same arrays give the same bytes"
+    with StateReader(paths[0]) as reader:
+        for case, state in cases.items():
+            found = reader.of(case)
+            assert found.keys() == state.keys()
+            for name, array in state.items():
+                assert np.array_equal(found[name], array)
+                assert found[name].dtype == array.dtype.newbyteorder("<")
+        assert "no such case" not in reader
+
+
+def test_arrays_that_cases_share_are_there_once(tmp_path: Path) -> None:
+    shared, own = np.arange(5000), np.arange(10)
+    path = written(tmp_path / "s", {"a": {"x": shared}, "b": {"y": shared, "z": own}})
+    assert len(zipfile.ZipFile(path).namelist()) == 3  # two arrays and the index
+    digest = next(name for name in zipfile.ZipFile(path).namelist() if name != "index.json")
+    loaded = np.load(io.BytesIO(zipfile.ZipFile(path).read(digest)), allow_pickle=False)
+    assert np.array_equal(loaded, shared), "NumPy reads an array as it stands"
+
+
+@pytest.mark.parametrize(
+    ("state", "message"),
+    [
+        ({"x": np.zeros(2)}, "'x' of a state is no array of integers"),
+        ({"x": np.array([{}], object)}, "no array of integers"),
+        ({"x": [1, 2]}, "no array of integers"),
+        ({"": np.zeros(2, int)}, "names are text"),
+        ({1: np.zeros(2, int)}, "names are text"),
+        ({"x" * 201: np.zeros(2, int)}, "names are text"),
+    ],
+)
+def test_what_is_no_state_is_not_written(tmp_path: Path, state: dict[Any, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        write_case(tmp_path / "s.zip", "case", state)
+    assert not (tmp_path / "s.zip").exists()
+
+
+def test_sizes_are_bounded_when_writing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(states, "LARGEST_ARRAY", 100)
+    monkeypatch.setattr(states, "LARGEST_STATE", 150)
+    with pytest.raises(ValueError, match="'x' of a state has 104 bytes; 100 are allowed"):
+        write_case(tmp_path / "s.zip", "case", {"x": np.zeros(13, np.int64)})
+    with pytest.raises(ValueError, match="a state of 160 bytes is more than 150"):
+        write_case(tmp_path / "s.zip", "case", {"x": np.zeros(10, np.int64), "y": np.ones(10, np.int64)})
+
+
+# ---------------------------------------------------------------------------------------------- damage
+
+
+def header(shape: str, kind: str = "<i8") -> bytes:
+    text = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode()
+
+
+def archive(path: Path, array: bytes = b"", index: Any = None) -> Path:
+    """A file of states of one case with one array, of these bytes."""
+    good = {"format": states.FORMAT, "version": states.VERSION, "cases": {"case": {"x": "0" * 32}}}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr(f"arrays/{'0' * 32}.npy", array)
+        file.writestr("index.json", json.dumps(good if index is None else index))
+    return path
+
+
+def test_such_an_archive_is_read(tmp_path: Path) -> None:
+    path = archive(tmp_path / "s", header("(2,)") + bytes(16))
+    with StateReader(path) as reader:
+        assert reader.of("case")["x"].tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        (b"", "damaged"),
+        (b"\x93NUMPY\x01\x00", "damaged"),
+        (header("(2,)") + bytes(15), "'x' is cut"),
+        (header("(2,)") + bytes(17), "'x' is cut, or goes on"),
+        (header("(1 << 60,)") + bytes(8), "damaged"),
+        (header(f"({1 << 60},)") + bytes(8), "no array of integers of at most"),
+        (header("(-1, -1)") + bytes(8), "damaged"),
+        (header("(2,)", "<f8") + bytes(16), "no array of integers"),
+        (header("(2,)", "|O") + bytes(16), "damaged|no array of integers"),
+        (header("(2,)", "S8") + bytes(16), "no array of integers"),
+        (b"\x93NUMPY\x03\x00" + header("(2,)")[8:] + bytes(16), "another version"),
+    ],
+)
+def test_a_damaged_array_is_not_read(tmp_path: Path, array: bytes, message: str) -> None:
+    with StateReader(archive(tmp_path / "s", array)) as reader, pytest.raises(NoState, match=message):
+        reader.of("case")
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        [],
+        {"format": "other"},
+        {"format": states.FORMAT, "version": 2, "cases": {}},
+        {"format": states.FORMAT, "version": 1, "cases": []},
+        {"format": states.FORMAT, "version": 1, "cases": {"a": {"x": 1}}},
+        {"format": states.FORMAT, "version": 1, "cases": {"a": {"x": "../" * 11}}},
+    ],
+)
+def test_a_damaged_index_is_not_read(tmp_path: Path, index: Any) -> None:
+    with pytest.raises(NoState, match="is damaged"):
+        StateReader(archive(tmp_path / "s", index=index))
+
+
+def test_every_cut_and_changed_byte_is_noticed_or_harmless(tmp_path: Path) -> None:
+    """Without the record's digest, even: what is read is what was written, or nothing."""
+    state: dict[str, Any] = {"x": np.arange(300, dtype=np.int64), "y": np.arange(7, dtype=np.uint8)}
+    whole = written(tmp_path / "s", {"case": state}).read_bytes()
+    generator, path = random.Random(4), tmp_path / "damaged"
+    for _ in range(300):
+        data = bytearray(whole)
+        if generator.random() < 0.3:
+            del data[generator.randrange(len(data)) :]
+        else:
+            data[generator.randrange(len(data))] ^= 1 << generator.randrange(8)
+        path.write_bytes(data)
+        try:
+            with StateReader(path) as reader:
+                if "case" not in reader:
+                    continue
+                found = reader.of("case")
+        except NoState:
+            continue
+        for name in found.keys() & state.keys():
+            assert np.array_equal(found[name], state[name])
+
+
+def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(states, "LARGEST_STATE", 1 << 20)
+    path = archive(tmp_path / "s", header(f"({1 << 20},)") + bytes(8 << 20))
+    assert path.stat().st_size < 1 << 16
+    with StateReader(path) as reader, pytest.raises(NoState, match="more than 1,048,576 bytes"):
+        reader.of("case")
+
+
+@pytest.mark.parametrize("kind", ["missing", "folder", "fifo"])
+def test_what_is_no_file_is_no_state(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "s"
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "fifo":
+        os.mkfifo(path)
+    with pytest.raises(NoState, match="cannot be read: No such file"):
+        StateReader(path)
+
+
+def test_a_file_must_be_the_one_that_the_record_names(tmp_path: Path) -> None:
+    path = written(tmp_path / "s", {"case": {"x": np.arange(9)}})
+    about = {"bytes": path.stat().st_size, "sha256": sha256_of(path)}
+    with StateReader(path, about) as reader:
+        assert "case" in reader
+    with pytest.raises(NoState, match=r"has .* bytes, the record says 3"):
+        StateReader(path, about | {"bytes": 3})
+    with pytest.raises(NoState, match=r"has SHA-256 .*, the record says 0000"):
+        StateReader(path, about | {"sha256": "0" * 64})
+
+
+# ---------------------------------------------------------------------------------------------- states as arrays
+
+USES = st.lists(st.tuples(st.integers(0, GROUPS - 1), st.integers(0, 11), st.integers(0, 1 << 40)), max_size=30)
+
+
+@given(USES, st.booleans(), st.dictionaries(st.text("ab ", max_size=3), st.integers(0, (1 << 128) - 1), max_size=3))
+def test_a_state_comes_back(uses: list[tuple[int, int, int]], hidden: bool, sums: dict[str, int]) -> None:
+    tokens = {token: b"t" * (token % 5) for token in range(12)}
+    vocabulary = Vocabulary.from_tokens(tokens, {0: TokenKind.SPECIAL, 7: TokenKind.UNKNOWN})
+    counted = np.ones(12, np.bool_) if hidden else vocabulary.counted
+    state = CorpusState.empty(Facts(9, counted, None if hidden else vocabulary, lossy=True))
+    for group, token, count in uses:
+        state.histogram[group, token] += np.uint64(count)
+    for name, value in sums.items():
+        state.add(name, np.array([value] * GROUPS, np.object_))
+    arrays = state_arrays.of_corpus_state(state, "a: ")
+    again = state_arrays.corpus_state_of(arrays | {"b: facts": np.zeros(0, np.int64)}, "a: ")
+    assert np.array_equal(again.histogram, state.histogram)
+    assert again.histogram.dtype == np.uint64
+    assert {name: values.tolist() for name, values in again.counters.items()} == {
+        name: values.tolist() for name, values in state.counters.items()
+    }
+    assert (again.facts.vocab_size, again.facts.lossy) == (9, True)
+    assert np.array_equal(again.facts.counted, counted)
+    assert (again.facts.vocabulary is None) == hidden
+    if again.facts.vocabulary is not None:
+        assert [again.facts.vocabulary[token] for token in range(12)] == list(tokens.values())
+        assert np.array_equal(again.facts.vocabulary.kinds, vocabulary.kinds)
+
+
+def small_state() -> dict[str, Any]:
+    state = CorpusState.empty(Facts.of(RawBytes()))
+    groups = np.arange(3, dtype=np.uint8)
+    state.update(["a", "bc", "d"], Tokens.from_lists([[97], [98, 99], [100]]), groups, counters().values())
+    return state_arrays.of_corpus_state(state)
+
+
+CONTRADICTIONS: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "facts": (lambda facts: facts[:2], "'facts' of a state has the shape"),
+    "histogram types": (lambda types: types[:-1], "not of one size"),
+    "histogram steps": (lambda steps: steps[:-1], "not of one size"),
+    "histogram counts": (lambda counts: np.append(counts, 1), "not of one size"),
+    "vocabulary lengths": (lambda lengths: lengths * 2, "not those of its bytes"),
+    "vocabulary kinds": (lambda kinds: kinds[:-1], "'vocabulary kinds' of a state has the shape"),
+    "counter tokens": (lambda sums: sums[:-1], "sums of a state have the shape"),
+}
+
+
+@pytest.mark.parametrize("name", CONTRADICTIONS)
+def test_arrays_that_contradict_each_other_are_no_state(name: str) -> None:
+    change, message = CONTRADICTIONS[name]
+    arrays = small_state()
+    with pytest.raises(InputError, match=message):
+        state_arrays.corpus_state_of(arrays | {name: change(arrays[name])})
+    if name.startswith(("facts", "histogram")):
+        with pytest.raises(InputError, match=f"a state has no '{name}'"):
+            state_arrays.corpus_state_of({key: array for key, array in arrays.items() if key != name})
+
+
+def test_a_state_of_more_ids_than_memory_is_refused_before_it_is_made() -> None:
+    facts = np.array([256, 1 << 40, 0], np.int64)
+    with pytest.raises(InputError, match=r"a state of 1,099,511,627,776 ids; at most 4,194,304"):
+        state_arrays.corpus_state_of(small_state() | {"facts": facts})
+    steps = np.array([1 << 33, 0, 0, 0], np.uint64)
+    with pytest.raises(InputError, match="ids beyond those of the vocabulary"):
+        state_arrays.corpus_state_of(small_state() | {"histogram steps": steps})
+
+
+# ---------------------------------------------------------------------------------------------- while a run lives
+
+
+def test_states_of_cases_become_one_file_beside_the_record(tmp_path: Path) -> None:
+    record = tmp_path / "record.json"
+    kept = CaseStates(record)
+    digests = {}
+    for case in ("a", "b"):
+        path = kept.path_of(case)
+        assert path is not None
+        write_case(path, case, {"x": np.arange(ord(case))})
+        digests[case] = sha256_of(path)
+        assert kept.take(case) == digests[case]
+    assert kept.take("without a state") is None
+    about = kept.write(["b", "a", "without a state"])
+    assert about is not None
+    assert (about["file"], about["bytes"]) == ("record.json.state.zip", (tmp_path / about["file"]).stat().st_size)
+    with StateReader(tmp_path / about["file"], about) as reader:
+        assert [len(reader.of(case)["x"]) for case in ("a", "b")] == [97, 98]
+    again = CaseStates(record)
+    assert again.resume("a", digests["a"])
+    assert not again.resume("b", "another digest")
+    assert again.resume("of a benchmark that keeps none", None)
+    kept.remove()
+    assert [path.name for path in tmp_path.iterdir()] == ["record.json.state.zip"]
+    assert not again.resume("a", digests["a"]), "it is gone: the case is measured again"
+
+
+def test_what_a_worker_leaves_is_checked(tmp_path: Path) -> None:
+    kept = CaseStates(tmp_path / "record.json")
+    path = kept.path_of("case")
+    assert path is not None
+    path.write_bytes(b"no archive")
+    with pytest.raises(NoState, match="damaged: File is not a zip file"):
+        kept.take("case")
+    write_case(path, "another case", {"x": np.arange(3)})
+    with pytest.raises(NoState, match="has no case 'case'"):
+        kept.take("case")
+
+
+def test_a_record_that_goes_into_a_pipe_keeps_none() -> None:
+    kept = CaseStates(None)
+    assert kept.path_of("case") is None
+    assert kept.take("case") is None
+    assert kept.write(["case"]) is None
+    kept.remove()

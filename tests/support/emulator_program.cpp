@@ -1,0 +1,210 @@
+// The emulator's own test subject: a correct kernel, the same with one fault planted, and two kernels of the
+// project. test_emulator.py compiles it under sanitizers and runs `program CASE SEED`. Exit codes: 0
+// right, 1 wrong result, 3 refused by the emulator. Sanitizers use their own.
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/entropy/entropy.hpp"
+#include "kernels/exec.hpp"
+#include "kernels/pairs/pair_histogram.hpp"
+
+namespace {
+
+using pyharness::emulator::Error;
+
+enum class Fault {
+  kNone,
+  kRemovedBarrier,
+  kDivergentBarrier,
+  kExitedThread,
+  kPastTheInput,
+  kPastSharedMemory,
+  kLostUpdate,
+  kMissingLane,
+  kForeignLane,
+  kDeepStack,
+};
+
+constexpr int kBlocks = 3;
+constexpr int kThreads = 96;
+constexpr int kWarps = kThreads / 32;
+constexpr unsigned kAll = 0xffffffffu;
+
+// More than a fiber has; volatile, so that it is written.
+int deep_stack() {
+  volatile char frame[72 * 1024];
+  for (char volatile& byte : frame) byte = 1;
+  return frame[0];
+}
+
+// total += the sum of input, by warp shuffles, shared memory and one atomic per block.
+template <Fault kFault>
+PH_GLOBAL void sum(const int* input, int size, int* total) {
+  PH_SHARED(int, warps, kWarps);
+  const int thread = static_cast<int>(threadIdx.x);
+  const int at = static_cast<int>(blockIdx.x) * kThreads + thread;
+  const int end = kFault == Fault::kPastTheInput ? size + 1 : size;
+  int value = at < end ? input[at] : 0;  // marker: past the input
+  if (kFault == Fault::kDeepStack && thread == 1) value += deep_stack();
+  const unsigned mask = kFault == Fault::kMissingLane ? kAll >> 1 : kAll;
+  const unsigned half = kFault == Fault::kForeignLane && thread % 32 < 16 ? 0xffffu : mask;
+  for (int flip = 16; flip > 0; flip /= 2)
+    value +=
+        __shfl_xor_sync(kFault == Fault::kForeignLane && thread % 32 >= 16 ? ~0xffffu : half, value, flip);
+  if (kFault == Fault::kExitedThread && thread >= 64) return;
+  if (thread % 32 == 0) warps[thread / 32] = value;  // marker: shared write
+  if (kFault == Fault::kDivergentBarrier && thread == 40)
+    __syncthreads();  // marker: other barrier
+  else if (kFault != Fault::kRemovedBarrier)
+    __syncthreads();  // marker: barrier
+  if (thread != 0) return;
+  const int count = kFault == Fault::kPastSharedMemory ? kWarps + 1 : kWarps;
+  int block_sum = 0;
+  for (int warp = 0; warp < count; ++warp) block_sum += warps[warp];  // marker: shared read
+  if (kFault == Fault::kLostUpdate)
+    *total += block_sum;  // marker: lost update
+  else
+    atomicAdd(total, block_sum);
+}
+
+template <Fault kFault>
+bool sums() {
+  constexpr int kSize = kBlocks * kThreads - 5;
+  const std::vector<int> input(kSize, 1);
+  int total = 0;
+  PH_LAUNCH(sum<kFault>, kBlocks, kThreads, 0, nullptr, input.data(), kSize, &total);
+  std::printf("total %d of %d\n", total, kSize);
+  return total == kSize;
+}
+
+bool launches_too_many_threads() {
+  int total = 0;
+  PH_LAUNCH(sum<Fault::kNone>, 1, 2048, 0, nullptr, &total, 0, &total);
+  return true;
+}
+
+// ---- the project's kernel
+
+double reference(const std::vector<float>& row) {
+  double largest = row[0];
+  for (const float x : row) largest = std::fmax(largest, x);
+  double s = 0;
+  double w = 0;
+  for (const float x : row) {
+    s += std::exp(x - largest);
+    w += (x - largest) * std::exp(x - largest);
+  }
+  return std::log(s) - w / s;
+}
+
+bool entropy_of(int columns) {
+  using namespace pyharness::kernels;
+  constexpr int kRows = 2;
+  std::vector<std::vector<float>> rows(kRows, std::vector<float>(static_cast<std::size_t>(columns)));
+  for (std::size_t r = 0; r < kRows; ++r)
+    for (std::size_t c = 0; c < rows[r].size(); ++c)
+      rows[r][c] = static_cast<float>(c * 37 % 101 + r) / 16.0f;
+  std::vector<float> flat;  // exactly the logits, so that a read past them is one past the allocation
+  for (const auto& row : rows) flat.insert(flat.end(), row.begin(), row.end());
+  const std::vector<std::int64_t> targets(kRows, columns - 1);
+
+  std::vector<float> entropies(kRows, -1.0f);
+  std::vector<std::int64_t> largest(kRows, -1);
+  EntropyOutputs outputs;
+  outputs.entropy = entropies.data();
+  outputs.argmax = largest.data();
+  std::vector<EntropyState> workspace(entropy_workspace(kRows, columns) / sizeof(EntropyState) + 1);
+  entropy({flat.data(), LogitType::kFloat32, kRows, columns, columns}, {targets.data(), true}, 1.0, outputs,
+          workspace.data(), nullptr);
+  bool right = true;
+  for (std::size_t r = 0; r < kRows; ++r) {
+    const auto top = std::max_element(rows[r].begin(), rows[r].end()) - rows[r].begin();
+    right &= std::fabs(entropies[r] - reference(rows[r])) < 4e-6 && largest[r] == top;
+  }
+  return right;
+}
+
+bool entropies() {
+  bool right = true;
+  for (const int columns : {1, 2, 7, 33, 1100, 9001}) right &= entropy_of(columns);
+  return right;
+}
+
+// ---- the counter of pairs, with a cache that evicts and a table that grows
+
+class HostMemory final : public pyharness::kernels::DeviceMemory {
+ public:
+  std::shared_ptr<void> allocate(std::size_t bytes, const char*) override {
+    return {::operator new(bytes), [](void* memory) { ::operator delete(memory); }};
+  }
+};
+
+bool counts_pairs(bool weighted) {
+  using namespace pyharness::kernels;
+  constexpr std::uint32_t kSize = 1500;
+  std::vector<std::uint32_t> tokens(kSize);
+  for (std::uint32_t i = 0; i < kSize; ++i) tokens[i] = i % 3 == 0 ? 7 : i * i % 41;
+  const std::vector<std::int64_t> offsets{0, 0, 1, 300, 300, kSize};
+  const std::vector<Word> weights{9, 9, 2, 9, 5};
+  std::map<Word, Word> expected;
+  for (std::uint32_t i = 0; i + 1 < kSize; ++i) {
+    const Word weight = !weighted ? 1 : i == 0 || i == 299 ? 0 : i < 299 ? 2 : 5;
+    if (weight != 0) expected[Word{tokens[i]} << 32 | tokens[i + 1]] += weight;
+  }
+
+  HostMemory memory;
+  PairTuning tuning;
+  tuning.multiprocessors = 2;
+  tuning.threads = 32;
+  tuning.cache_slots = 8;
+  tuning.table_slots = 2;
+  const auto counter = make_hash_pair_counter(memory, tuning);
+  PairChunk chunk{tokens.data(), 0, kSize - 1};
+  if (weighted) {
+    chunk.offsets = offsets.data();
+    chunk.segments = static_cast<std::int64_t>(offsets.size()) - 1;
+    chunk.weights = weights.data();
+  }
+  counter->add(chunk, nullptr);
+  const PairRows rows = counter->collect(nullptr);
+  std::map<Word, Word> found;
+  for (std::size_t row = 0; row < rows.size; ++row) found[rows.key.data()[row]] = rows.count.data()[row];
+  return found == expected && found.size() == rows.size;
+}
+
+bool pairs() { return counts_pairs(false) && counts_pairs(true); }
+
+const std::map<std::string, std::function<bool()>> kCases = {
+    {"correct", sums<Fault::kNone>},
+    {"removed_barrier", sums<Fault::kRemovedBarrier>},
+    {"divergent_barrier", sums<Fault::kDivergentBarrier>},
+    {"exited_thread", sums<Fault::kExitedThread>},
+    {"past_the_input", sums<Fault::kPastTheInput>},
+    {"past_shared_memory", sums<Fault::kPastSharedMemory>},
+    {"lost_update", sums<Fault::kLostUpdate>},
+    {"missing_lane", sums<Fault::kMissingLane>},
+    {"foreign_lane", sums<Fault::kForeignLane>},
+    {"deep_stack", sums<Fault::kDeepStack>},
+    {"too_many_threads", launches_too_many_threads},
+    {"entropy", entropies},
+    {"pairs", pairs},
+};
+
+}  // namespace
+
+int main(int, char** arguments) {
+  pyharness::emulator::set_seed(std::strtoull(arguments[2], nullptr, 10));
+  try {
+    return kCases.at(arguments[1])() ? 0 : 1;
+  } catch (const Error& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 3;
+  }
+}

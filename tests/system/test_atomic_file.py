@@ -1,0 +1,256 @@
+"""Files that are written whole or not at all, by all that write one: interrupted, they leave what was there before."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shlex
+import signal
+import socket
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from bpe_models import trained_model
+from pyharness import bpe, report, store
+from pyharness.system import atomic_file
+from pyharness.tokenizers.families import openai_files
+from pyharness.tokenizers.training import cache as trained_cache
+from pyharness.types import InputError
+
+RECORD = store.Record({"metrics": {}}, ())
+OLD = "what was there before"
+
+
+def refuse(path: Path) -> None:
+    """Keep a refusal; its file has a name of its own."""
+    trained_cache.Place(path.parent, {"trainer": "x"}).refuse("d" * 32, "no")
+
+
+WRITERS: dict[str, tuple[str, Callable[[Path], object]]] = {
+    "text": ("any", lambda path: atomic_file.write(path, "né", overwrite=True)),
+    "bytes": ("any", lambda path: atomic_file.write(path, b"new", overwrite=True)),
+    "model": ("any", lambda path: bpe.save(trained_model("gpt2"), path)),
+    "parquet": ("any", lambda path: report.to_parquet(RECORD, path, overwrite=True)),
+    "cache": (trained_cache.ENTRY, refuse),
+}
+QUIET = {**WRITERS, "ranks": ("any", lambda path: openai_files._keep(b"new", path))}  # says nothing of a full disk
+
+
+@pytest.mark.parametrize("writer", QUIET)
+def test_a_file_is_replaced_whole_and_keeps_its_mode(tmp_path: Path, writer: str) -> None:
+    name, write = QUIET[writer]
+    path = tmp_path / name
+    if writer == "parquet":
+        pytest.importorskip("pyarrow", reason="Parquet needs the extra files")
+    write(path)
+    content = path.read_bytes()
+    assert path.stat().st_mode & 0o777 == 0o644
+    path.write_text(OLD, encoding="utf-8")
+    path.chmod(0o600)
+    write(path)
+    assert path.read_bytes() == content
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert [file.name for file in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize("step", ["fsync", "replace"])
+@pytest.mark.parametrize("old", [True, False], ids=["replacing", "new"])
+@pytest.mark.parametrize("writer", WRITERS)
+def test_an_interruption_leaves_what_was_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writer: str, old: bool, step: str
+) -> None:
+    name, write = WRITERS[writer]
+    path = tmp_path / name
+    if writer == "parquet":
+        pytest.importorskip("pyarrow", reason="Parquet needs the extra files")
+    if old:
+        path.write_text(OLD, encoding="utf-8")
+    seen: list[str] = []
+
+    def interrupted(*_: object) -> None:
+        seen.extend(file.name for file in tmp_path.iterdir() if file != path)
+        raise KeyboardInterrupt
+
+    owner: object = os if step == "fsync" else Path
+    monkeypatch.setattr(owner, step, interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write(path)
+    assert len(seen) == 1, "it was written aside, in the same folder"
+    assert seen[0] != name
+    assert [file.name for file in tmp_path.iterdir()] == ([name] if old else [])
+    assert not old or path.read_text(encoding="utf-8") == OLD
+
+
+@pytest.mark.parametrize("writer", QUIET)
+def test_a_full_disk_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writer: str) -> None:
+    name, write = QUIET[writer]
+    path = tmp_path / name
+    if writer == "parquet":
+        pytest.importorskip("pyarrow", reason="Parquet needs the extra files")
+    path.write_text(OLD, encoding="utf-8")
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    if writer == "cache":
+        with pytest.raises(InputError, match=r"cannot keep trained tokenizers in .* No space left"):
+            write(path)
+    elif writer in WRITERS:
+        with pytest.raises(InputError, match=r"cannot write .*: No space left"):
+            write(path)
+    else:
+        write(path)  # only a cache
+    assert path.read_text(encoding="utf-8") == OLD
+    assert [file.name for file in tmp_path.iterdir()] == [name]
+
+
+def test_a_killed_process_leaves_the_file_whole(tmp_path: Path) -> None:
+    """Nobody can clean up after SIGKILL; the file itself is what it was."""
+    path = tmp_path / "any"
+    path.write_text(OLD, encoding="utf-8")
+    script = (
+        "import os, pathlib, signal, sys; from pyharness import atomic_file; "
+        "os.fsync = lambda _: os.kill(os.getpid(), signal.SIGKILL); "
+        "atomic_file.write(pathlib.Path(sys.argv[1]), 'new' * 100000, overwrite=True)"
+    )
+    done = subprocess.run([sys.executable, "-P", "-c", script, str(path)], check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert path.read_text(encoding="utf-8") == OLD
+
+
+@pytest.mark.parametrize("links", [True, False], ids=["links", "no hard links"])
+def test_what_is_there_is_replaced_only_if_that_was_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool
+) -> None:
+    def unable(*_: object) -> None:
+        raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+
+    if not links:
+        monkeypatch.setattr(os, "link", unable)
+    path = tmp_path / "any"
+    atomic_file.write(path, "mine")
+    assert path.stat().st_mode & 0o777 == 0o644
+    with pytest.raises(InputError, match=r"any' exists already: replace it with --force"):
+        atomic_file.write(path, "yours")
+    with pytest.raises(InputError, match=r"any' exists already: replace it with --force"):
+        atomic_file.check(path)
+    assert path.read_text(encoding="utf-8") == "mine"
+    atomic_file.check(path, overwrite=True)
+    atomic_file.write(path, "yours", overwrite=True)
+    assert path.read_text(encoding="utf-8") == "yours"
+    assert [file.name for file in tmp_path.iterdir()] == ["any"]
+
+
+def test_of_many_who_create_a_file_one_succeeds(tmp_path: Path) -> None:
+    path, contents = tmp_path / "any", [str(number) * 10_000 for number in range(8)]
+
+    def attempt(content: str) -> bool:
+        try:
+            atomic_file.write(path, content)
+        except InputError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        succeeded = list(pool.map(attempt, contents))
+    assert succeeded.count(True) == 1
+    assert path.read_text(encoding="utf-8") == contents[succeeded.index(True)]
+    assert [file.name for file in tmp_path.iterdir()] == ["any"]
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_link_stays_and_what_it_leads_to_is_written(tmp_path: Path, overwrite: bool) -> None:
+    (tmp_path / "folder").mkdir()
+    target, first, second = tmp_path / "folder" / "any", tmp_path / "first", tmp_path / "second"
+    first.symlink_to("folder/any")
+    second.symlink_to("first")
+    atomic_file.write(second, "new", overwrite=overwrite)
+    assert (first.is_symlink(), second.is_symlink(), target.is_symlink()) == (True, True, False)
+    assert target.read_text(encoding="utf-8") == "new"
+    if not overwrite:
+        with pytest.raises(InputError, match="exists already"):
+            atomic_file.write(second, "newer")
+    circle = tmp_path / "circle"
+    circle.symlink_to("circle")
+    with pytest.raises(InputError, match=r"circle': Too many levels of symbolic links"):
+        atomic_file.write(circle, "new", overwrite=overwrite)
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["any", "circle", "first", "folder", "second"]
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_pipe_is_written_into(tmp_path: Path, overwrite: bool, linked: bool) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    name = pipe
+    if linked:
+        name = tmp_path / "link"
+        name.symlink_to(pipe)
+    with ThreadPoolExecutor(1) as pool:
+        read = pool.submit(pipe.read_bytes)
+        atomic_file.check(name, overwrite=overwrite)
+        atomic_file.check_folder(name)
+        atomic_file.write(name, "é" * 100_000, overwrite=overwrite)
+        assert read.result(timeout=10).decode() == "é" * 100_000
+    assert pipe.is_fifo()
+    assert {file.name for file in tmp_path.iterdir()} == {"pipe", name.name}
+
+
+def test_a_device_is_written_into(tmp_path: Path) -> None:
+    device = tmp_path / "null"
+    try:
+        os.mknod(device, stat.S_IFCHR | 0o666, os.makedev(1, 3))
+        device.write_bytes(b"")
+    except OSError:
+        pytest.skip("making devices is not allowed here")
+    atomic_file.write(device, "new")
+    atomic_file.write(device, "new", overwrite=True)
+    assert device.is_char_device()
+    assert device.stat().st_rdev == os.makedev(1, 3)
+    assert [file.name for file in tmp_path.iterdir()] == ["null"]
+
+
+def test_a_socket_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind("socket")
+        for overwrite in (False, True):
+            with pytest.raises(InputError, match="is a socket"):
+                atomic_file.check(Path("socket"), overwrite=overwrite)
+            with pytest.raises(InputError, match="cannot write 'socket'"):
+                atomic_file.write(Path("socket"), "new", overwrite=overwrite)
+    assert Path("socket").is_socket()
+
+
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
+@pytest.mark.parametrize("into", [">", ">>", "| cat >"])
+def test_standard_output_by_its_name(tmp_path: Path, name: str, into: str) -> None:
+    if not Path(name).parent.exists():
+        pytest.skip(f"there is no {name} here")
+    path = tmp_path / "any"
+    path.write_text("before\n", encoding="utf-8")
+    script = (
+        "import pathlib, sys; from pyharness import atomic_file; path = pathlib.Path(sys.argv[1]); "
+        "atomic_file.check(path); atomic_file.write(path, 'one\\n'); atomic_file.write(path, 'two\\n', overwrite=True)"
+    )
+    command = f"{shlex.join([sys.executable, '-P', '-c', script, name])} {into} {shlex.quote(str(path))}"
+    subprocess.run(["/bin/bash", "-c", command], check=True)
+    assert path.read_text(encoding="utf-8") == ("before\n" if into == ">>" else "") + "one\ntwo\n"
+    assert [file.name for file in tmp_path.iterdir()] == ["any"]
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    path = tmp_path / "none" / "any"
+    with pytest.raises(InputError, match=r"cannot write .*any': No such file"):
+        atomic_file.write(path, "new")
+    with pytest.raises(InputError, match=r"cannot write to .*none': No such file"):
+        atomic_file.check_folder(path)
+    atomic_file.check_folder(tmp_path / "any")
+    assert not list(tmp_path.iterdir())

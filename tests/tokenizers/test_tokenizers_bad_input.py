@@ -1,0 +1,384 @@
+"""Broken and hostile vocabulary files: always one clear InputError that names the file, never a crash."""
+
+from __future__ import annotations
+
+import base64
+import copy
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pyharness import tokenizers
+from pyharness.types import InputError
+from pyharness.vocabularies import vocabulary_file
+from pyharness.vocabularies.huggingface.traits import BYTE_ALPHABET
+from pyharness.vocabularies.ranks import rank_file
+
+BIG = 1 << 40
+
+
+def refused(path: Path, expected: str, options: str = "") -> None:
+    """The file is refused in one line that names it and says why."""
+    with pytest.raises(InputError, match=expected) as caught:
+        tokenizers.load(f"file:{path}{options}")
+    message = str(caught.value)
+    assert str(path) in message
+    assert "\n" not in message
+    assert len(message) < 800
+
+
+# ---------------------------------------------------------------------------------------------- any file
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"", "is empty"),
+        (b"\0" * 100, "is no tokenizer file"),
+        (b"hello there\nthis is prose\n", "is no tokenizer file"),
+        (bytes(range(256)) * 4, "is no tokenizer file"),
+        (b"\xff\xfe{\0}\0", "is no tokenizer file"),
+        (b"[1, 2]", "is no tokenizer file"),
+    ],
+)
+def test_no_tokenizer_file(content: bytes, expected: str, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    refused(path, expected)
+
+
+def test_too_large_a_file_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "tokenizer.json"
+    with path.open("wb") as file:
+        file.truncate(vocabulary_file.BIGGEST_FILE + 1)  # sparse: nothing is written
+    refused(path, "has 536,870,913 bytes")
+
+
+def test_unreadable_things(tmp_path: Path) -> None:
+    path = tmp_path / "loop"
+    path.symlink_to(path)
+    with pytest.raises(InputError):
+        tokenizers.load(f"file:{path}")
+    with pytest.raises(InputError, match="empty tokenizer specification"):
+        tokenizers.load("file:/tmp/\0")
+    with pytest.raises(InputError, match="is not a file"):
+        tokenizers.load("file:/dev/null")
+
+
+# ---------------------------------------------------------------------------------------------- rank files
+
+
+def lines(*extra: bytes) -> bytes:
+    return rank_file.write_ranks({bytes([byte]): byte for byte in range(256)}) + b"".join(extra)
+
+
+def line(token: bytes, rank: object) -> bytes:
+    return base64.b64encode(token) + f" {rank}\n".encode()
+
+
+@pytest.mark.parametrize(
+    ("extra", "expected"),
+    [
+        (b"!!!! 256\n", "line 257: b'!!!!' is not base64"),
+        (b"aGU 256\n", "is not base64"),
+        (b"aGU= 25x\n", "rank b'25x' is not an integer"),
+        (b"aGU= -1\n", "rank b'-1' is not an integer"),
+        (b"aGU= 1.5\n", "is not an integer"),
+        (b"aGU= " + b"9" * 5000 + b"\n", "is not an integer"),
+        (line(b"he", BIG), "rank 1099511627776 is too large"),
+        (line(b"he", 1 << 24), "is too large; ids are below 16,777,216"),
+        (line(b"he", 255), r"rank 255 belongs to both b'\\xff' and b'he'"),
+        (line(b"he", 256) + line(b"he", 257), r"token b'he' occurs twice \(ranks 256 and 257\)"),
+        (b"aGU=\n", "is not a base64 token and a rank"),
+        (b"aGU= 256 257\n", "is not a base64 token and a rank"),
+        (b"aGU=\0 256\n", "is not base64"),
+    ],
+)
+def test_rank_files(extra: bytes, expected: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.tiktoken"
+    path.write_bytes(lines(extra))
+    refused(path, expected, "?pattern=gpt2")
+
+
+def test_a_cut_off_rank_file(tmp_path: Path) -> None:
+    path = tmp_path / "x.tiktoken"
+    path.write_bytes(lines()[:-1000])
+    refused(path, "of the 256 single bytes", "?pattern=gpt2")
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ("?pattern=gpt2&special=<s>", "is not CONTENT:ID"),
+        ("?pattern=gpt2&special=<s>:-5", "is not CONTENT:ID"),
+        (f"?pattern=gpt2&special=<s>:{BIG}", "is not CONTENT:ID with an id below"),
+        ("?pattern=gpt2&special=<s>:7", "special token '<s>' has id 7, which belongs to"),
+        ("?pattern=gpt2&special=<s>:300,<t>:300", "which belongs to '<s>'"),
+        ("?pattern=(", "was refused by tiktoken"),
+        ("?pattern=\\p{Nonsense}", "was refused by tiktoken"),
+    ],
+)
+def test_options_of_rank_files(options: str, expected: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.tiktoken"
+    path.write_bytes(lines())
+    refused(path, expected, options)
+
+
+# ---------------------------------------------------------------------------------------------- tekken
+
+
+def tekken() -> dict[str, Any]:
+    vocab = [{"rank": byte, "token_bytes": base64.b64encode(bytes([byte])).decode()} for byte in range(256)]
+    config = {"pattern": r"\w+|\W+", "default_vocab_size": 266, "default_num_special_tokens": 10}
+    return {"config": config, "vocab": vocab}
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (lambda c: c.pop("config"), "'config' is NoneType"),
+        (lambda c: c["config"].update(pattern=5), "'pattern' is int"),
+        (lambda c: c["config"].update(default_vocab_size=BIG), "'default_vocab_size' is 1099511627776"),
+        (lambda c: c["config"].update(default_vocab_size=5000), "needs 4,990 entries, the file has 256"),
+        (lambda c: c["config"].update(default_num_special_tokens=True), "'default_num_special_tokens' is True"),
+        (lambda c: c["vocab"][5].update(rank=6), "vocab entry 5 is not"),
+        (lambda c: c["vocab"][5].update({"token_bytes": "?"}), "vocab entry 5 is not base64"),
+        (lambda c: c["vocab"][5].update({"token_bytes": "ü"}), "vocab entry 5 is not base64"),
+        (lambda c: c["vocab"][5].update({"token_bytes": "AA=="}), "entries 0 and 5 are both"),
+        (lambda c: c.update(special_tokens=[{"rank": 11, "token_str": "<s>"}]), "has rank 11, not below 10"),
+        (lambda c: c.update(special_tokens=[7]), "special token 7 has no rank"),
+    ],
+)
+def test_tekken(change: Callable[[dict[str, Any]], object], expected: str, tmp_path: Path) -> None:
+    content = tekken()
+    change(content)
+    path = tmp_path / "tekken.json"
+    path.write_text(json.dumps(content))
+    refused(path, expected)
+
+
+# ---------------------------------------------------------------------------------------------- tokenizer.json
+
+
+def huggingface() -> dict[str, Any]:
+    vocab = {character: byte for byte, character in BYTE_ALPHABET.items()} | {"he": 256, "ll": 257}
+    byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+    return {
+        "version": "1.0",
+        "added_tokens": [
+            {
+                "id": 258,
+                "content": "<s>",
+                "special": True,
+                "single_word": False,
+                "lstrip": False,
+                "rstrip": False,
+                "normalized": False,
+            }
+        ],
+        "pre_tokenizer": byte_level,
+        "decoder": byte_level,
+        "model": {"type": "BPE", "vocab": vocab, "merges": ["h e", "l l"]},
+    }
+
+
+def model(**changes: Any) -> Callable[[dict[str, Any]], object]:
+    return lambda content: content["model"].update(changes)
+
+
+def token(**changes: Any) -> Callable[[dict[str, Any]], object]:
+    return lambda content: content["added_tokens"][0].update(changes)
+
+
+def stage(name: str, value: Any) -> Callable[[dict[str, Any]], object]:
+    return lambda content: content.update({name: value})
+
+
+def nested(depth: int) -> dict[str, Any]:
+    found: dict[str, Any] = {"type": "NFC"}
+    for _ in range(depth):
+        found = {"type": "Sequence", "normalizers": [found]}
+    return found
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (lambda c: c.pop("model"), "has no 'model' object"),
+        (stage("model", [1]), "has no 'model' object"),
+        (model(type="Neural"), "unknown model type 'Neural'"),
+        (model(vocab=[]), "'vocab' is not an object"),
+        (model(vocab={}), "'vocab' is not an object"),
+        (model(vocab={"a": BIG}), "the id of 'a' is 1099511627776; ids are from 0 to below"),
+        (model(vocab={"a": -1}), "the id of 'a' is -1"),
+        (model(vocab={"a": "1"}), "the id of 'a' is '1', not an integer"),
+        (model(vocab={"a": 1.5}), "not an integer"),
+        (model(vocab={"a": True}), "not an integer"),
+        (model(vocab={"a": 1, "b": 1}), "id 1 belongs to both 'a' and 'b'"),
+        (model(merges="h e"), "'merges' is not a list"),
+        (model(merges=["h e", "h x"]), r"merge 1 \('h' \+ 'x'\) needs 'hx', which is not in the vocabulary"),
+        (model(merges=["\u4e00 e"]), "needs '\u4e00', which is not in the vocabulary"),
+        (model(merges=["he "]), "merge 0 has an empty part: 'he' \\+ ''"),
+        (model(merges=[["", "he"]]), "has an empty part"),
+        (model(merges=["h e l"]), "merge 0 is 'h e l', not a pair"),
+        (model(merges=[["h"]]), "not a pair"),
+        (model(merges=[5]), "not a pair"),
+        (model(merges=[[["h"], "e"]]), "not a pair"),
+        (model(continuing_subword_prefix=5), "'continuing_subword_prefix' is '5'"),
+        (model(byte_fallback="yes"), "'byte_fallback' is 'yes'"),
+        (model(unk_token=5), "unk_token 5 is not a string"),
+        (model(dropout=7.5), "was refused by tokenizers"),
+        (token(content=""), "added token 0 is"),
+        (token(content=5), "added token 0 is"),
+        (token(id=None), "the id of '<s>' is 'None'"),
+        (token(id=BIG), "the id of '<s>' is 1099511627776"),
+        (token(id=5), "added token '<s>' has id 5, which belongs to"),
+        (token(id=9000), "added token '<s>' has id 9000, but tokenizers gives it 258"),
+        (token(special="no"), "'special' of added token '<s>' is 'no'"),
+        (lambda c: c["added_tokens"].append(c["added_tokens"][0]), "lists an added token twice"),
+        (stage("added_tokens", {"a": 1}), "'added_tokens' is not a list"),
+        (stage("normalizer", "NFC"), "normalizer is 'NFC', not an object with a type"),
+        (stage("normalizer", {"type": "Sequence", "normalizers": [None]}), "normalizer is '{}'"),
+        (stage("normalizer", {"type": "Sequence", "normalizers": 5}), "'normalizers' is not a list"),
+        (stage("normalizer", {"type": "Nothing"}), "was refused by tokenizers"),
+        (stage("normalizer", {"type": "Precompiled", "precompiled_charsmap": "AAAA"}), "was refused by tokenizers"),
+        (stage("normalizer", nested(20)), "nested more than 16 deep"),
+        (
+            stage(
+                "pre_tokenizer", {"type": "Split", "pattern": {"Regex": "("}, "behavior": "Isolated", "invert": False}
+            ),
+            "was refused by tokenizers",
+        ),
+    ],
+)
+def test_huggingface(change: Callable[[dict[str, Any]], object], expected: str, tmp_path: Path) -> None:
+    content = copy.deepcopy(huggingface())
+    change(content)
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(content))
+    refused(path, expected)
+
+
+@pytest.mark.parametrize(
+    ("vocab", "unk_id", "expected"),
+    [
+        ([["a", 0.0], ["a", 1.0]], 0, "vocab entries 0 and 1 are both 'a'"),
+        ([["a", "x"]], 0, "vocab entry 0 is"),
+        ([["a"]], 0, "vocab entry 0 is"),
+        ([["a", float("nan")]], 0, "vocab entry 0 is"),
+        ([["a", 0.0]], 7, "unk_id 7 is no id"),
+        ([["a", 0.0]], -1, "unk_id -1 is no id"),
+        ({"a": 0}, 0, "'vocab' is not a list"),
+    ],
+)
+def test_unigram(vocab: Any, unk_id: int, expected: str, tmp_path: Path) -> None:
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps({"added_tokens": [], "model": {"type": "Unigram", "vocab": vocab, "unk_id": unk_id}}))
+    refused(path, expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (json.dumps(huggingface())[:-400].encode(), "is not valid JSON, or is cut off"),
+        (b'{"model": ' + b"[" * 100_000, "nested too deeply"),
+        (b'{"model": {"type": "BPE", "vocab": {"a": 1, "a": 2}, "merges": []}}', "key 'a' occurs twice"),
+        (
+            b'{"model": {"type": "BPE", "vocab": {"a": ' + b"9" * 5000 + b'}, "merges": []}}',
+            "integer string conversion",
+        ),
+        (b'{"model": "\xff\xfe"}', "is not valid UTF-8"),
+        (b'{"model": {"type": "BPE", "vocab": {"\\ud800": 0}, "merges": []}}', "was refused by tokenizers"),
+        (b'{"a": 1}\0', "is not valid JSON"),
+        (b"{", "is not valid JSON"),
+    ],
+)
+def test_broken_json(text: bytes, expected: str, tmp_path: Path) -> None:
+    path = tmp_path / "tokenizer.json"
+    path.write_bytes(text)
+    refused(path, expected)
+
+
+# ---------------------------------------------------------------------------------------------- SentencePiece
+
+
+def message(number: int, payload: bytes) -> bytes:
+    assert len(payload) < 128
+    return bytes([number << 3 | 2, len(payload)]) + payload
+
+
+def piece(text: bytes, score: float = 0.0, kind: int = 1) -> bytes:
+    return message(1, message(1, text) + b"\x15" + np.float32(score).tobytes() + bytes([0x18, kind]))
+
+
+UNKNOWN = piece(b"<unk>", kind=2)
+BPE = message(2, b"\x18\x02")
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (UNKNOWN + piece(b"a")[:-3], "is cut off or broken"),
+        (UNKNOWN + b"\x0a\xff\xff\xff\xff\x0f", "a field claims 4,294,967,295 bytes"),
+        (UNKNOWN + b"\x0a" + b"\xff" * 12, "a number of more than 10 bytes"),
+        (UNKNOWN + b"\x0b", "wire type 3"),
+        (UNKNOWN + b"\x02\x00", "field number 0"),
+        (UNKNOWN + b"\x08\x05", "piece is a number"),
+        (UNKNOWN + piece(b""), "piece 1 is empty"),
+        (UNKNOWN + piece(b"\xff\xfe"), "piece 1 is not valid UTF-8"),
+        (UNKNOWN + piece(b"a") + piece(b"a"), "pieces 1 and 2 are both 'a'"),
+        (UNKNOWN + piece(b"a", float("nan")), "score of piece 1 is not a number"),
+        (UNKNOWN + piece(b"a", kind=9), "score or type that is none"),
+        (UNKNOWN + piece(b"a", kind=6), "of type BYTE but reads 'a'"),
+        (piece(b"a"), "has 0 unknown pieces"),
+        (UNKNOWN + piece(b"u", kind=2), "has 2 unknown pieces"),
+        (UNKNOWN + piece(b"a") + message(2, b"\x18\x09"), "unknown SentencePiece model type 9"),
+    ],
+)
+def test_sentencepiece(content: bytes, expected: str, tmp_path: Path) -> None:
+    path = tmp_path / "tokenizer.model"
+    path.write_bytes(content)
+    refused(path, expected)
+
+
+# ---------------------------------------------------------------------------------------------- chance
+
+
+@pytest.mark.parametrize("kind", ["rank", "huggingface", "tekken", "sentencepiece"])
+def test_random_damage_is_refused_or_harmless(kind: str, tmp_path: Path) -> None:
+    """Cut, flipped, doubled: a damaged file loads and works, or is an InputError. Nothing else."""
+    whole = {
+        "rank": lines(line(b"he", 256)),
+        "huggingface": json.dumps(huggingface()).encode(),
+        "tekken": json.dumps(tekken()).encode(),
+        "sentencepiece": UNKNOWN + b"".join(piece(bytes([c]), -c) for c in b"abcdefgh") + BPE,
+    }[kind]
+    chance = random.Random(kind)
+    path = tmp_path / "file"
+    survivors = 0
+    for _ in range(120):
+        data = bytearray(whole)
+        for _ in range(chance.choice((1, 1, 3))):
+            at = chance.randrange(len(data))
+            if chance.random() < 0.2:
+                del data[at:]
+            elif chance.random() < 0.5:
+                data[at] ^= 1 << chance.randrange(8)
+            else:
+                data[at:at] = data[at : at + chance.randrange(40)]
+            if not data:
+                break
+        path.write_bytes(data)
+        try:
+            tokenizer = tokenizers.load(f"file:{path}" + ("?pattern=gpt2" if kind == "rank" else ""))
+        except InputError:
+            continue
+        survivors += 1
+        tokens = tokenizer.encode_batch(["hello he\n", "日本"])
+        assert int(tokens.ids.max(initial=0)) < tokenizer.id_limit
+    assert survivors < 120

@@ -1,0 +1,157 @@
+"""Specifications: names, files, caches, networks, extras."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from pyharness import tokenizers
+from pyharness.system import network
+from pyharness.tokenizers import source
+from pyharness.tokenizers.families import openai_files
+from pyharness.tokenizers.specification import parse
+from pyharness.types import (
+    InputError,
+)
+from pyharness.vocabularies.ranks import encodings
+from tokenizer_files import byte_level, rank_data, sentencepiece_data, write
+
+
+def test_parse() -> None:
+    found = parse("gigatoken+file:/x/a+b:c.tiktoken?pattern=a%26b|c=d&special=<s>:1")
+    assert (found.engine, found.name, found.argument) == ("gigatoken", "file", "/x/a+b:c.tiktoken")
+    assert found.options == {"pattern": "a&b|c=d", "special": "<s>:1"}
+    assert found.home == "file:/x/a+b:c.tiktoken?pattern=a%26b|c=d&special=<s>:1"
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("", "empty tokenizer specification"),
+        ("file:", "incomplete tokenizer specification"),
+        ("+raw_bytes", "incomplete tokenizer specification"),
+        ("a+b+c:d", "two engines"),
+        ("raw_byte", "did you mean 'raw_bytes'"),
+        ("cl100k", "did you mean 'tiktoken:cl100k_base'"),
+        ("mistral", "needs an argument: mistral:tekken"),
+        ("raw_bytes:1", "takes no argument"),
+        ("raw_bytes?a=1", "takes no options"),
+        ("raw_bytes?a", "is not key=value"),
+        ("tiktoken:cl100k", "did you mean 'cl100k_base'"),
+        ("gigatok+raw_bytes", "did you mean 'gigatoken'"),
+        ("gigatoken+raw_bytes", "cannot run 'raw_bytes'"),
+        ("file:/no/such/file", "no file /no/such/file"),
+        ("file:/" + "a" * 5000, "cannot look for"),
+        ("hf:../../etc/passwd", "is not hf:ORGANISATION/NAME"),
+    ],
+)
+def test_wrong_specifications(spec: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        tokenizers.resolve(spec)
+
+
+def test_a_path_alone_is_recognised(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="it is a path: write 'file:"):
+        tokenizers.resolve(str(tmp_path))
+
+
+def test_a_folder_is_searched(tmp_path: Path) -> None:
+    names = r"tokenizer\.json, tekken\.json, tokenizer\.model, model\.json, \*\.tiktoken"
+    with pytest.raises(InputError, match=f"looked for {names}"):
+        tokenizers.resolve(f"file:{tmp_path}")
+    write(tmp_path, "cl100k_base.tiktoken", rank_data())
+    assert tokenizers.resolve(f"file:{tmp_path}?pattern=cl100k_base").library == "tiktoken"
+    write(tmp_path, "tokenizer.json", byte_level())
+    row = tokenizers.resolve(f"file:{tmp_path}")
+    assert (row.library, row.path) == ("tokenizers", str(tmp_path / "tokenizer.json"))
+
+
+def test_rank_files_say_their_pattern(tmp_path: Path) -> None:
+    spec = write(tmp_path, "mine.tiktoken", rank_data())
+    with pytest.raises(InputError, match=r"does not say how text is split.*cl100k_base"):
+        tokenizers.resolve(spec)
+    with pytest.raises(InputError, match="did you mean 'cl100k_base'"):
+        tokenizers.resolve(f"{spec}?pattern=cl100kbase")
+    names = {tokenizers.resolve(f"{spec}?pattern={name}").vocabulary for name in ("cl100k", "cl100k_base")}
+    assert len(names) == 1, "one split, one vocabulary"
+    assert tokenizers.load(rf"{spec}?pattern=\w+|\W+").round_trip == "lossy"
+    rows = {tokenizers.resolve(f"{spec}?pattern={name}").vocabulary for name in ("gpt2", "cl100k_base", r"\w+|\W+")}
+    assert len(rows) == 3, "other splits give other ids: one vocabulary name for them would be wrong"
+
+
+def test_kind_is_told_by_content(tmp_path: Path) -> None:
+    row = tokenizers.resolve(write(tmp_path, "strange.bin", sentencepiece_data(2, byte_fallback=True)))
+    assert row.library == "sentencepiece"
+
+
+def test_missing_extra_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source, "installed", lambda module: None)
+    with pytest.raises(InputError, match=r"pip install 'pyharness\[zoo\]'"):
+        tokenizers.resolve("mistral:v3")
+    with pytest.raises(InputError, match=r"pip install 'pyharness\[engines\]'"):
+        tokenizers.resolve("quicktok:cl100k_base")
+
+
+def test_without_network_advice_comes_quickly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(network, "unreachable", lambda url: f"{urlsplit(url).hostname} (not here)")
+    monkeypatch.setattr(openai_files, "carrier", lambda encoding: None)
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+    with pytest.raises(InputError, match=r"9b5ad71b2ce5302211f9c61530b329a4922fc6a4.*TIKTOKEN_CACHE_DIR"):
+        tokenizers.load("tiktoken:cl100k_base")
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    if source.installed("huggingface_hub") is not None:
+        with pytest.raises(InputError, match=r"tokenizer\.json elsewhere and use file:PATH"):
+            tokenizers.load("hf:openai-community/gpt2")
+
+
+def test_hub_cache_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    folder = tmp_path / "models--me--mine"
+    (folder / "refs").mkdir(parents=True)
+    (folder / "refs" / "main").write_text("abc123")
+    (folder / "snapshots" / "abc123").mkdir(parents=True)
+    write(folder / "snapshots" / "abc123", "tokenizer.json", byte_level())
+    row = tokenizers.resolve("hf:me/mine")
+    assert (row.revision, row.library) == ("abc123", "tokenizers")
+    assert tokenizers.load("hf:me/mine@abc123").vocab_size == 262
+
+
+def test_a_cached_file_that_is_not_the_published_one_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+    path = openai_files.cache_path(encodings.OPENAI_ENCODINGS["cl100k_base"])
+    assert path is not None
+    path.write_bytes(rank_data())
+    with pytest.raises(InputError, match="its SHA-256 differs"):
+        tokenizers.load("tiktoken:cl100k_base")
+
+
+def test_patterns_are_those_of_tiktoken(monkeypatch: pytest.MonkeyPatch) -> None:
+    public = pytest.importorskip("tiktoken_ext.openai_public")
+    monkeypatch.setattr(public, "load_tiktoken_bpe", lambda *_, **__: {})
+    monkeypatch.setattr(public, "data_gym_to_mergeable_bpe_ranks", lambda *_, **__: {})
+    for name, build in public.ENCODING_CONSTRUCTORS.items():
+        assert build()["pat_str"] == encodings.OPENAI_ENCODINGS[name].pattern
+        assert build()["special_tokens"] == encodings.OPENAI_ENCODINGS[name].special
+
+
+def test_listing_imports_no_tokenizer_library() -> None:
+    code = (
+        "import sys; from pyharness import tokenizers as t; t.specs(), t.families(), t.engines();"
+        "heavy = {'tokenizers', 'tiktoken', 'sentencepiece', 'gigatoken', 'quicktok', 'splintr', 'regex', 'awkward'};"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-P", "-c", code], check=True)
+
+
+def test_fixed_rows_resolve() -> None:
+    for name, row in tokenizers.specs().items():
+        if row.extra is None or row.path is not None:
+            assert tokenizers.resolve(name).name == name
+    for family in tokenizers.families().values():
+        assert family.example.startswith(f"{family.name}:")

@@ -1,0 +1,281 @@
+"""Trainers: every one gives a tokenizer, ours the one that counting by hand gives; bad input is refused in words."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pyharness import bpe, corpora, tokenizers, trainers
+from pyharness.bpe.formats.own.file import load_bytes
+from pyharness.bpe.training.piece_symbols import of_characters
+from pyharness.trainers import TrainedTokenizer, TrainingRequest, native
+from pyharness.types import InputError, Tally, TrainingProgress
+
+PEERS = ("rustbpe", "ffbpe", "gigatoken")
+
+
+def sample() -> Iterator[str]:
+    return corpora.open_corpus("sample:prose").documents(Tally())
+
+
+def train(name: str, texts: Iterable[str], vocab_size: int, **options: Any) -> TrainedTokenizer:
+    kept = list(texts)
+    return trainers.train(name, TrainingRequest(texts=lambda: kept, vocab_size=vocab_size, **options))
+
+
+def test_a_trainer_is_found_by_name() -> None:
+    assert {"bpe", "scaffold-bpe", "wordpiece", "unigram", "sentencepiece-bpe", *PEERS} <= set(trainers.specs())
+    with pytest.raises(InputError, match=r"unknown trainer 'scafold-bpe'; did you mean 'scaffold-bpe'"):
+        trainers.resolve("scafold-bpe")
+
+
+@pytest.mark.parametrize("name", sorted(trainers.specs()))
+def test_what_is_trained_loads_and_encodes(name: str, tmp_path: Path) -> None:
+    spec = trainers.resolve(name)
+    if spec.extra:
+        pytest.importorskip(spec.library, reason="an optional library")
+    size = 600 if spec.patterns is None or spec.patterns else 1500
+    found = train(name, sample(), size, threads=2)
+    assert found.vocab_size == size
+    assert found.complete
+    assert all(seconds >= 0 for seconds in found.seconds.values())
+    assert found.details["bytes"] == sum(len(text.encode()) for text in sample())
+    file, data = next(iter(found.files.items()))
+    (tmp_path / file).write_bytes(data)
+    ending = "?pattern=r50k_base" if file.endswith(".tiktoken") else ""
+    tokenizer = tokenizers.load(f"file:{tmp_path / file}{ending}")
+    assert tokenizer.id_limit == size
+    text = "The same sentence, once again."
+    ids = tokenizer.encode_batch([text]).ids
+    assert 0 < len(ids) < len(text)
+    if tokenizer.round_trip == "exact":
+        assert tokenizer.decode(ids) == text.encode()
+
+
+@pytest.mark.parametrize("name", ["bpe", "scaffold-bpe"])
+@pytest.mark.parametrize("symbols", ["bytes", "characters"])
+def test_ours_give_the_same_file_for_any_number_of_threads_and_any_batches(
+    name: str, symbols: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    size = 400 if symbols == "bytes" else 2000
+    first = train(name, sample(), size, symbols=symbols)
+    monkeypatch.setattr("pyharness.trainers.batching.batches.__defaults__", (1000,))
+    for threads in (1, 2, 4):
+        assert train(name, sample(), size, symbols=symbols, threads=threads).files == first.files
+
+
+def test_ours_is_the_trainer_underneath() -> None:
+    texts = list(sample())
+    counter = bpe.PieceCounter(bpe.TextSplitter("cl100k"))
+    counter.add(texts)
+    expected = bpe.train(counter.pieces(), 500 - 1, tie_rule="first_seen", min_frequency=2, max_token_length=6)
+    found = train("bpe", texts, 500, pattern="cl100k", tie_rule="first_seen", min_frequency=2, max_token_length=6,
+                  special=("<|end|>",))  # fmt: skip
+    model = load_bytes(found.files["model.json"], "model.json")
+    assert [model.vocabulary[token] for token in range(499)] == [expected[token] for token in range(499)]
+    assert model.special == {"<|end|>": 499}
+    assert model.origin["tie_rule"] == "first_seen"
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=12), min_size=1, max_size=8))
+@settings(max_examples=60, deadline=None)
+def test_characters_are_those_of_the_pieces(texts: list[str]) -> None:
+    counter = bpe.PieceCounter(bpe.TextSplitter("gpt2"))
+    counter.add(texts)
+    pieces = counter.pieces()
+    found = of_characters(pieces, "zé")
+    strings = [
+        pieces.symbols[start:end].astype("u1").tobytes().decode()
+        for start, end in zip(pieces.offsets[:-1], pieces.offsets[1:], strict=True)
+    ]
+    alphabet = sorted(set("zé").union(*strings))
+    expected = bpe.WeightedPieces.of_characters(dict(zip(strings, pieces.weights.tolist(), strict=True)), alphabet)
+    for name in ("symbols", "offsets", "weights", "data", "data_offsets"):
+        assert getattr(found, name).tolist() == getattr(expected, name).tolist()
+
+
+def test_pieces_that_are_no_characters_are_refused() -> None:
+    with pytest.raises(InputError, match="not UTF-8"):
+        of_characters(bpe.WeightedPieces.of_bytes({b"a\xff": 1}))
+
+
+def test_a_trace_has_every_event_in_order() -> None:
+    found = train("scaffold-bpe", sample(), 400, trace=True)
+    rows = [json.loads(line) for line in found.files[native.TRACE].splitlines()]
+    assert [row["event"] for row in rows] == list(range(len(rows)))
+    assert {row["kind"] for row in rows} <= {"demoted", "promoted"}
+    out = sum(1 if row["kind"] == "demoted" else -1 for row in rows)
+    assert out == found.details["scaffold_tokens"] > 0
+    assert all(bytes.fromhex(row["hex"]).decode(errors="backslashreplace") == row["text"] for row in rows)
+    assert found.files[native.TRACE].isascii()
+
+
+def test_progress_says_how_far_and_what_is_left() -> None:
+    seen: list[TrainingProgress] = []
+    texts = list(sample()) * 20
+    size = sum(len(text.encode()) for text in texts)
+    train("bpe", texts, 2000, text_bytes=size, progress=seen.append)
+    phases = list(dict.fromkeys(one.phase for one in seen))
+    assert phases == ["counting", "merging"]
+    assert all(0 <= one.fraction <= 1 for one in seen if one.fraction is not None)
+    assert all(a.done <= b.done for a, b in itertools.pairwise(seen) if a.phase == b.phase)
+    assert seen[-1].fraction == 1.0
+    assert seen[-1].seconds_left == 0.0
+
+
+def test_what_a_listener_raises_ends_the_training() -> None:
+    def stop(progress: TrainingProgress) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train("bpe", sample(), 500, progress=stop)
+    with pytest.raises(KeyboardInterrupt):
+        train("tokenizers-bpe", sample(), 500, progress=stop)
+
+
+def test_a_corpus_without_pairs_stops_early_and_says_so() -> None:
+    found = train("bpe", ["a"], 300)
+    assert (found.vocab_size, found.merges, found.complete) == (256, 0, False)
+    assert "stopped after 0 merges" in found.notes[0]
+    found = train("bpe", ["abab"], 2**31 - 1)
+    assert (found.vocab_size, found.merges, found.complete) == (258, 2, False)
+    found = train("bpe", ["abc abc"], 1000, min_frequency=2, symbols="characters", initial_alphabet="xyz")
+    assert not found.complete
+    assert "at least 2 times" in found.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "options", "said"),
+    [
+        ("bpe", 255, {}, "no room for the alphabet of 256 bytes; ask for at least 256"),
+        ("bpe", 256, {"special": ("<e>",)}, "ask for at least 257"),
+        ("scaffold-bpe", 3, {"symbols": "characters"}, "ask for at least 8, or train on bytes"),
+        ("bpe", 0, {}, "vocab_size is 0"),
+        ("bpe", 2**31, {}, "vocab_size is 2147483648"),
+        ("bpe", 300, {"special": ("<e>", "<e>")}, "'<e>' is given twice"),
+        ("bpe", 300, {"special": ("",)}, "empty"),
+        ("bpe", 300, {"pattern": "gtp2"}, "did you mean 'gpt2'"),
+        ("bpe", 300, {"pattern": "(a"}, "does not compile"),
+        ("bpe", 300, {"min_frequency": 0}, "min_frequency is 0; it must be in 1"),
+        ("bpe", 300, {"initial_alphabet": "a"}, "for symbols 'characters'"),
+        ("bpe", 300, {"trace": True}, "no option 'trace'; trainers with it: scaffold-bpe"),
+        ("scaffold-bpe", 300, {"tie_rule": "first_seen"}, "no option 'tie_rule'"),
+        ("unigram", 300, {"pattern": "gpt2"}, "splits by rules of its own"),
+        ("ffbpe", 300, {"pattern": "cl100k"}, "it trains on gpt2"),
+        ("tokenizers-bpe", 200, {}, "at least 256"),
+        ("tokenizers-bpe", 2**30, {}, "at most 16,777,216"),
+        ("tokenizers-unigram", 300, {"pattern": "(a"}, "compile"),
+        ("wordpiece", 1, {}, "no room"),
+        ("unigram", 2**30, {}, "at most"),
+        ("unigram", 100_000, {"byte_fallback": False}, r"ask for at most \d+"),
+        ("unigram", 300, {"character_coverage": 0.5}, "takes 0.98 to 1"),
+        ("unigram", 300, {"max_token_length": 1000}, "at most 512"),
+        ("sentencepiece-bpe", 5, {}, r"ask for at least \d+"),
+        ("bpe", 300, {"threads": 0}, "threads is 0"),
+    ],
+)
+def test_what_cannot_be_trained_is_refused(name: str, size: int, options: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        train(name, ["one two three two one"], size, **options)
+
+
+@pytest.mark.parametrize("name", ["bpe", "scaffold-bpe", "wordpiece", "tokenizers-bpe", "unigram", "sentencepiece-bpe"])
+@pytest.mark.parametrize("texts", [[], [""]])
+def test_an_empty_corpus_is_refused(name: str, texts: list[str]) -> None:
+    with pytest.raises(InputError, match="no text to train on"):
+        train(name, texts, 300)
+
+
+@pytest.mark.parametrize("name", ["bpe", "tokenizers-bpe", "unigram"])
+def test_a_lone_surrogate_is_refused_with_its_place(name: str) -> None:
+    with pytest.raises(InputError, match="document 1 has a lone surrogate at character 2"):
+        train(name, ["fine", "ab\ud800"], 300)
+
+
+@pytest.mark.parametrize("name", ["bpe", "tokenizers-bpe", "sentencepiece-bpe"])
+def test_what_reading_raises_is_what_training_raises(name: str) -> None:
+    def texts() -> Iterator[str]:
+        yield "some text"
+        raise InputError("line 7 is damaged")
+
+    with pytest.raises(InputError, match="line 7 is damaged"):
+        trainers.train(name, TrainingRequest(texts=texts, vocab_size=300))
+
+
+def test_a_pattern_that_backtracks_without_end_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native, "TextSplitter", lambda pattern: bpe.TextSplitter(pattern, time_limit=0.2))
+    with pytest.raises(InputError, match="may backtrack without end"):
+        train("bpe", ["a" * 40 + "b"], 300, pattern=r"(?<!x)(?:a|a)*c|(?:a|aa)+$")
+
+
+def test_the_split_pattern_of_tokenizers_is_ours() -> None:
+    library = pytest.importorskip("tokenizers")
+    texts = ["I'll pay 12345.67 €  \r\n\n  ok\t123", "x\u00a0 'S 1234567\n", "日本語 ١٢٣٤ \U0001f642!!\r\n"]
+    for pattern in bpe.SPLIT_PATTERNS:
+        found = train("tokenizers-bpe", [" ".join(texts)], 256, pattern=pattern)
+        pre = library.Tokenizer.from_str(found.files["tokenizer.json"].decode()).pre_tokenizer
+        for text in texts:
+            spans = [span for _, span in pre.pre_tokenize_str(text)]
+            assert [text[a:b].encode() for a, b in spans] == bpe.TextSplitter(pattern).split(text)
+
+
+def test_a_limited_alphabet_of_wordpiece() -> None:
+    found = train("wordpiece", ["abc abc ab xyz"], 300, limit_alphabet=2)
+    vocab = json.loads(next(iter(found.files.values())))["model"]["vocab"]
+    assert {token for token in vocab if len(token) == 1} == {"a", "b"}
+
+
+def test_a_vocabulary_is_never_larger_than_asked() -> None:
+    with pytest.raises(InputError, match=r"a vocabulary of 20 has no room .* ask for at least 37$"):
+        train("wordpiece", ["the quick brown fox jumps over it"], 20)
+    assert train("wordpiece", ["the quick brown fox jumps over it"], 37).vocab_size == 37
+
+
+def test_gigatoken_leaves_no_copy_of_the_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("gigatoken", reason="an optional library")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+    def texts() -> Iterator[str]:
+        for text in sample():
+            assert not list(tmp_path.iterdir())
+            yield text
+
+    found = trainers.train("gigatoken", TrainingRequest(texts=texts, vocab_size=300))
+    assert found.vocab_size == 300
+
+
+def test_a_rank_file_is_named_with_the_pattern_it_was_trained_on(tmp_path: Path) -> None:
+    pytest.importorskip("rustbpe", reason="an optional library")
+    found = train("rustbpe", sample(), 300, pattern="cl100k")
+    (tmp_path / "a.tiktoken").write_bytes(found.files["ranks.tiktoken"])
+    text = "I'VE 12345"
+    by_name, by_expression = (
+        tokenizers.load(f"file:{tmp_path / 'a.tiktoken'}?pattern={pattern}").encode_batch([text]).ids.tolist()
+        for pattern in ("cl100k", "cl100k_base")
+    )
+    assert by_name == by_expression
+
+
+def test_long_lines_keep_all_their_text() -> None:
+    from pyharness.trainers import sentencepiece
+
+    text = "word " * 1000 + "x" * 3000 + "\n\nlast"
+    lines = list(sentencepiece._lines([text]))
+    assert max(map(len, lines)) <= sentencepiece.LINE_CHARACTERS
+    assert "".join(lines) == text.replace("\n", "")
+    assert all(line.strip("x").startswith((" ", "word", "last")) or set(line) <= set("x ") for line in lines)
+
+
+def test_a_library_says_when_it_has_read_everything() -> None:
+    seen: list[TrainingProgress] = []
+    train("tokenizers-bpe", sample(), 500, progress=seen.append)
+    assert seen[0].phase == "reading"
+    assert seen[-1].phase == "training"
+    assert seen[-1].done == sum(len(text.encode()) for text in sample())
