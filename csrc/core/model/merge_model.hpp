@@ -10,7 +10,7 @@ namespace pyharness {
 
 inline constexpr std::uint32_t kNever = 0xFFFFFFFFu;  // rank of what no merge produces
 
-// See MergeModel in pyharness/types.py, field by field.
+// See MergeModel in pyharness/types/vocabularies.py, field by field.
 struct MergeModel {
   std::span<const std::uint8_t> data;
   std::span<const std::int64_t> offsets;

@@ -1,0 +1,57 @@
+"""The nouns of the harness: plain data and small protocols. Imports nothing of ours."""
+
+from __future__ import annotations
+
+from pyharness.types.corpora import Corpus, CorpusFamily, Digest, HasKeys, ParallelCorpus, Piece, Tally, digest_of
+from pyharness.types.errors import InputError, Unsupported
+from pyharness.types.results import Case, CaseResult, Direction, Measurement, Metric, State, Status
+from pyharness.types.tokenizers import (
+    Engine,
+    HasMergeModel,
+    HasModelEncoder,
+    HasPipeline,
+    HasVocabulary,
+    RoundTrip,
+    Tokenizer,
+    TokenizerFamily,
+    TokenizerSpec,
+)
+from pyharness.types.tokens import Ids, Offsets, Tokens
+from pyharness.types.trainings import TrainingProgress
+from pyharness.types.vocabularies import MergeModel, TokenKind, Vocabulary
+
+__all__ = [
+    "Case",
+    "CaseResult",
+    "Corpus",
+    "CorpusFamily",
+    "Digest",
+    "Direction",
+    "Engine",
+    "HasKeys",
+    "HasMergeModel",
+    "HasModelEncoder",
+    "HasPipeline",
+    "HasVocabulary",
+    "Ids",
+    "InputError",
+    "Measurement",
+    "MergeModel",
+    "Metric",
+    "Offsets",
+    "ParallelCorpus",
+    "Piece",
+    "RoundTrip",
+    "State",
+    "Status",
+    "Tally",
+    "TokenKind",
+    "Tokenizer",
+    "TokenizerFamily",
+    "TokenizerSpec",
+    "Tokens",
+    "TrainingProgress",
+    "Unsupported",
+    "Vocabulary",
+    "digest_of",
+]

@@ -1,0 +1,114 @@
+"""Corpora, what streaming them counts, and how families are declared."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
+
+Digest: TypeAlias = bytes
+
+
+def digest_of(text: str) -> Digest:
+    """Return 16 bytes that stand for the content of a document."""
+    return hashlib.blake2b(text.encode(), digest_size=16).digest()
+
+
+@dataclass(slots=True)
+class Tally:
+    """What streaming a corpus met. Integers only; ``merge`` is associative and commutative."""
+
+    documents: int = 0
+    bytes: int = 0  # UTF-8 bytes of the documents, after replacement
+    empty_documents: int = 0  # met and left out
+    cut_documents: int = 0  # longer than the limit, cut into several documents
+    replaced_sequences: int = 0  # invalid UTF-8 sequences replaced by U+FFFD
+    digest: int = 0  # sum of 128-bit document digests, modulo 2**128: does not depend on order
+    # For who reads a corpus from its front, in its order: the digest of its first 1, 2, 4, 8, ... documents.
+    beginnings: list[int] | None = field(default=None, compare=False)
+
+    def add(self, text: str) -> Digest:
+        """Count one document; returns its digest (16 bytes)."""
+        digest = digest_of(text)
+        self.documents += 1
+        self.bytes += len(text.encode())
+        self.digest = (self.digest + int.from_bytes(digest, "little")) % (1 << 128)
+        if self.beginnings is not None and self.documents == 1 << len(self.beginnings):
+            self.beginnings.append(self.digest)
+        return digest
+
+    def merge(self, other: Tally) -> None:
+        """Add what another pass (a shard, a machine) met."""
+        self.documents += other.documents
+        self.bytes += other.bytes
+        self.empty_documents += other.empty_documents
+        self.cut_documents += other.cut_documents
+        self.replaced_sequences += other.replaced_sequences
+        self.digest = (self.digest + other.digest) % (1 << 128)
+        self.beginnings = None  # two fronts are none
+
+
+@runtime_checkable
+class Corpus(Protocol):
+    """Text that can be read again and again; nothing is read before ``documents`` is iterated."""
+
+    name: str  # the specification string: a worker opens the corpus again from it
+    language: str  # BCP 47 or FLORES code, "mul" for several, "und" for unknown, "code"
+    domain: str
+    licence: str
+    smoke_test: bool  # too small to be evidence
+
+    def documents(self, tally: Tally) -> Iterator[str]:
+        """Stream non-empty documents. The reader counts what it leaves out, cuts or replaces into ``tally``;
+        whoever consumes a document counts it with ``tally.add``.
+        """
+        ...
+
+
+@runtime_checkable
+class ParallelCorpus(Corpus, Protocol):
+    """Aligned text: ``documents`` yields every text of every row."""
+
+    languages: tuple[str, ...]
+    reference: str  # the language the others are compared with
+
+    def rows(self, tally: Tally) -> Iterator[Mapping[str, str]]:
+        """Stream rows that have text in every language of ``languages``."""
+        ...
+
+
+class Piece(NamedTuple):
+    """A text as it is encoded, and what it depends on: a document, a piece of a longer one, a text of an aligned row.
+
+    What shares a key falls into one group of the jackknife. Of the pieces of one document, or the texts of one row, the
+    first alone ``opens``: opened documents are what intervals count.
+    """
+
+    text: str
+    key: str  # the text whose hash decides the group
+    opens: bool = True
+    again: bool = False  # streamed before, in an earlier pass of ``repeat:``: no further evidence
+
+
+@runtime_checkable
+class HasKeys(Protocol):
+    """Ability of corpora whose texts depend on each other: cut documents, aligned rows."""
+
+    def keyed_documents(self, tally: Tally) -> Iterator[Piece]:
+        """Stream what ``documents`` streams, with keys; a pair ``(text, key)`` is a document of its own."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusFamily:
+    """Corpora named ``name`` or ``name:argument?options``; ``open`` checks both before anything runs."""
+
+    name: str
+    open: Callable[[str, str, Mapping[str, str]], Corpus]  # (whole specification, argument, options)
+    summary: str
+    example: str
+    options: Mapping[str, str] = field(default_factory=dict)  # option -> what it does
+    known: Callable[[], Sequence[str]] = tuple
+    extra: str | None = None
+    wraps: bool = False  # the argument ends in another specification, which also gets the options

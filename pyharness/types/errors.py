@@ -1,0 +1,14 @@
+"""What is raised where an input cannot be used."""
+
+from __future__ import annotations
+
+
+class InputError(ValueError):
+    """What the user gave cannot be used.
+
+    The message names the thing, what is known and the next step. The command line prints it and exits with 2.
+    """
+
+
+class Unsupported(InputError):
+    """A library cannot do what a case asks of it: the case is skipped, with this reason."""

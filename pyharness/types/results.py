@@ -1,0 +1,74 @@
+"""Metrics, cases and what became of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    import numpy as np  # noqa: F401
+    from numpy.typing import NDArray
+
+State: TypeAlias = "Mapping[str, NDArray[Any]]"  # integer arrays that the numbers of a case are computed from
+
+Direction: TypeAlias = Literal["higher", "lower", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """What a number means, known before it is measured."""
+
+    name: str
+    unit: str
+    direction: Direction  # which way is better
+    summary: str
+    primary: bool = False  # shown in the main table
+    deterministic: bool = True  # the same text gives the same number on every machine
+    tolerance: float = 0.0  # relative: what machines may differ by, where floating point comes before the integers
+    grows_with_text: bool = False  # more text of the kind has another value, beyond any interval: one size compares
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One benchmark of one tokenizer on one corpus."""
+
+    benchmark: str
+    tokenizer: str
+    corpus: str | None  # None: the benchmark needs no text
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        """Stable name of the case: the same in every run, and the key of the journal."""
+        parameters = ",".join(f"{name}={self.parameters[name]}" for name in sorted(self.parameters))
+        return " | ".join(filter(None, (self.benchmark, self.tokenizer, self.corpus, parameters)))
+
+
+Status: TypeAlias = Literal["ok", "skipped", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """Raw values of one metric of one case. ``value`` is ``None`` with a ``reason`` when there is no number."""
+
+    metric: str
+    value: float | int | None
+    reason: str | None = None
+    part: str | None = None  # what the number is about within the case: a language, an input length, a threads count
+    samples: tuple[float, ...] = ()  # every repetition, for timings
+    replicates: tuple[float | None, ...] = ()  # the value without group g, for the jackknife; at one size if it grows
+    no_interval: str | None = None  # why a value of a text has no replicates
+    # What grows with the text: the value on about 1/8, 1/4, 1/2 and all of it, each within the next.
+    curve: tuple[float | None, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CaseResult:
+    """What became of one case."""
+
+    case: Case
+    status: Status
+    reason: str | None = None
+    measurements: tuple[Measurement, ...] = ()
+    details: Mapping[str, Any] = field(default_factory=dict)  # witnesses, tallies, classes: JSON values

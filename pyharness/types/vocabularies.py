@@ -1,0 +1,95 @@
+"""Vocabularies and merge rules as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+from pyharness.types.tokens import Ids, Offsets
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class TokenKind(IntEnum):
+    """What an id stands for. Everything but ``SPECIAL``, ``UNKNOWN`` and ``ABSENT`` counts towards V."""
+
+    NORMAL = 0
+    SPECIAL = 1  # control and special tokens: never added when measuring
+    ADDED = 2  # non-special added tokens, user-defined pieces: matched before the model, and counted
+    BYTE_FALLBACK = 3  # the 256 <0xNN> pieces of a SentencePiece model
+    UNKNOWN = 4
+    ABSENT = 5  # a gap: no token has this id
+    UNUSED = 6  # SentencePiece "unused" pieces: in the file, never emitted
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """Bytes and kind of every id. ``n`` is the largest id + 1; ids may have gaps.
+
+    Token ``t`` contributes ``data[offsets[t]:offsets[t + 1]]`` to decoded text (in the middle of a text), so
+    ``▁the`` is `` the``, ``##ing`` is ``ing`` and ``<0x41>`` is ``A``.
+    """
+
+    data: NDArray[np.uint8]  # [total bytes]
+    offsets: Offsets  # int64 [n + 1]
+    kinds: NDArray[np.uint8]  # TokenKind [n]
+
+    @classmethod
+    def from_tokens(cls, tokens: Mapping[int, bytes], kinds: Mapping[int, TokenKind]) -> Vocabulary:
+        """Build from ``id -> bytes``; an id missing from ``kinds`` is NORMAL, one missing from ``tokens`` ABSENT."""
+        import numpy as np
+
+        size = max(tokens, default=-1) + 1
+        offsets = np.zeros(size + 1, np.int64)
+        table = np.full(size, TokenKind.ABSENT, np.uint8)
+        for token, data in tokens.items():
+            offsets[token + 1] = len(data)
+            table[token] = kinds.get(token, TokenKind.NORMAL)
+        np.cumsum(offsets, out=offsets)
+        data = b"".join(tokens[token] for token in sorted(tokens))
+        return cls(np.frombuffer(data, np.uint8), offsets, table)
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+    def __getitem__(self, token: int) -> bytes:
+        return self.data[self.offsets[token] : self.offsets[token + 1]].tobytes()
+
+    @property
+    def counted(self) -> NDArray[np.bool_]:
+        """bool [n]: the ids that make up V (distinct, non-special, not unknown, present)."""
+        import numpy as np
+
+        return ~np.isin(self.kinds, (TokenKind.SPECIAL, TokenKind.UNKNOWN, TokenKind.ABSENT))
+
+
+@dataclass(frozen=True, slots=True)
+class MergeModel:
+    """The BPE rules of a tokenizer, in the model's own symbols, for the merge graph and the self-tokenization test.
+
+    The model string of token ``t`` is ``data[offsets[t]:offsets[t + 1]]``. For byte-level models it is the token's
+    bytes (each byte one base symbol); for character-level models it is the piece in UTF-8 (``▁the``), each
+    character one base symbol, except that the final character carries ``suffix`` (CLIP's ``</w>``) when the
+    token ends with it.
+
+    ``rules`` (a list of merges): uint32 [n_rules, 3] rows (left id, right id, result id) in rank order.
+    ``ranks`` (tiktoken, SentencePiece): uint32 [n], lower merges first, 2**32 - 1 = never the result of a merge;
+    any two adjacent symbols whose concatenation is in the vocabulary may merge. Exactly one of the two is set.
+
+    ``base`` uint32 [total], ``base_offsets`` int64 [n + 1]: the ids of the base symbols that each token starts from.
+    ``tested`` bool [n]: the ids the test is about (special, added, unknown, byte-fallback and empty are not).
+    ``atomic`` bool [n]: the ids that need no rule: base symbols.
+    """
+
+    data: NDArray[np.uint8]
+    offsets: Offsets
+    base: Ids
+    base_offsets: Offsets
+    tested: NDArray[np.bool_]
+    atomic: NDArray[np.bool_]
+    rules: NDArray[np.uint32] | None = None
+    ranks: NDArray[np.uint32] | None = None
