@@ -14,7 +14,7 @@ Row = dict[str, Any]
 
 def _tokenizers() -> list[Row]:
     rows = [{"name": spec.name, "extra": spec.extra, "about": spec.source} for spec in tokenizers.specs().values()]
-    for family in tokenizers.families().values():
+    for family in tokenizers.families_by_name().values():
         known = ", ".join(family.known())
         rows.append(
             {
@@ -25,7 +25,7 @@ def _tokenizers() -> list[Row]:
         )
     rows += [
         {"name": f"{engine.name}+...", "extra": engine.extra, "about": engine.summary}
-        for engine in tokenizers.engines().values()
+        for engine in tokenizers.engines_by_name().values()
     ]
     return rows
 

@@ -115,12 +115,12 @@ def specs() -> Mapping[str, TokenizerSpec]:
     return registry.discover(sys.modules[__name__], "TOKENIZERS")
 
 
-def families() -> Mapping[str, TokenizerFamily]:
+def families_by_name() -> Mapping[str, TokenizerFamily]:
     """Rows named ``family:argument``."""
     return registry.discover(sys.modules[__name__], "FAMILIES")
 
 
-def engines() -> Mapping[str, Engine]:
+def engines_by_name() -> Mapping[str, Engine]:
     """Libraries that run somebody else's vocabulary: ``engine+row``."""
     return registry.discover(sys.modules[__name__], "ENGINES")
 
@@ -130,7 +130,7 @@ def resolve(spec: str) -> TokenizerSpec:
     wanted = parse(spec)
     if wanted.engine is None:
         return _home(wanted)
-    engine = registry.pick("tokenizer engine", wanted.engine, engines())
+    engine = registry.pick("tokenizer engine", wanted.engine, engines_by_name())
     bare = parse(wanted.home)
     own = {key: bare.options[key] for key in engine.options if key in bare.options}
     rest = {key: value for key, value in bare.options.items() if key not in own}
@@ -146,7 +146,7 @@ def obtain(spec: str, progress: Callable[[TrainingProgress], None] | None = None
     """
     wanted = parse(spec)
     bare = parse(wanted.home)
-    family = families().get(bare.name)
+    family = families_by_name().get(bare.name)
     if family is not None and family.prepare is not None and bare.argument is not None:
         family.prepare(bare.argument, bare.options, progress)
     home = _home(bare)
@@ -164,7 +164,7 @@ def load(spec: str | TokenizerSpec) -> Tokenizer:
 def _home(wanted: Specification) -> TokenizerSpec:
     if wanted.argument is None:
         return _fixed(wanted)
-    family = families().get(wanted.name)
+    family = families_by_name().get(wanted.name)
     if family is None:
         if wanted.name in specs():
             raise InputError(f"tokenizer {wanted.name!r} takes no argument: write {wanted.name!r}, not {wanted.text!r}")
@@ -175,7 +175,7 @@ def _home(wanted: Specification) -> TokenizerSpec:
 def _fixed(wanted: Specification) -> TokenizerSpec:
     row = specs().get(wanted.name)
     if row is None:
-        family = families().get(wanted.name)
+        family = families_by_name().get(wanted.name)
         if family is None:
             raise _unknown(wanted)
         known = ", ".join(f"{family.name}:{argument}" for argument in family.known()) or family.example
@@ -191,7 +191,7 @@ def _fixed(wanted: Specification) -> TokenizerSpec:
 def _unknown(wanted: Specification) -> InputError:
     if wanted.argument is None and os.path.exists(wanted.name):  # noqa: PTH110 - false, too, where it is too long
         return InputError(f"unknown tokenizer {wanted.text!r}; it is a path: write 'file:{wanted.text}'")
-    homes = [family for family in families().values() if family.name not in engines()]
+    homes = [family for family in families_by_name().values() if family.name not in engines_by_name()]
     names = [*specs(), *(f"{family.name}:{known}" for family in homes for known in family.known())]
     examples = [family.example for family in homes if not family.known()]
     return registry.suggest("tokenizer", wanted.text.partition("?")[0], [*names, *examples])

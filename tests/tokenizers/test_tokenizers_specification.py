@@ -142,7 +142,7 @@ def test_patterns_are_those_of_tiktoken(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_listing_imports_no_tokenizer_library() -> None:
     code = (
-        "import sys; from pyharness import tokenizers as t; t.specs(), t.families(), t.engines();"
+        "import sys; from pyharness import tokenizers as t; t.specs(), t.families_by_name(), t.engines_by_name();"
         "heavy = {'tokenizers', 'tiktoken', 'sentencepiece', 'gigatoken', 'quicktok', 'splintr', 'regex', 'awkward'};"
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)"
     )
@@ -153,5 +153,5 @@ def test_fixed_rows_resolve() -> None:
     for name, row in tokenizers.specs().items():
         if row.extra is None or row.path is not None:
             assert tokenizers.resolve(name).name == name
-    for family in tokenizers.families().values():
+    for family in tokenizers.families_by_name().values():
         assert family.example.startswith(f"{family.name}:")
