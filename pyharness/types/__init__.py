@@ -16,7 +16,7 @@ from pyharness.types.tokenizers import (
     TokenizerFamily,
     TokenizerSpec,
 )
-from pyharness.types.tokens import Ids, Offsets, Tokens
+from pyharness.types.tokens import Ids, Offsets, Tokens, offsets_of
 from pyharness.types.trainings import TrainingProgress
 from pyharness.types.vocabularies import MergeModel, TokenKind, Vocabulary
 
@@ -54,4 +54,5 @@ __all__ = [
     "Unsupported",
     "Vocabulary",
     "digest_of",
+    "offsets_of",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:  # every module imports these, that of ``--help``, too, and NumPy takes 0.1 s
     import numpy as np
@@ -13,6 +13,25 @@ if TYPE_CHECKING:  # every module imports these, that of ``--help``, too, and Nu
 Ids: TypeAlias = "NDArray[np.uint32]"
 
 Offsets: TypeAlias = "NDArray[np.int64]"
+
+
+def offsets_of(lengths: Sequence[int] | NDArray[Any]) -> Offsets:
+    """Return where parts of these lengths begin when they lie end to end, and where the last one ends.
+
+    Args:
+        lengths: integers, none negative, [parts]; booleans count as 0 and 1.
+
+    Returns:
+        int64 [parts + 1]: part ``k`` is ``offsets[k]:offsets[k + 1]``.
+
+    >>> offsets_of([2, 0, 3]).tolist()
+    [0, 2, 2, 5]
+    """
+    import numpy as np
+
+    offsets = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return offsets
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +49,7 @@ class Tokens:
         """Lay one list (or array) of ids per document end to end."""
         import numpy as np
 
-        offsets = np.zeros(len(lists) + 1, np.int64)
-        np.cumsum([len(ids) for ids in lists], out=offsets[1:])
+        offsets = offsets_of([len(ids) for ids in lists])
         ids = np.empty(int(offsets[-1]), np.uint32)
         for document, start, stop in zip(lists, offsets[:-1], offsets[1:], strict=True):
             ids[start:stop] = document

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness import _core
-from pyharness.types import Ids, Offsets, Vocabulary
+from pyharness.types import Ids, Offsets, Vocabulary, offsets_of
 
 STARTS_INSIDE = 1  # the token's first byte is a continuation byte, 10xxxxxx
 ONLY_CONTINUATION = 2  # all its bytes are
@@ -19,7 +19,7 @@ def utf8_flags(vocabulary: Vocabulary) -> NDArray[np.uint8]:
     flags = np.where(lengths == 0, EMPTY, 0).astype(np.uint8)
     present = np.flatnonzero(lengths)
     continuation = (vocabulary.data & 0xC0) == 0x80
-    so_far = np.concatenate(([0], np.cumsum(continuation)))
+    so_far = offsets_of(continuation)
     inside = so_far[vocabulary.offsets[1:]] - so_far[starts]
     flags[present[continuation[starts[present]]]] |= STARTS_INSIDE
     flags[(lengths > 0) & (inside == lengths)] |= ONLY_CONTINUATION
