@@ -21,6 +21,7 @@ from pyharness.types import (
     ParallelCorpus,
     State,
     Status,
+    Table,
     Tally,
     Tokenizer,
     TokenizerSpec,
@@ -83,6 +84,7 @@ class Benchmark:
     run: Callable[[Work], Findings]
     corpus: Literal["required", "parallel", "optional", "none"]
     metrics: tuple[str, ...]
+    tables: tuple[Table, ...] = ()  # how a report shows them; (): one table of the primary metrics, or of all
     timed: bool = False  # runs alone, in a fresh process, and only after the integrity check has passed
     own_process: bool = False  # measures in processes of its own: the worker's has not loaded the tokenizer
     parameters: Mapping[str, Any] = field(default_factory=dict)  # name -> default; a list gives one case per value

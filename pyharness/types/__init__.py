@@ -4,7 +4,24 @@ from __future__ import annotations
 
 from pyharness.types.corpora import Corpus, CorpusFamily, Digest, HasKeys, ParallelCorpus, Piece, Tally, digest_of
 from pyharness.types.errors import InputError, Unsupported
-from pyharness.types.results import Case, CaseResult, Direction, Measurement, Metric, State, Status
+from pyharness.types.results import (
+    COUNT,
+    MEGA_PER_SECOND,
+    MEGABYTES,
+    MILLISECONDS,
+    PERCENT,
+    RATIO,
+    SECONDS,
+    Case,
+    CaseResult,
+    Direction,
+    Format,
+    Measurement,
+    Metric,
+    State,
+    Status,
+)
+from pyharness.types.tables import Column, Fact, Note, Pick, Published, Table
 from pyharness.types.tokenizers import (
     Engine,
     HasMergeModel,
@@ -21,13 +38,23 @@ from pyharness.types.trainings import TrainingProgress
 from pyharness.types.vocabularies import MergeModel, TokenKind, Vocabulary
 
 __all__ = [
+    "COUNT",
+    "MEGABYTES",
+    "MEGA_PER_SECOND",
+    "MILLISECONDS",
+    "PERCENT",
+    "RATIO",
+    "SECONDS",
     "Case",
     "CaseResult",
+    "Column",
     "Corpus",
     "CorpusFamily",
     "Digest",
     "Direction",
     "Engine",
+    "Fact",
+    "Format",
     "HasKeys",
     "HasMergeModel",
     "HasModelEncoder",
@@ -38,12 +65,16 @@ __all__ = [
     "Measurement",
     "MergeModel",
     "Metric",
+    "Note",
     "Offsets",
     "ParallelCorpus",
+    "Pick",
     "Piece",
+    "Published",
     "RoundTrip",
     "State",
     "Status",
+    "Table",
     "Tally",
     "TokenKind",
     "Tokenizer",

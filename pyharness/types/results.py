@@ -16,6 +16,37 @@ Direction: TypeAlias = Literal["higher", "lower", "none"]
 
 
 @dataclass(frozen=True, slots=True)
+class Format:
+    """How people are shown a number: ``pattern``, of ``str.format``, for the value times ``scale``, in ``unit``."""
+
+    pattern: str = "{:.4f}"
+    scale: float = 1.0
+    unit: str = ""  # of what is shown, where a scale changes it
+
+    def show(self, value: float) -> str:
+        """Return a value as text.
+
+        >>> Format("{:.1f}", 100, "%").show(0.25)
+        '25.0'
+        """
+        return self.pattern.format(value if self.scale == 1 else value * self.scale)
+
+    def show_width(self, width: float) -> str:
+        """Return half of an interval as text: like a value, without the sign that a difference has."""
+        return self.pattern.replace("+", "").format(width * self.scale)
+
+
+PLAIN = Format()
+COUNT = Format("{:,.0f}")
+PERCENT = Format("{:.2f}", 100, "%")
+MEGABYTES = Format("{:.1f}", 1e-6, "MB")
+MEGA_PER_SECOND = Format("{:.2f}", 1e-6, "M/s")
+MILLISECONDS = Format("{:.4g}", 1e3, "ms")
+SECONDS = Format("{:.3f}", 1, "s")
+RATIO = Format("{:.2f} x", 1, "x")
+
+
+@dataclass(frozen=True, slots=True)
 class Metric:
     """What a number means, known before it is measured."""
 
@@ -23,10 +54,11 @@ class Metric:
     unit: str
     direction: Direction  # which way is better
     summary: str
-    primary: bool = False  # shown in the main table
+    primary: bool = False  # in the table of every benchmark that reports it, declared among its columns or not
     deterministic: bool = True  # the same text gives the same number on every machine
     tolerance: float = 0.0  # relative: what machines may differ by, where floating point comes before the integers
     grows_with_text: bool = False  # more text of the kind has another value, beyond any interval: one size compares
+    format: Format = PLAIN  # for people
 
 
 @dataclass(frozen=True, slots=True)
