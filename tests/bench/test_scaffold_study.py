@@ -17,7 +17,7 @@ from oracles import scaffold as scaffold_oracle
 from pyharness import bpe
 from pyharness.metrics.counting.state import GROUPS
 
-BENCH = Path(__file__).parents[2] / "bench"
+BENCH = Path(__file__).parents[2] / "bench" / "studies"
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PROGRAM = ROOT / "tests" / "emulator_program.cpp"
+PROGRAM = ROOT / "tests" / "support" / "emulator_program.cpp"
 KERNELS = ROOT / "csrc" / "kernels"
 SEEDS = (0, 1, 2, 3)
 RIGHT, WRONG, REFUSED = 0, 1, 3
@@ -31,8 +31,8 @@ FLAGS = (
 )
 
 # The scheduler itself must not be watched for races: it belongs to no CUDA thread.
-SCHEDULER = (KERNELS / "emulator.cpp", KERNELS / "emulator_fiber.cpp", KERNELS / "emulator_device.cpp")
-WATCHED = (PROGRAM, KERNELS / "entropy.cu", KERNELS / "pair_by_hashing.cu", KERNELS / "pair_positions.cu")
+SCHEDULER = (KERNELS / "emulator/emulator.cpp", KERNELS / "emulator/fiber.cpp", KERNELS / "emulator/device.cpp")
+WATCHED = (PROGRAM, KERNELS / "entropy/entropy.cu", KERNELS / "pairs/by_hashing.cu", KERNELS / "pairs/positions.cu")
 BUILDS = {
     "address": (("-fsanitize=address",), ("-fsanitize=address",)),
     "race": (("-DPH_RACE_DETECTOR",), ("-fsanitize=thread",)),

@@ -133,7 +133,7 @@ def test_the_gpu_script_builds_nothing_without_a_gpu(tmp_path: Path) -> None:
     if shutil.which("nvidia-smi") is not None:
         pytest.skip("nvidia-smi is on the PATH: there may be a GPU")
     done = subprocess.run(
-        [str(ROOT / "bench" / "gpu_check.sh"), str(tmp_path / "results")],
+        [str(ROOT / "bench" / "device" / "gpu_check.sh"), str(tmp_path / "results")],
         capture_output=True,
         text=True,
         check=False,
@@ -145,7 +145,7 @@ def test_the_gpu_script_builds_nothing_without_a_gpu(tmp_path: Path) -> None:
 
 
 def check_sass() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("check_sass", ROOT / "bench" / "check_sass.py")
+    spec = importlib.util.spec_from_file_location("check_sass", ROOT / "bench" / "device" / "check_sass.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -116,7 +116,7 @@ def test_a_killed_process_leaves_the_file_whole(tmp_path: Path) -> None:
     path = tmp_path / "any"
     path.write_text(OLD, encoding="utf-8")
     script = (
-        "import os, pathlib, signal, sys; from pyharness import atomic_file; "
+        "import os, pathlib, signal, sys; from pyharness.system import atomic_file; "
         "os.fsync = lambda _: os.kill(os.getpid(), signal.SIGKILL); "
         "atomic_file.write(pathlib.Path(sys.argv[1]), 'new' * 100000, overwrite=True)"
     )
@@ -237,7 +237,7 @@ def test_standard_output_by_its_name(tmp_path: Path, name: str, into: str) -> No
     path = tmp_path / "any"
     path.write_text("before\n", encoding="utf-8")
     script = (
-        "import pathlib, sys; from pyharness import atomic_file; path = pathlib.Path(sys.argv[1]); "
+        "import pathlib, sys; from pyharness.system import atomic_file; path = pathlib.Path(sys.argv[1]); "
         "atomic_file.check(path); atomic_file.write(path, 'one\\n'); atomic_file.write(path, 'two\\n', overwrite=True)"
     )
     command = f"{shlex.join([sys.executable, '-P', '-c', script, name])} {into} {shlex.quote(str(path))}"
