@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from pyharness.bpe import PieceCounter, TextSplitter, TrainedBpe, WeightedPieces, train
-from pyharness.vocabularies.split_patterns import SPLIT_PATTERNS
+from pyharness.vocabularies.patterns.split_patterns import SPLIT_PATTERNS
 
 # The bytes in the order of the characters that stand for them in byte-level files, which is the order of their ids in
 # `tokenizers` and gigatoken. Where counts are equal the smaller id wins, so merges depend on it.

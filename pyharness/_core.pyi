@@ -6,7 +6,7 @@ from typing import Any, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.vocabularies.patterns import SplitTable
+from pyharness.vocabularies.patterns.tables import SplitTable
 
 UNICODE_VERSION: str
 REGEX_VERSION: str

@@ -35,7 +35,7 @@ def made(model: TrainedBpe) -> set[bytes]:
 @cache
 def made_by_rustbpe(pattern: str, vocab_size: int) -> set[bytes]:
     rustbpe = pytest.importorskip("rustbpe", reason="rustbpe is not installed: nothing to compare with")
-    from pyharness.vocabularies.split_patterns import SPLIT_PATTERNS
+    from pyharness.vocabularies.patterns.split_patterns import SPLIT_PATTERNS
 
     tokenizer = rustbpe.Tokenizer()
     tokenizer.train_from_iterator(iter(texts()), vocab_size, pattern=SPLIT_PATTERNS[pattern].expressions[0])

@@ -27,7 +27,7 @@ from pyharness.system.environment import version_of
 from pyharness.tokenizers.families import file
 from pyharness.tokenizers.specification import parse
 from pyharness.types import Case, InputError, State, Tally, Tokenizer, TokenizerSpec, Unsupported
-from pyharness.vocabularies import vocabulary_file
+from pyharness.vocabularies.files import vocabulary_file
 
 MODEL_OF_ROW = ""
 LONGEST_CONTEXT = 2048  # that of GPT-3; where a model allows 64 times as much, hidden states would fill the memory

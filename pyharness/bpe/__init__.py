@@ -3,17 +3,17 @@
 from pyharness.bpe.analysis.merge_graph import MergeGraph, merge_graph
 from pyharness.bpe.analysis.self_tokenization import NEVER, SelfTokenization, Verdict, self_tokenization
 from pyharness.bpe.encoding.encoder import Encoder
-from pyharness.bpe.encoding.splitter import Pieces, TextSplitter
 from pyharness.bpe.encoding.text_encoder import TextEncoder
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer
 from pyharness.bpe.formats.exporting import export_model
 from pyharness.bpe.formats.importing import import_model
 from pyharness.bpe.formats.own.file import load, save
 from pyharness.bpe.model.model import BpeModel
+from pyharness.bpe.splitting.text_splitter import Pieces, TextSplitter
 from pyharness.bpe.training.piece_counter import PieceCounter
 from pyharness.bpe.training.trained_model import model_of_training
 from pyharness.bpe.training.trainer import ScaffoldEvent, TrainedBpe, WeightedPieces, train
-from pyharness.vocabularies.split_patterns import SPLIT_PATTERNS, SplitPattern
+from pyharness.vocabularies.patterns.split_patterns import SPLIT_PATTERNS, SplitPattern
 
 __all__ = [
     "NEVER",

@@ -155,7 +155,7 @@ def _specification(request: TrainingRequest, file: Path) -> str:
         return f"file:{file}"
     from urllib.parse import quote
 
-    from pyharness.bpe.encoding.splitter import TextSplitter
+    from pyharness.bpe.splitting.text_splitter import TextSplitter
 
     return f"file:{file}?pattern={quote(TextSplitter(request.pattern or 'gpt2').name, safe='')}"
 

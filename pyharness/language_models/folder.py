@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from pyharness.types import InputError
-from pyharness.vocabularies import vocabulary_file
-from pyharness.vocabularies.json_file import parse_json
+from pyharness.vocabularies.files import vocabulary_file
+from pyharness.vocabularies.files.json_file import parse_json
 
 CONFIG = "config.json"
 WEIGHTS = "model.safetensors"

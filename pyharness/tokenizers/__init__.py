@@ -19,7 +19,7 @@ from pyharness.tokenizers import source
 from pyharness.tokenizers.specification import Specification, check_options, parse
 from pyharness.tokenizers.thread_pool import require_one
 from pyharness.types import Engine, InputError, Tokenizer, TokenizerFamily, TokenizerSpec, Tokens, TrainingProgress
-from pyharness.vocabularies import vocabulary_file
+from pyharness.vocabularies.files import vocabulary_file
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from pyharness.system.timing import in_libraries
 from pyharness.types import InputError, Tokenizer, TokenizerSpec
+from pyharness.vocabularies.files.vocabulary_file import Kind
 from pyharness.vocabularies.ranks.encodings import Encoding
-from pyharness.vocabularies.vocabulary_file import Kind
 
 LIBRARIES: dict[Kind, str] = {
     "huggingface": "tokenizers",

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from pyharness.bpe.encoding.splitter import TextSplitter
+from pyharness.bpe.splitting.text_splitter import TextSplitter
 from pyharness.tokenizers.families.huggingface import POOL
 from pyharness.trainers import TrainedTokenizer, TrainerSpec, TrainingRequest
 from pyharness.trainers.feeding import Feed

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from typing import IO, Any
 
-from pyharness.bpe.encoding.splitter import TextSplitter
+from pyharness.bpe.splitting.text_splitter import TextSplitter
 from pyharness.tokenizers.source import require
 from pyharness.trainers import TrainedTokenizer, TrainerSpec, TrainingRequest
 from pyharness.trainers.feeding import Feed

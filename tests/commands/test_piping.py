@@ -21,13 +21,13 @@ from hypothesis import strategies as st
 from bpe_models import ATOMS, SPECIAL, texts, trained_model
 from pyharness import tokenizers
 from pyharness.bpe.encoding.safe_cuts import SafeCuts
-from pyharness.bpe.encoding.splitter import TextSplitter
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer
 from pyharness.bpe.formats.own.file import save
+from pyharness.bpe.splitting.text_splitter import TextSplitter
 from pyharness.commands import piping
 from pyharness.commands.piping.ids import PART_BYTES
 from pyharness.types import InputError
-from pyharness.vocabularies.split_patterns import SPLIT_PATTERNS
+from pyharness.vocabularies.patterns.split_patterns import SPLIT_PATTERNS
 from tokenizer_files import sentencepiece_data
 
 PATTERNS = sorted(set(SPLIT_PATTERNS) - {"none"})

@@ -19,7 +19,7 @@ import atheris
 
 sys.path[:0] = [str(Path(__file__).parents[1] / "support"), str(Path(__file__).parent)]
 
-from pyharness.vocabularies import vocabulary_file  # noqa: E402
+from pyharness.vocabularies.files import vocabulary_file  # noqa: E402
 
 # An id of 2^24 is allowed and makes arrays of that length: a second for every such input.
 vocabulary_file.BIGGEST_ID = 1 << 14
@@ -32,7 +32,7 @@ from pyharness.bpe.encoding.tokenizer import BpeTokenizer  # noqa: E402
 from pyharness.bpe.formats.importing import import_model  # noqa: E402
 from pyharness.bpe.formats.own.file import load_bytes, save_bytes  # noqa: E402
 from pyharness.types import InputError  # noqa: E402
-from pyharness.vocabularies import minbpe_file  # noqa: E402
+from pyharness.vocabularies.files import minbpe_file  # noqa: E402
 from pyharness.vocabularies.huggingface import traits as huggingface_traits  # noqa: E402
 from pyharness.vocabularies.huggingface import vocabulary as huggingface_vocabulary  # noqa: E402
 from pyharness.vocabularies.huggingface.file import read_file  # noqa: E402

@@ -19,7 +19,7 @@ from pyharness.commands import session
 from pyharness.metrics import reachability
 from pyharness.metrics.reachability import UNREACHABLE, PipelineTest, Verdict
 from pyharness.types import HasPipeline, HasVocabulary, InputError
-from pyharness.vocabularies.split_patterns import O200K, SPLIT_PATTERNS
+from pyharness.vocabularies.patterns.split_patterns import O200K, SPLIT_PATTERNS
 from pyharness.vocabularies.stages import HasStages
 
 NONE = np.zeros(0, np.uint32)

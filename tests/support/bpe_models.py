@@ -11,16 +11,16 @@ import regex
 from hypothesis import strategies as st
 
 from pyharness.bpe.encoding.encoder import Encoder
-from pyharness.bpe.encoding.splitter import TextSplitter
 from pyharness.bpe.model.model import BpeModel
+from pyharness.bpe.splitting.text_splitter import TextSplitter
 from pyharness.bpe.training.piece_counter import PieceCounter
 from pyharness.bpe.training.trained_model import model_of_training
 from pyharness.bpe.training.trainer import TrainedBpe, WeightedPieces, train
 from pyharness.corpora import open_corpus
 from pyharness.types import Tally, TokenKind, Vocabulary
-from pyharness.vocabularies.bpe_model import byte_level_model
+from pyharness.vocabularies.files.bpe_model import byte_level_model
+from pyharness.vocabularies.files.minbpe_file import MinbpeFile
 from pyharness.vocabularies.huggingface.file import AddedToken
-from pyharness.vocabularies.minbpe_file import MinbpeFile
 
 SPECIAL = ("<|endoftext|>", "<|pad|>")
 CHARACTER_TEXTS = 400

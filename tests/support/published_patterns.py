@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyharness.vocabularies.patterns import Dialect
+from pyharness.vocabularies.patterns.syntax import Dialect
 from pyharness.vocabularies.ranks.encodings import KIMI, LLAMA3, O200K
 
 BLOOM = " ?[^(\\s|[.,!?…。，、।۔،])]+"

@@ -15,7 +15,7 @@ import pytest
 
 from pyharness import tokenizers
 from pyharness.types import InputError
-from pyharness.vocabularies import vocabulary_file
+from pyharness.vocabularies.files import vocabulary_file
 from pyharness.vocabularies.huggingface.traits import BYTE_ALPHABET
 from pyharness.vocabularies.ranks import rank_file
 

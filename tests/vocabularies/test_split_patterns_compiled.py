@@ -18,9 +18,10 @@ from published_patterns import BLOOM, CLIP, EXPRESSIONS
 from pyharness import _core
 from pyharness.bpe import PieceCounter, TextEncoder, TextSplitter
 from pyharness.types import InputError
-from pyharness.vocabularies.patterns import Dialect, SplitTable, Unsupported, compiled
+from pyharness.vocabularies.patterns.split_patterns import SPLIT_PATTERNS
+from pyharness.vocabularies.patterns.syntax import Dialect, Unsupported
+from pyharness.vocabularies.patterns.tables import SplitTable, compiled
 from pyharness.vocabularies.ranks.encodings import KIMI
-from pyharness.vocabularies.split_patterns import SPLIT_PATTERNS
 
 # ------------------------------------------------------------------------------------------ random patterns
 

@@ -15,10 +15,10 @@ from oracles.splitting import POINTS, needs_the_tables
 from published_patterns import PRE_TOKENIZERS, byte_level, sequence, split
 from pyharness import _core
 from pyharness.bpe import BpeTokenizer, import_model
-from pyharness.bpe.encoding.pre_tokenizing import PreTokenizer
+from pyharness.bpe.splitting.pre_tokenizing import PreTokenizer
+from pyharness.vocabularies.huggingface.split_tables import tables_of
 from pyharness.vocabularies.huggingface.vocabulary import alphabet_bytes
-from pyharness.vocabularies.patterns import Unsupported
-from pyharness.vocabularies.patterns.pre_tokenizers import tables_of
+from pyharness.vocabularies.patterns.syntax import Unsupported
 from tokenizer_files import byte_level as byte_level_file
 
 BEHAVIORS = ("Isolated", "Removed", "MergedWithPrevious", "MergedWithNext", "Contiguous")

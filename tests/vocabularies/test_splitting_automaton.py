@@ -11,8 +11,8 @@ import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pyharness.vocabularies.patterns.split_patterns import SPLIT_PATTERNS
 from pyharness.vocabularies.ranks.encodings import KIMI
-from pyharness.vocabularies.split_patterns import SPLIT_PATTERNS
 from pyharness.vocabularies.splitting.automaton import PieceAutomaton
 from pyharness.vocabularies.splitting.character_classes import CharacterClasses
 from pyharness.vocabularies.splitting.expressions import Unexaminable

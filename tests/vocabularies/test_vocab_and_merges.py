@@ -14,7 +14,7 @@ from pyharness import tokenizers
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer
 from pyharness.bpe.formats.importing import import_model
 from pyharness.types import InputError
-from pyharness.vocabularies import vocabulary_file
+from pyharness.vocabularies.files import vocabulary_file
 from pyharness.vocabularies.huggingface.traits import BYTE_ALPHABET
 from tokenizer_files import byte_level
 

@@ -1,6 +1,6 @@
 // The split patterns as hand-written matchers. A rule set tells where the piece that starts at `at` ends; no
-// pattern looks back, so that depends on the text from `at` on only. pyharness/vocabularies/split_patterns.py
-// has the regular expressions and their sources.
+// pattern looks back, so that depends on the text from `at` on only.
+// pyharness/vocabularies/patterns/split_patterns.py has the regular expressions and their sources.
 //
 // In the comments: L, N, M, P, S are general categories, s is White_Space, O is [^sLN].
 #pragma once

@@ -12,9 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness.bpe.encoding.added_tokens import Stretches
-from pyharness.bpe.encoding.pre_tokenizing import PreTokenizer
 from pyharness.bpe.encoding.safe_cuts import SafeCuts, safe_cuts
-from pyharness.bpe.encoding.splitter import TextSplitter
 from pyharness.bpe.encoding.stages import (
     Method,
     added_tokens_of,
@@ -26,6 +24,8 @@ from pyharness.bpe.encoding.stages import (
 )
 from pyharness.bpe.encoding.text_encoder import TextEncoder
 from pyharness.bpe.model.model import BpeModel
+from pyharness.bpe.splitting.pre_tokenizing import PreTokenizer
+from pyharness.bpe.splitting.text_splitter import TextSplitter
 from pyharness.types import InputError, Tokens
 from pyharness.vocabularies.huggingface.traits import BYTE_ALPHABET
 from pyharness.vocabularies.stages import Stages

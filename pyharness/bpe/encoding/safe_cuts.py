@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 from pyharness.bpe.model.model import BpeModel
 from pyharness.vocabularies.huggingface.file import AddedToken, flat_stages
-from pyharness.vocabularies.split_patterns import SPLIT_PATTERNS
+from pyharness.vocabularies.patterns.split_patterns import SPLIT_PATTERNS
 
 SPACE, NEWLINE = b" ", b"\n"
 PUNCTUATION = tuple(character.encode() for character in '.,;:!?()[]{}<>"=+*&|-/@#$%^~`\\_。，、！？；：')

@@ -19,15 +19,15 @@ from pyharness.bpe.encoding.normalizing import (
     sentencepiece_normalizer,
     start_keeper,
 )
-from pyharness.bpe.encoding.pre_tokenizing import PreTokenizer, puts_mark_first
-from pyharness.bpe.encoding.splitter import TextSplitter
 from pyharness.bpe.encoding.text_encoder import TextEncoder
 from pyharness.bpe.model.model import BpeModel
+from pyharness.bpe.splitting.pre_tokenizing import PreTokenizer, puts_mark_first
+from pyharness.bpe.splitting.text_splitter import TextSplitter
 from pyharness.plugins.registry import suggest
 from pyharness.types import InputError
 from pyharness.vocabularies.huggingface.file import flat_stages
+from pyharness.vocabularies.patterns.split_patterns import SPLIT_PATTERNS
 from pyharness.vocabularies.sentencepiece.model import SentencePieceNormalizer
-from pyharness.vocabularies.split_patterns import SPLIT_PATTERNS
 from pyharness.vocabularies.splitting.expressions import Dialect
 from pyharness.vocabularies.stages import SplitStep, Stages, TokenForm, byte_forms, split_steps
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from pyharness import _core
-from pyharness.bpe.encoding.splitter import Pieces, TextSplitter, native_errors
+from pyharness.bpe.splitting.text_splitter import Pieces, TextSplitter, native_errors
 from pyharness.types import Ids, InputError, MergeModel, Offsets, Tokens
 
 

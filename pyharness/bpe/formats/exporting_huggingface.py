@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness.bpe.analysis.canonical_rules import canonical_rules, unmergeable
-from pyharness.bpe.encoding.token_lookup import TokenLookup
 from pyharness.bpe.formats.importing_huggingface import check_whole_pieces
 from pyharness.bpe.model.model import BpeModel
+from pyharness.bpe.model.token_lookup import TokenLookup
 from pyharness.types import InputError
 from pyharness.vocabularies.huggingface.pre_tokenizer import pre_tokenizer
 from pyharness.vocabularies.sentencepiece.model import SentencePieceNormalizer

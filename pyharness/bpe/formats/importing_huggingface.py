@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pyharness.bpe.encoding.splitter import TextSplitter
 from pyharness.bpe.model.model import BpeModel, Spaces
+from pyharness.bpe.splitting.text_splitter import TextSplitter
 from pyharness.types import InputError
 from pyharness.vocabularies.huggingface import traits as huggingface_traits
 from pyharness.vocabularies.huggingface import vocabulary as huggingface_vocabulary

@@ -12,7 +12,7 @@ from pyharness.bpe.training.trainer import DemolitionRule
 from pyharness.types import Ids, MergeModel, Offsets, RoundTrip, TokenKind, Vocabulary
 from pyharness.vocabularies.huggingface.file import AddedToken
 from pyharness.vocabularies.huggingface.traits import writes_bytes
-from pyharness.vocabularies.patterns import Dialect
+from pyharness.vocabularies.patterns.syntax import Dialect
 from pyharness.vocabularies.sentencepiece.model import SentencePieceNormalizer
 
 Algorithm: TypeAlias = Literal["bpe", "scaffold-bpe"]

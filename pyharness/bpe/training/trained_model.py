@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.bpe.encoding.splitter import TextSplitter
 from pyharness.bpe.model.model import BpeModel
+from pyharness.bpe.splitting.text_splitter import TextSplitter
 from pyharness.bpe.training.affixed_tokens import AffixedTokens
 from pyharness.bpe.training.trainer import DemolitionRule, TrainedBpe
 from pyharness.types import Ids, InputError, MergeModel, TokenKind, Vocabulary
-from pyharness.vocabularies.bpe_model import byte_level_model, symbol_model
+from pyharness.vocabularies.files.bpe_model import byte_level_model, symbol_model
 from pyharness.vocabularies.huggingface.file import AddedToken
 
 

@@ -12,7 +12,7 @@ from pyharness.tokenizers import source
 from pyharness.tokenizers.families import huggingface, sentencepiece, tiktoken
 from pyharness.tokenizers.source import VocabularyFile
 from pyharness.types import HasPipeline, Ids, InputError, RoundTrip, Tokenizer, TokenizerSpec, Vocabulary
-from pyharness.vocabularies import vocabulary_file
+from pyharness.vocabularies.files import vocabulary_file
 from pyharness.vocabularies.huggingface.file import read_file
 from pyharness.vocabularies.ranks.rank_file import write_ranks
 from pyharness.vocabularies.sentencepiece.model import read_model

@@ -25,7 +25,7 @@ from pyharness.tokenizers.source import VocabularyFile, refusing
 from pyharness.tokenizers.specification import check_options
 from pyharness.tokenizers.thread_pool import require_one
 from pyharness.types import Engine, Ids, InputError, Tokenizer, TokenizerFamily, TokenizerSpec, Tokens
-from pyharness.vocabularies import vocabulary_file
+from pyharness.vocabularies.files import vocabulary_file
 from pyharness.vocabularies.ranks import encodings
 from pyharness.vocabularies.ranks.rank_file import RankVocabulary
 

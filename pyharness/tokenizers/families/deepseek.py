@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyharness.tokenizers import source
 from pyharness.tokenizers.source import VocabularyFile
 from pyharness.types import TokenizerSpec
-from pyharness.vocabularies import vocabulary_file
+from pyharness.vocabularies.files import vocabulary_file
 
 NAME = "deepseek"
 

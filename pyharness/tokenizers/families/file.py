@@ -12,10 +12,10 @@ from pyharness.tokenizers import source
 from pyharness.tokenizers.engines import native
 from pyharness.tokenizers.specification import check_options
 from pyharness.types import InputError, TokenizerFamily, TokenizerSpec
-from pyharness.vocabularies import vocabulary_file
+from pyharness.vocabularies.files import vocabulary_file
+from pyharness.vocabularies.huggingface.vocab_and_merges import read_pair
 from pyharness.vocabularies.ranks import encodings
 from pyharness.vocabularies.ranks.encodings import Encoding
-from pyharness.vocabularies.vocab_and_merges import read_pair
 
 
 def row(name: str, path: Path, options: Mapping[str, str], licence: str = "unknown") -> TokenizerSpec:

@@ -15,7 +15,7 @@ from pyharness.tokenizers.families import file
 from pyharness.tokenizers.source import VocabularyFile
 from pyharness.tokenizers.specification import check_options
 from pyharness.types import InputError, TokenizerSpec
-from pyharness.vocabularies import vocabulary_file
+from pyharness.vocabularies.files import vocabulary_file
 
 FILE = "tokenizer.json"
 SHAPE = re.compile(r"([\w.-]+/)?[\w.-]+(@[\w./-]+)?")

@@ -19,7 +19,7 @@ from pyharness.tokenizers import source
 from pyharness.tokenizers.source import VocabularyFile
 from pyharness.tokenizers.specification import check_options
 from pyharness.types import InputError, TokenizerSpec
-from pyharness.vocabularies import vocabulary_file
+from pyharness.vocabularies.files import vocabulary_file
 from pyharness.vocabularies.ranks import rank_file
 from pyharness.vocabularies.ranks.encodings import OPENAI_ENCODINGS, Encoding
 

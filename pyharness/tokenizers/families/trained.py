@@ -22,7 +22,7 @@ from pyharness.tokenizers.training import cache as trained_cache
 from pyharness.tokenizers.training import process as training_process
 from pyharness.tokenizers.training.recipe import Recipe, text_of
 from pyharness.types import InputError, Tokenizer, TokenizerFamily, TokenizerSpec, TrainingProgress, Unsupported
-from pyharness.vocabularies import vocabulary_file
+from pyharness.vocabularies.files import vocabulary_file
 
 
 def prepare(

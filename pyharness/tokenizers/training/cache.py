@@ -20,7 +20,7 @@ from typing import Any
 from pyharness.system import atomic_file
 from pyharness.trainers import TrainedTokenizer
 from pyharness.types import InputError
-from pyharness.vocabularies import vocabulary_file
+from pyharness.vocabularies.files import vocabulary_file
 
 ENTRY = "entry.json"
 LOCK = "lock"

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyharness.types import InputError
-from pyharness.vocabularies.json_file import parse_json
-from pyharness.vocabularies.stage_bounds import check_steps
-from pyharness.vocabularies.vocabulary_file import BIGGEST_ID
+from pyharness.vocabularies.files.json_file import parse_json
+from pyharness.vocabularies.files.stage_bounds import check_steps
+from pyharness.vocabularies.files.vocabulary_file import BIGGEST_ID
 
 STAGES = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
 LISTS = ("normalizers", "pretokenizers", "decoders", "processors")  # of a Sequence, by stage

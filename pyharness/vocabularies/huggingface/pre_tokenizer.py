@@ -7,7 +7,7 @@ from typing import Any
 
 from pyharness.types import InputError
 from pyharness.vocabularies.huggingface.file import flat_stages
-from pyharness.vocabularies.split_patterns import CL100K, SPLIT_PATTERNS
+from pyharness.vocabularies.patterns.split_patterns import CL100K, SPLIT_PATTERNS
 
 BYTE_LEVEL_ONLY = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
 

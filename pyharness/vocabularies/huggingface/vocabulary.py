@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness.types import InputError, MergeModel, TokenKind, Vocabulary
-from pyharness.vocabularies.bpe_model import byte_level_model, character_symbols, symbol_model
+from pyharness.vocabularies.files.bpe_model import byte_level_model, character_symbols, symbol_model
 from pyharness.vocabularies.huggingface.file import HuggingFaceFile
 from pyharness.vocabularies.huggingface.traits import BYTE_ALPHABET, is_byte_level
 from pyharness.vocabularies.sentencepiece.model import byte_of

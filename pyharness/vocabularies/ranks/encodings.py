@@ -1,7 +1,7 @@
 """Split patterns and special tokens of published rank files, which carry neither.
 
-The patterns are those of :mod:`pyharness.vocabularies.split_patterns`, and Kimi's from its model card: resolving a
-name must not import tiktoken.
+The patterns are those of :mod:`pyharness.vocabularies.patterns.split_patterns`, and Kimi's from its model card:
+resolving a name must not import tiktoken.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 
 from pyharness.plugins.registry import suggest
 from pyharness.types import InputError
-from pyharness.vocabularies.split_patterns import CASED_WORDS, CONTRACTION, SPLIT_PATTERNS, WHITE_SPACE
-from pyharness.vocabularies.split_patterns import CL100K as CL100K
-from pyharness.vocabularies.split_patterns import GPT2 as GPT2
-from pyharness.vocabularies.split_patterns import LLAMA3 as LLAMA3
-from pyharness.vocabularies.split_patterns import O200K as O200K
-from pyharness.vocabularies.split_patterns import QWEN2 as QWEN2
-from pyharness.vocabularies.split_patterns import TEKKEN as TEKKEN
-from pyharness.vocabularies.stage_bounds import check_pattern
+from pyharness.vocabularies.files.stage_bounds import check_pattern
+from pyharness.vocabularies.patterns.split_patterns import CASED_WORDS, CONTRACTION, SPLIT_PATTERNS, WHITE_SPACE
+from pyharness.vocabularies.patterns.split_patterns import CL100K as CL100K
+from pyharness.vocabularies.patterns.split_patterns import GPT2 as GPT2
+from pyharness.vocabularies.patterns.split_patterns import LLAMA3 as LLAMA3
+from pyharness.vocabularies.patterns.split_patterns import O200K as O200K
+from pyharness.vocabularies.patterns.split_patterns import QWEN2 as QWEN2
+from pyharness.vocabularies.patterns.split_patterns import TEKKEN as TEKKEN
 
 END_OF_TEXT = "<|endoftext|>"
 OPENAI = "https://openaipublic.blob.core.windows.net/encodings/"

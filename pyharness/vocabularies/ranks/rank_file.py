@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from pyharness.types import InputError, MergeModel, TokenKind, Vocabulary
-from pyharness.vocabularies.bpe_model import byte_level_model
-from pyharness.vocabularies.vocabulary_file import BIGGEST_ID
+from pyharness.vocabularies.files.bpe_model import byte_level_model
+from pyharness.vocabularies.files.vocabulary_file import BIGGEST_ID
 
 
 @dataclass(frozen=True, slots=True)

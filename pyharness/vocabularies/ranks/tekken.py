@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from pyharness.types import InputError
-from pyharness.vocabularies.json_file import parse_json
+from pyharness.vocabularies.files.json_file import parse_json
+from pyharness.vocabularies.files.stage_bounds import check_pattern
+from pyharness.vocabularies.files.vocabulary_file import BIGGEST_ID
 from pyharness.vocabularies.ranks.rank_file import RankVocabulary, check_ranks
-from pyharness.vocabularies.stage_bounds import check_pattern
-from pyharness.vocabularies.vocabulary_file import BIGGEST_ID
 
 
 def read_tekken(data: bytes, label: str) -> RankVocabulary:

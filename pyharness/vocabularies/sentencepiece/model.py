@@ -12,7 +12,7 @@ from enum import IntEnum
 from typing import TypeAlias
 
 from pyharness.types import InputError
-from pyharness.vocabularies.vocabulary_file import BIGGEST_ID
+from pyharness.vocabularies.files.vocabulary_file import BIGGEST_ID
 
 _AFTER_THE_PIECES = {2: "trainer_spec", 3: "normalizer_spec"}  # in every model that a trainer writes
 Field: TypeAlias = tuple[int, int | bytes]  # number, and a varint or the bytes of anything else

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pyharness.types import MergeModel, TokenKind, Vocabulary
-from pyharness.vocabularies.bpe_model import character_symbols, symbol_model
+from pyharness.vocabularies.files.bpe_model import character_symbols, symbol_model
 from pyharness.vocabularies.sentencepiece.model import PieceType, SentencePieceModel, byte_of
 
 SPACE = "▁"

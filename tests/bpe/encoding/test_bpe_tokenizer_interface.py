@@ -28,8 +28,8 @@ from pyharness.bpe.formats.importing import import_model
 from pyharness.bpe.formats.own import file as model_file
 from pyharness.bpe.model.model import BpeModel
 from pyharness.types import InputError
+from pyharness.vocabularies.patterns.split_patterns import GPT2
 from pyharness.vocabularies.sentencepiece.model import fields
-from pyharness.vocabularies.split_patterns import GPT2
 from tokenizer_files import TEXTS, byte_level, rank_data, sentencepiece_data, write
 
 SPECIALS = {"<|a|>": 300, "<|bc|>": 301, "\U0001f600": 302}

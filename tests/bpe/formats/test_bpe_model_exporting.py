@@ -28,14 +28,14 @@ from bpe_models import (
 from oracles import bpe as oracle
 from pyharness.bpe.analysis.canonical_rules import by_ids, canonical_rules
 from pyharness.bpe.encoding.encoder import Encoder
-from pyharness.bpe.encoding.splitter import TextSplitter
 from pyharness.bpe.formats.exporting import export_model, single_expression
 from pyharness.bpe.formats.importing import import_model
 from pyharness.bpe.model.model import BpeModel
+from pyharness.bpe.splitting.text_splitter import TextSplitter
 from pyharness.bpe.training.trained_model import model_of_training
 from pyharness.types import InputError, MergeModel, TokenKind
+from pyharness.vocabularies.files.minbpe_file import read_minbpe
 from pyharness.vocabularies.huggingface.file import AddedToken
-from pyharness.vocabularies.minbpe_file import read_minbpe
 from pyharness.vocabularies.ranks import rank_file
 from tokenizer_files import byte_level, rank_data, sentencepiece_data
 

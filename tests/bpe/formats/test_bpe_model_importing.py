@@ -15,10 +15,10 @@ from pyharness.bpe.encoding.tokenizer import BpeTokenizer
 from pyharness.bpe.formats.importing import import_model
 from pyharness.bpe.formats.own.file import load_bytes, save_bytes
 from pyharness.types import InputError, TokenKind
-from pyharness.vocabularies import vocabulary_file
-from pyharness.vocabularies.minbpe_file import read_minbpe, write_minbpe
+from pyharness.vocabularies.files import vocabulary_file
+from pyharness.vocabularies.files.minbpe_file import read_minbpe, write_minbpe
+from pyharness.vocabularies.patterns.split_patterns import GPT2, GPT4_MINBPE, SPLIT_PATTERNS
 from pyharness.vocabularies.sentencepiece.model import SentencePieceNormalizer
-from pyharness.vocabularies.split_patterns import GPT2, GPT4_MINBPE, SPLIT_PATTERNS
 from tokenizer_files import BYTE_LEVEL, byte_level, message, rank_data, sentencepiece_data, sequence, tekken
 
 # ------------------------------------------------------------------------------------------ tokenizer.json

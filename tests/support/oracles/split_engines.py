@@ -12,7 +12,8 @@ import tiktoken
 from tokenizers import Regex, pre_tokenizers
 
 from pyharness import _core
-from pyharness.vocabularies.patterns import Dialect, SplitTable
+from pyharness.vocabularies.patterns.syntax import Dialect
+from pyharness.vocabularies.patterns.tables import SplitTable
 
 Pieces = list[bytes]
 ENGINES: dict[Dialect, str] = {"regex": "regex", "fancy_regex": "tiktoken", "oniguruma": "tokenizers"}

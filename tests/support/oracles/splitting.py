@@ -13,8 +13,8 @@ import tiktoken
 from tokenizers import Regex, pre_tokenizers
 
 from pyharness import _core
-from pyharness.bpe.encoding.splitter import TextSplitter
-from pyharness.vocabularies.split_patterns import CL100K, SPLIT_PATTERNS
+from pyharness.bpe.splitting.text_splitter import TextSplitter
+from pyharness.vocabularies.patterns.split_patterns import CL100K, SPLIT_PATTERNS
 
 NAMES = tuple(SPLIT_PATTERNS)
 SPLITTERS = {name: TextSplitter(name) for name in NAMES}

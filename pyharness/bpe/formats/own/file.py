@@ -39,8 +39,8 @@ from pyharness.bpe.model.check import check_model
 from pyharness.bpe.model.model import BpeModel
 from pyharness.system import atomic_file
 from pyharness.types import InputError
-from pyharness.vocabularies import vocabulary_file
-from pyharness.vocabularies.json_file import parse_json
+from pyharness.vocabularies.files import vocabulary_file
+from pyharness.vocabularies.files.json_file import parse_json
 
 FORMAT = "pyharness-bpe"
 VERSION = 2

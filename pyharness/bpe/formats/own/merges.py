@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from pyharness.bpe.formats.own.members import Members, byte_strings, integers
 from pyharness.types import Ids, InputError, MergeModel, Vocabulary
-from pyharness.vocabularies.bpe_model import byte_level_model, symbol_model
-from pyharness.vocabularies.vocabulary_file import BIGGEST_ID
+from pyharness.vocabularies.files.bpe_model import byte_level_model, symbol_model
+from pyharness.vocabularies.files.vocabulary_file import BIGGEST_ID
 
 
 def read_merges(members: Members, internal: Vocabulary, alphabet: Mapping[bytes, int], *, in_bytes: bool) -> MergeModel:

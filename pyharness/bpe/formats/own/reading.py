@@ -17,10 +17,10 @@ from pyharness.bpe.model.model import Algorithm, BpeModel, Spaces, Symbols
 from pyharness.bpe.training.trained_model import output_ids
 from pyharness.bpe.training.trainer import DemolitionRule
 from pyharness.types import Ids, InputError, MergeModel, Offsets, RoundTrip, TokenKind, Vocabulary
+from pyharness.vocabularies.files.vocabulary_file import BIGGEST_ID
 from pyharness.vocabularies.huggingface.file import check_stage, read_added
-from pyharness.vocabularies.patterns import Dialect
+from pyharness.vocabularies.patterns.syntax import Dialect
 from pyharness.vocabularies.sentencepiece.model import SentencePieceNormalizer
-from pyharness.vocabularies.vocabulary_file import BIGGEST_ID
 
 HEAD = ("version", "written_by")
 WRITTEN_ELSEWHERE = ("vocabulary", "expansion", "demolition")  # in tokens and kinds, and in scaffold

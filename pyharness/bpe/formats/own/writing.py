@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pyharness.bpe.model.model import BpeModel
 from pyharness.types import MergeModel, Offsets, TokenKind, Vocabulary
-from pyharness.vocabularies.bpe_model import byte_level_model
+from pyharness.vocabularies.files.bpe_model import byte_level_model
 from pyharness.vocabularies.huggingface.traits import BYTE_ALPHABET
 from pyharness.vocabularies.sentencepiece.model import SentencePieceNormalizer
 

@@ -10,7 +10,7 @@ from pyharness.types import Vocabulary
 from pyharness.vocabularies.huggingface.file import AddedToken, HuggingFaceFile
 from pyharness.vocabularies.huggingface.traits import is_byte_level
 from pyharness.vocabularies.huggingface.vocabulary import alphabet_bytes
-from pyharness.vocabularies.split_patterns import GPT2_RELEASE
+from pyharness.vocabularies.patterns.split_patterns import GPT2_RELEASE
 from pyharness.vocabularies.splitting.expressions import Dialect
 
 ModelKind: TypeAlias = Literal["bpe", "unigram", "wordpiece", "other"]

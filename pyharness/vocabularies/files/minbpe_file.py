@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pyharness.types import InputError
-from pyharness.vocabularies.stage_bounds import check_pattern
-from pyharness.vocabularies.vocabulary_file import BIGGEST_ID
+from pyharness.vocabularies.files.stage_bounds import check_pattern
+from pyharness.vocabularies.files.vocabulary_file import BIGGEST_ID
 
 VERSION = "minbpe v1"
 MAX_BYTES = 1 << 28  # of all tokens: every merge can double a token, so 60 lines could ask for 2**60 bytes

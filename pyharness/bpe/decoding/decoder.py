@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness import _core
-from pyharness.bpe.encoding.offsets import starts_in_text
-from pyharness.bpe.encoding.stream_decoding import text_of_bytes, text_of_windows
-from pyharness.bpe.encoding.token_lookup import TokenLookup
+from pyharness.bpe.decoding.places import starts_in_text
+from pyharness.bpe.decoding.streams import text_of_bytes, text_of_windows
 from pyharness.bpe.model.model import BpeModel
+from pyharness.bpe.model.token_lookup import TokenLookup
 from pyharness.types import Ids, InputError, Offsets, TokenKind, Vocabulary
 from pyharness.vocabularies.huggingface.file import flat_stages
 from pyharness.vocabularies.huggingface.vocabulary import alphabet_bytes

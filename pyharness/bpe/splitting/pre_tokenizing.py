@@ -11,12 +11,12 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from pyharness import _core
-from pyharness.bpe.encoding.splitter import Pieces, TextSplitter, native_errors
+from pyharness.bpe.splitting.text_splitter import Pieces, TextSplitter, native_errors
 from pyharness.types import InputError
 from pyharness.vocabularies.huggingface.file import flat_stages
+from pyharness.vocabularies.huggingface.split_tables import tables_of
 from pyharness.vocabularies.huggingface.vocabulary import alphabet_bytes
-from pyharness.vocabularies.patterns import Unsupported
-from pyharness.vocabularies.patterns.pre_tokenizers import tables_of
+from pyharness.vocabularies.patterns.syntax import Unsupported
 
 PieceStrings: TypeAlias = Callable[[str, bool], Sequence[bytes]]  # (text, whether it starts its document) -> pieces
 

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from pyharness import _core
 from pyharness.plugins.registry import suggest
 from pyharness.types import InputError, Offsets
-from pyharness.vocabularies.patterns import Dialect, SplitTable, Unsupported, compiled
-from pyharness.vocabularies.split_patterns import SPLIT_PATTERNS
+from pyharness.vocabularies.patterns.split_patterns import SPLIT_PATTERNS
+from pyharness.vocabularies.patterns.syntax import Dialect, Unsupported
+from pyharness.vocabularies.patterns.tables import SplitTable, compiled
 
 Engine: TypeAlias = Literal["native", "compiled", "regex"]
 
@@ -58,7 +59,7 @@ class TextSplitter:
     Text between matches is a piece of its own, and empty matches cut nothing.
 
     Args:
-        pattern: a name of :data:`pyharness.vocabularies.split_patterns.SPLIT_PATTERNS` or a regular expression.
+        pattern: a name of :data:`pyharness.bpe.SPLIT_PATTERNS` or a regular expression.
         dialect: what an expression is written for: ``regex``, ``fancy_regex`` (tiktoken) or ``oniguruma``
             (tokenizers).
         time_limit: seconds that an expression may spend on one text in the package ``regex``.

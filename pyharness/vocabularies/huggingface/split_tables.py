@@ -9,9 +9,9 @@ from pyharness.vocabularies.huggingface.file import flat_stages
 from pyharness.vocabularies.patterns.code_points import CodePoints
 from pyharness.vocabularies.patterns.escapes import binary
 from pyharness.vocabularies.patterns.parser import parse
+from pyharness.vocabularies.patterns.split_patterns import GPT2_RELEASE
 from pyharness.vocabularies.patterns.syntax import Characters, Choice, Node, Repeat, Sequence, Unsupported
 from pyharness.vocabularies.patterns.tables import Removed, SplitTable, split_table
-from pyharness.vocabularies.split_patterns import GPT2_RELEASE
 
 _WORDS = r"\w+|[^\w\s]+"  # of Whitespace, which Rust's engine runs
 

@@ -29,8 +29,8 @@ from oracles.splitting import (
     tokenizers_pieces,
     tokenizers_split,
 )
-from pyharness.bpe.encoding.splitter import TextSplitter
-from pyharness.vocabularies.split_patterns import GPT2_RELEASE, SPLIT_PATTERNS
+from pyharness.bpe.splitting.text_splitter import TextSplitter
+from pyharness.vocabularies.patterns.split_patterns import GPT2_RELEASE, SPLIT_PATTERNS
 
 # ------------------------------------------------------------------------------------------ any text
 

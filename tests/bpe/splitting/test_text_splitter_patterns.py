@@ -10,9 +10,9 @@ from tiktoken_ext import openai_public  # type: ignore[import-untyped]
 
 from oracles.splitting import NAMES, SPLITTERS, regex_pieces
 from pyharness import _core
-from pyharness.bpe.encoding.splitter import Pieces, TextSplitter
+from pyharness.bpe.splitting.text_splitter import Pieces, TextSplitter
 from pyharness.types import InputError
-from pyharness.vocabularies.split_patterns import GPT2_RELEASE, SPLIT_PATTERNS
+from pyharness.vocabularies.patterns.split_patterns import GPT2_RELEASE, SPLIT_PATTERNS
 
 # ------------------------------------------------------------------------------------------ patterns
 

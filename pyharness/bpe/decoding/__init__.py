@@ -1,0 +1,1 @@
+"""Ids to texts, and where tokens stand in them."""

@@ -1,0 +1,1 @@
+"""Texts to pieces that BPE never merges across."""
