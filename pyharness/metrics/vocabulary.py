@@ -28,7 +28,7 @@ def scaffold_share(vocab_size: int, scaffold: int | None) -> Measurement:
     S are the tokens that are merged but never written, V those of the output; both are among the |E| = |V| + |S| tokens
     that a training made.
 
-    Source: Scaffold-BPE, arXiv 2404.17808; ``spec/algorithms.md`` section 2.
+    Source: Scaffold-BPE, arXiv 2404.17808; docs/algorithms.md "Scaffold-BPE".
     """
     if scaffold is None:
         return Measurement("scaffold_share", None, reason="no Scaffold-BPE model, or one in which nothing was demoted")

@@ -60,7 +60,7 @@ void finish(const RowState& row, std::int64_t index, const EntropyScale& scale,
     if (output != nullptr) output[index] = valid ? static_cast<float>(value * scale.unit) : NAN;
   };
   const double max = static_cast<double>(row.max);
-  // Less is what is left of -inf logits (kLowestExponent in entropy_arithmetic.hpp), or rounding below 0.
+  // Less is what is left of -inf logits (kLowestExponent in arithmetic.hpp), or rounding below 0.
   const double nats = log_sum - std::numbers::ln2 * (row.weighted / row.sum);
   write(outputs.entropy, nats > 0x1p-90 ? nats : 0);
   write(outputs.log_sum_exp, max / scale.temperature + log_sum);

@@ -1,6 +1,6 @@
 // The pass over a row: what the files of the instruction sets share.
 //
-// Each of them includes entropy_row_body.hpp, compiled with its own flags. Nothing here or there may call an
+// Each of them includes row_body.hpp, compiled with its own flags. Nothing here or there may call an
 // inline function of the standard library: the linker keeps one copy of such a function, and that copy could
 // hold instructions that the machine lacks.
 #pragma once

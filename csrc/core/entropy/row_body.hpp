@@ -1,4 +1,4 @@
-// The one-pass algorithm over a small vector type (entropy_arithmetic.hpp), for one instruction set per
+// The one-pass algorithm over a small vector type (arithmetic.hpp), for one instruction set per
 // including file.
 #pragma once
 

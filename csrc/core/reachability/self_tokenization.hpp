@@ -1,4 +1,4 @@
-// The Self-Tokenization Test, layers 1 and 2 (arXiv 2512.03989; spec/metrics.md "Reachability"), over a whole
+// The Self-Tokenization Test, layers 1 and 2 (arXiv 2512.03989; docs/metrics.md "Reachability"), over a whole
 // vocabulary.
 #pragma once
 

@@ -2,7 +2,7 @@
 //
 // A window starts at a piece start, so nothing is carried into it. What the window cannot decide is left for
 // the next one: pieces after its last start, and white space at its end. Where it decides nothing (a long
-// piece, other characters than ASCII, the end of the text) the rules of text_splitter_rules.hpp find one
+// piece, other characters than ASCII, the end of the text) the rules of rules.hpp find one
 // piece. For adding up: a carry runs through a run of ones and comes out as the first bit after it.
 #pragma once
 

@@ -49,7 +49,7 @@ struct TrainedBpe {
 
 // `base` holds the strings of the ids that the pieces are made of. Ends early when no pair is left that may
 // be merged. Throws std::invalid_argument for pieces that do not fit (see TrainingCorpus). Source:
-// algorithms.md section 1.
+// docs/algorithms.md "Byte-pair encoding".
 TrainedBpe train_bpe(const WeightedPieces& pieces, TokenStrings base, const TrainingOptions& options);
 
 // ------------------------------------------------------------------------------------------------
@@ -73,7 +73,7 @@ struct TrainedScaffold {
 
 // `vocabulary_size` counts tokens that are not scaffold; base tokens are never scaffold. Only kSmallestIds;
 // equal counts take a scaffold token before a pair. Source: arXiv 2404.17808, Algorithm 1, as resolved in
-// algorithms.md section 2.
+// docs/algorithms.md "Scaffold-BPE".
 TrainedScaffold train_scaffold_bpe(const WeightedPieces& pieces, TokenStrings base,
                                    const TrainingOptions& options, bool keep_events);
 

@@ -1,8 +1,8 @@
-// method "hash", the default: hot pairs in shared memory, the others in one global table (pair_table.hpp says
+// method "hash", the default: hot pairs in shared memory, the others in one global table (table.hpp says
 // why no count is lost).
 //
 // Bytes per token, estimated and not measured on a GPU: 4 to read the token, and 0.45 visits to the table for
-// what the cache of 8,192 slots lets through on real text (pair_cache.hpp), each of one 32-byte sector read
+// what the cache of 8,192 slots lets through on real text (cache.hpp), each of one 32-byte sector read
 // and written back when it misses L2. 1,048,576 sectors (32 MB of the 50 MB of an H100's L2) hold 97 % of the
 // pairs of that text: 4 + 0.03 * 64 = 6 bytes where L2 keeps the frequent ones, and at most 4 + 0.45 * 64 =
 // 33 where it keeps none. Pre-token offsets add 8 bytes per segment, weights 8 more.

@@ -1,5 +1,5 @@
-// Counts of adjacent pairs of ids on a device: what csrc/core/pair_histogram counts, to the last integer and
-// in the same order. Three counters behind one interface; pair_by_hashing.cu says which counts how.
+// Counts of adjacent pairs of ids on a device: what csrc/core/pairs counts, to the last integer and
+// in the same order. Three counters behind one interface; by_hashing.cu says which counts how.
 #pragma once
 
 #include <cstddef>

@@ -38,6 +38,6 @@ def merge_graph(model: MergeModel) -> MergeGraph:
         ValueError: the model's arrays do not fit each other, or an id is out of range.
         TypeError: an array has another dtype.
 
-    Source: ``spec/metrics.md``, "Reachability" layer 1 and "Merge-graph report".
+    Source: docs/metrics.md "Merge graph"; docs/algorithms.md "Merge graph".
     """
     return MergeGraph(**_core.merge_graph(model))

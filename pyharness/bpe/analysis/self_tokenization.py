@@ -42,7 +42,7 @@ def self_tokenization(model: MergeModel, threads: int = 1) -> SelfTokenization:
         ValueError: the model's arrays do not fit each other, or an id is out of range.
         TypeError: an array has another dtype.
 
-    Source: arXiv 2512.03989 section "Self-Tokenization Test"; ``spec/algorithms.md`` 3.3; ``spec/metrics.md``.
+    Source: arXiv 2512.03989; docs/metrics.md "Reachability"; docs/algorithms.md "Self-tokenization".
     """
     verdict, parts, failed, ids, offsets = _core.self_tokenization(model, threads)
     return SelfTokenization(verdict, parts.reshape(-1, 2), failed, Tokens(ids, offsets))

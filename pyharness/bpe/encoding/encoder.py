@@ -17,7 +17,7 @@ class Encoder:
         ValueError: the model's arrays do not fit each other, or an id is out of range.
         TypeError: an array has another dtype.
 
-    Source: ``spec/algorithms.md`` section 1.
+    Source: docs/algorithms.md "Byte-pair encoding".
     """
 
     def __init__(self, model: MergeModel) -> None:

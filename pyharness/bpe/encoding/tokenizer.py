@@ -73,7 +73,7 @@ class BpeTokenizer:
         InputError: an option is out of range, or the model cannot be run so.
         ValueError: the model's arrays do not fit each other.
 
-    Source: ``spec/algorithms.md`` sections 1, 1b, 2 and 9b.
+    Source: docs/algorithms.md "Byte-pair encoding", "BPE-dropout" and "Scaffold-BPE".
     """
 
     def __init__(self, model: BpeModel, *, method: Method = "merge", dropout: float = 0.0, seed: int = 0) -> None:

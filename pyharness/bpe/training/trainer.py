@@ -180,7 +180,7 @@ def train(
         InputError: ``vocab_size`` is smaller than the alphabet, or an option is out of range.
         ValueError: the pieces do not fit each other.
 
-    Source: ``spec/algorithms.md`` sections 1 and 2; Scaffold-BPE is arXiv 2404.17808, Algorithm 1.
+    Source: docs/algorithms.md "Byte-pair encoding" and "Scaffold-BPE" (arXiv 2404.17808, Algorithm 1).
     """
     base = len(pieces.data_offsets) - 1
     if not base <= vocab_size < 1 << 31:

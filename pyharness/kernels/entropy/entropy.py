@@ -89,7 +89,7 @@ def entropy(
         CudaUnavailable: CUDA arrays, and no CUDA module or device.
         MemoryError: out of memory; the message says how much was needed.
 
-    Source: ``spec/gpu.md``, next-token entropy from logits.
+    Source: docs/gpu.md "Next-token entropy".
     """
     info = describe(logits, "logits")
     check_logits(info)

@@ -90,7 +90,7 @@ def linear_entropy(
         CudaUnavailable: CUDA arrays, and no CUDA module or device.
         MemoryError: out of memory; the message says how much was needed.
 
-    Source: ``spec/gpu.md``, from hidden states without storing logits.
+    Source: docs/gpu.md "From hidden states".
     """
     info = describe(hidden, "hidden")
     bias_info = None if bias is None else describe(bias, "bias")

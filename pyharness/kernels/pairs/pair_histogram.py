@@ -66,7 +66,8 @@ def pair_histogram(
         MemoryError: the device has too little; the message says how much was needed.
         CudaUnavailable: there is no CUDA device, or this build has no kernels for one.
 
-    Source: ``bigram_entropy`` in ``spec/metrics.md``; the same counts start BPE training.
+    Source: docs/gpu.md "Pair histogram"; docs/metrics.md "Distribution" (``bigram_entropy``). The same counts
+    start BPE training.
     """
     if method not in METHODS:
         raise suggest("method", method, METHODS)

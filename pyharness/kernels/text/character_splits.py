@@ -40,6 +40,6 @@ def character_splits(ids: Ids, offsets: Offsets, flags: NDArray[np.uint8]) -> ND
     Raises:
         ValueError: an id has no flag, or offsets do not fit.
 
-    Source: ``character_split_share`` in ``spec/metrics.md``.
+    Source: docs/metrics.md "Integrity" (``character_split_share``).
     """
     return _core.character_splits(ids, offsets, flags)

@@ -36,7 +36,7 @@ def text_statistics(texts: Sequence[str | bytes], threads: int = 1) -> NDArray[n
         ValueError: a document is not valid UTF-8, or holds a lone surrogate.
         TypeError: ``texts`` is one text, or holds something else than ``str`` and ``bytes``.
 
-    Source: ``spec/metrics.md``, "Compression". Word segments are those of ``regex.split(r"(?V1w)\\b", text)``, whose
+    Source: docs/metrics.md "Compression". Word segments are those of ``regex.split(r"(?V1w)\\b", text)``, whose
     few departures from UAX #29 are listed in ``csrc/core/text/word_boundary.hpp``; the property tables are
     that package's.
     """

@@ -1,4 +1,4 @@
-"""Scaffold-BPE by recounting everything before each step (algorithms.md, section 2)."""
+"""Scaffold-BPE by recounting everything before each step (docs/algorithms.md "Scaffold-BPE")."""
 
 from __future__ import annotations
 

@@ -1,0 +1,82 @@
+"""The workflow for people runs what a pull request must pass, asks for nothing more, and its packages are true."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[1]
+TEXT = (ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
+WORKFLOW: dict[Any, Any] = yaml.safe_load(TEXT)
+JOBS: dict[str, dict[str, Any]] = WORKFLOW["jobs"]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def commands(job: str) -> list[str]:
+    return [step["run"] for step in JOBS[job]["steps"] if "run" in step]
+
+
+def test_checks_are_those_of_ci_run_on_the_oldest_and_the_newest_python() -> None:
+    assert commands("checks") == [".ci/run"]
+    assert os.access(ROOT / ".ci" / "run", os.X_OK)
+    (step,) = (step for step in JOBS["checks"]["steps"] if step.get("run") == ".ci/run")
+    assert step["env"] == {"PYTHON": "python"}
+    versions = re.findall(r"Python :: (3\.\d+)\"?", "\n".join(PROJECT["project"]["classifiers"]))
+    assert JOBS["checks"]["strategy"]["matrix"]["python"] == [versions[0], versions[-1]]
+    assert PROJECT["project"]["requires-python"] == f">={versions[0]}"
+
+
+def test_ci_run_takes_the_python_that_is_named(tmp_path: Path) -> None:
+    python = tmp_path / "python"
+    python.write_text('#!/bin/sh\necho "$@" > "$(dirname "$0")/asked"\nexit 3\n', encoding="utf-8")
+    python.chmod(0o755)
+    checkout = tmp_path / "checkout"
+    (checkout / ".ci").mkdir(parents=True)
+    (checkout / ".ci" / "run").write_bytes((ROOT / ".ci" / "run").read_bytes())
+    done = subprocess.run(["bash", ".ci/run"], cwd=checkout, env=os.environ | {"PYTHON": str(python)}, check=False)  # noqa: S607
+    assert done.returncode == 3
+    assert (tmp_path / "asked").read_text(encoding="utf-8").startswith("-m venv ")
+
+
+def test_it_asks_for_nothing_but_to_read() -> None:
+    assert WORKFLOW["permissions"] == {"contents": "read"}
+    assert not any("permissions" in job for job in JOBS.values())
+    assert "secrets" not in TEXT
+
+
+def test_actions_are_pinned_to_major_versions() -> None:
+    used = [step["uses"] for job in JOBS.values() for step in job["steps"] if "uses" in step]
+    assert used
+    assert [action for action in used if not re.fullmatch(r"actions/[a-z-]+@v\d+", action)] == []
+
+
+@pytest.mark.parametrize("job", ["wheel", "sdist"])
+def test_packages_are_run_where_there_is_no_checkout(job: str) -> None:
+    assert "pyharness run -t raw_bytes -c sample -b compression" in commands(job)
+    assert JOBS[job]["needs"] == "packages"
+    assert not any("checkout" in step.get("uses", "") for step in JOBS[job]["steps"])
+
+
+def test_the_wheel_is_checked_without_a_compiler() -> None:
+    assert JOBS["wheel"]["container"].endswith("-slim")
+    assert "pyharness list tokenizers" in commands("wheel")
+    assert any("--only-binary :all:" in command for command in commands("wheel"))
+
+
+def test_wheels_are_built_for_every_python_that_is_named() -> None:
+    versions = re.findall(r"Python :: 3\.(\d+)", "\n".join(PROJECT["project"]["classifiers"]))
+    assert PROJECT["tool"]["cibuildwheel"]["build"] == [f"cp3{version}-*" for version in versions]
+
+
+def test_the_sdist_has_what_a_wheel_is_made_of() -> None:
+    settings = PROJECT["tool"]["scikit-build"]
+    left_out = tuple(settings["sdist"]["exclude"] if "sdist" in settings else settings["sdist.exclude"])
+    needed = ("CMakeLists.txt", "LICENSE", "README.md", "cmake", "csrc", "pyharness", "bench/suites")
+    assert not any(name.startswith(left_out) for name in needed)
