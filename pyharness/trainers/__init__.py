@@ -16,7 +16,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from pyharness.bpe.training.trainer import DemolitionRule, TieRule
+from pyharness.bpe.model.model import DemolitionRule
+from pyharness.bpe.training.trainer import TieRule
 from pyharness.plugins import registry
 from pyharness.types import InputError, TrainingProgress
 

@@ -23,7 +23,8 @@ from pyharness.types import (
     Tokens,
     Unsupported,
 )
-from pyharness.vocabularies.huggingface.traits import BYTE_ALPHABET, SPECIAL_IN_MODEL
+from pyharness.vocabularies.files.byte_alphabet import BYTE_ALPHABET
+from pyharness.vocabularies.huggingface.traits import SPECIAL_IN_MODEL
 from pyharness.vocabularies.ranks import encodings, rank_file
 
 SPECIAL = "<|endoftext|> <s> </s> [CLS] <|im_start|> <unk>"

@@ -16,7 +16,7 @@ import pytest
 from pyharness import tokenizers
 from pyharness.types import InputError
 from pyharness.vocabularies.files import vocabulary_file
-from pyharness.vocabularies.huggingface.traits import BYTE_ALPHABET
+from pyharness.vocabularies.files.byte_alphabet import BYTE_ALPHABET
 from pyharness.vocabularies.ranks import rank_file
 
 BIG = 1 << 40

@@ -15,7 +15,7 @@ from pyharness.types import (
     HasVocabulary,
     TokenKind,
 )
-from pyharness.vocabularies.huggingface.traits import BYTE_ALPHABET
+from pyharness.vocabularies.files.byte_alphabet import BYTE_ALPHABET
 from tokenizer_files import byte_level, check_merge_model, sentencepiece_data, write
 
 

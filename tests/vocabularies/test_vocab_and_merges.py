@@ -15,7 +15,7 @@ from pyharness.bpe.encoding.tokenizer import BpeTokenizer
 from pyharness.bpe.formats.importing import import_model
 from pyharness.types import InputError
 from pyharness.vocabularies.files import vocabulary_file
-from pyharness.vocabularies.huggingface.traits import BYTE_ALPHABET
+from pyharness.vocabularies.files.byte_alphabet import BYTE_ALPHABET
 from tokenizer_files import byte_level
 
 FILE = byte_level()["model"]

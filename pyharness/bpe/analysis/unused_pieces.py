@@ -8,14 +8,13 @@ has: so there is one such pair, the one that the piece by itself ends with. An u
 from __future__ import annotations
 
 import dataclasses
-from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pyharness.bpe.analysis.self_tokenization import Verdict, self_tokenization
 from pyharness.bpe.model.model import BpeModel
-from pyharness.types import Ids, Offsets, TokenKind
+from pyharness.types import Ids, Offsets, TokenKind, offsets_of
 
 _NEVER = np.iinfo(np.uint32).max
 
@@ -46,8 +45,7 @@ def expansion_of_unused(model: BpeModel) -> tuple[Ids, Offsets] | None:
     for token in sorted(np.flatnonzero(unused).tolist(), key=lengths.__getitem__):  # parts before what has them
         written[token] = _fused(model, [number for part in parts[token] for number in written.get(part, [part])])
     ids = [written.get(token, [token]) for token in range(len(merges.tested))]
-    offsets = np.fromiter(accumulate(map(len, ids), initial=0), np.int64, len(ids) + 1)
-    return np.array([number for group in ids for number in group], np.uint32), offsets
+    return np.array([number for group in ids for number in group], np.uint32), offsets_of(list(map(len, ids)))
 
 
 def _unknown(model: BpeModel, token: int) -> list[int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from operator import index
@@ -17,8 +16,9 @@ from pyharness.bpe.decoding.streams import text_of_bytes, text_of_windows
 from pyharness.bpe.model.model import BpeModel
 from pyharness.bpe.model.token_lookup import TokenLookup
 from pyharness.types import Ids, InputError, Offsets, TokenKind, Vocabulary
+from pyharness.vocabularies.files.byte_alphabet import alphabet_bytes
 from pyharness.vocabularies.huggingface.file import flat_stages
-from pyharness.vocabularies.huggingface.vocabulary import alphabet_bytes
+from pyharness.vocabularies.huggingface.library_stages import library_stage
 from pyharness.vocabularies.sentencepiece.model import SentencePieceNormalizer
 
 _DROPPED, _AGAIN = 1, 2
@@ -175,12 +175,12 @@ class Decoder:
 
     @cached_property
     def _library_decoder(self) -> Any:
-        return _decoder_object(self._model.decoder)
+        return library_stage("decoder", self._model.decoder)
 
     @cached_property
     def _pieces_decoder(self) -> Any:
         steps = [step for step in flat_stages(self._model.decoder) if step["type"] != "ByteFallback"]
-        return _decoder_object({"type": "Sequence", "decoders": steps}) if steps else None
+        return library_stage("decoder", {"type": "Sequence", "decoders": steps}) if steps else None
 
     @cached_property
     def _strings(self) -> list[str]:
@@ -195,13 +195,3 @@ def _decoded(decoder: Any, tokens: Sequence[str]) -> str:
         raise
     except BaseException as error:  # pyo3's PanicException is no Exception; Strip panics on what is too short for it
         raise InputError(f"the decoder {str(decoder)[:200]} of tokenizers failed: {str(error)[:200]}") from None
-
-
-def _decoder_object(stage: Any) -> Any:
-    import tokenizers
-
-    stub = {"model": {"type": "BPE", "vocab": {}, "merges": []}, "decoder": stage}
-    try:
-        return tokenizers.Tokenizer.from_str(json.dumps(stub)).decoder
-    except Exception as error:  # the library raises bare Exception
-        raise InputError(f"the decoder {str(stage)[:200]} was refused by tokenizers: {str(error)[:200]}") from None

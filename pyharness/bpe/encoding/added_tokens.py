@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness import _core
-from pyharness.types import Tokens
+from pyharness.types import Tokens, offsets_of
 from pyharness.vocabularies.huggingface.file import AddedToken
 
 
@@ -90,8 +90,7 @@ class AddedTokens:
         # Added tokens of the older cut stay where they were, the new items go where their stretch was.
         lengths = np.ones(len(before.items), np.int64)
         lengths[before.items < 0] = np.diff(offsets)
-        starts = np.zeros(len(before.items) + 1, np.int64)
-        np.cumsum(lengths, out=starts[1:])
+        starts = offsets_of(lengths)
         merged = np.repeat(before.items, lengths)
         merged[merged < 0] = items
         return Stretches(texts, merged, starts[before.offsets], before.moved)

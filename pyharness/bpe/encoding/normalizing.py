@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any, Literal, TypeAlias
 
 from pyharness.types import InputError
+from pyharness.vocabularies.files.byte_alphabet import in_letters
 from pyharness.vocabularies.huggingface.file import flat_stages
-from pyharness.vocabularies.huggingface.traits import BYTE_ALPHABET
+from pyharness.vocabularies.huggingface.library_stages import library_stage
 from pyharness.vocabularies.sentencepiece.model import ModelType, PieceType, SentencePieceNormalizer
 
 Normalize: TypeAlias = Callable[[str], str]
 KeepsStart: TypeAlias = Callable[[str], bool]
 Form: TypeAlias = Literal["NFC", "NFD", "NFKC", "NFKD"]
 SPACE = "▁"
-_LETTERS = dict(enumerate(BYTE_ALPHABET[byte] for byte in range(256)))
 
 
 def huggingface_normalizer(stage: Mapping[str, Any]) -> Normalize:
@@ -49,7 +48,7 @@ def start_keeper(stage: Mapping[str, Any]) -> KeepsStart:
     """
     import tokenizers
 
-    normalizer = _library_object(stage)
+    normalizer = library_stage("normalizer", stage)
 
     def keeps(text: str) -> bool:
         whole = tokenizers.PreTokenizedString(text)
@@ -72,7 +71,7 @@ def _step(step: Mapping[str, Any]) -> Normalize:
     if kind in ("NFC", "NFD", "NFKC", "NFKD"):
         return partial(_to_form, kind, _library_step(step))
     if kind == "ByteLevel":
-        return lambda text: text.encode().decode("latin-1").translate(_LETTERS)
+        return lambda text: in_letters(text.encode())
     if kind == "Prepend" and isinstance(step.get("prepend"), str):
         return partial(_prepend, step["prepend"])
     old = step["pattern"].get("String") if kind == "Replace" and isinstance(step.get("pattern"), dict) else None
@@ -82,18 +81,8 @@ def _step(step: Mapping[str, Any]) -> Normalize:
 
 
 def _library_step(step: Mapping[str, Any]) -> Normalize:
-    normalize: Normalize = _library_object(step).normalize_str
+    normalize: Normalize = library_stage("normalizer", step).normalize_str
     return normalize
-
-
-def _library_object(step: Mapping[str, Any]) -> Any:
-    import tokenizers
-
-    stub = {"model": {"type": "BPE", "vocab": {}, "merges": []}, "normalizer": step}
-    try:
-        return tokenizers.Tokenizer.from_str(json.dumps(stub)).normalizer
-    except Exception as error:  # the library raises bare Exception
-        raise InputError(f"the normaliser {str(step)[:200]} was refused by tokenizers: {str(error)[:200]}") from None
 
 
 def _prepend(before: str, text: str) -> str:

@@ -27,7 +27,7 @@ from pyharness.bpe.model.model import BpeModel
 from pyharness.bpe.splitting.pre_tokenizing import PreTokenizer
 from pyharness.bpe.splitting.text_splitter import TextSplitter
 from pyharness.types import InputError, Tokens
-from pyharness.vocabularies.huggingface.traits import BYTE_ALPHABET
+from pyharness.vocabularies.files.byte_alphabet import in_letters
 from pyharness.vocabularies.stages import Stages
 
 _NONE: frozenset[str] = frozenset()
@@ -148,7 +148,7 @@ class Pipeline:
         (data,), pieces = self._split.split([stretch], [starts_document])
         found = [data[start:end] for start, end in pairwise([0, *pieces.ends.tolist()])]
         if self._model.symbols == "bytes" and self._model.decoder is not None:
-            return ["".join(BYTE_ALPHABET[byte] for byte in piece) for piece in found]
+            return list(map(in_letters, found))
         return [piece.decode(errors="replace") for piece in found]
 
 

@@ -8,11 +8,11 @@ from typing import Any
 from pyharness.bpe.model.model import BpeModel, Spaces
 from pyharness.bpe.splitting.text_splitter import TextSplitter
 from pyharness.types import InputError
+from pyharness.vocabularies.files.byte_alphabet import BYTE_ALPHABET
 from pyharness.vocabularies.huggingface import traits as huggingface_traits
 from pyharness.vocabularies.huggingface import vocabulary as huggingface_vocabulary
 from pyharness.vocabularies.huggingface.file import HuggingFaceFile
 from pyharness.vocabularies.huggingface.pre_tokenizer import split_pattern
-from pyharness.vocabularies.huggingface.traits import BYTE_ALPHABET
 
 
 def model_of_huggingface(file: HuggingFaceFile, label: str) -> BpeModel:

@@ -8,7 +8,6 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from pyharness.bpe.training.trainer import DemolitionRule
 from pyharness.types import Ids, MergeModel, Offsets, RoundTrip, TokenKind, Vocabulary
 from pyharness.vocabularies.huggingface.file import AddedToken
 from pyharness.vocabularies.huggingface.traits import writes_bytes
@@ -17,6 +16,7 @@ from pyharness.vocabularies.sentencepiece.model import SentencePieceNormalizer
 
 Algorithm: TypeAlias = Literal["bpe", "scaffold-bpe"]
 Symbols: TypeAlias = Literal["bytes", "characters"]
+DemolitionRule: TypeAlias = Literal["eq6", "shortest"]  # how scaffold tokens are written
 Spaces: TypeAlias = Literal["spaces"]
 
 

@@ -6,15 +6,9 @@ from collections.abc import Iterator, Mapping
 
 from pyharness.bpe.model.model import BpeModel
 from pyharness.types import InputError, RoundTrip
+from pyharness.vocabularies.files.byte_alphabet import BYTE_ALPHABET, NEVER_IN_UTF8
 from pyharness.vocabularies.huggingface.file import flat_stages
-from pyharness.vocabularies.huggingface.traits import (
-    BYTE_ALPHABET,
-    NEVER_IN_UTF8,
-    decoder_losses,
-    stage_losses,
-    worst,
-    written_twice,
-)
+from pyharness.vocabularies.huggingface.traits import decoder_losses, stage_losses, worst, written_twice
 
 
 def check_round_trip(model: BpeModel, label: str) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from pyharness.bpe.model.model import BpeModel
 from pyharness.types import InputError, TokenKind
-from pyharness.vocabularies.huggingface.traits import BYTE_ALPHABET
+from pyharness.vocabularies.files.byte_alphabet import in_letters
 
 _RANKED = (TokenKind.NORMAL, TokenKind.ADDED, TokenKind.SPECIAL)  # of tokens with equal bytes; then all the others
 
@@ -69,7 +69,7 @@ class TokenLookup:
             merges = model.merges
             text = merges.data[merges.offsets[token] : merges.offsets[token + 1]].tobytes()
         if model.symbols == "bytes":
-            text = "".join(BYTE_ALPHABET[byte] for byte in text).encode()
+            text = in_letters(text).encode()
         if suffix and self._last_symbol(token).endswith(suffix):
             text += suffix
         return text.decode(errors="replace")

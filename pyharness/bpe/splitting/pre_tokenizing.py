@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
@@ -12,10 +11,11 @@ import numpy as np
 
 from pyharness import _core
 from pyharness.bpe.splitting.text_splitter import Pieces, TextSplitter, native_errors
-from pyharness.types import InputError
+from pyharness.types import offsets_of
+from pyharness.vocabularies.files.byte_alphabet import alphabet_bytes
 from pyharness.vocabularies.huggingface.file import flat_stages
+from pyharness.vocabularies.huggingface.library_stages import library_stage
 from pyharness.vocabularies.huggingface.split_tables import tables_of
-from pyharness.vocabularies.huggingface.vocabulary import alphabet_bytes
 from pyharness.vocabularies.patterns.syntax import Unsupported
 
 PieceStrings: TypeAlias = Callable[[str, bool], Sequence[bytes]]  # (text, whether it starts its document) -> pieces
@@ -78,13 +78,11 @@ class PreTokenizer:
             for piece in pieces:
                 at += len(piece)
                 ends.append(at)
-        offsets = np.zeros(len(counts) + 1, np.int64)
-        np.cumsum(counts, out=offsets[1:])
-        return changed, Pieces(np.array(ends, np.int64), offsets)
+        return changed, Pieces(np.array(ends, np.int64), offsets_of(counts))
 
     def spans(self, text: str) -> Sequence[tuple[int, int]]:
         """Characters of the text that each piece came from."""
-        found: Any = _library_object(self._stage).pre_tokenize_str(text)
+        found: Any = library_stage("pre_tokenizer", self._stage).pre_tokenize_str(text)
         return [span for _, span in found]
 
 
@@ -119,7 +117,7 @@ def _by_tables(tables: _core.CompiledSplitter) -> PieceStrings:
 
 
 def _of_library(stage: Mapping[str, Any], byte_level: bool) -> PieceStrings:
-    at_start, inside = _library_object(stage), _library_object(_inside(stage))
+    at_start, inside = library_stage("pre_tokenizer", stage), library_stage("pre_tokenizer", _inside(stage))
     spell = alphabet_bytes if byte_level else str.encode
 
     def pieces(text: str, first: bool) -> Sequence[bytes]:
@@ -136,15 +134,3 @@ def _inside(stage: Mapping[str, Any]) -> Mapping[str, Any]:
     if "pretokenizers" in stage:
         return {**stage, "pretokenizers": [_inside(step) for step in stage["pretokenizers"]]}
     return stage
-
-
-def _library_object(stage: Mapping[str, Any]) -> Any:
-    import tokenizers
-
-    stub = {"model": {"type": "BPE", "vocab": {}, "merges": []}, "pre_tokenizer": stage}
-    try:
-        return tokenizers.Tokenizer.from_str(json.dumps(stub)).pre_tokenizer
-    except Exception as error:  # the library raises bare Exception
-        raise InputError(
-            f"the pre-tokenizer {str(stage)[:200]} was refused by tokenizers: {str(error)[:200]}"
-        ) from None

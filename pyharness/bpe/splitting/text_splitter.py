@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pyharness import _core
 from pyharness.plugins.registry import suggest
-from pyharness.types import InputError, Offsets
+from pyharness.types import InputError, Offsets, offsets_of
 from pyharness.vocabularies.patterns.split_patterns import SPLIT_PATTERNS
 from pyharness.vocabularies.patterns.syntax import Dialect, Unsupported
 from pyharness.vocabularies.patterns.tables import SplitTable, compiled
@@ -108,8 +108,7 @@ class TextSplitter:
             with native_errors():
                 return Pieces(*_core.split_texts(self.native, texts, threads))
         ends = [self._ends(text, index) for index, text in enumerate(texts)]
-        offsets = np.zeros(len(ends) + 1, np.int64)
-        np.cumsum([len(document) for document in ends], out=offsets[1:])
+        offsets = offsets_of([len(document) for document in ends])
         return Pieces(np.fromiter((end for document in ends for end in document), np.int64, int(offsets[-1])), offsets)
 
     def _ends(self, text: str | bytes, index: int) -> list[int]:

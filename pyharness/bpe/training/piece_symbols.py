@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
-from itertools import accumulate, pairwise
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pyharness.bpe.training.trainer import WeightedPieces
-from pyharness.types import InputError, Offsets
+from pyharness.types import InputError, Offsets, offsets_of
 
 
 def of_characters(pieces: WeightedPieces, initial: str = "") -> WeightedPieces:
@@ -26,14 +26,13 @@ def of_characters(pieces: WeightedPieces, initial: str = "") -> WeightedPieces:
         raise InputError(
             f"the text is not UTF-8 ({error.reason}), and symbols 'characters' need characters; train on bytes"
         ) from None
-    starts = np.zeros(len(data) + 1, np.int64)
-    np.cumsum((data & 0xC0) != 0x80, out=starts[1:])
+    starts = offsets_of((data & 0xC0) != 0x80)
     points = np.frombuffer(text.encode("utf-32-le"), "<u4")
     alphabet = np.union1d(points, np.array([ord(character) for character in initial], np.uint32))
     encoded = [chr(point).encode() for point in alphabet]
     return WeightedPieces(
         np.searchsorted(alphabet, points).astype(np.uint32), starts[pieces.offsets], pieces.weights,
-        np.frombuffer(b"".join(encoded), np.uint8), _ends(encoded),
+        np.frombuffer(b"".join(encoded), np.uint8), _offsets(encoded),
     )  # fmt: skip
 
 
@@ -83,7 +82,7 @@ def in_forms(
             owners.append(symbol)
         table[form] = numbers[string]
     return dataclasses.replace(
-        pieces, symbols=table[forms], data=np.frombuffer(b"".join(numbers), np.uint8), data_offsets=_ends(numbers),
+        pieces, symbols=table[forms], data=np.frombuffer(b"".join(numbers), np.uint8), data_offsets=_offsets(numbers),
         prefix=prefix, suffix=suffix, bare=np.array(owners, np.uint32),
     )  # fmt: skip
 
@@ -113,13 +112,12 @@ def _most_frequent(pieces: WeightedPieces, limit: int, initial: str) -> NDArray[
 def _without(pieces: WeightedPieces, kept: NDArray[np.bool_]) -> WeightedPieces:
     """Pieces without the base symbols that are not kept."""
     stays = kept[pieces.symbols]
-    places = np.zeros(len(stays) + 1, np.int64)
-    np.cumsum(stays, out=places[1:])
+    places = offsets_of(stays)
     strings = [string for string, stay in zip(_strings(pieces), kept.tolist(), strict=True) if stay]
     numbers = np.cumsum(kept) - 1
     return dataclasses.replace(
         pieces, symbols=numbers[pieces.symbols[stays]].astype(np.uint32), offsets=places[pieces.offsets],
-        data=np.frombuffer(b"".join(strings), np.uint8), data_offsets=_ends(strings),
+        data=np.frombuffer(b"".join(strings), np.uint8), data_offsets=_offsets(strings),
     )  # fmt: skip
 
 
@@ -127,5 +125,5 @@ def _strings(pieces: WeightedPieces) -> list[bytes]:
     return [pieces.data[start:end].tobytes() for start, end in pairwise(pieces.data_offsets.tolist())]
 
 
-def _ends(strings: Iterable[bytes]) -> Offsets:
-    return np.fromiter(accumulate(map(len, strings), initial=0), np.int64)
+def _offsets(strings: Iterable[bytes]) -> Offsets:
+    return offsets_of([len(string) for string in strings])

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.bpe.model.model import BpeModel
+from pyharness.bpe.model.model import BpeModel, DemolitionRule
 from pyharness.bpe.splitting.text_splitter import TextSplitter
 from pyharness.bpe.training.affixed_tokens import AffixedTokens
-from pyharness.bpe.training.trainer import DemolitionRule, TrainedBpe
+from pyharness.bpe.training.trainer import TrainedBpe
 from pyharness.types import Ids, InputError, MergeModel, TokenKind, Vocabulary
 from pyharness.vocabularies.files.bpe_model import byte_level_model, symbol_model
 from pyharness.vocabularies.huggingface.file import AddedToken

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness import _core
-from pyharness.types import Ids, InputError, Offsets
+from pyharness.bpe.model.model import DemolitionRule
+from pyharness.types import Ids, InputError, Offsets, offsets_of
 
 TieRule: TypeAlias = Literal["smallest_ids", "first_seen", "lexicographic", "sentencepiece"]
-DemolitionRule: TypeAlias = Literal["eq6", "shortest"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +37,7 @@ class WeightedPieces:
     @property
     def text_lengths(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
         """uint64 [base symbols]: bytes of the text that each stands for, and characters that start in it."""
-        begun = np.zeros(len(self.data) + 1, np.int64)
-        np.cumsum((self.data & 0xC0) != 0x80, out=begun[1:])
+        begun = offsets_of((self.data & 0xC0) != 0x80)
         lengths, characters = np.diff(self.data_offsets), np.diff(begun[self.data_offsets])
         if self.bare is not None:
             lengths, characters = lengths[self.bare], characters[self.bare]
@@ -49,7 +48,9 @@ class WeightedPieces:
         """Pieces over the 256 bytes: base symbol ``b`` is the byte ``b``."""
         symbols = np.frombuffer(b"".join(pieces), np.uint8).astype(np.uint32)
         alphabet = np.arange(257, dtype=np.int64)
-        return cls(symbols, _offsets(map(len, pieces)), _weights(pieces), alphabet[:256].astype(np.uint8), alphabet)
+        return cls(
+            symbols, offsets_of(list(map(len, pieces))), _weights(pieces), alphabet[:256].astype(np.uint8), alphabet
+        )
 
     @classmethod
     def of_characters(cls, pieces: Mapping[str, int], alphabet: Sequence[str] | None = None) -> WeightedPieces:
@@ -70,16 +71,9 @@ class WeightedPieces:
             raise InputError(f"the alphabet has no {missing!r}; add it, or train on bytes")
         encoded = [character.encode() for character in known]
         data = np.frombuffer(b"".join(encoded), np.uint8)
-        return cls(
-            at.astype(np.uint32), _offsets(map(len, pieces)), _weights(pieces), data, _offsets(map(len, encoded))
-        )
-
-
-def _offsets(lengths: Iterable[int]) -> Offsets:
-    sizes = np.fromiter(lengths, np.int64)
-    offsets = np.zeros(len(sizes) + 1, np.int64)
-    np.cumsum(sizes, out=offsets[1:])
-    return offsets
+        offsets = offsets_of([len(piece) for piece in pieces])
+        data_offsets = offsets_of([len(data) for data in encoded])
+        return cls(at.astype(np.uint32), offsets, _weights(pieces), data, data_offsets)
 
 
 def _weights(pieces: Mapping[bytes, int] | Mapping[str, int]) -> NDArray[np.uint64]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -18,6 +17,7 @@ from pyharness.types import Ids, InputError, MergeModel, Tokenizer, TokenizerFam
 from pyharness.vocabularies.huggingface import traits as huggingface_traits
 from pyharness.vocabularies.huggingface import vocabulary as huggingface_vocabulary
 from pyharness.vocabularies.huggingface.file import HuggingFaceFile, read_file
+from pyharness.vocabularies.huggingface.library_stages import library_stage
 from pyharness.vocabularies.stages import ModelKind, Stages, huggingface_forms, split_steps
 
 POOL = ThreadPool("tokenizers", "RAYON_NUM_THREADS")
@@ -164,11 +164,8 @@ class HuggingFaceTokenizer(HuggingFaceTables):
     @cached_property
     def _text_decoder(self) -> Any:
         """Return the decoder without byte fallback, which would take a text that reads ``<0x41>`` for a byte."""
-        import tokenizers
-
         steps = [step for step in self.file.stages("decoder") if step["type"] != "ByteFallback"]
-        stub = {"model": {"type": "BPE", "vocab": {}, "merges": []}, "decoder": {"type": "Sequence", "decoders": steps}}
-        return tokenizers.Tokenizer.from_str(json.dumps(stub)).decoder if steps else None
+        return library_stage("decoder", {"type": "Sequence", "decoders": steps}) if steps else None
 
 
 class HuggingFaceBpe(HuggingFaceTokenizer):

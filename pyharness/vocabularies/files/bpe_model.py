@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.types import MergeModel, TokenKind, Vocabulary
+from pyharness.types import MergeModel, TokenKind, Vocabulary, offsets_of
 
 
 def byte_level_model(
@@ -50,20 +50,14 @@ def symbol_model(
     atomic[flat] = True  # whatever a token starts from needs no rule
     return MergeModel(
         data=np.frombuffer(b"".join(strings), np.uint8),
-        offsets=_offsets(lengths),
+        offsets=offsets_of(lengths),
         base=flat,
-        base_offsets=_offsets(counts),
+        base_offsets=offsets_of(counts),
         tested=(kinds == TokenKind.NORMAL) & (lengths > 0),
         atomic=atomic,
         rules=rules,
         ranks=ranks,
     )
-
-
-def _offsets(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    offsets = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    return offsets
 
 
 def character_symbols(

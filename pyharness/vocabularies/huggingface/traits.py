@@ -6,13 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pyharness.types import RoundTrip
+from pyharness.vocabularies.files.byte_alphabet import BYTE_ALPHABET, NEVER_IN_UTF8
 from pyharness.vocabularies.huggingface.file import HuggingFaceFile, flat_stages
-
-# The character that stands for each byte in byte-level vocabularies (GPT-2's table).
-_PRINTABLE = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-BYTE_ALPHABET = {byte: chr(byte) for byte in _PRINTABLE} | {
-    byte: chr(256 + index) for index, byte in enumerate(sorted(set(range(256)) - set(_PRINTABLE)))
-}
 
 _LETTERS = frozenset(BYTE_ALPHABET.values())
 
@@ -38,7 +33,6 @@ _DECODERS = {
 }
 _JOINING = ("Fuse", "ByteLevel")  # decoders that make one text of all tokens
 _STEPS = {"normalizer": _NORMALIZERS, "pre_tokenizer": _PRE_TOKENIZERS, "decoder": _DECODERS}
-NEVER_IN_UTF8 = frozenset((0xC0, 0xC1, *range(0xF5, 0x100)))
 
 
 def round_trip(file: HuggingFaceFile) -> tuple[RoundTrip, list[str]]:

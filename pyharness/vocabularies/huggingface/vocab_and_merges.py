@@ -12,9 +12,9 @@ from pathlib import Path
 
 from pyharness.types import InputError
 from pyharness.vocabularies.files import vocabulary_file
+from pyharness.vocabularies.files.byte_alphabet import BYTE_ALPHABET, NEVER_IN_UTF8
 from pyharness.vocabularies.files.json_file import parse_json
 from pyharness.vocabularies.huggingface.pre_tokenizer import pre_tokenizer
-from pyharness.vocabularies.huggingface.traits import BYTE_ALPHABET, NEVER_IN_UTF8
 
 _LETTERS = [letter for byte, letter in BYTE_ALPHABET.items() if byte not in NEVER_IN_UTF8]
 _SUFFIX = "</w>"

@@ -10,25 +10,13 @@ from numpy.typing import NDArray
 
 from pyharness.types import InputError, MergeModel, TokenKind, Vocabulary
 from pyharness.vocabularies.files.bpe_model import byte_level_model, character_symbols, symbol_model
+from pyharness.vocabularies.files.byte_alphabet import BYTE_ALPHABET, alphabet_bytes
 from pyharness.vocabularies.huggingface.file import HuggingFaceFile
-from pyharness.vocabularies.huggingface.traits import BYTE_ALPHABET, is_byte_level
+from pyharness.vocabularies.huggingface.traits import is_byte_level
 from pyharness.vocabularies.sentencepiece.model import byte_of
 
 _ABSENT = np.iinfo(np.uint32).max
 LONGEST = 1 << 16  # characters of a token whose parts a decoder replaces; published files replace one by one
-_NOT_A_BYTE = "\uffff"  # cannot be encoded as Latin-1, so a foreign character is noticed
-_ALPHABET = str.maketrans(
-    dict.fromkeys(map(chr, range(256)), _NOT_A_BYTE)
-    | {character: chr(byte) for byte, character in BYTE_ALPHABET.items()}
-)
-
-
-def alphabet_bytes(token: str) -> bytes:
-    """Bytes of a token written in the byte alphabet; a token with any other character stands for itself."""
-    try:
-        return token.translate(_ALPHABET).encode("latin-1")
-    except UnicodeEncodeError:
-        return token.encode(errors="surrogatepass")
 
 
 def vocabulary(file: HuggingFaceFile) -> Vocabulary:

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.vocabularies.huggingface.traits import BYTE_ALPHABET
+from pyharness.vocabularies.files.byte_alphabet import BYTE_ALPHABET
 from pyharness.vocabularies.patterns.automaton import Automaton, Classes, automaton
 from pyharness.vocabularies.patterns.parser import parse
 from pyharness.vocabularies.patterns.program import Program, program, spells

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from pyharness.types import Vocabulary
+from pyharness.vocabularies.files.byte_alphabet import alphabet_bytes
 from pyharness.vocabularies.huggingface.file import AddedToken, HuggingFaceFile
 from pyharness.vocabularies.huggingface.traits import is_byte_level
-from pyharness.vocabularies.huggingface.vocabulary import alphabet_bytes
 from pyharness.vocabularies.patterns.split_patterns import GPT2_RELEASE
 from pyharness.vocabularies.splitting.expressions import Dialect
 

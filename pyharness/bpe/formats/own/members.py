@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.types import InputError, Offsets
-from pyharness.vocabularies.huggingface.traits import BYTE_ALPHABET
+from pyharness.types import InputError, Offsets, offsets_of
+from pyharness.vocabularies.files.byte_alphabet import of_letters
 
-_NO_BYTE = "\uffff"  # what Latin-1 cannot write
-_BYTES = dict.fromkeys(range(256), _NO_BYTE) | {ord(character): chr(byte) for byte, character in BYTE_ALPHABET.items()}
 _NAMES = {
     dict: "an object", list: "a list", str: "a string", int: "an integer", bool: "true or false", type(None): "null",
 }  # fmt: skip
@@ -63,10 +61,10 @@ def strings(values: Sequence[Any], label: str) -> tuple[NDArray[np.uint8], Offse
         raise InputError(f"{label} has {next(repr(v)[:40] for v in values if type(v) is not str)}, not a string")
     text = "".join(values)
     try:
-        data = text.translate(_BYTES).encode("latin-1")
+        data = of_letters(text)
     except UnicodeEncodeError as error:
         raise InputError(f"{label}: {text[error.start]!r} is no letter of the byte alphabet") from None
-    offsets = np.fromiter(accumulate(map(len, values), initial=0), np.int64, len(values) + 1)
+    offsets = offsets_of(list(map(len, values)))
     return np.frombuffer(data, np.uint8), offsets
 
 

@@ -14,10 +14,8 @@ from numpy.typing import NDArray
 from pyharness.bpe.model.model import BpeModel
 from pyharness.types import MergeModel, Offsets, TokenKind, Vocabulary
 from pyharness.vocabularies.files.bpe_model import byte_level_model
-from pyharness.vocabularies.huggingface.traits import BYTE_ALPHABET
+from pyharness.vocabularies.files.byte_alphabet import in_letters
 from pyharness.vocabularies.sentencepiece.model import SentencePieceNormalizer
-
-_LETTERS = dict(enumerate(BYTE_ALPHABET[byte] for byte in range(256)))
 
 
 def content_of_model(model: BpeModel) -> dict[str, Any]:
@@ -40,7 +38,7 @@ def content_of_model(model: BpeModel) -> dict[str, Any]:
         "origin": dict(model.origin),
         "added": [asdict(token) for token in model.added],
         "fallback": list(model.fallback),
-        "alphabet": {written(symbol): number for symbol, number in model.alphabet.items()},
+        "alphabet": {in_letters(symbol): number for symbol, number in model.alphabet.items()},
         "kinds": _kinds(model.vocabulary),
         "tokens": _tokens(model.vocabulary),
         "scaffold": _scaffold(model),
@@ -48,13 +46,8 @@ def content_of_model(model: BpeModel) -> dict[str, Any]:
     }
 
 
-def written(data: bytes) -> str:
-    """Bytes in the byte alphabet."""
-    return data.decode("latin-1").translate(_LETTERS)
-
-
 def _strings(data: NDArray[np.uint8], offsets: Offsets) -> list[str]:
-    text = written(data.tobytes())
+    text = in_letters(data.tobytes())
     ends = offsets.tolist()
     return [text[start:end] for start, end in pairwise(ends)]
 

@@ -1,0 +1,46 @@
+"""The byte alphabet of GPT-2: one printable character for each byte, so that any bytes can be written as text."""
+
+from __future__ import annotations
+
+_PRINTABLE = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+BYTE_ALPHABET = {byte: chr(byte) for byte in _PRINTABLE} | {
+    byte: chr(256 + index) for index, byte in enumerate(sorted(set(range(256)) - set(_PRINTABLE)))
+}
+NEVER_IN_UTF8 = frozenset((0xC0, 0xC1, *range(0xF5, 0x100)))
+
+_LETTERS = dict(enumerate(BYTE_ALPHABET[byte] for byte in range(256)))
+_NO_BYTE = "\uffff"  # Latin-1 cannot write it, so a character outside the alphabet is noticed
+_BYTES = dict.fromkeys(range(256), _NO_BYTE) | {ord(letter): chr(byte) for byte, letter in BYTE_ALPHABET.items()}
+
+
+def in_letters(data: bytes) -> str:
+    """Bytes as letters of the alphabet.
+
+    >>> in_letters(b" the\\n")
+    'ĠtheĊ'
+    """
+    return data.decode("latin-1").translate(_LETTERS)
+
+
+def of_letters(text: str) -> bytes:
+    """Bytes of a text in the alphabet.
+
+    >>> of_letters("ĠtheĊ")
+    b' the\\n'
+
+    Raises:
+        UnicodeEncodeError: a character is no letter of the alphabet; ``start`` is its place in the text.
+    """
+    return text.translate(_BYTES).encode("latin-1")
+
+
+def alphabet_bytes(token: str) -> bytes:
+    """Bytes of a token in the alphabet; a token with any other character stands for itself.
+
+    >>> alphabet_bytes("Ġthe"), alphabet_bytes("<中>")
+    (b' the', b'<\\xe4\\xb8\\xad>')
+    """
+    try:
+        return of_letters(token)
+    except UnicodeEncodeError:
+        return token.encode(errors="surrogatepass")

@@ -1,0 +1,32 @@
+"""One stage of a tokenizer.json as the object of ``tokenizers`` that runs it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias
+
+from pyharness.types import InputError
+
+StageName: TypeAlias = Literal["normalizer", "pre_tokenizer", "decoder"]
+_WORDS: Mapping[StageName, str] = {
+    "normalizer": "normaliser",
+    "pre_tokenizer": "pre-tokenizer",
+    "decoder": "decoder",
+}
+
+
+def library_stage(name: StageName, stage: Any) -> Any:
+    """Object of ``tokenizers`` that runs a stage, by itself.
+
+    Raises:
+        InputError: ``tokenizers`` refuses it.
+    """
+    import tokenizers
+
+    stub = {"model": {"type": "BPE", "vocab": {}, "merges": []}, name: stage}
+    try:
+        return getattr(tokenizers.Tokenizer.from_str(json.dumps(stub)), name)
+    except Exception as error:  # the library raises bare Exception
+        refused = f"the {_WORDS[name]} {str(stage)[:200]} was refused by tokenizers: {str(error)[:200]}"
+        raise InputError(refused) from None
