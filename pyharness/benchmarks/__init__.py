@@ -7,14 +7,16 @@ decides what that process has done before.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import IntEnum
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from pyharness.plugins.registry import discover
 from pyharness.types import (
     Case,
+    CaseResult,
     Corpus,
     InputError,
     Measurement,
@@ -75,6 +77,16 @@ def as_given(parameters: Mapping[str, Any], row: TokenizerSpec, device: str) -> 
     return parameters
 
 
+class Role(IntEnum):
+    """What a benchmark is for in a run; the cases of a row run in this order."""
+
+    # Reads the front of a text, as many ``bytes`` as any case that waits for it; may leave ids at ``Work.keep_ids``
+    # and compare its own with those at ``Work.expected``. Where it fails, nothing of the row gets a number.
+    VERIFIES = 0
+    COUNTS = 1  # numbers that the text determines
+    TIMES = 2  # runs alone, in a fresh process
+
+
 @dataclass(frozen=True, slots=True)
 class Benchmark:
     """A benchmark as data, known without running it."""
@@ -85,8 +97,9 @@ class Benchmark:
     corpus: Literal["required", "parallel", "optional", "none"]
     metrics: tuple[str, ...]
     tables: tuple[Table, ...] = ()  # how a report shows them; (): one table of the primary metrics, or of all
-    timed: bool = False  # runs alone, in a fresh process, and only after the integrity check has passed
+    role: Role = Role.COUNTS
     own_process: bool = False  # measures in processes of its own: the worker's has not loaded the tokenizer
+    whole_text: bool = False  # reads all of its corpus, once and from the front: its tally is that of the corpus
     parameters: Mapping[str, Any] = field(default_factory=dict)  # name -> default; a list gives one case per value
     # Computes from the state of a case, and nothing else, what ``run`` found: the measurements that the text
     # determines, and such details as follow from it. Raises ``InputError`` for arrays that contradict each other.
@@ -94,11 +107,24 @@ class Benchmark:
     underivable: str = ""  # why there is no such function, for who asks
     # Checks the parameters of a case on its row and device before anything runs, and fills in what depends on these.
     settle: Callable[[Mapping[str, Any], TokenizerSpec, str], Mapping[str, Any]] = as_given
+    # Numbers relative to the same case of the reference row, once all cases are measured: from the result of a case,
+    # that of the reference's (None: there is none) and the label of the reference.
+    relative: Callable[[CaseResult, CaseResult | None, str], Sequence[Measurement]] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a check that cannot be told how much to read."""
+        if self.role is Role.VERIFIES and "bytes" not in self.parameters:
+            raise InputError(f"benchmark {self.name!r} verifies, and has no parameter 'bytes': how much it reads")
+
+    @property
+    def timed(self) -> bool:
+        """Whether it runs alone, in a fresh process."""
+        return self.role is Role.TIMES
 
     @property
     def verified(self) -> bool:
-        """Whether the integrity check must pass first: a wrong answer never gets a number."""
-        return self.corpus in ("required", "parallel") and self.name != "integrity"
+        """Whether its text is verified first: a wrong answer never gets a number."""
+        return self.corpus in ("required", "parallel") and self.role is not Role.VERIFIES
 
 
 def benchmarks() -> Mapping[str, Benchmark]:

@@ -9,12 +9,12 @@ import numpy as np
 
 from pyharness import corpora
 from pyharness.benchmarks import Benchmark, Findings, Work, batches
-from pyharness.metrics import continued_words, corpus_metrics, counters
+from pyharness.metrics import compression, continued_words, corpus_metrics, counters
 from pyharness.metrics.counting import pairs, state_arrays
 from pyharness.metrics.counting.sampling import DocumentSample
 from pyharness.metrics.counting.state import CorpusState, Facts, group_of
 from pyharness.statistics import jackknife
-from pyharness.types import Case, Corpus, InputError, Measurement, State, Tally, Tokenizer
+from pyharness.types import Case, CaseResult, Corpus, InputError, Measurement, State, Tally, Tokenizer
 
 # Documents are cut at 1 MiB unless asked otherwise: a sample must have room for at least one.
 PAIR_SAMPLE_BYTES = 8 << 20
@@ -194,14 +194,26 @@ def _findings(counted: Counted, case: Case) -> Findings:
     return Findings(tuple(counted.measurements()), counted.details(bool(case.parameters.get("list_unused", False))))
 
 
+def relative_length(result: CaseResult, home: CaseResult | None, reference: str) -> list[Measurement]:
+    """Length in tokens, where that of the reference row on the same text is 1."""
+    if home is None or home.status != "ok":
+        reason = f"the reference {reference!r} was not measured"
+        return [Measurement("normalized_sequence_length", None, reason=reason, part=reference)]
+    mine, theirs = (one.details["groups"]["tokens"] for one in (result, home))
+    documents = result.details["groups"]["documents"]
+    return [compression.normalized_sequence_length(mine, theirs, documents, reference)]
+
+
 BENCHMARKS = (
     Benchmark(
         "compression",
         "compression, distribution and integrity metrics of one pass over a corpus",
         run,
         corpus="required",
+        whole_text=True,
         metrics=(*corpus_metrics(), *EXTRA_METRICS),
         parameters={"list_unused": False},
         rederive=rederive,
+        relative=relative_length,
     ),
 )

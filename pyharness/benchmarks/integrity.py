@@ -12,7 +12,7 @@ from typing import Any, get_args
 import numpy as np
 
 from pyharness import corpora
-from pyharness.benchmarks import Benchmark, Findings, Work, batches, first_documents
+from pyharness.benchmarks import Benchmark, Findings, Role, Work, batches, first_documents
 from pyharness.benchmarks.compression import describe
 from pyharness.metrics.counting import state_arrays
 from pyharness.tokenizers import HasNormalize, mapped_strings
@@ -251,6 +251,7 @@ BENCHMARKS = (
         "round trips by the tokenizer's class, and identical ids of rows that claim one vocabulary",
         run,
         corpus="required",
+        role=Role.VERIFIES,
         metrics=("round_trip_share", "exact_round_trip_share", "idempotent_share"),
         parameters={"bytes": 2_000_000},
         rederive=rederive,

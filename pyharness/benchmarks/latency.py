@@ -8,7 +8,7 @@ from itertools import islice
 import numpy as np
 
 from pyharness import tokenizers
-from pyharness.benchmarks import Benchmark, Findings, Work, first_documents
+from pyharness.benchmarks import Benchmark, Findings, Role, Work, first_documents
 from pyharness.benchmarks.compression import describe
 from pyharness.system.timing import percentile, quick_laps
 from pyharness.types import Measurement, Tally, Tokens
@@ -67,6 +67,6 @@ BENCHMARKS = (
         run,
         corpus="required",
         metrics=tuple(QUANTILES),
-        timed=True,
+        role=Role.TIMES,
     ),
 )

@@ -13,7 +13,7 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 
 from pyharness import tokenizers
-from pyharness.benchmarks import Benchmark, Findings, Work
+from pyharness.benchmarks import Benchmark, Findings, Role, Work
 from pyharness.system import lifeline
 from pyharness.system.child_process import ChildDied, said_by
 from pyharness.system.timing import in_libraries, median
@@ -110,7 +110,7 @@ BENCHMARKS = (
         run,
         corpus="none",
         metrics=("load_seconds", "peak_memory_bytes"),
-        timed=True,
+        role=Role.TIMES,
         own_process=True,
     ),
 )

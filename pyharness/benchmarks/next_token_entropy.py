@@ -164,6 +164,7 @@ BENCHMARKS = (
         "entropy, NLL and bits per byte of a causal language model over a corpus, and by place in a word",
         run,
         corpus="required",
+        whole_text=True,
         metrics=tuple(metric.name for metric in language_model.REPORTED),
         parameters={
             "model": MODEL_OF_ROW,

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pyharness import tokenizers
-from pyharness.benchmarks import Benchmark, Findings, Work, first_documents
+from pyharness.benchmarks import Benchmark, Findings, Role, Work, first_documents
 from pyharness.benchmarks.compression import describe
 from pyharness.system.timing import Lap, lap, median
 from pyharness.types import Measurement, Tally, Tokenizer, Tokens, Unsupported
@@ -134,7 +134,7 @@ BENCHMARKS = (
         run,
         corpus="required",
         metrics=("encode_bytes_per_second", "encode_tokens_per_second", "decode_bytes_per_second"),
-        timed=True,
+        role=Role.TIMES,
         parameters={"bytes": 2_000_000, "threads": "powers of two"},
     ),
 )

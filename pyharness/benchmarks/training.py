@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from pyharness import tokenizers, trainers
-from pyharness.benchmarks import Benchmark, Findings, Work
+from pyharness.benchmarks import Benchmark, Findings, Role, Work
 from pyharness.benchmarks.load import MemoryMeter
 from pyharness.metrics import training as metrics
 from pyharness.system import lifeline
@@ -188,7 +188,7 @@ BENCHMARKS = (
         run,
         corpus="none",
         metrics=tuple(metric.name for metric in metrics.REPORTED),
-        timed=True,
+        role=Role.TIMES,
         parameters={"threads": "powers of two", "repetitions": 3},
         own_process=True,
     ),

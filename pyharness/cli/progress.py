@@ -15,7 +15,7 @@ from pyharness.types import Case, CaseResult, TrainingProgress
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from pyharness.running.runner import Listener
+    from pyharness.running.listening import Listener
 
 
 @contextmanager

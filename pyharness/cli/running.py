@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pyharness.cli.console import check_output, color, complain, complain_of, reports_errors, show, width
-from pyharness.types import InputError
+from pyharness.types import Failure, InputError
 
 if TYPE_CHECKING:
     from pyharness.store import Journal, Record
@@ -140,8 +140,8 @@ def _unfinished(name: str) -> Path:
 
 def _status(record: Record) -> int:
     failures = [result for result in record.results if result.status == "failed"]
-    if any(result.details.get("failure") == "input" for result in failures):
-        complain_of(list(dict.fromkeys(str(r.reason) for r in failures if r.details.get("failure") == "input")))
+    if any(result.failure is Failure.INPUT for result in failures):
+        complain_of(list(dict.fromkeys(str(r.reason) for r in failures if r.failure is Failure.INPUT)))
         return 2
     if not failures and (reasons := _nothing(record)):
         complain(f"error: nothing was measured: {'; '.join(reasons[:3])}")

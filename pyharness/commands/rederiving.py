@@ -9,7 +9,7 @@ from typing import Any
 
 from pyharness import store
 from pyharness.benchmarks import benchmarks
-from pyharness.running import relative_lengths
+from pyharness.running import relative
 from pyharness.store import Record, StateReader
 from pyharness.types import CaseResult, InputError
 
@@ -60,7 +60,7 @@ def rederive(record: Record) -> Iterator[Rederived]:
         known = {result.case.key: _derived(result, states) for result in measured}
     derived = {key: result for key, result in known.items() if isinstance(result, CaseResult)}
     reference = record.data["suite"].get("reference")
-    again = {result.case.key: result for result in relative_lengths.add([*derived.values()], reference)}
+    again = {result.case.key: result for result in relative.add([*derived.values()], reference)}
     for result in measured:
         found = known[result.case.key]
         if isinstance(found, str):

@@ -13,6 +13,7 @@ from pyharness import report, store, suite
 from pyharness.benchmarks import benchmarks as registered
 from pyharness.report import comparison
 from pyharness.running import runner
+from pyharness.running.listening import Listener
 from pyharness.system import atomic_file
 from pyharness.types import Case, CaseResult, TrainingProgress
 
@@ -126,7 +127,7 @@ def run(
     benchmarks: Sequence[str | dict[str, Any]] = (),
     suite_name: str | os.PathLike[str] | None = None,
     output: str | os.PathLike[str] | None = None,
-    listener: runner.Listener | None = None,
+    listener: Listener | None = None,
     *,
     overwrite: bool = False,
     device: str | None = None,
@@ -157,7 +158,7 @@ def run(
 def _kept(
     declared: suite.Suite,
     output: Path,
-    listener: runner.Listener,
+    listener: Listener,
     *,
     overwrite: bool = False,
     tracebacks: bool = False,

@@ -21,7 +21,7 @@ from pyharness import store
 from pyharness.benchmarks import Benchmark, Findings
 from pyharness.metrics import all_metrics, corpus_metrics
 from pyharness.store.shape import LARGEST, Misshapen, check_tally, check_values, get
-from pyharness.types import Case, CaseResult, Measurement
+from pyharness.types import Case, CaseResult, Failure, Measurement
 
 STATUSES = ("ok", "skipped", "failed")
 ROUND_TRIPS = ("exact", "normalised", "lossy")
@@ -251,17 +251,23 @@ def result_of(case: Case, answer: Mapping[str, Any]) -> CaseResult:
     """Turn a worker's message into the result of its case; raises ``Misshapen`` for what no worker of ours says."""
     check_values(answer)
     if "failed" in answer:
-        details = {"failure": get(answer, "failure", str)}
-        if (trace := get(answer, "traceback", str, None, default=None)) is not None:
-            details["traceback"] = trace
-        return CaseResult(case, "failed", get(answer, "failed", str), details=details)
+        trace = get(answer, "traceback", str, None, default=None)
+        details = {} if trace is None else {"traceback": trace}
+        return CaseResult(case, "failed", get(answer, "failed", str), details=details, failure=_failure(answer))
     found = get(answer, "result", dict)
     result = store.result_from_json({**found, **_about(case)})
     if result.status != "ok" and (not result.reason or result.measurements):
         raise Misshapen(f"the status {result.status!r} lacks a reason, or has measurements")
     if result.status == "failed":
-        return CaseResult(case, "failed", result.reason, details={**result.details, "failure": "wrong"})
+        return CaseResult(case, "failed", result.reason, details=result.details, failure=Failure.WRONG)
     return CaseResult(case, result.status, result.reason, result.measurements, result.details)
+
+
+def _failure(answer: Mapping[str, Any]) -> Failure:
+    failure = get(answer, "failure", str)
+    if failure not in tuple(Failure):
+        raise Misshapen(f"'failure' is {failure!r}; known: {', '.join(Failure)}")
+    return Failure(failure)
 
 
 def facts_of(answer: Mapping[str, Any]) -> dict[str, Any] | None:

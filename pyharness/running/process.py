@@ -21,7 +21,7 @@ class Worker:
     def __init__(self, threads: int, memory_limit: int | None = None, temporary: Path | None = None) -> None:
         self.threads = threads
         environment = _thread_limits(threads)
-        if temporary is not None:  # a worker is killed in the end: whoever made this folder clears it
+        if temporary is not None:  # a worker is killed in the end: the owner of the folder clears it
             environment["TMPDIR"] = str(temporary)
         self.child = Child(["pyharness.running.worker"], environment=environment, memory_limit=memory_limit, asked=True)
 
@@ -61,7 +61,7 @@ def _thread_limits(threads: int) -> dict[str, str]:
     return {
         "RAYON_NUM_THREADS": count,
         "OMP_NUM_THREADS": count,
-        "OMP_WAIT_POLICY": "PASSIVE",  # spinning threads would steal the core of whoever is timed next
+        "OMP_WAIT_POLICY": "PASSIVE",  # spinning threads would take a core from the next case that is timed
         "OPENBLAS_NUM_THREADS": "1",
         "PYTHONHASHSEED": "0",
     }

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from pyharness import tokenizers
-from pyharness.benchmarks import benchmarks
+from pyharness.benchmarks import Role, benchmarks
 from pyharness.suite import Plan
 from pyharness.types import Case, TokenizerSpec
 
@@ -21,17 +21,16 @@ class Schedule:
 
     @classmethod
     def of(cls, plan: Plan) -> Schedule:
-        """Add what verification needs: integrity cases, and home rows of engines that stand alone."""
+        """Add what verification needs: cases that verify, and home rows of engines that stand alone."""
         rows = dict(plan.tokenizers)
         compared_with = _comparisons(rows)
-        cases = {case.key: case for case in (*_integrity_cases(plan, compared_with), *plan.cases)}
+        cases = {case.key: case for case in (*_verifying_cases(plan, compared_with), *plan.cases)}
         homes = set(compared_with.values())
         order = sorted(rows, key=lambda label: label not in homes)  # homes first, else as declared
         rank = {label: number for number, label in enumerate(order)}
 
         def position(case: Case) -> tuple[int, int]:
-            benchmark = benchmarks()[case.benchmark]
-            return rank[case.tokenizer], 0 if case.benchmark == "integrity" else 2 if benchmark.timed else 1
+            return rank[case.tokenizer], benchmarks()[case.benchmark].role
 
         return cls(tuple(sorted(cases.values(), key=position)), rows, compared_with)
 
@@ -41,14 +40,14 @@ def _comparisons(rows: dict[str, TokenizerSpec]) -> dict[str, str]:
     for label, spec in rows.items():
         if spec.vocabulary is not None:
             by_vocabulary.setdefault(spec.vocabulary, []).append(label)
-    found = {}
+    home_of: dict[str, str] = {}
     for labels in by_vocabulary.values():
         if all(rows[label].reference for label in labels):
-            found.update(dict.fromkeys(labels[1:], labels[0]))
+            home_of.update(dict.fromkeys(labels[1:], labels[0]))
             continue
         home = next((label for label in labels if rows[label].reference), None) or _add_home(rows, labels)
-        found.update({label: home for label in labels if label != home})
-    return found
+        home_of.update({label: home for label in labels if label != home})
+    return home_of
 
 
 def _add_home(rows: dict[str, TokenizerSpec], labels: list[str]) -> str:
@@ -60,17 +59,25 @@ def _add_home(rows: dict[str, TokenizerSpec], labels: list[str]) -> str:
     return labels[0]  # no home library at hand: the first row is what the others are compared with
 
 
-def _integrity_cases(plan: Plan, compared_with: Mapping[str, str]) -> Iterator[Case]:
-    declared = benchmarks()["integrity"]
+def _verifying_cases(plan: Plan, compared_with: Mapping[str, str]) -> Iterator[Case]:
+    verifying = [benchmark for benchmark in benchmarks().values() if benchmark.role is Role.VERIFIES]
+    for benchmark in verifying:
+        for (row, corpus), size in _front_to_verify(plan, compared_with, benchmark.parameters["bytes"]).items():
+            yield Case(benchmark.name, row, corpus, {**benchmark.parameters, "bytes": size})
+
+
+def _front_to_verify(plan: Plan, compared_with: Mapping[str, str], least: int) -> dict[tuple[str, str], int]:
+    """Bytes of each text that each row is verified on: what its timed cases read, and those it is compared with."""
     wanted: dict[tuple[str, str], int] = {}
     for case in plan.cases:
         if case.corpus is not None and benchmarks()[case.benchmark].verified:
             for row in (case.tokenizer, compared_with.get(case.tokenizer, case.tokenizer)):
-                size = int(case.parameters.get("bytes", declared.parameters["bytes"]))
+                size = int(case.parameters.get("bytes", least))
                 wanted[row, case.corpus] = max(size, wanted.get((row, case.corpus), 0))
     # Rows that are compared must read the same text.
+    largest: dict[tuple[str, str], int] = {}
     for (row, corpus), size in wanted.items():
         home = compared_with.get(row, row)
         family = [home, *(other for other, its_home in compared_with.items() if its_home == home)]
-        largest = max(wanted.get((member, corpus), size) for member in family)
-        yield Case("integrity", row, corpus, {**declared.parameters, "bytes": largest})
+        largest[row, corpus] = max(wanted.get((member, corpus), size) for member in family)
+    return largest

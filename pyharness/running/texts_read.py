@@ -10,9 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pyharness.types import Case, CaseResult
-
-CHANGED = "text"  # how a result's details call this failure
+from pyharness.types import Case, CaseResult, Failure
 
 
 @dataclass(slots=True)
@@ -32,15 +30,19 @@ class TextsRead:
     def checked(self, result: CaseResult) -> CaseResult:
         """Return a result, or its failure when its case has read other text than cases before it. The first wins."""
         tally, corpus = result.details.get("tally"), result.case.corpus
-        if tally is None or corpus is None or result.details.get("failure") == CHANGED:
+        if tally is None or corpus is None or result.failure is Failure.TEXT:
             return result
         parts = _parts(result.case, tally)
         for part, digest in parts.items():
             first = self.known.get((corpus, part))
             if first is not None and first.digest != digest:
-                details = {"failure": CHANGED, "part": part, "first": first.digest, "read": digest}
                 return replace(
-                    result, status="failed", reason=_reason(part, first, digest), measurements=(), details=details
+                    result,
+                    status="failed",
+                    reason=_reason(part, first, digest),
+                    measurements=(),
+                    details={"part": part, "first": first.digest, "read": digest},
+                    failure=Failure.TEXT,
                 )
         for part, digest in parts.items():
             self.known.setdefault((corpus, part), Reading(digest, result.case))

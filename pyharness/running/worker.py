@@ -17,32 +17,40 @@ from typing import Any, TextIO
 from pyharness import corpora, tokenizers
 from pyharness.benchmarks import Findings, Work, benchmarks
 from pyharness.running import answers
+from pyharness.running.request import Request
 from pyharness.system import lifeline
 from pyharness.system.environment import version_of
-from pyharness.types import Case, Corpus, HasVocabulary, InputError, Tokenizer, Unsupported
+from pyharness.types import Failure, HasVocabulary, InputError, Tokenizer, TokenizerSpec, Unsupported
 
 PROGRESS_SECONDS = 0.2
 
 
-@cache
-def _load(specification: str) -> Tokenizer:
-    tokenizer = tokenizers.load(specification)
-    answers.facts(tokenizer)  # before anything is made of what it says
-    return tokenizer
+class Row:
+    """A tokenizer of this process: its specification, resolved once, and the tokenizer, loaded when it is needed."""
+
+    def __init__(self, specification: str) -> None:
+        self.spec: TokenizerSpec = tokenizers.resolve(specification)
+        self._tokenizer: Tokenizer | None = None
+
+    def load(self) -> Tokenizer:
+        """Load the tokenizer, once."""
+        if self._tokenizer is None:
+            tokenizer = tokenizers.load(self.spec)
+            answers.facts(tokenizer)  # before anything is made of what it says
+            self._tokenizer = tokenizer
+        return self._tokenizer
+
+    def facts(self) -> dict[str, Any]:
+        """Describe the loaded tokenizer, for the record."""
+        tokenizer = self.load()
+        about = {"library": self.spec.library, "version": version_of(self.spec.library), **answers.facts(tokenizer)}
+        if isinstance(tokenizer, HasVocabulary):
+            about["special"] = int((~tokenizer.vocabulary().counted).sum())
+        return about
 
 
-@cache
-def _open(specification: str) -> Corpus:
-    return corpora.open_corpus(specification)
-
-
-def facts(specification: str) -> dict[str, Any]:
-    """Describe a loaded tokenizer, for the record."""
-    spec, tokenizer = tokenizers.resolve(specification), _load(specification)
-    found = {"library": spec.library, "version": version_of(spec.library), **answers.facts(tokenizer)}
-    if isinstance(tokenizer, HasVocabulary):
-        found["special"] = int((~tokenizer.vocabulary().counted).sum())
-    return found
+_row = cache(Row)
+_open = cache(corpora.open_corpus)
 
 
 class Reporter:
@@ -65,40 +73,42 @@ def send(out: TextIO, message: dict[str, Any]) -> None:
     out.flush()
 
 
-def handle(request: dict[str, Any], out: TextIO) -> dict[str, Any]:
+def handle(request: Request, out: TextIO) -> dict[str, Any]:
     """Run one case; whatever it raises is its result."""
-    case = Case(**request["case"])
-    specification = request["tokenizer"]
+    case = request.case
     try:
-        work = Work(
-            case,
-            tokenizers.resolve(specification),
-            lambda: _load(specification),
-            None if request["corpus"] is None else _open(request["corpus"]),
-            request["threads"],
-            Reporter(out),
-            None if request["expected"] is None else Path(request["expected"]),
-            None if request["keep_ids"] is None else Path(request["keep_ids"]),
-            request["device"],
-        )
-        benchmark = benchmarks()[case.benchmark]
-        found = benchmark.run(work)
-        result = answers.findings(benchmark, found)
-        if request["keep_state"] is not None and found.status == "ok":
-            answers.keep_state(benchmark, found, Path(request["keep_state"]), case.key)
-        return {"result": result, "facts": None if benchmark.own_process else facts(specification)}
+        row, benchmark = _row(request.tokenizer), benchmarks()[case.benchmark]
+        findings = benchmark.run(_work(request, row, Reporter(out)))
+        result = answers.findings(benchmark, findings)
+        if request.keep_state is not None and findings.status == "ok":
+            answers.keep_state(benchmark, findings, Path(request.keep_state), case.key)
+        return {"result": result, "facts": None if benchmark.own_process else row.facts()}
     except Unsupported as reason:
         skipped = Findings(status="skipped", reason=str(reason) or "unsupported")
         return {"result": answers.findings(benchmarks()[case.benchmark], skipped), "facts": None}
     except InputError as error:
-        return {"failed": answers.shortened(str(error)), "failure": "input"}
+        return {"failed": answers.shortened(str(error)), "failure": Failure.INPUT}
     except answers.WrongValue as error:
-        return {"failed": str(error), "failure": "error"}
+        return {"failed": str(error), "failure": Failure.ERROR}
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # a panic in Rust arrives as a BaseException
-        traced = {"traceback": answers.trace_of(error)} if request["traceback"] else {}
-        return {"failed": answers.said_by(error), "failure": "error", **traced}
+        traced = {"traceback": answers.trace_of(error)} if request.traceback else {}
+        return {"failed": answers.said_by(error), "failure": Failure.ERROR, **traced}
+
+
+def _work(request: Request, row: Row, progress: Reporter) -> Work:
+    return Work(
+        request.case,
+        row.spec,
+        row.load,
+        None if request.corpus is None else _open(request.corpus),
+        request.threads,
+        progress=progress,
+        expected=None if request.expected is None else Path(request.expected),
+        keep_ids=None if request.keep_ids is None else Path(request.keep_ids),
+        device=request.device,
+    )
 
 
 def main() -> None:
@@ -108,7 +118,7 @@ def main() -> None:
     os.dup2(2, 1)
     lifeline.begin()
     for line in requests:
-        send(protocol, handle(json.loads(line), protocol))
+        send(protocol, handle(Request.from_json(json.loads(line)), protocol))
 
 
 if __name__ == "__main__":

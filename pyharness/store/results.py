@@ -7,7 +7,7 @@ from typing import Any
 
 from pyharness.metrics.counting.state import GROUPS
 from pyharness.store.shape import Misshapen, check_tally, get, number, number_or_null, short
-from pyharness.types import Case, CaseResult, Measurement
+from pyharness.types import Case, CaseResult, Failure, Measurement
 
 _STATUSES = ("ok", "skipped", "failed")
 
@@ -52,7 +52,7 @@ def result_as_json(result: CaseResult) -> dict[str, Any]:
         "status": result.status,
         "reason": result.reason,
         "measurements": [measurement_as_json(measurement) for measurement in result.measurements],
-        "details": dict(result.details),
+        "details": dict(result.details) | ({} if result.failure is None else {"failure": result.failure.value}),
     }
 
 
@@ -68,4 +68,8 @@ def result_from_json(data: Mapping[str, Any]) -> CaseResult:
     check_tally(details)
     if "tally" in details and details["tally"] is None:  # a case that read no text has none
         details = {name: value for name, value in details.items() if name != "tally"}
+    failure = details.get("failure") if status == "failed" else None
+    if failure is not None and failure in tuple(Failure):
+        details = {name: value for name, value in details.items() if name != "failure"}
+        return CaseResult(case, status, get(data, "reason", str, None), measurements, details, Failure(failure))
     return CaseResult(case, status, get(data, "reason", str, None), measurements, details)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 if TYPE_CHECKING:
@@ -80,6 +81,17 @@ class Case:
 Status: TypeAlias = Literal["ok", "skipped", "failed"]
 
 
+class Failure(StrEnum):
+    """Why a case failed."""
+
+    INPUT = "input"  # what the user gave cannot be used
+    ERROR = "error"  # a library or a plug-in raised, or gave a value that has no place in a record
+    CRASH = "crash"  # the process died, or was ended at a limit
+    UNVERIFIED = "unverified"  # a check that has to pass first has failed
+    WRONG = "wrong"  # the benchmark itself says that an answer is wrong
+    TEXT = "text"  # the text is not the one that the cases before have read
+
+
 @dataclass(frozen=True, slots=True)
 class Measurement:
     """Raw values of one metric of one case. ``value`` is ``None`` with a ``reason`` when there is no number."""
@@ -103,4 +115,5 @@ class CaseResult:
     status: Status
     reason: str | None = None
     measurements: tuple[Measurement, ...] = ()
-    details: Mapping[str, Any] = field(default_factory=dict)  # witnesses, tallies, classes: JSON values
+    details: Mapping[str, Any] = field(default_factory=dict)  # witnesses, tallies, classes: JSON values, for people
+    failure: Failure | None = None  # of a failed case

@@ -20,7 +20,8 @@ from pyharness.benchmarks import Findings
 from pyharness.commands import session
 from pyharness.metrics.language_model import TOLERANCE
 from pyharness.report import comparison
-from pyharness.running import runner, worker
+from pyharness.running import worker, workers
+from pyharness.running.request import Request
 from pyharness.types import InputError
 
 pytest.importorskip("torch", reason="needs the extra torch")
@@ -36,7 +37,7 @@ class Here:
         self.threads = threads
 
     def ask(self, request: dict[str, Any], time_limit: float, progress: Callable[[int], None]) -> Any:
-        return json.loads(json.dumps(worker.handle(json.loads(json.dumps(request)), io.StringIO())))
+        return json.loads(json.dumps(worker.handle(Request.from_json(json.loads(json.dumps(request))), io.StringIO())))
 
     def close(self) -> None:
         """Nothing to end."""
@@ -44,7 +45,7 @@ class Here:
 
 @pytest.fixture
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runner, "Worker", Here)
+    monkeypatch.setattr(workers, "Worker", Here)
 
 
 def test_the_command_runs_it_in_a_process_of_its_own(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from pyharness.corpora import open_corpus
 from pyharness.kernels.arrays import devices
 from pyharness.metrics.counting import pairs
 from pyharness.running.runner import Run
+from pyharness.running.schedule import Schedule
 from pyharness.tokenizers import load, resolve
 from pyharness.types import Case, InputError, Measurement, Tokens
 
@@ -69,8 +70,8 @@ def test_it_reaches_the_worker_and_leaves_keys_alone(monkeypatch: pytest.MonkeyP
     assert keys[0] == keys[1] == ["compression | raw_bytes | sample | list_unused=False"]
     for plan in plans:
         with store.Journal(tmp_path / "record.json") as journal:
-            going = Run(plan, session.Silent(), tmp_path, journal)
-            assert going._request(plan.cases[0], 1)["device"] == plan.suite.device
+            going = Run(plan, Schedule.of(plan), session.Silent(), tmp_path, journal)
+            assert going.request(plan.cases[0]).device == plan.suite.device
 
 
 @pytest.mark.parametrize("device", ["cpu", "cuda"])

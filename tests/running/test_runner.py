@@ -18,7 +18,9 @@ import pytest
 import pyharness
 from pyharness import store, suite
 from pyharness.commands import session
-from pyharness.running import runner
+from pyharness.running import resuming, runner
+from pyharness.running.schedule import Schedule
+from pyharness.running.verification import UNVERIFIED
 from pyharness.types import CaseResult, InputError
 
 pytestmark = pytest.mark.usefixtures("doubles")
@@ -40,7 +42,7 @@ def test_wrong_ids_fail_the_row_with_the_first_difference_and_no_speed() -> None
     difference = wrong["integrity"].details["identical_ids"]["difference"]
     assert (difference["document"], difference["token"], difference["byte_offset"]) == (0, 40, 40)
     assert "wrong ids: document 0, byte 40" in str(wrong["integrity"].reason)
-    assert wrong["throughput"].reason == runner.UNVERIFIED
+    assert wrong["throughput"].reason == UNVERIFIED
     assert "failed" not in {one.status for one in results_of(found, "same").values()}
 
 
@@ -245,7 +247,7 @@ def test_resuming_on_other_text_is_refused(tmp_path: Path) -> None:
     output = tmp_path / "r" / "record.json"
     journal = store.Journal(output)
 
-    assert journal.start(runner._header(plan), resume=False) == []
+    assert journal.start(resuming.header(plan, Schedule.of(plan)), resume=False) == []
     found = pyharness.run(tokenizers=["raw_bytes"], corpora=[f"path:{text}"], benchmarks=["compression"])
     journal.add({"result": store.result_as_json(found.record.of("compression")[0]), "facts": None})
     journal.close()
@@ -366,7 +368,7 @@ def test_text_that_changed_is_noticed_without_a_compression_case(tmp_path: Path)
     assert tally["tally"]["documents"] == 1000
     assert not tally["whole"]
     journal = store.Journal(output)
-    journal.start(runner._header(plan), resume=False)
+    journal.start(resuming.header(plan, Schedule.of(plan)), resume=False)
     journal.add({"result": store.result_as_json(found.of("integrity")[0]), "facts": None})
     journal.close()
     text.write_text("".join(f"line {n + 1}\n" for n in range(1000)), encoding="utf-8")

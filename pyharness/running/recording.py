@@ -1,0 +1,130 @@
+"""The record of a run, from its plan and its results."""
+
+from __future__ import annotations
+
+import datetime as dt
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pyharness import store
+from pyharness.metrics import all_metrics
+from pyharness.running import relative, resuming
+from pyharness.running.schedule import Schedule
+from pyharness.suite import Plan
+from pyharness.system import atomic_file
+from pyharness.types import Case, CaseResult, TokenizerSpec
+
+_TAKEN = (
+    "another has made it meanwhile; what was measured is in the journal beside it, and --resume --force writes that"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """Writes the record of a run, whole or as far as it came."""
+
+    plan: Plan
+    schedule: Schedule
+    journal: store.Journal
+    header: Mapping[str, Any]
+    started: float  # seconds since the epoch
+
+    def write(
+        self, results: Mapping[str, CaseResult], facts: Mapping[str, Mapping[str, Any]], *, complete: bool
+    ) -> store.Record:
+        """Write the record; ``facts`` are what workers say of the rows they have loaded."""
+        suite = self.plan.suite
+        in_order = relative.add([results.get(case.key) or _not_run(case) for case in self._cases()], suite.reference)
+        data = {
+            "kind": store.KIND,
+            "schema": store.SCHEMA,
+            "created": dt.datetime.fromtimestamp(self.started, dt.UTC).isoformat(timespec="seconds"),
+            "seconds": round(time.time() - self.started, 3),
+            "complete": complete,
+            "suite": suite.as_json() | {"digest": suite.digest},
+            "environment": self.header["environment"],
+            "tokenizers": {
+                label: self._about_row(label, spec) | dict(facts.get(label, {}))
+                for label, spec in self.schedule.rows.items()
+            },
+            "corpora": _about_corpora(self.plan, results.values()),
+            "metrics": _about_metrics(in_order),
+            "state": _keep_state(self.journal, in_order),
+            "results": [store.result_as_json(result) for result in in_order],
+        }
+        output = self.journal.record
+        _keep(self.journal, store.dump(data), complete=complete)
+        return store.Record.from_json(data, str(output), output)
+
+    def _cases(self) -> list[Case]:
+        declared = {label: number for number, label in enumerate(self.plan.tokenizers)}
+        return sorted(self.schedule.cases, key=lambda case: declared.get(case.tokenizer, len(declared)))
+
+    def _about_row(self, label: str, spec: TokenizerSpec) -> dict[str, Any]:
+        return {
+            "spec": spec.name,
+            "source": spec.source,
+            "licence": spec.licence,
+            "revision": spec.revision,
+            "sha256": self.header["files"].get(label),
+            "vocabulary": spec.vocabulary,
+            "compared_with": self.schedule.compared_with.get(label),
+        }
+
+
+def _not_run(case: Case) -> CaseResult:
+    return CaseResult(case, "skipped", "the run was interrupted before this case")
+
+
+def _about_corpora(plan: Plan, results: Iterable[CaseResult]) -> dict[str, Any]:
+    texts = resuming.texts(results)
+    return {
+        label: {
+            "spec": corpus.name,
+            "language": corpus.language,
+            "domain": corpus.domain,
+            "licence": corpus.licence,
+            "smoke_test": corpus.smoke_test,
+            "tally": texts[label].tally if label in texts else None,
+            "whole": label in texts and texts[label].whole,
+        }
+        for label, corpus in plan.corpora.items()
+    }
+
+
+def _about_metrics(results: Iterable[CaseResult]) -> dict[str, Any]:
+    names = {measurement.metric for result in results for measurement in result.measurements}
+    return {
+        name: {
+            "unit": about.unit,
+            "direction": about.direction,
+            "summary": about.summary,
+            "deterministic": about.deterministic,
+            "tolerance": about.tolerance,
+            "grows_with_text": about.grows_with_text,
+        }
+        for name, about in all_metrics().items()
+        if name in names
+    }
+
+
+def _keep_state(journal: store.Journal, results: Iterable[CaseResult]) -> dict[str, Any] | None:
+    """Write what the numbers are computed from, where the record may be written; returns what the record says of it.
+
+    It comes first: a record that is there has its state, or says by the digest that this is another's.
+    """
+    if journal.record.exists() and not journal.overwrite and not store.is_unfinished(journal.record):
+        return None
+    return journal.states.write(result.case.key for result in results if result.status == "ok")
+
+
+def _keep(journal: store.Journal, text: str, *, complete: bool) -> None:
+    """Write a record. One that is whole is never lost to one that is not, nor to one that was not asked to replace it.
+
+    Another program may have made the file while this run measured; what was measured is in the journal then.
+    """
+    partial = store.is_unfinished(journal.record)
+    if complete or partial or not journal.record.is_file():
+        atomic_file.write(journal.record, text, overwrite=partial or journal.overwrite, advice=_TAKEN)
