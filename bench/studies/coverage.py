@@ -29,7 +29,7 @@ import numpy as np
 
 from document_states import Documents, DocumentStates
 from pyharness import corpora, tokenizers
-from pyharness.corpora.specification import MAX_DOCUMENT_BYTES
+from pyharness.corpora.options import MAX_DOCUMENT_BYTES
 from pyharness.corpora.streaming import TextCorpus
 from pyharness.metrics import all_metrics, corpus_metrics, fairness
 from pyharness.metrics.counting.state import GROUPS, MIN_DOCUMENTS, group_of

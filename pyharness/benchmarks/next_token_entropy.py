@@ -23,9 +23,9 @@ from pyharness.language_models import CausalModel
 from pyharness.metrics import language_model
 from pyharness.metrics.counting import state_arrays
 from pyharness.metrics.counting.state import CorpusState, group_of
+from pyharness.plugins.specification import parse
 from pyharness.system.environment import version_of
 from pyharness.tokenizers.families import file
-from pyharness.tokenizers.specification import parse
 from pyharness.types import Case, InputError, State, Tally, Tokenizer, TokenizerSpec, Unsupported
 from pyharness.vocabularies.files import vocabulary_file
 

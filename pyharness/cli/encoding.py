@@ -91,7 +91,7 @@ def decode(tokenizer: str, files: tuple[Path, ...], lines: bool, form: Any, long
 
 def _limit(text: str | None) -> int:
     from pyharness.commands import piping
-    from pyharness.corpora.specification import size
+    from pyharness.corpora.options import size
 
     return piping.LONGEST_DOCUMENT if text is None else size("--max-document-bytes", text)
 

@@ -92,7 +92,7 @@ def train(algorithm: str, folder: Path, texts: tuple[str, ...], max_bytes: str |
     from pyharness import trainers
     from pyharness.cli.progress import training_listener
     from pyharness.commands import training
-    from pyharness.corpora.specification import size
+    from pyharness.corpora.options import size
     from pyharness.system.environment import cores
 
     if not quiet:

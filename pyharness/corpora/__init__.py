@@ -15,8 +15,8 @@ import os
 import sys
 from collections.abc import Mapping
 
+from pyharness.corpora.options import parse
 from pyharness.corpora.shards import shard
-from pyharness.corpora.specification import parse
 from pyharness.corpora.streaming import keyed, read
 from pyharness.plugins.registry import discover, suggest
 from pyharness.types import Corpus, CorpusFamily, InputError

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyharness.corpora.files.reading import named_errors
-from pyharness.corpora.specification import TEXT_OPTIONS, described, document_limit, load, require
+from pyharness.corpora.options import TEXT_OPTIONS, described, document_limit, load, require
 from pyharness.corpora.streaming import TextCorpus
 from pyharness.plugins.registry import pick
 from pyharness.system.network import unreachable

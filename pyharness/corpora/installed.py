@@ -19,7 +19,7 @@ from pathlib import Path
 
 from pyharness.corpora.files.reading import blocks, decoded
 from pyharness.corpora.files.splitting import Fragment, whole
-from pyharness.corpora.specification import TEXT_OPTIONS, described, document_limit
+from pyharness.corpora.options import TEXT_OPTIONS, described, document_limit
 from pyharness.corpora.streaming import TextCorpus
 from pyharness.plugins.registry import suggest
 from pyharness.types import Corpus, CorpusFamily, InputError

@@ -16,8 +16,8 @@ from pathlib import Path
 from pyharness.corpora.aligned import AlignedCorpus, Row, chosen, side_by_side
 from pyharness.corpora.files import formats, jsonl
 from pyharness.corpora.files.reading import compression, named_errors
+from pyharness.corpora.options import COMMON_OPTIONS, described
 from pyharness.corpora.path import check_file
-from pyharness.corpora.specification import COMMON_OPTIONS, described
 from pyharness.types import Corpus, CorpusFamily, InputError
 
 SCANNED_ROWS = 1000

@@ -19,7 +19,7 @@ from pathlib import Path
 from pyharness.corpora.files import formats, jsonl, parquet
 from pyharness.corpora.files.reading import blocks, compression, decoded, named_errors
 from pyharness.corpora.files.splitting import SPLITS, Fragment
-from pyharness.corpora.specification import TEXT_OPTIONS, choice, described, document_limit, require
+from pyharness.corpora.options import TEXT_OPTIONS, choice, described, document_limit, require
 from pyharness.corpora.streaming import TextCorpus
 from pyharness.types import Corpus, CorpusFamily, InputError
 

@@ -12,7 +12,7 @@ from itertools import chain
 from pyharness.corpora.aligned import AlignedCorpus, chosen, side_by_side
 from pyharness.corpora.files import jsonl
 from pyharness.corpora.files.splitting import Cut, Fragment, pieces
-from pyharness.corpora.specification import COMMON_OPTIONS, MAX_DOCUMENT_BYTES, Description, described
+from pyharness.corpora.options import COMMON_OPTIONS, MAX_DOCUMENT_BYTES, Description, described
 from pyharness.corpora.streaming import TextCorpus, admitted, never_empty
 from pyharness.plugins.registry import suggest
 from pyharness.types import Corpus, CorpusFamily, InputError, Piece, Tally

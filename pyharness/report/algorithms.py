@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from pyharness.plugins.specification import parse
 from pyharness.report.cells import NOTHING, Table, about_row, lossy, pick, plain, with_interval
 from pyharness.store import Record
-from pyharness.tokenizers.specification import parse
 from pyharness.types import CaseResult, InputError, Measurement
 
 _SHARE = "{:.2f}"

@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any
 
 from pyharness.benchmarks import Benchmark
-from pyharness.corpora.specification import size
+from pyharness.corpora.options import size
 from pyharness.suite.declaration import shown
 from pyharness.system.environment import cores
 from pyharness.types import InputError

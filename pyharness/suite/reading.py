@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pyharness.corpora.specification import size
+from pyharness.corpora.options import size
 from pyharness.plugins.registry import pick, suggest
 from pyharness.suite.declaration import DEVICES, TIME_LIMIT_SECONDS, Suite, entries, selections, shown
 from pyharness.system import bounded_file

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from pyharness.plugins import registry
+from pyharness.plugins.specification import Specification, check_options, parse
+from pyharness.system.thread_pool import require_one
 from pyharness.tokenizers import source
-from pyharness.tokenizers.specification import Specification, check_options, parse
-from pyharness.tokenizers.thread_pool import require_one
 from pyharness.types import Engine, InputError, Tokenizer, TokenizerFamily, TokenizerSpec, Tokens, TrainingProgress
 from pyharness.vocabularies.files import vocabulary_file
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from pyharness.corpora import families, open_corpus, shard
 from pyharness.corpora.files.reading import decode, decoded
 from pyharness.corpora.files.splitting import SPLITS, pieces
-from pyharness.corpora.specification import parse, size
+from pyharness.corpora.options import parse, size
 from pyharness.corpora.streaming import admitted
 from pyharness.types import Tally
 from texts import documents, read, write

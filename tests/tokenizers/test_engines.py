@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from pyharness import tokenizers
+from pyharness.system.thread_pool import ThreadPool
 from pyharness.tokenizers import source
 from pyharness.tokenizers.engines.fastokens import POOL as FASTOKENS_POOL
-from pyharness.tokenizers.thread_pool import ThreadPool
 from pyharness.types import HasPipeline, InputError, Tokenizer, Unsupported
 from pyharness.vocabularies.ranks import encodings, rank_file
 from tokenizer_files import check_timed

@@ -10,10 +10,10 @@ from urllib.parse import urlsplit
 import pytest
 
 from pyharness import tokenizers
+from pyharness.plugins.specification import parse
 from pyharness.system import network
 from pyharness.tokenizers import source
 from pyharness.tokenizers.families import openai_files
-from pyharness.tokenizers.specification import parse
 from pyharness.types import (
     InputError,
 )

@@ -15,9 +15,9 @@ import pytest
 import pyharness
 from pyharness import tokenizers, trainers
 from pyharness.cli import progress
+from pyharness.plugins.specification import parse
 from pyharness.system import atomic_file, child_process
 from pyharness.tokenizers.families import trained
-from pyharness.tokenizers.specification import parse
 from pyharness.tokenizers.training import cache as trained_cache
 from pyharness.tokenizers.training import process as training_process
 from pyharness.tokenizers.training import recipe as training_recipe

@@ -9,7 +9,7 @@ from typing import Any
 
 from pyharness.corpora.files.parquet_pages import pages
 from pyharness.corpora.files.reading import decode, named_errors
-from pyharness.corpora.specification import load
+from pyharness.corpora.options import load
 from pyharness.types import InputError
 
 BATCH_ROWS = 256

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from typing import IO, TYPE_CHECKING, Any
 
-from pyharness.corpora.specification import load
+from pyharness.corpora.options import load
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from pyharness.system.thread_pool import ThreadPool, require_one
 from pyharness.tokenizers import Timed
 from pyharness.tokenizers.engines.engine_row import EngineRow, Tables, dense_ranks, tables, without_special, wrap
 from pyharness.tokenizers.families.tiktoken import RankTables
 from pyharness.tokenizers.source import VocabularyFile, refusing
-from pyharness.tokenizers.thread_pool import ThreadPool, require_one
 from pyharness.types import Engine, Ids, InputError, Tokens
 
 # Read once, at the first call of the process; RAYON_NUM_THREADS is not heeded (measured: 1.9 cores with it at 1).

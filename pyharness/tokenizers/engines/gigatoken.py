@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from pyharness.system.thread_pool import ThreadPool, require_one
 from pyharness.tokenizers import Timed
 from pyharness.tokenizers.engines.engine_row import (
     EngineRow,
@@ -27,7 +28,6 @@ from pyharness.tokenizers.engines.engine_row import (
 from pyharness.tokenizers.families.sentencepiece import SentencePieceTables
 from pyharness.tokenizers.families.tiktoken import RankTables
 from pyharness.tokenizers.source import VocabularyFile, refusing
-from pyharness.tokenizers.thread_pool import ThreadPool, require_one
 from pyharness.types import Engine, Ids, InputError, Tokens
 from pyharness.vocabularies.ranks import encodings
 

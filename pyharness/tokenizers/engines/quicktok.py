@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 
 from pyharness.plugins.registry import pick
+from pyharness.plugins.specification import check_options
+from pyharness.system.thread_pool import require_one
 from pyharness.tokenizers import Timed, source
 from pyharness.tokenizers.engines.engine_row import EngineRow, Tables, check_ids, tables
 from pyharness.tokenizers.families import openai_files
 from pyharness.tokenizers.families.huggingface import HuggingFaceTables
 from pyharness.tokenizers.families.tiktoken import RankTables
 from pyharness.tokenizers.source import VocabularyFile, refusing
-from pyharness.tokenizers.specification import check_options
-from pyharness.tokenizers.thread_pool import require_one
 from pyharness.types import Engine, Ids, InputError, Tokenizer, TokenizerFamily, TokenizerSpec, Tokens
 from pyharness.vocabularies.files import vocabulary_file
 from pyharness.vocabularies.ranks import encodings

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from pyharness.plugins.registry import pick
+from pyharness.plugins.specification import check_options
+from pyharness.system.thread_pool import require_one
 from pyharness.tokenizers import Timed, source
 from pyharness.tokenizers.engines.engine_row import check_ids
 from pyharness.tokenizers.source import refusing
-from pyharness.tokenizers.specification import check_options
-from pyharness.tokenizers.thread_pool import require_one
 from pyharness.types import (
     Engine,
     Ids,

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from pyharness.plugins.registry import pick
+from pyharness.plugins.specification import check_options
+from pyharness.system.thread_pool import ThreadPool
 from pyharness.tokenizers import Timed, source
 from pyharness.tokenizers.engines.engine_row import EngineRow, Tables, check_ids, tables, without_special, wrap
 from pyharness.tokenizers.families.tiktoken import RankTables
 from pyharness.tokenizers.source import VocabularyFile, refusing
-from pyharness.tokenizers.specification import check_options
-from pyharness.tokenizers.thread_pool import ThreadPool
 from pyharness.types import Engine, Ids, Tokenizer, TokenizerFamily, TokenizerSpec, Tokens
 from pyharness.vocabularies.ranks import encodings
 from pyharness.vocabularies.ranks.rank_file import RankVocabulary, write_ranks

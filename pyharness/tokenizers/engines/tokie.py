@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from pyharness.system.thread_pool import ThreadPool
 from pyharness.tokenizers import Timed
 from pyharness.tokenizers.engines.engine_row import EngineRow, Tables, check_ids, tables, without_special, wrap
 from pyharness.tokenizers.families.huggingface import HuggingFaceTables
 from pyharness.tokenizers.source import VocabularyFile, refusing
-from pyharness.tokenizers.thread_pool import ThreadPool
 from pyharness.types import Engine, Ids, InputError, Tokens
 
 POOL = ThreadPool("tokie", "RAYON_NUM_THREADS", even_one=True)

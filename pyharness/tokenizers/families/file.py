@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
+from pyharness.plugins.specification import check_options
 from pyharness.tokenizers import source
 from pyharness.tokenizers.engines import native
-from pyharness.tokenizers.specification import check_options
 from pyharness.types import InputError, TokenizerFamily, TokenizerSpec
 from pyharness.vocabularies.files import vocabulary_file
 from pyharness.vocabularies.huggingface.vocab_and_merges import read_pair

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
+from pyharness.plugins.specification import check_options
 from pyharness.system import network
 from pyharness.tokenizers import source
 from pyharness.tokenizers.families import file
 from pyharness.tokenizers.source import VocabularyFile
-from pyharness.tokenizers.specification import check_options
 from pyharness.types import InputError, TokenizerSpec
 from pyharness.vocabularies.files import vocabulary_file
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from pyharness.system.thread_pool import ThreadPool
 from pyharness.tokenizers import Timed
 from pyharness.tokenizers.families import hub
 from pyharness.tokenizers.source import VocabularyFile, refusing
-from pyharness.tokenizers.thread_pool import ThreadPool
 from pyharness.types import Ids, InputError, MergeModel, Tokenizer, TokenizerFamily, Tokens, Vocabulary
 from pyharness.vocabularies.huggingface import traits as huggingface_traits
 from pyharness.vocabularies.huggingface import vocabulary as huggingface_vocabulary

@@ -14,10 +14,10 @@ from functools import partial
 from pathlib import Path
 
 from pyharness.plugins.registry import pick
+from pyharness.plugins.specification import check_options
 from pyharness.system import atomic_file, network
 from pyharness.tokenizers import source
 from pyharness.tokenizers.source import VocabularyFile
-from pyharness.tokenizers.specification import check_options
 from pyharness.types import InputError, TokenizerSpec
 from pyharness.vocabularies.files import vocabulary_file
 from pyharness.vocabularies.ranks import rank_file

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from pyharness.system.thread_pool import require_one
 from pyharness.tokenizers import Timed
-from pyharness.tokenizers.thread_pool import require_one
 from pyharness.types import Ids, RoundTrip, Tokenizer, TokenizerSpec, Tokens, Vocabulary
 
 

@@ -16,8 +16,8 @@ from functools import partial
 from pathlib import Path
 
 from pyharness import trainers
+from pyharness.plugins.specification import parse
 from pyharness.tokenizers.families import file
-from pyharness.tokenizers.specification import parse
 from pyharness.tokenizers.training import cache as trained_cache
 from pyharness.tokenizers.training import process as training_process
 from pyharness.tokenizers.training.recipe import Recipe, text_of

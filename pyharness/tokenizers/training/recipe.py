@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from pyharness import corpora, trainers
+from pyharness.plugins.specification import check_options
 from pyharness.system.environment import version_of
-from pyharness.tokenizers.specification import check_options
 from pyharness.trainers import TrainerSpec, TrainingRequest
 from pyharness.trainers.phases import Phases
 from pyharness.types import InputError, Tally, TrainingProgress
