@@ -16,12 +16,11 @@ import sys
 from collections.abc import Mapping
 
 from pyharness.corpora.options import parse
-from pyharness.corpora.shards import shard
 from pyharness.corpora.streaming import keyed, read
 from pyharness.plugins.registry import discover, suggest
 from pyharness.types import Corpus, CorpusFamily, InputError
 
-__all__ = ["families", "keyed", "open_corpus", "read", "shard"]
+__all__ = ["families", "keyed", "open_corpus", "read"]
 
 
 def families() -> Mapping[str, CorpusFamily]:

@@ -6,7 +6,6 @@ library's own retries take minutes.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -14,9 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyharness.corpora.files.reading import named_errors
-from pyharness.corpora.options import TEXT_OPTIONS, described, document_limit, load, require
+from pyharness.corpora.options import TEXT_OPTIONS, described, document_limit
 from pyharness.corpora.streaming import TextCorpus
+from pyharness.plugins.libraries import load, require
 from pyharness.plugins.registry import pick
+from pyharness.system import hub
 from pyharness.system.network import unreachable
 from pyharness.types import Corpus, CorpusFamily, InputError
 
@@ -50,7 +51,7 @@ class Source:
         """Stream the text of every row; a null is an empty document."""
         if self.local is None:
             check_network(self.name)
-        library = load("datasets", "hub", PURPOSE)
+        library = load(PURPOSE, "datasets", "hub")
         number = 0
         try:
             for number, row in enumerate(self._rows(library), 1):
@@ -107,16 +108,15 @@ def check_network(name: str) -> None:
         "save a copy where there is a network (hf download --repo-type dataset "
         f"{name}) and read it with path:DIRECTORY or datasets:DIRECTORY"
     )
-    for variable in ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE"):
-        if os.environ.get(variable, "").upper() in ("1", "ON", "YES", "TRUE"):
-            raise InputError(f"dataset {name!r} is on the hub, but {variable} is set; unset it, or {advice}")
-    if host := unreachable(os.environ.get("HF_ENDPOINT") or "https://huggingface.co"):
+    if variable := hub.switched_off("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE"):
+        raise InputError(f"dataset {name!r} is on the hub, but {variable} is set; unset it, or {advice}")
+    if host := unreachable(hub.endpoint()):
         raise InputError(f"dataset {name!r}: cannot reach {host}; {advice}")
 
 
 def _open(spec: str, argument: str, options: Mapping[str, str]) -> Corpus:
     local = _local(spec, argument)
-    require("datasets", "hub", PURPOSE)
+    require(PURPOSE, "datasets", "hub")
     if local is None:
         check_network(argument)
     source = Source(

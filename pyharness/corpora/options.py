@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import re
-import sys
 from collections.abc import Iterable, Mapping
-from typing import Any, TypedDict
+from typing import TypedDict
 from urllib.parse import unquote
 
 from pyharness.plugins.registry import suggest
@@ -121,23 +118,3 @@ def choice(option: str, value: str, known: Iterable[str]) -> str:
     if value not in names:
         raise suggest(f"value of {option}=", value, names)
     return value
-
-
-def is_installed(module: str) -> bool:
-    """Say whether a module can be imported, without importing it."""
-    try:
-        return importlib.util.find_spec(module) is not None
-    except ValueError:  # a module made by hand has no __spec__
-        return sys.modules.get(module) is not None
-
-
-def require(module: str, extra: str, purpose: str) -> None:
-    """Raise ``InputError`` with the command that installs a missing optional library."""
-    if not is_installed(module):
-        raise InputError(f"{purpose} needs {module}, which is not installed; run: pip install 'pyharness[{extra}]'")
-
-
-def load(module: str, extra: str, purpose: str) -> Any:
-    """Import an optional library, or say how to install it."""
-    require(module, extra, purpose)
-    return importlib.import_module(module)

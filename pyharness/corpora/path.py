@@ -19,8 +19,9 @@ from pathlib import Path
 from pyharness.corpora.files import formats, jsonl, parquet
 from pyharness.corpora.files.reading import blocks, compression, decoded, named_errors
 from pyharness.corpora.files.splitting import SPLITS, Fragment
-from pyharness.corpora.options import TEXT_OPTIONS, choice, described, document_limit, require
+from pyharness.corpora.options import TEXT_OPTIONS, choice, described, document_limit
 from pyharness.corpora.streaming import TextCorpus
+from pyharness.plugins.libraries import require
 from pyharness.types import Corpus, CorpusFamily, InputError
 
 SNIFFED_BYTES = 8192
@@ -71,13 +72,13 @@ def check_file(file: Path) -> None:
     if not os.access(file, os.R_OK):
         raise InputError(f"cannot read {file}: permission denied; check its permissions")
     if compression(file.name) == ".zst":
-        require("zstandard", "files", f"reading {file}")
+        require(f"reading {file}", "zstandard", "files")
     if formats.kind(file.name) == "parquet":
         if compression(file.name):
             raise InputError(
                 f"{file} cannot be read through {compression(file.name)}; decompress the Parquet file first"
             )
-        require("pyarrow", "files", f"reading {file}")
+        require(f"reading {file}", "pyarrow", "files")
 
 
 def _open(spec: str, argument: str, options: Mapping[str, str]) -> Corpus:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from pyharness.corpora import open_corpus
 from pyharness.corpora.streaming import keyed
 from pyharness.types import Corpus, CorpusFamily, InputError, Piece, Tally
 
@@ -41,8 +42,6 @@ class Repeat:
 
 
 def _open(spec: str, argument: str, options: Mapping[str, str]) -> Corpus:  # noqa: ARG001 - the inner one gets them
-    from pyharness.corpora import open_corpus
-
     match = re.fullmatch(r"repeat:(\d{1,10}):(.+)", spec, re.DOTALL | re.ASCII)
     if match is None or not 1 <= int(match[1]) <= MOST_PASSES:
         raise InputError(f"cannot read {spec!r}; write repeat:N:CORPUS with N from 1 to 10^9, like 'repeat:10:sample'")

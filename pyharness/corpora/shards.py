@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from pyharness.corpora import open_corpus
 from pyharness.corpora.streaming import keyed
 from pyharness.types import Corpus, CorpusFamily, InputError, Piece, Tally
 
@@ -51,8 +52,6 @@ def shard(corpus: Corpus, index: int, count: int) -> Corpus:
 
 
 def _open(spec: str, argument: str, options: Mapping[str, str]) -> Corpus:  # noqa: ARG001 - the inner one gets them
-    from pyharness.corpora import open_corpus
-
     match = re.fullmatch(r"shard:(\d{1,9})/(\d{1,9}):(.+)", spec, re.DOTALL | re.ASCII)
     if match is None:
         raise InputError(f"cannot read {spec!r}; write shard:INDEX/COUNT:CORPUS, like 'shard:0/4:sample'")

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from pyharness.language_models.folder import CONFIG, ModelFolder, listed
-from pyharness.system import network
-from pyharness.tokenizers.families import hub
+from pyharness.system import hub, network
 from pyharness.types import InputError
 
 DOWNLOADED = ["*.json", "*.safetensors", "tokenizer.model", "*.tiktoken"]
@@ -38,29 +36,28 @@ def check(name: str) -> None:
     """Raise ``InputError`` for a model that is neither here nor to be had, before anything runs."""
     if find(name) is not None:
         return
-    endpoint = os.environ.get("HF_ENDPOINT") or "https://huggingface.co"
-    if os.environ.get("HF_HUB_OFFLINE", "0").lower() in ("1", "true", "yes", "on"):
-        raise InputError(f"{_missing(name)} and HF_HUB_OFFLINE is set; {_advice(name)}")
-    if host := network.unreachable(endpoint):
+    if variable := hub.switched_off("HF_HUB_OFFLINE"):
+        raise InputError(f"{_missing(name)} and {variable} is set; {_advice(name)}")
+    if host := network.unreachable(hub.endpoint()):
         raise InputError(f"{_missing(name)} and {host} cannot be reached; {_advice(name)}")
 
 
 def obtain(name: str) -> ModelFolder:
     """Find a model, or download its safetensors and JSON files into the Hub's cache."""
-    if (found := find(name)) is not None:
-        return found
+    if (folder := find(name)) is not None:
+        return folder
     check(name)
     from huggingface_hub import snapshot_download
 
     repository, _, revision = name.partition("@")
     try:
-        folder = snapshot_download(
+        path = snapshot_download(
             repository, revision=revision or "main", allow_patterns=DOWNLOADED, ignore_patterns=NOT_DOWNLOADED
         )
     except Exception as error:  # no such repository, gated, no token, no connection: the library has a dozen kinds
         reason = " ".join(str(error).split())[:200]
         raise InputError(f"{_missing(name)}, nor to be had ({type(error).__name__}: {reason})") from None
-    return ModelFolder.read(name, Path(folder))
+    return ModelFolder.read(name, Path(path))
 
 
 def _missing(name: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 from typing import Any
 
@@ -10,6 +9,7 @@ from pyharness.language_models.causal import CausalModel
 from pyharness.language_models.finding import obtain
 from pyharness.language_models.folder import ModelFolder
 from pyharness.language_models.probing import probed
+from pyharness.plugins import libraries
 from pyharness.system.environment import available_memory_bytes
 from pyharness.types import InputError, Unsupported
 
@@ -64,12 +64,8 @@ def _load(name: str, device: str, dtype: str) -> CausalModel:
 
 
 def _require_libraries() -> None:
-    for library, extra in (("torch", "torch"), ("transformers", "hub")):
-        if importlib.util.find_spec(library) is None:
-            raise Unsupported(
-                f"language models need {library} (extra {extra!r}), which is not installed: "
-                "pip install 'pyharness[torch,hub]'"
-            )
+    for library in ("torch", "transformers"):
+        libraries.require("a language model", library, ("torch", "hub"), error=Unsupported)
 
 
 def _require_device(device: str) -> None:

@@ -7,6 +7,7 @@ asks for. Whoever times several takes a process for each.
 from __future__ import annotations
 
 import os
+from functools import cache
 
 from pyharness.types import Unsupported
 
@@ -33,6 +34,12 @@ class ThreadPool:
                 f"{self.library} started its pool with {self.size} threads in this process and cannot be timed on "
                 f"{threads}; time each number of threads in a process of its own"
             )
+
+
+@cache
+def pool_of(library: str, variable: str) -> ThreadPool:
+    """Return the pool of a library that several modules run: there is one in a process."""
+    return ThreadPool(library, variable)
 
 
 def require_one(library: str, action: str, threads: int) -> None:

@@ -1,27 +1,17 @@
-"""Where vocabularies come from, and the libraries that run them. Imports no tokenizer library."""
+"""Vocabulary files as rows hold them, and the loaders that run them, found by kind. Imports no tokenizer library."""
 
 from __future__ import annotations
 
-import importlib.util
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
+from pyharness.plugins import registry
 from pyharness.system.timing import in_libraries
 from pyharness.types import InputError, Tokenizer, TokenizerSpec
 from pyharness.vocabularies.files.vocabulary_file import Kind
 from pyharness.vocabularies.ranks.encodings import Encoding
-
-LIBRARIES: dict[Kind, str] = {
-    "huggingface": "tokenizers",
-    "rank_file": "tiktoken",
-    "tekken": "tiktoken",
-    "sentencepiece": "sentencepiece",
-    "minbpe": "pyharness",
-    "pyharness": "pyharness",
-    "vocab_and_merges": "tokenizers",  # as the tokenizer.json that says the same
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,39 +28,34 @@ class VocabularyFile:
 
     def __call__(self, spec: TokenizerSpec) -> Tokenizer:
         """Load the tokenizer. The libraries are imported here and no earlier."""
-        if LIBRARIES[self.kind] == "pyharness":
-            from pyharness.tokenizers.engines import native
-
-            return native.load(self, spec.options)
-        if self.kind == "huggingface":
-            from pyharness.tokenizers.families import huggingface
-
-            return huggingface.load(self)
-        if self.kind == "sentencepiece":
-            from pyharness.tokenizers.families import sentencepiece
-
-            return sentencepiece.load(self)
-        from pyharness.tokenizers.families import tiktoken
-
-        return tiktoken.load(self)
+        return loader(self.kind).load(self, spec.options)
 
 
-def installed(module: str) -> Path | None:
-    """Folder of an installed package, found without importing it."""
-    try:
-        found = importlib.util.find_spec(module)
-    except (ImportError, ValueError):
-        return None
-    return Path(found.origin).parent if found is not None and found.origin else None
+@dataclass(frozen=True, slots=True)
+class Loader:
+    """How the home library of one kind of file loads it. A module ends in ``LOADERS = (Loader(...),)``."""
+
+    name: Kind
+    library: str  # the distribution
+    load: Callable[[VocabularyFile, Mapping[str, str]], Tokenizer]  # (file, the row's options)
+    options: tuple[str, ...] = ()  # of a row that names such a file
 
 
-def require(name: str, module: str, distribution: str, extra: str | None) -> Path:
-    """Folder of the package a tokenizer needs, or an ``InputError`` that says how to get it."""
-    folder = installed(module)
-    if folder is None:
-        wanted = f"pyharness[{extra}]" if extra else distribution
-        raise InputError(f"tokenizer {name!r} needs {distribution}, which is not installed: pip install '{wanted}'")
-    return folder
+def loader(kind: Kind) -> Loader:
+    """Look the loader of a kind of file up."""
+    package = sys.modules[__name__.rpartition(".")[0]]
+    loaders: Mapping[str, Loader] = registry.discover(package, "LOADERS")
+    return registry.pick("kind of vocabulary file", kind, loaders)
+
+
+def variant(vocabulary: str | None, options: Mapping[str, str], names: tuple[str, ...]) -> str | None:
+    """Name of the ids: those of another algorithm, or of draws, are not the vocabulary's own.
+
+    >>> variant("sha256:00", {"seed": "7", "dropout": "0.1"}, ("dropout", "seed"))
+    'sha256:00/dropout=0.1&seed=7'
+    """
+    changed = "&".join(f"{name}={options[name]}" for name in names if name in options)
+    return f"{vocabulary}/{changed}" if vocabulary and changed else vocabulary
 
 
 @contextmanager

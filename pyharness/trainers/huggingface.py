@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from pyharness.bpe.splitting.text_splitter import TextSplitter
-from pyharness.tokenizers.families.huggingface import POOL
+from pyharness.system.thread_pool import pool_of
 from pyharness.trainers import TrainedTokenizer, TrainerSpec, TrainingRequest
 from pyharness.trainers.feeding import Feed
 from pyharness.types import InputError
@@ -107,7 +107,7 @@ def _train(tokenizer: Any, trainer: Any, request: TrainingRequest, notes: Iterab
     if request.vocab_size > MOST:
         raise InputError(f"tokenizers allocates a vocabulary before it reads: at most {MOST:,}, or trainer 'bpe'")
     feed = Feed(request)
-    POOL.start(request.threads)
+    pool_of("tokenizers", "RAYON_NUM_THREADS").start(request.threads)
     os.environ["TOKENIZERS_PARALLELISM"] = "true" if request.threads > 1 else "false"
     with feed.training("tokenizers"):
         tokenizer.train_from_iterator(feed, trainer)

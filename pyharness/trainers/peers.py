@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import IO, Any
 
 from pyharness.bpe.splitting.text_splitter import TextSplitter
-from pyharness.tokenizers.source import require
+from pyharness.plugins import libraries
 from pyharness.trainers import TrainedTokenizer, TrainerSpec, TrainingRequest
 from pyharness.trainers.feeding import Feed
 from pyharness.types import InputError
@@ -67,13 +67,11 @@ def _append(file: IO[bytes], data: bytes) -> None:
 
 
 def _begin(module: str, request: TrainingRequest) -> tuple[Any, Feed]:
-    import importlib
-
-    require(module, module, module, EXTRA)
+    libraries.require(f"trainer {module!r}", module, EXTRA)
     if request.vocab_size < 256:
         raise InputError(f"a vocabulary of {request.vocab_size} has no room for the alphabet of 256 bytes")
     os.environ.setdefault("RAYON_NUM_THREADS", str(request.threads))  # read once, when a pool starts
-    return importlib.import_module(module), Feed(request)
+    return libraries.load(f"trainer {module!r}", module, EXTRA), Feed(request)
 
 
 def _expressions(request: TrainingRequest) -> tuple[str, ...]:

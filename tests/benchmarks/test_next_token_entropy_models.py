@@ -208,5 +208,5 @@ def test_missing_libraries_skip_the_case(tmp_path: Path, monkeypatch: pytest.Mon
     real = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name, *rest: None if name == library else real(name, *rest))
     loading._LOADED.clear()
-    with pytest.raises(Unsupported, match=rf"need {library} .*pip install 'pyharness\[torch,hub\]'"):
+    with pytest.raises(Unsupported, match=rf"needs {library}, .*pip install 'pyharness\[torch,hub\]'"):
         measured(tiny.build(tmp_path), TEXTS)

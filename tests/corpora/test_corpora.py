@@ -13,10 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyharness.corpora import families, open_corpus, shard
+from pyharness.corpora import families, open_corpus
 from pyharness.corpora.files.reading import decode, decoded
 from pyharness.corpora.files.splitting import SPLITS, pieces
 from pyharness.corpora.options import parse, size
+from pyharness.corpora.shards import shard
 from pyharness.corpora.streaming import admitted
 from pyharness.types import Tally
 from texts import documents, read, write

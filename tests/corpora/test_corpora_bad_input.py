@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from pyharness.corpora import open_corpus, shard
+from pyharness.corpora import open_corpus
+from pyharness.corpora.shards import shard
 from pyharness.system import network
 from pyharness.types import InputError, ParallelCorpus, Tally
 from texts import failure, has, refusal, write

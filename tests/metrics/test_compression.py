@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pyharness import corpora, tokenizers
 from pyharness.benchmarks.compression import CorpusPass
-from pyharness.corpora import shard
+from pyharness.corpora.shards import shard
 from pyharness.metrics import compression, corpus_metrics
 from pyharness.metrics.counting.state import GROUPS, Batch, CorpusState, Facts
 from pyharness.statistics.jackknife import interval

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from pyharness import corpora, report, store, suite
 from pyharness.benchmarks.compression import CorpusPass
-from pyharness.corpora import open_corpus, shard
+from pyharness.corpora import open_corpus
 from pyharness.corpora.files.splitting import KEY_BYTES, Cut, pieces
+from pyharness.corpora.shards import shard
 from pyharness.metrics import compression
 from pyharness.metrics.counting.state import MIN_DOCUMENTS, group_of
 from pyharness.tokenizers.families.raw_bytes import RawBytes

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from pyharness import tokenizers
+from pyharness.plugins import libraries
 from pyharness.system.thread_pool import ThreadPool
-from pyharness.tokenizers import source
 from pyharness.tokenizers.engines.fastokens import POOL as FASTOKENS_POOL
 from pyharness.types import HasPipeline, InputError, Tokenizer, Unsupported
 from pyharness.vocabularies.ranks import encodings, rank_file
@@ -84,7 +84,7 @@ def load(spec: str) -> Tokenizer:
         if name in spec.partition("?")[0].split("/")[0]
     ]
     for module in needs:
-        if source.installed(module) is None:
+        if not libraries.is_installed(module):
             pytest.skip(f"{module} is not installed")
     return tokenizers.load(spec)
 
@@ -137,7 +137,7 @@ def test_real_files(name: str, data: Path) -> None:
         with pytest.raises(InputError, match=r"native cannot run .* not BPE"):
             tokenizers.load(f"native+{spec}")
     for engine in ("gigatoken", "fastokens", "splintr", "tokie"):
-        if source.installed(MODULES[engine]) is None:
+        if not libraries.is_installed(MODULES[engine]):
             continue
         if engine in DATA_RUNS[name].split():
             check_same(tokenizers.load(f"{engine}+{spec}"), home, TEXTS + code + thai)
@@ -151,7 +151,7 @@ SLOW = ("fastokens tiktoken/qwen.tiktoken", "fastokens kimi_k2/kimi_k2.tiktoken"
 
 
 def test_what_an_engine_cannot_run_is_said() -> None:
-    if source.installed("rs_bpe") is None:
+    if not libraries.is_installed("rs_bpe"):
         pytest.skip("rs_bpe is not installed")
     with pytest.raises(InputError, match="has cl100k_base and o200k_base compiled in"):
         tokenizers.resolve("rs_bpe+tiktoken:r50k_base")

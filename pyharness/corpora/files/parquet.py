@@ -9,7 +9,7 @@ from typing import Any
 
 from pyharness.corpora.files.parquet_pages import pages
 from pyharness.corpora.files.reading import decode, named_errors
-from pyharness.corpora.options import load
+from pyharness.plugins.libraries import load
 from pyharness.types import InputError
 
 BATCH_ROWS = 256
@@ -20,8 +20,8 @@ LARGEST_FOOTER = 64 << 20
 
 def strings(file: Path, field: str) -> Iterator[str]:
     """Stream a string column; a null is an empty document."""
-    pyarrow = load("pyarrow", "files", "reading Parquet files")
-    parquet = load("pyarrow.parquet", "files", "reading Parquet files")
+    pyarrow = load("reading Parquet files", "pyarrow", "files")
+    parquet = load("reading Parquet files", "pyarrow.parquet", "files")
     done = 0
     _check_footer(file)
     with (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from typing import IO, TYPE_CHECKING, Any
 
-from pyharness.corpora.options import load
+from pyharness.plugins.libraries import load
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -16,7 +16,7 @@ STEP_BYTES = 1 << 10
 
 def open_zstd(file: IO[bytes]) -> IO[bytes]:
     """Decompress ``file``, frame after frame."""
-    return io.BufferedReader(_Frames(file, load("zstandard", "files", "reading .zst files")))
+    return io.BufferedReader(_Frames(file, load("reading .zst files", "zstandard", "files")))
 
 
 class _Frames(io.RawIOBase):

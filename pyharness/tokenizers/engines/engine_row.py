@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Protocol
 
-from pyharness.tokenizers import source
+from pyharness.plugins import libraries
 from pyharness.tokenizers.families import huggingface, sentencepiece, tiktoken
 from pyharness.tokenizers.source import VocabularyFile
 from pyharness.types import HasPipeline, Ids, InputError, RoundTrip, Tokenizer, TokenizerSpec, Vocabulary
@@ -105,14 +105,14 @@ def wrap(
     """Return an engine's ``wrap``: the home row's file, loaded by ``build``."""
 
     def row(home: TokenizerSpec) -> TokenizerSpec:
-        file = home.load
+        file, name = home.load, f"{engine}+{home.name}"
         if not isinstance(file, VocabularyFile) or file.kind not in kinds:
             what = file.kind if isinstance(file, VocabularyFile) else "no vocabulary file"
             raise InputError(f"{engine} cannot run {home.name!r} ({what}); it runs files of kind {', '.join(kinds)}")
-        source.require(f"{engine}+{home.name}", module, distribution, "engines")
+        libraries.require(f"tokenizer {name!r}", module, "engines", distribution)
         return dataclasses.replace(
             home,
-            name=f"{engine}+{home.name}",
+            name=name,
             load=lambda _: build(file),
             library=distribution,
             extra="engines",

@@ -10,7 +10,7 @@ from pyharness.bpe.encoding.tokenizer import BpeTokenizer
 from pyharness.bpe.formats.importing import import_model
 from pyharness.system.timing import in_libraries
 from pyharness.tokenizers import Timed
-from pyharness.tokenizers.source import VocabularyFile
+from pyharness.tokenizers.source import Loader, VocabularyFile, variant
 from pyharness.types import Engine, InputError, MergeModel, Tokenizer, TokenizerSpec, Tokens
 from pyharness.vocabularies.files.vocabulary_file import Kind
 from pyharness.vocabularies.ranks.encodings import PATTERNS
@@ -69,12 +69,6 @@ def settings(label: str, options: Mapping[str, str]) -> dict[str, Any]:
     return given
 
 
-def variant(vocabulary: str | None, options: Mapping[str, str]) -> str | None:
-    """Name of the ids: those of another algorithm, or of draws, are not the vocabulary's own."""
-    changed = "&".join(f"{key}={options[key]}" for key in OPTIONS if key in options)
-    return f"{vocabulary}/{changed}" if vocabulary and changed else vocabulary
-
-
 def wrap(home: TokenizerSpec) -> TokenizerSpec:
     """Run a home row's file."""
     file = home.load
@@ -82,7 +76,7 @@ def wrap(home: TokenizerSpec) -> TokenizerSpec:
         raise InputError(
             f"native cannot run {home.name!r} (no vocabulary file); it runs files of kind {', '.join(KINDS)}"
         )
-    vocabulary = variant(home.vocabulary, home.options)
+    vocabulary = variant(home.vocabulary, home.options, OPTIONS)
     if file.encoding is not None and file.encoding.pattern not in PATTERNS.values():
         # tiktoken leaves out the text that a pattern does not match; here it is a piece of its own.
         vocabulary = f"{vocabulary}/all text"
@@ -116,3 +110,4 @@ ENGINES = (
         options=OPTIONS,
     ),
 )
+LOADERS = tuple(Loader(kind, "pyharness", load, OPTIONS) for kind in ("minbpe", "pyharness"))

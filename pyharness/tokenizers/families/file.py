@@ -9,8 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from pyharness.plugins.specification import check_options
-from pyharness.tokenizers import source
-from pyharness.tokenizers.engines import native
+from pyharness.tokenizers.source import VocabularyFile, loader, variant
 from pyharness.types import InputError, TokenizerFamily, TokenizerSpec
 from pyharness.vocabularies.files import vocabulary_file
 from pyharness.vocabularies.huggingface.vocab_and_merges import read_pair
@@ -22,24 +21,22 @@ def row(name: str, path: Path, options: Mapping[str, str], licence: str = "unkno
     """Describe the tokenizer that a file defines: everything that can be known without its library."""
     data = vocabulary_file.read(path)
     kind = vocabulary_file.detect(data, str(path))
-    native_options = native.OPTIONS if source.LIBRARIES[kind] == "pyharness" else ()
-    check_options(name, options, ("pattern", "special") if kind == "rank_file" else native_options)
-    fetch = partial(vocabulary_file.read, path)
-    digest = vocabulary_file.digest(path)
-    if kind == "vocab_and_merges":
-        kind, fetch = "huggingface", partial(read_pair, path)
-        digest = hashlib.sha256(fetch()).hexdigest()
+    pair = kind == "vocab_and_merges"  # read as the tokenizer.json that says the same
+    home = loader("huggingface" if pair else kind)
+    check_options(name, options, home.options)
+    fetch = partial(read_pair if pair else vocabulary_file.read, path)
+    digest = hashlib.sha256(fetch()).hexdigest() if pair else vocabulary_file.digest(path)
     if kind == "rank_file" and "pattern" not in options:
         encodings.check_whole(data, digest, path.stem, str(path))
     encoding = _encoding(path, digest, options) if kind == "rank_file" else None
     return TokenizerSpec(
         name=name,
-        load=source.VocabularyFile(kind, str(path), fetch, encoding),
-        library=source.LIBRARIES[kind],
+        load=VocabularyFile(home.name, str(path), fetch, encoding),
+        library=home.library,
         source=str(path),
         path=str(path),
         licence=licence if encoding is None or licence != "unknown" else encoding.licence,
-        vocabulary=encoding.vocabulary if encoding else native.variant(f"sha256:{digest[:16]}", options),
+        vocabulary=encoding.vocabulary if encoding else variant(f"sha256:{digest[:16]}", options, home.options),
         reference=True,
         options=dict(options),
     )

@@ -9,18 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from pyharness.system.thread_pool import ThreadPool
+from pyharness.system.thread_pool import pool_of
 from pyharness.tokenizers import Timed
-from pyharness.tokenizers.families import hub
-from pyharness.tokenizers.source import VocabularyFile, refusing
-from pyharness.types import Ids, InputError, MergeModel, Tokenizer, TokenizerFamily, Tokens, Vocabulary
+from pyharness.tokenizers.source import Loader, VocabularyFile, refusing
+from pyharness.types import Ids, InputError, MergeModel, Tokenizer, Tokens, Vocabulary
 from pyharness.vocabularies.huggingface import traits as huggingface_traits
 from pyharness.vocabularies.huggingface import vocabulary as huggingface_vocabulary
 from pyharness.vocabularies.huggingface.file import HuggingFaceFile, read_file
 from pyharness.vocabularies.huggingface.library_stages import library_stage
 from pyharness.vocabularies.stages import ModelKind, Stages, huggingface_forms, split_steps
 
-POOL = ThreadPool("tokenizers", "RAYON_NUM_THREADS")
+POOL = pool_of("tokenizers", "RAYON_NUM_THREADS")
 
 
 class HuggingFaceTables:
@@ -215,20 +214,13 @@ def _tokens(encodings: Sequence[Any]) -> Tokens:
     return Tokens.from_lists([document.ids for document in encodings])
 
 
-def load(file: VocabularyFile) -> Tokenizer:
-    """Load a tokenizer.json."""
+def load(file: VocabularyFile, options: Mapping[str, str] | None = None) -> Tokenizer:
+    """Load a tokenizer.json; a row of one has no options."""
+    del options
     data = file.fetch()
     checked = read_file(data, file.label)
     kind = HuggingFaceBpe if checked.model_type == "BPE" else HuggingFaceWords
     return kind(checked, data, file.label)
 
 
-FAMILIES = (
-    TokenizerFamily(
-        name="hf",
-        expand=hub.expand,
-        summary="tokenizer.json of a Hugging Face Hub repository, from the local cache or the network",
-        example="hf:openai-community/gpt2",
-        extra="hub",
-    ),
-)
+LOADERS = (Loader("huggingface", "tokenizers", load),)

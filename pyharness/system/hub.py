@@ -1,0 +1,44 @@
+"""The Hugging Face Hub's cache on this machine, and whether the Hub may be asked. Imports none of its libraries."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+SHAPE = re.compile(r"([\w.-]+/)?[\w.-]+(@[\w./-]+)?")  # ORGANISATION/NAME[@revision]
+
+
+def endpoint() -> str:
+    """Address of the Hub."""
+    return os.environ.get("HF_ENDPOINT") or "https://huggingface.co"
+
+
+def switched_off(*variables: str) -> str | None:
+    """Return the first of these environment variables that forbids to ask the Hub; None when none does."""
+    for variable in variables:
+        if os.environ.get(variable, "").upper() in ("1", "ON", "YES", "TRUE"):
+            return variable
+    return None
+
+
+def cache_folder() -> Path:
+    """Folder of the Hub's cache, as huggingface_hub finds it."""
+    if folder := os.environ.get("HF_HUB_CACHE") or os.environ.get("HUGGINGFACE_HUB_CACHE"):
+        return Path(folder).expanduser()
+    home = os.environ.get("HF_HOME") or str(Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")) / "huggingface")
+    return Path(home).expanduser() / "hub"
+
+
+def folder_in_cache(repository: str) -> Path:
+    """Folder that the cache keeps a model repository in, whether it is there or not."""
+    return cache_folder() / f"models--{repository.replace('/', '--')}"
+
+
+def find(repository: str, revision: str, name: str) -> Path | None:
+    """Cached file of a branch, tag or commit; None where the cache does not have it."""
+    folder = folder_in_cache(repository)
+    reference = folder / "refs" / revision
+    commit = reference.read_text().strip() if reference.is_file() else revision
+    path = folder / "snapshots" / commit / name
+    return path if path.is_file() else None

@@ -1,0 +1,62 @@
+"""A library that is not installed costs one line, which says how to get it."""
+
+from __future__ import annotations
+
+import doctest
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from pyharness.plugins import libraries
+from pyharness.types import InputError, Unsupported
+
+
+def test_the_line_names_the_extra() -> None:
+    with pytest.raises(InputError) as caught:
+        libraries.require("reading tea leaves", "no_such_module", "tea")
+    assert str(caught.value) == (
+        "reading tea leaves needs no_such_module, which is not installed: pip install 'pyharness[tea]'"
+    )
+
+
+def test_the_line_names_the_distribution_and_all_extras() -> None:
+    with pytest.raises(Unsupported) as caught:
+        libraries.require("tea", "no_such_module", ("tea", "milk"), "no-such", error=Unsupported)
+    assert str(caught.value) == "tea needs no-such, which is not installed: pip install 'pyharness[tea,milk]'"
+
+
+def test_a_missing_package_of_a_submodule_is_missing() -> None:
+    assert not libraries.is_installed("no_such_package.module")
+    assert libraries.folder_of("no_such_package.module") is None
+    with pytest.raises(InputError, match="needs no_such_package.module"):
+        libraries.load("tea", "no_such_package.module", "tea")
+
+
+def test_a_module_made_by_hand_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("made_by_hand")
+    monkeypatch.setitem(sys.modules, "made_by_hand", module)
+    monkeypatch.delattr(module, "__spec__")
+    assert libraries.is_installed("made_by_hand")
+    assert libraries.folder_of("made_by_hand") is None
+    assert libraries.load("tea", "made_by_hand", "tea") is module
+    with pytest.raises(InputError, match="tea needs made-by-hand, which has no folder here"):
+        libraries.require_folder("tea", "made_by_hand", "tea", "made-by-hand")
+
+
+def test_asking_imports_nothing() -> None:
+    before = set(sys.modules)
+    assert libraries.is_installed("wave")
+    assert libraries.require_folder("tea", "wave", "tea") == Path(str(wave_origin())).parent
+    assert "wave" not in set(sys.modules) - before
+
+
+def wave_origin() -> str | None:
+    spec = importlib.util.find_spec("wave")
+    return spec.origin if spec else None
+
+
+def test_the_examples_hold() -> None:
+    assert doctest.testmod(libraries).failed == 0
