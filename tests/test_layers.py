@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from house import MOST_FILES, MOST_LINES, Tables, faults
+from layout.rules import MOST_FILES, MOST_LINES, Tables, faults
 from pyharness.cli import main
 
 ROOT = Path(__file__).parents[1]

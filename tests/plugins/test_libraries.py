@@ -31,7 +31,7 @@ def test_the_line_names_the_distribution_and_all_extras() -> None:
 def test_a_missing_package_of_a_submodule_is_missing() -> None:
     assert not libraries.is_installed("no_such_package.module")
     assert libraries.folder_of("no_such_package.module") is None
-    with pytest.raises(InputError, match="needs no_such_package.module"):
+    with pytest.raises(InputError, match=r"needs no_such_package\.module"):
         libraries.load("tea", "no_such_package.module", "tea")
 
 

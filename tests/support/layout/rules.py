@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from imports_of import Graph, circles, includes, python_imports, python_modules
+from layout.graphs import Graph, circles, includes, python_imports, python_modules
 
 LAYERS = (
     "types",
