@@ -1,4 +1,4 @@
-"""What the README shows works as it stands there."""
+"""What the README, CONTRIBUTING and docs/ show works as it stands there."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import click
@@ -19,8 +20,14 @@ from pyharness.bpe import BpeTokenizer
 from pyharness.cli import main
 from pyharness.commands import catalogue
 
-README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
-BLOCKS: list[str] = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+ROOT = Path(__file__).parents[1]
+PAGES = {
+    path.name: path.read_text(encoding="utf-8") for path in [*ROOT.glob("*.md"), *sorted((ROOT / "docs").glob("*.md"))]
+}
+README, GUIDE = PAGES["README.md"], PAGES["guide.md"]
+WRITTEN = "\n".join(text for name, text in PAGES.items() if name != "CHANGELOG.md")
+BLOCKS: list[str] = re.findall(r"```python\n(.*?)```", WRITTEN, re.DOTALL)
+MOST_LINES = 200
 
 
 def block(word: str) -> str:
@@ -53,7 +60,7 @@ def test_the_kernels_give_what_the_readme_shows() -> None:
 
 
 def test_methods_named_in_the_readme_exist() -> None:
-    paragraph = README[README.index("What users of tiktoken") :].split("\n\n")[0]
+    paragraph = GUIDE[GUIDE.index("What users of tiktoken") :].split("\n\n")[0]
     named = set(re.findall(r"`([a-z_]+)[`(]", paragraph)) - {"tokenizers"}
     assert len(named) == 8
     assert all(callable(getattr(BpeTokenizer, name)) for name in named)
@@ -70,15 +77,36 @@ def test_a_plug_in_that_cannot_be_imported_is_named() -> None:
 @pytest.mark.parametrize("name", ["quick", "full", "engines"])
 def test_suites_named_in_the_readme_exist(name: str) -> None:
     assert f"{name}.toml" in README
-    assert (Path(__file__).parents[1] / "bench" / "suites" / f"{name}.toml").is_file()
+    assert (ROOT / "bench" / "suites" / f"{name}.toml").is_file()
 
 
 def test_no_placeholder_is_left() -> None:
-    assert "@@" not in README
+    assert "@@" not in WRITTEN
+
+
+def test_the_readme_is_short() -> None:
+    assert len(README.splitlines()) <= MOST_LINES
+
+
+def test_the_two_commands_stand_in_the_readme() -> None:
+    assert "\npip install '.[zoo]' && pyharness run\n" in README
+    assert "\npip install -e '.[dev,zoo,engines]' && python -m pytest\n" in README
+
+
+def test_extras_named_in_documents_exist() -> None:
+    known = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    named = re.findall(r"pip install (?:-e )?'\.\[([a-z,]+)\]'", WRITTEN)
+    assert {extra for one in named for extra in one.split(",")} <= known.keys()
+
+
+def test_every_script_that_a_document_runs_is_there() -> None:
+    named = re.findall(r"(?:python|bash|^) ?((?:bench|\.ci)/[\w/.]+)", WRITTEN, re.MULTILINE)
+    assert len(named) > 5
+    assert [name for name in named if not (ROOT / name).is_file() and not (ROOT / name).is_dir()] == []
 
 
 def test_commands_and_kinds_named_in_the_readme_exist() -> None:
-    named = set(re.findall(r"(?:^|`|&& |[A-Z]=\S+ )pyharness ([a-z][a-z-]*)", README, re.MULTILINE))
+    named = set(re.findall(r"(?:^|`|&& |[A-Z]=\S+ )pyharness ([a-z][a-z-]*)", WRITTEN, re.MULTILINE))
     assert {"run", "compare", "report", "list"} <= named <= set(main.commands)
     (kinds,) = re.findall(r"pyharness list ([a-z|]+)", README)
     assert set(kinds.split("|")) == set(catalogue.KINDS)
@@ -90,17 +118,18 @@ def test_commands_and_kinds_named_in_the_readme_exist() -> None:
 
 def test_options_named_in_the_readme_exist() -> None:
     known = {name for command in main.commands.values() for one in command.params for name in one.opts}
-    lines = re.findall(r"^(?:.*&& )?pyharness (.*?)(?:#.*)?$", README, re.MULTILINE)
+    lines = re.findall(r"^(?:.*&& )?pyharness (.*?)(?:#.*)?$", WRITTEN, re.MULTILINE)
     assert {word for line in lines for word in re.findall(r"(?<=\s)--?[a-z][a-z-]*", line)} <= known
 
 
 def test_every_suite_named_in_the_readme_is_shipped() -> None:
-    named = set(re.findall(r"\b([a-z]+)\.toml", README)) - {"suite", "pyproject"}
-    assert named == {"algorithms", "quick", "full", "engines", "training"} == set(suite.shipped())
+    for page in (README, GUIDE):
+        named = set(re.findall(r"\b([a-z]+)\.toml", page)) - {"suite", "pyproject"}
+        assert named == {"algorithms", "quick", "full", "engines", "training"} == set(suite.shipped())
 
 
 def test_entry_points_named_in_the_readme_are_those_looked_up() -> None:
     sentence = README[README.index("register such a module under the entry-point groups") :].split("\n\n")[0]
     groups = set(re.findall(r"`(pyharness\.[a-z]+)`", sentence))
     assert groups == {f"pyharness.{kind}" for kind in ("tokenizers", "metrics", "corpora", "trainers", "benchmarks")}
-    assert all((Path(__file__).parents[1] / group.replace(".", "/")).is_dir() for group in groups)
+    assert all((ROOT / group.replace(".", "/")).is_dir() for group in groups)

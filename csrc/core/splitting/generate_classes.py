@@ -2,7 +2,7 @@
 
 Run it after updating tiktoken, with its output to ``csrc/core/splitting/classes.hpp``. To split as tiktoken and
 ``tokenizers`` do is the purpose, so the tables of their engines decide: the two agree on every code point
-(``tests/bpe/encoding/test_text_splitter.py``), while ``regex`` is two Unicode versions ahead.
+(``tests/bpe/splitting/test_text_splitter.py``), while ``regex`` is two Unicode versions ahead.
 """
 
 from __future__ import annotations
