@@ -66,10 +66,6 @@ class HasPipeline(Protocol):
         """Text as the model sees it, in text form (what decoding can give back at best)."""
         ...
 
-    def cuts(self, text: str) -> Sequence[int]:
-        """Character positions in ``text`` at which the pre-tokenizer cuts (0 and the end left out)."""
-        ...
-
     def added_tokens(self) -> Mapping[str, int]:
         """Content of added tokens that stay on when measuring (non-special, user-defined)."""
         ...
@@ -90,7 +86,6 @@ class TokenizerSpec:
     vocabulary: str | None = None  # rows that claim one vocabulary must give identical ids
     reference: bool = False  # this row's library is the home of that vocabulary
     options: Mapping[str, str] = field(default_factory=dict)
-    lossy: bool = False  # a declaration can only add to what the file says
 
 
 @dataclass(frozen=True, slots=True)

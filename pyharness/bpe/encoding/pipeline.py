@@ -3,62 +3,54 @@
 from __future__ import annotations
 
 import dataclasses
-from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from functools import lru_cache, partial
-from itertools import accumulate, pairwise
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pyharness.bpe.encoding.added_tokens import Stretches
+from pyharness.bpe.encoding.model_encoder import ModelEncoder, Places
 from pyharness.bpe.encoding.safe_cuts import SafeCuts, safe_cuts
 from pyharness.bpe.encoding.stages import (
-    Method,
     added_tokens_of,
     encoder_of,
     examined_stages,
     normalizer_of,
-    splitter_of,
+    splitters_of,
     start_keeper_of,
 )
-from pyharness.bpe.encoding.text_encoder import TextEncoder
+from pyharness.bpe.encoding.symbol_encoder import Method
 from pyharness.bpe.model.model import BpeModel
-from pyharness.bpe.splitting.pre_tokenizing import PreTokenizer
-from pyharness.bpe.splitting.text_splitter import TextSplitter
 from pyharness.types import InputError, Tokens
 from pyharness.vocabularies.files.byte_alphabet import in_letters
 from pyharness.vocabularies.stages import Stages
 
 _NONE: frozenset[str] = frozenset()
-COMPILED = "split pattern compiled"
 _CUTTERS = 32  # sets of allowed special tokens whose search is kept
 
 
 class Pipeline:
-    """The stages of a model. ``direct`` is the encoder where it is the only one, for texts without special tokens."""
+    """The stages of a model. ``direct`` is the encoder where nothing is done before it, but for special tokens."""
 
     def __init__(self, model: BpeModel, method: Method, dropout: float, seed: int) -> None:
-        self._model, self._dropout, self._seed = model, dropout, seed
+        self._model, self._dropout = model, dropout
         self._plain = method == "merge" and not dropout
         self._normalize = normalizer_of(model)
         self._keeps_start = start_keeper_of(model)
-        self._split = splitter_of(model)
+        self._splitter, self._pre_tokenizer = splitters_of(model)
         self._added = lru_cache(_CUTTERS)(partial(added_tokens_of, model, self._normalize))
-        self._encoder = encoder_of(model, method, self._split, dropout=dropout > 0)
+        self._encoder = encoder_of(model, method, self._splitter, dropout=dropout, seed=seed)
         changed = self._normalize is not None or any(added.any for added in self._added(_NONE))
-        alone = not changed and not isinstance(self._split, PreTokenizer)
-        self.direct = self._encoder if alone and isinstance(self._encoder, TextEncoder) else None
+        alone = not changed and self._pre_tokenizer is None and not dropout
+        self.direct: ModelEncoder | None = self._encoder if alone else None
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What is worth saying about how texts are split."""
-        split = self._split
-        if isinstance(split, PreTokenizer):
-            return (f"split by tokenizers: {split.reason}",) if split.reason else (COMPILED,) * split.compiled
-        if split is None or split.engine == "native":
-            return ()
-        return (COMPILED,) if split.engine == "compiled" else (f"split by regex: {split.reason}",)
+        splits = self._pre_tokenizer or self._splitter
+        return (splits.note,) if splits is not None and splits.note else ()
 
     def tokens(
         self, texts: Sequence[str | bytes], threads: int, first_document: int, allowed: frozenset[str]
@@ -71,10 +63,10 @@ class Pipeline:
 
     def safe_cuts(self, allowed: frozenset[str]) -> SafeCuts | None:
         """Where texts can be cut without a change of ids; None where that is not known."""
-        if self._dropout or not isinstance(self._split, TextSplitter):
+        if self._dropout or self._splitter is None:
             return None
         looked_for = any(added.any for added in self._added(allowed))
-        return safe_cuts(self._model, self._split.name, searched=self._model.added if looked_for else ())
+        return safe_cuts(self._model, self._splitter.name, searched=self._model.added if looked_for else ())
 
     def strings(self, text: str) -> list[str]:
         """Pieces and added tokens of a text as the file's decoder wants them."""
@@ -85,18 +77,6 @@ class Pipeline:
         vocabulary = self._model.vocabulary
         parts = [next(pieces) if item < 0 else [vocabulary[item].decode(errors="replace")] for item in items]
         return [piece for part in parts for piece in part]
-
-    def cuts(self, text: str) -> Sequence[int]:
-        """Character positions at which the pre-tokenizer cuts."""
-        if self._split is None or not text:
-            return ()
-        if isinstance(self._split, PreTokenizer):
-            return sorted({edge for span in self._split.spans(text) for edge in span} - {0, len(text)})
-        pieces = self._split.split(text)
-        try:
-            return list(accumulate(len(piece.decode()) for piece in pieces[:-1]))
-        except UnicodeDecodeError:  # a step that reads bytes cuts inside characters: around them, as `tokenizers` says
-            return _around(text.encode(), list(accumulate(map(len, pieces[:-1]))))
 
     def stages(self) -> Stages:
         """Return the stages before the model as data."""
@@ -122,41 +102,29 @@ class Pipeline:
         return moved
 
     def _encode(self, stretches: Stretches, threads: int, first_document: int) -> Tokens:
-        texts, pieces = stretches.texts, None
-        if isinstance(self._split, PreTokenizer):
-            texts, pieces = self._split.split(texts, stretches.starts_document().tolist())
-        if isinstance(self._encoder, TextEncoder):
-            if pieces is None:
-                return self._encoder.encode_batch(texts, threads)
-            return self._encoder.encode_pieces(texts, pieces, threads)
-        if isinstance(self._split, TextSplitter):
-            pieces = self._split.split_batch(texts, threads)
-        edges = None if pieces is None else (pieces.ends, pieces.offsets)
+        texts = stretches.texts
+        if self._pre_tokenizer is None:
+            return self._encoder.encode_batch(texts, threads, places=self._places(texts, stretches, first_document))
+        texts, pieces = self._pre_tokenizer.split(texts, stretches.starts_document().tolist())
+        places = self._places(texts, stretches, first_document)
+        return self._encoder.encode_pieces(texts, pieces, threads, places=places)
+
+    def _places(self, texts: Sequence[str | bytes], stretches: Stretches, first_document: int) -> Places | None:
         if not self._dropout:
-            return Tokens(*self._encoder.encode_batch(texts, edges, threads))
+            return None
         documents = stretches.document_of_stretches()
         positions = _positions(texts, documents)
-        documents += np.uint64(first_document)
-        return Tokens(
-            *self._encoder.sample_batch(texts, edges, self._dropout, self._seed, documents, positions, threads)
-        )
+        return Places(documents + np.uint64(first_document), positions)
 
     def _piece_strings(self, stretch: str | bytes, starts_document: bool) -> list[str]:
         """Pieces of a stretch as the file's decoder wants them."""
-        if not isinstance(self._split, PreTokenizer):
+        if self._pre_tokenizer is None:
             return [_text(stretch)]
-        (data,), pieces = self._split.split([stretch], [starts_document])
-        found = [data[start:end] for start, end in pairwise([0, *pieces.ends.tolist()])]
+        (data,), pieces = self._pre_tokenizer.split([stretch], [starts_document])
+        parts = [data[start:end] for start, end in pairwise([0, *pieces.ends.tolist()])]
         if self._model.symbols == "bytes" and self._model.decoder is not None:
-            return list(map(in_letters, found))
-        return [piece.decode(errors="replace") for piece in found]
-
-
-def _around(data: bytes, ends: Sequence[int]) -> list[int]:
-    """Characters at which bytes of a text stand; of a byte inside a character, both its ends."""
-    starts = [at for at, byte in enumerate(data) if byte & 0xC0 != 0x80]
-    cuts = {bisect_left(starts, end) for end in ends} | {bisect_right(starts, end) - 1 for end in ends}
-    return sorted(cuts - {0, len(starts)})
+            return list(map(in_letters, parts))
+        return [part.decode(errors="replace") for part in parts]
 
 
 def _text(text: str | bytes) -> str:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, get_args
 
 import numpy as np
 
-from pyharness import _core
-from pyharness.bpe.analysis.unused_pieces import expansion_of_unused
 from pyharness.bpe.encoding.added_tokens import AddedTokens
+from pyharness.bpe.encoding.model_encoder import ModelEncoder
 from pyharness.bpe.encoding.normalizing import (
     KeepsStart,
     Normalize,
@@ -19,6 +18,7 @@ from pyharness.bpe.encoding.normalizing import (
     sentencepiece_normalizer,
     start_keeper,
 )
+from pyharness.bpe.encoding.symbol_encoder import Method, SymbolEncoder
 from pyharness.bpe.encoding.text_encoder import TextEncoder
 from pyharness.bpe.model.model import BpeModel
 from pyharness.bpe.splitting.pre_tokenizing import PreTokenizer, puts_mark_first
@@ -30,8 +30,6 @@ from pyharness.vocabularies.patterns.split_patterns import SPLIT_PATTERNS
 from pyharness.vocabularies.sentencepiece.model import SentencePieceNormalizer
 from pyharness.vocabularies.splitting.expressions import Dialect
 from pyharness.vocabularies.stages import SplitStep, Stages, TokenForm, byte_forms, split_steps
-
-Method: TypeAlias = Literal["merge", "longest_match"]
 
 
 def check(model: BpeModel, method: str, dropout: float, seed: int) -> None:
@@ -89,12 +87,12 @@ def added_tokens_of(
     return AddedTokens(raw, off), AddedTokens(normal, off)
 
 
-def splitter_of(model: BpeModel) -> TextSplitter | PreTokenizer | None:
-    """What splits a text; None: a text is one piece."""
-    if not isinstance(model.splitter, str):
-        pre_tokenizer = PreTokenizer(model.splitter, byte_level=model.symbols == "bytes")
-        return pre_tokenizer.splitter or pre_tokenizer
-    return None if model.splitter == "none" else TextSplitter(model.splitter, dialect=model.dialect)
+def splitters_of(model: BpeModel) -> tuple[TextSplitter | None, PreTokenizer | None]:
+    """What splits a text: a splitter whose pieces are the text, or else a pre-tokenizer that changes it."""
+    if isinstance(model.splitter, str):
+        return TextSplitter(model.splitter, dialect=model.dialect), None
+    pre_tokenizer = PreTokenizer(model.splitter, byte_level=model.symbols == "bytes")
+    return (None, pre_tokenizer) if pre_tokenizer.splitter is None else (pre_tokenizer.splitter, None)
 
 
 def examined_stages(model: BpeModel, normalize: Normalize | None, *, plain: bool) -> Stages:
@@ -147,11 +145,12 @@ def _forms(model: BpeModel, normalizer: Sequence[Mapping[str, Any]]) -> Callable
 
 
 def encoder_of(
-    model: BpeModel, method: Method, split: TextSplitter | PreTokenizer | None, *, dropout: bool
-) -> TextEncoder | _core.SymbolEncoder:
-    """Return the fast encoder where the model is byte-level and is run as it is. ``split`` is its splitter."""
-    fast = method == "merge" and not dropout and _is_byte_level(model)
-    return _text_encoder(model, split) if fast else _symbol_encoder(model, method)
+    model: BpeModel, method: Method, splitter: TextSplitter | None, *, dropout: float, seed: int
+) -> ModelEncoder:
+    """Return the fast encoder where the model is byte-level and is run as it is. ``splitter`` is the model's own."""
+    if method == "merge" and not dropout and _is_byte_level(model):
+        return TextEncoder(model.merges, splitter, whole_pieces=model.whole_pieces, expansion=model.expansion)
+    return SymbolEncoder(model, splitter, method=method, dropout=dropout, seed=seed)
 
 
 def _is_byte_level(model: BpeModel) -> bool:
@@ -160,24 +159,3 @@ def _is_byte_level(model: BpeModel) -> bool:
     if symbols is None or model.fallback:
         return False
     return model.unknown is None or bool((symbols != np.iinfo(np.uint32).max).all())
-
-
-def _text_encoder(model: BpeModel, split: TextSplitter | PreTokenizer | None) -> TextEncoder:
-    pattern = split if isinstance(split, TextSplitter) else "none"
-    return TextEncoder(model.merges, pattern, whole_pieces=model.whole_pieces, expansion=model.expansion)
-
-
-def _symbol_encoder(model: BpeModel, method: Method) -> _core.SymbolEncoder:
-    return _core.SymbolEncoder(
-        model.merges,
-        characters=model.symbols == "characters",
-        alphabet=list(model.alphabet.items()),
-        prefix=model.prefix.encode(),
-        suffix=model.suffix.encode(),
-        fallback=np.array(model.fallback, np.int64).astype(np.uint32),  # -1 becomes 2**32 - 1
-        unknown=model.unknown,
-        fuse_unknown=model.fuse_unknown,
-        whole_pieces=model.whole_pieces,
-        longest_match=method == "longest_match",
-        expansion=model.expansion or expansion_of_unused(model),
-    )

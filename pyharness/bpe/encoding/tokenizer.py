@@ -13,15 +13,13 @@ from pyharness.bpe.decoding.decoder import Decoder
 from pyharness.bpe.encoding.pipeline import Pipeline
 from pyharness.bpe.encoding.safe_cuts import SafeCuts
 from pyharness.bpe.encoding.special_text import Specials, all_joined, chosen, joined, refuse
-from pyharness.bpe.encoding.stages import Method, check
+from pyharness.bpe.encoding.stages import check
+from pyharness.bpe.encoding.symbol_encoder import Method
 from pyharness.bpe.formats.own.file import load_bytes, save_bytes
 from pyharness.bpe.model.model import BpeModel
 from pyharness.bpe.model.token_lookup import TokenLookup
 from pyharness.types import Ids, RoundTrip, Tokens, Vocabulary
 from pyharness.vocabularies.stages import Stages
-
-STREAM_CHARACTERS = 4 << 20  # of a batch of a stream
-STREAM_DOCUMENTS = 4096
 
 
 class BpeTokenizer:
@@ -129,27 +127,6 @@ class BpeTokenizer:
             except UnicodeEncodeError:
                 return self._shortcut(joined(text))
         return self.encode_batch([text], allowed_special=allowed_special, disallowed_special=disallowed_special).ids
-
-    def encode_stream(
-        self,
-        texts: Iterable[str | bytes],
-        threads: int = 1,
-        *,
-        allowed_special: Specials = (),
-        disallowed_special: Specials = (),
-    ) -> Iterator[Tokens]:
-        """Encode documents as they come; one ``Tokens`` for every few megabytes of text, so memory is bounded.
-
-        The documents are numbered through, so the ids are those of one batch.
-
-        Raises:
-            InputError, ValueError, TypeError: as :meth:`encode_batch`.
-        """
-        done = 0
-        special = {"allowed_special": allowed_special, "disallowed_special": disallowed_special}
-        for batch in _batches(texts):
-            yield self.encode_batch(batch, threads, first_document=done, **special)
-            done += len(batch)
 
     def encode_with_offsets(
         self, text: str | bytes, *, allowed_special: Specials = (), disallowed_special: Specials = ()
@@ -261,26 +238,9 @@ class BpeTokenizer:
         text = joined(text)
         return text if self.round_trip == "exact" else self._decoder.text_form(self._pipeline.strings(text))
 
-    def cuts(self, text: str) -> Sequence[int]:
-        """Character positions at which the pre-tokenizer cuts."""
-        return self._pipeline.cuts(text)
-
     def stages(self) -> Stages:
         """Return the stages before the model, each by itself."""
         return self._pipeline.stages()
-
-
-def _batches(texts: Iterable[str | bytes]) -> Iterator[list[str | bytes]]:
-    batch: list[str | bytes] = []
-    size = 0
-    for text in texts:
-        batch.append(text)
-        size += len(text)
-        if size >= STREAM_CHARACTERS or len(batch) >= STREAM_DOCUMENTS:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
 
 
 def _restored(kind: type[BpeTokenizer], data: bytes, options: Mapping[str, Any]) -> BpeTokenizer:

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from pyharness import _core
-from pyharness.bpe.splitting.text_splitter import Pieces, TextSplitter, native_errors
+from pyharness.bpe.splitting.text_splitter import COMPILED, Pieces, TextSplitter, native_errors
 from pyharness.types import offsets_of
 from pyharness.vocabularies.files.byte_alphabet import alphabet_bytes
 from pyharness.vocabularies.huggingface.file import flat_stages
@@ -45,9 +45,11 @@ class PreTokenizer:
         self._split = native or self._compiled(byte_level)
 
     @property
-    def compiled(self) -> bool:
-        """Whether tables split."""
-        return self._tables is not None
+    def note(self) -> str:
+        """What is worth saying about how texts are split; nothing, where that is by code written for it."""
+        if self.reason:
+            return f"split by tokenizers: {self.reason}"
+        return "" if self._tables is None else COMPILED
 
     def _compiled(self, byte_level: bool) -> PieceStrings:
         """Set the tables; without them the library splits."""
@@ -79,11 +81,6 @@ class PreTokenizer:
                 at += len(piece)
                 ends.append(at)
         return changed, Pieces(np.array(ends, np.int64), offsets_of(counts))
-
-    def spans(self, text: str) -> Sequence[tuple[int, int]]:
-        """Characters of the text that each piece came from."""
-        found: Any = library_stage("pre_tokenizer", self._stage).pre_tokenize_str(text)
-        return [span for _, span in found]
 
 
 def puts_mark_first(stage: Mapping[str, Any]) -> bool:

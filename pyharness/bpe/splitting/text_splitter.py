@@ -22,6 +22,7 @@ from pyharness.vocabularies.patterns.tables import SplitTable, compiled
 
 Engine: TypeAlias = Literal["native", "compiled", "regex"]
 
+COMPILED = "split pattern compiled"
 LONGEST_PATTERN = 20_000  # characters; published ones have 500
 
 
@@ -85,6 +86,13 @@ class TextSplitter:
         splitter.name, splitter.expressions, splitter.rules = name, (), ""
         splitter.native, splitter.engine = _core.CompiledSplitter(tables), "compiled"
         return splitter
+
+    @property
+    def note(self) -> str:
+        """What is worth saying about how texts are split; nothing, where that is by hand-written rules."""
+        if self.engine == "native":
+            return ""
+        return COMPILED if self.engine == "compiled" else f"split by regex: {self.reason}"
 
     def split(self, text: str | bytes) -> list[bytes]:
         """Return the pieces of one text. The reading face: one object for every piece.

@@ -103,14 +103,6 @@ class HuggingFaceTokenizer(HuggingFaceTables):
         """Text after the normaliser, as decoding would give it back if the model kept every piece whole."""
         return "".join(map(self._text_form, self._cut_added(text)))
 
-    def cuts(self, text: str) -> Sequence[int]:
-        """Where the pre-tokenizer cuts; its offsets count characters, byte-level or not."""
-        stage = self.library.pre_tokenizer
-        if stage is None or not text:
-            return ()
-        edges = {edge for _, span in stage.pre_tokenize_str(text) for edge in span}
-        return sorted(edges - {0, len(text)})
-
     def stages(self) -> Stages:
         """Return the stages before the model."""
         splits, inserted = split_steps(self.file.stages("pre_tokenizer"))

@@ -100,11 +100,6 @@ class SentencePieceTokenizer(SentencePieceTables):
             model=_MODEL_KINDS.get(self.model.model_type, "other"),
         )
 
-    def cuts(self, text: str) -> Sequence[int]:
-        """Return nothing: SentencePiece merges across the whole text."""
-        del text
-        return ()
-
 
 class BpeSentencePiece(SentencePieceTokenizer):
     """A BPE model: its scores are a merge order."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -45,11 +43,6 @@ class RankPipeline(RankTables):
         """Nothing is normalised."""
         return text
 
-    def cuts(self, text: str) -> Sequence[int]:
-        """Where the split pattern cuts."""
-        edges = {edge for match in self._pattern.finditer(text) for edge in match.span()}
-        return sorted(edges - {0, len(text)})
-
     def added_tokens(self) -> Mapping[str, int]:
         """Special tokens are off when measuring, and there are no others."""
         return {}
@@ -58,13 +51,6 @@ class RankPipeline(RankTables):
         """Return the stages before the model: the split pattern, which leaves out what it does not match."""
         splits = (SplitStep(self.ranks.pattern, "fancy_regex", keeps_gaps=False),)
         return Stages(str, (), splits, (), byte_forms(self.vocabulary()), "bpe", whole_pieces=True)
-
-    @cached_property
-    def _pattern(self) -> Any:
-        import regex
-
-        # Set operations (kimi_k2 subtracts Han) exist only in version 1 of the module's behaviour.
-        return regex.compile(self.ranks.pattern, regex.V1 if "&&" in self.ranks.pattern else regex.V0)
 
 
 class TiktokenTokenizer(RankPipeline):
