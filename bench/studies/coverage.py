@@ -32,8 +32,9 @@ from pyharness import corpora, tokenizers
 from pyharness.corpora.options import MAX_DOCUMENT_BYTES
 from pyharness.corpora.streaming import TextCorpus
 from pyharness.metrics import all_metrics, corpus_metrics, fairness
-from pyharness.metrics.counting.state import GROUPS, MIN_DOCUMENTS, group_of
+from pyharness.metrics.counting import measuring
 from pyharness.statistics import jackknife
+from pyharness.statistics.jackknife import GROUPS, MIN_DOCUMENTS, group_of
 from pyharness.types import Corpus, InputError, Measurement, ParallelCorpus, Tally, digest_of
 
 HELD = (93, 97)  # per cent: what counts as holding its level
@@ -143,11 +144,11 @@ def simulate(
             drawn = documents.draw(size, generator, apart)
             if len(drawn.documents) < MIN_DOCUMENTS:
                 continue
-            first, second = (jackknife.measure(states.state(drawn, apart), metrics) for states in pair)
+            first, second = (measuring.measure(states.state(drawn, apart), metrics) for states in pair)
             yield first, second
 
     everything = documents.whole()
-    first, second = (jackknife.measure(states.state(everything, apart), metrics) for states in pair)
+    first, second = (measuring.measure(states.state(everything, apart), metrics) for states in pair)
     drawn = measured()
     return collect((first, second), (next(drawn) for _ in range(draws)))
 

@@ -12,7 +12,8 @@ from pyharness import corpora, kernels
 from pyharness.benchmarks import batches
 from pyharness.corpora.streaming import Read
 from pyharness.metrics import counters
-from pyharness.metrics.counting.state import GROUPS, Batch, CorpusState, Facts, group_of
+from pyharness.metrics.counting.state import Batch, CorpusState, Facts
+from pyharness.statistics.jackknife import GROUPS, group_of
 from pyharness.types import Corpus, Tally, Tokenizer, Vocabulary, digest_of
 
 Integers = NDArray[np.int64]

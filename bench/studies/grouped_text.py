@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness import bpe, corpora
-from pyharness.metrics.counting.state import GROUPS, CorpusState, Facts, group_of
+from pyharness.metrics.counting.state import CorpusState, Facts
+from pyharness.statistics.jackknife import GROUPS, group_of
 from pyharness.types import MergeModel, Tally, TokenKind, Vocabulary
 
 HELD_OUT_OF = 10  # one document in ten is held out, by a byte of its digest that does not decide its group

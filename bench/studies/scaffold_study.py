@@ -39,8 +39,10 @@ from pyharness import bpe
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer
 from pyharness.bpe.training.trained_model import model_of_training
 from pyharness.metrics import corpus_metrics, replaced_tokens
-from pyharness.metrics.counting.state import GROUPS, CorpusState
+from pyharness.metrics.counting import measuring
+from pyharness.metrics.counting.state import CorpusState
 from pyharness.statistics import jackknife
+from pyharness.statistics.jackknife import GROUPS
 from pyharness.system.environment import version_of
 from pyharness.types import Measurement
 
@@ -92,7 +94,7 @@ PAPER_SHARE = 0.0607  # of a BPE vocabulary of 32K
 def values(plain: CorpusState, scaffold: CorpusState) -> dict[str, tuple[Measurement, Measurement]]:
     """Every metric of both; the frequency of replaced tokens compares the two already, so its first side is 0."""
     known = corpus_metrics()
-    of_plain, of_scaffold = (jackknife.measure(state, [known[name] for name in METRICS]) for state in (plain, scaffold))
+    of_plain, of_scaffold = (measuring.measure(state, [known[name] for name in METRICS]) for state in (plain, scaffold))
     found = {a.metric: (a, b) for a, b in zip(of_plain, of_scaffold, strict=True)}
     for one in replaced_tokens.measure(plain, scaffold):
         if one.metric == "replaced_token_frequency" and one.value is not None:  # None: no replaced token in the text

@@ -10,10 +10,10 @@ import numpy as np
 from pyharness import corpora
 from pyharness.benchmarks import Benchmark, Findings, Work, batches
 from pyharness.metrics import compression, continued_words, corpus_metrics, counters
-from pyharness.metrics.counting import pairs, state_arrays
+from pyharness.metrics.counting import measuring, pairs, state_arrays
 from pyharness.metrics.counting.sampling import DocumentSample
-from pyharness.metrics.counting.state import CorpusState, Facts, group_of
-from pyharness.statistics import jackknife
+from pyharness.metrics.counting.state import CorpusState, Facts
+from pyharness.statistics.jackknife import group_of
 from pyharness.types import Case, CaseResult, Corpus, InputError, Measurement, State, Tally, Tokenizer
 
 # Documents are cut at 1 MiB unless asked otherwise: a sample must have room for at least one.
@@ -108,7 +108,7 @@ class Counted:
 
     def measurements(self) -> list[Measurement]:
         """Every metric."""
-        found = jackknife.measure(self.state, corpus_metrics().values())
+        found = measuring.measure(self.state, corpus_metrics().values())
         found += [self.for_pairs.unless_too_small(one) for one in pairs.measure(self.pairs)]
         return [*found, self.for_words.unless_too_small(continued_words.measure(self.words))]
 

@@ -10,7 +10,7 @@ import numpy as np
 from pyharness.benchmarks import Benchmark, Findings, Work
 from pyharness.benchmarks.compression import describe
 from pyharness.metrics import fairness
-from pyharness.metrics.counting.state import group_of
+from pyharness.statistics.jackknife import group_of
 from pyharness.types import Case, State, Tally, Tokenizer
 
 ROWS_PER_BATCH = 64

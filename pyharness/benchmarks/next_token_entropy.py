@@ -22,8 +22,9 @@ from pyharness.benchmarks.next_token_scoring import NoNumber, Scoring
 from pyharness.language_models import CausalModel
 from pyharness.metrics import language_model
 from pyharness.metrics.counting import state_arrays
-from pyharness.metrics.counting.state import CorpusState, group_of
+from pyharness.metrics.counting.state import CorpusState
 from pyharness.plugins.specification import parse
+from pyharness.statistics.jackknife import group_of
 from pyharness.system.environment import version_of
 from pyharness.tokenizers.families import file
 from pyharness.types import Case, InputError, State, Tally, Tokenizer, TokenizerSpec, Unsupported

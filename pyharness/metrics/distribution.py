@@ -8,7 +8,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.metrics.counting.state import CorpusMetric, Counts, Undefined
+from pyharness.metrics.counting.state import CorpusMetric, Counts
+from pyharness.statistics.jackknife import Undefined
 from pyharness.types import Metric
 
 ALPHA = 2.5  # recommended by Zouhar et al. 2023 (Tokenization and the Noiseless Channel), section 5

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.metrics.counting.state import GROUPS, Undefined
 from pyharness.metrics.counting.state_arrays import of_text, taken, text_of
 from pyharness.statistics import jackknife
+from pyharness.statistics.jackknife import GROUPS, Undefined
 from pyharness.types import InputError, Measurement, Metric, State
 
 Sums = NDArray[np.int64]  # [languages]

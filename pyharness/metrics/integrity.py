@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness import kernels
-from pyharness.metrics.counting.state import Batch, CorpusMetric, Counter, Counts, Undefined
+from pyharness.metrics.counting.state import Batch, CorpusMetric, Counter, Counts
+from pyharness.statistics.jackknife import Undefined
 from pyharness.types import Metric, TokenKind, Vocabulary
 
 

@@ -26,9 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness.kernels import TextColumn, text_statistics
-from pyharness.metrics.counting.state import GROUPS, CorpusMetric, CorpusState, Counts, Facts, Undefined
+from pyharness.metrics.counting import measuring
+from pyharness.metrics.counting.state import CorpusMetric, CorpusState, Counts, Facts
 from pyharness.metrics.counting.word_positions import PARTS
-from pyharness.statistics import jackknife
+from pyharness.statistics.jackknife import GROUPS, Undefined
 from pyharness.types import Direction, Measurement, Metric
 
 UNIT = 1 << 24  # of a bit
@@ -94,9 +95,9 @@ def _add(state: CorpusState, name: str, group: int, value: int) -> None:
 
 def measure(state: CorpusState) -> list[Measurement]:
     """Every metric, with the replicates of its interval; metrics by place in a word carry it as their part."""
-    found = jackknife.measure(state, _WHOLE)
+    found = measuring.measure(state, _WHOLE)
     for part in PARTS:
-        found += [replace(one, part=part) for one in jackknife.measure(state, _at(part))]
+        found += [replace(one, part=part) for one in measuring.measure(state, _at(part))]
     return found
 
 

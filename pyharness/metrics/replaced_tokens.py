@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.metrics.counting.state import CorpusState, Counts, Undefined
+from pyharness.metrics.counting.state import CorpusState, Counts
 from pyharness.statistics import jackknife
+from pyharness.statistics.jackknife import Undefined
 from pyharness.types import Measurement, Metric, Vocabulary
 
 

@@ -13,23 +13,18 @@ them. How often intervals cover what they claim to is measured: docs/measuring.m
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.metrics.counting.state import (
-    GROUPS,
-    MIN_DOCUMENTS,
-    MIN_GROUPS,
-    CorpusMetric,
-    CorpusState,
-    Counts,
-    Undefined,
-)
 from pyharness.types import Measurement
+
+GROUPS = 32  # documents fall, whole, into groups by a hash of their content: the unit of the jackknife
+MIN_GROUPS = 16  # fewer groups with documents, or fewer documents, and there is no interval
+MIN_DOCUMENTS = 64
 
 Groups: TypeAlias = NDArray[np.bool_]  # [GROUPS], those that count
 
@@ -44,6 +39,15 @@ T_QUANTILES = (12.706205, 4.302653, 3.182446, 2.776445, 2.570582, 2.446912, 2.36
                2.262157, 2.228139, 2.200985, 2.178813, 2.160369, 2.144787, 2.131450, 2.119905,
                2.109816, 2.100922, 2.093024, 2.085963, 2.079614, 2.073873, 2.068658, 2.063899,
                2.059539, 2.055529, 2.051831, 2.048407, 2.045230, 2.042272, 2.039513)  # fmt: skip
+
+
+class Undefined(Exception):
+    """A metric that does not apply says why; the number is null, which is not 0."""
+
+
+def group_of(digest: bytes) -> int:
+    """Group of a document by the digest of its content."""
+    return digest[0] % GROUPS
 
 
 def too_few(documents: Sequence[int]) -> str | None:
@@ -105,31 +109,6 @@ def at_one_size(value: float, replicates: Sequence[float | None], sizes: Sequenc
         None if replicate is None else replicate + size * slope
         for replicate, size in zip(replicates, sizes, strict=True)
     )
-
-
-def measure(state: CorpusState, metrics: Iterable[CorpusMetric]) -> list[Measurement]:
-    """Every metric of a finished pass, with the replicates of its interval."""
-    total = state.total()
-    if not total.counters.get("pieces", total.counters.get("documents")):
-        return [Measurement(metric.name, None, reason="the corpus has no documents") for metric in metrics]
-    counted: dict[bytes, Counts] = {}
-
-    def counts(groups: Groups) -> Counts:
-        key = groups.tobytes()
-        if key not in counted:
-            counted[key] = state.of(groups, total)
-        return counted[key]
-
-    documents = state.counters["documents"].tolist()
-    return [
-        estimate(
-            metric.name,
-            documents,
-            lambda groups, metric=metric: metric.compute(counts(groups)),  # type: ignore[misc]
-            sizes=state.counters["bytes"].tolist() if metric.about.grows_with_text else None,
-        )
-        for metric in metrics
-    ]
 
 
 def interval(value: float | None, replicates: Sequence[float | None]) -> tuple[float, float] | None:

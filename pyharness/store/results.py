@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pyharness.metrics.counting.state import GROUPS
+from pyharness.statistics.jackknife import GROUPS
 from pyharness.store.shape import Misshapen, check_tally, get, number, number_or_null, short
 from pyharness.types import Case, CaseResult, Failure, Measurement
 

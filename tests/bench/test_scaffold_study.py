@@ -15,7 +15,7 @@ import pytest
 from oracles import bpe as bpe_oracle
 from oracles import scaffold as scaffold_oracle
 from pyharness import bpe
-from pyharness.metrics.counting.state import GROUPS
+from pyharness.statistics.jackknife import GROUPS
 
 BENCH = Path(__file__).parents[2] / "bench" / "studies"
 

@@ -15,8 +15,8 @@ from pyharness import corpora, tokenizers
 from pyharness.benchmarks.compression import CorpusPass
 from pyharness.corpora.shards import shard
 from pyharness.metrics import compression, corpus_metrics
-from pyharness.metrics.counting.state import GROUPS, Batch, CorpusState, Facts
-from pyharness.statistics.jackknife import interval
+from pyharness.metrics.counting.state import Batch, CorpusState, Facts
+from pyharness.statistics.jackknife import GROUPS, interval
 from pyharness.tokenizers.families.raw_bytes import RawBytes
 from pyharness.types import Measurement, ParallelCorpus, Tally, Tokens
 

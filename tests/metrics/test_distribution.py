@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 from oracles import metrics as oracle
 from pyharness.metrics import distribution
 from pyharness.metrics.counting import pairs
-from pyharness.metrics.counting.state import Counts, Facts, Undefined
+from pyharness.metrics.counting.state import Counts, Facts
+from pyharness.statistics.jackknife import Undefined
 from pyharness.types import TokenKind, Tokens, Vocabulary
 
 SUPPORT = Path(__file__).parents[1] / "support"

@@ -19,7 +19,7 @@ from pyharness.corpora import open_corpus
 from pyharness.corpora.files.splitting import KEY_BYTES, Cut, pieces
 from pyharness.corpora.shards import shard
 from pyharness.metrics import compression
-from pyharness.metrics.counting.state import MIN_DOCUMENTS, group_of
+from pyharness.statistics.jackknife import MIN_DOCUMENTS, group_of
 from pyharness.tokenizers.families.raw_bytes import RawBytes
 from pyharness.types import Corpus, InputError, Measurement, Tally, digest_of
 

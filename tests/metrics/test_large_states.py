@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from pyharness.metrics import corpus_metrics, counters, language_model
-from pyharness.metrics.counting.state import GROUPS, CorpusState, Facts
+from pyharness.metrics.counting import measuring
+from pyharness.metrics.counting.state import CorpusState, Facts
 from pyharness.metrics.fairness import FairnessState
 from pyharness.metrics.fairness import measure as measure_fairness
 from pyharness.metrics.language_model import MOST_BITS, Scores
-from pyharness.statistics import jackknife
+from pyharness.statistics.jackknife import GROUPS
 from pyharness.tokenizers import load
 from pyharness.types import Measurement, Tokens
 
@@ -47,7 +48,7 @@ def doubled(state: CorpusState) -> CorpusState:
 
 
 def of_corpus(state: CorpusState) -> list[Measurement]:
-    return jackknife.measure(state, corpus_metrics().values())
+    return measuring.measure(state, corpus_metrics().values())
 
 
 @pytest.mark.parametrize(("make", "measure"), [(corpus_state, of_corpus), (scored_state, language_model.measure)])

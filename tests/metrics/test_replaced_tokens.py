@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from pyharness import tokenizers
 from pyharness.benchmarks import benchmarks
 from pyharness.metrics import replaced_tokens
-from pyharness.metrics.counting.state import GROUPS, CorpusState, Counts, Facts, Undefined
+from pyharness.metrics.counting.state import CorpusState, Counts, Facts
 from pyharness.metrics.counting.state_arrays import of_corpus_state
 from pyharness.metrics.vocabulary import embedding_parameters, scaffold_share, scaffold_tokens
-from pyharness.statistics.jackknife import interval
+from pyharness.statistics.jackknife import GROUPS, Undefined, interval
 from pyharness.types import Case, Measurement, Tokenizer, TokenKind, Vocabulary
 
 LETTERS = [bytes([letter]) for letter in b"abcdefgh"]

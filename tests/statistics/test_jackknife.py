@@ -11,8 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from pyharness.metrics.counting.state import GROUPS, MIN_GROUPS
-from pyharness.statistics.jackknife import T_QUANTILES, degrees_of_freedom, interval, paired_interval, t_quantile
+from pyharness.statistics.jackknife import (
+    GROUPS,
+    MIN_GROUPS,
+    T_QUANTILES,
+    degrees_of_freedom,
+    interval,
+    paired_interval,
+    t_quantile,
+)
 from pyharness.system.timing import median, median_interval, percentile
 from pyharness.types import Measurement
 

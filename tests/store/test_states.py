@@ -19,7 +19,8 @@ from hypothesis.extra import numpy as arrays_of
 
 from pyharness.metrics import counters
 from pyharness.metrics.counting import state_arrays
-from pyharness.metrics.counting.state import GROUPS, CorpusState, Facts
+from pyharness.metrics.counting.state import CorpusState, Facts
+from pyharness.statistics.jackknife import GROUPS
 from pyharness.store import states
 from pyharness.store.case_states import CaseStates, write_case
 from pyharness.store.states import NoState, StateReader, StateWriter, sha256_of

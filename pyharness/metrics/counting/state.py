@@ -15,11 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness import kernels
+from pyharness.statistics.jackknife import GROUPS, Undefined
 from pyharness.types import HasVocabulary, Metric, Tokenizer, TokenKind, Tokens, Vocabulary
-
-GROUPS = 32  # documents fall, whole, into groups by a hash of their content: the unit of the jackknife
-MIN_GROUPS = 16  # fewer groups with documents, or fewer documents, and there is no interval
-MIN_DOCUMENTS = 64
 
 
 @dataclass(frozen=True)
@@ -77,10 +74,6 @@ class Counter:
 
     name: str
     count: Callable[[Batch], NDArray[np.int64]]
-
-
-class Undefined(Exception):
-    """A metric that does not apply says why; the number is null, which is not 0."""
 
 
 @dataclass(frozen=True)
@@ -178,8 +171,3 @@ class CorpusState:
         """All groups but one."""
         sums = {name: total.counters[name] - int(values[group]) for name, values in self.counters.items()}
         return Counts(sums, total.histogram - self.histogram[group], self.facts)
-
-
-def group_of(digest: bytes) -> int:
-    """Group of a document by the digest of its content."""
-    return digest[0] % GROUPS

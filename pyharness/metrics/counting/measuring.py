@@ -1,0 +1,34 @@
+"""Metrics of a finished pass over a corpus: each from all groups of documents, and from all but one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pyharness.metrics.counting.state import CorpusMetric, CorpusState, Counts
+from pyharness.statistics import jackknife
+from pyharness.types import Measurement
+
+
+def measure(state: CorpusState, metrics: Iterable[CorpusMetric]) -> list[Measurement]:
+    """Every metric of a finished pass, with the replicates of its interval."""
+    total = state.total()
+    if not total.counters.get("pieces", total.counters.get("documents")):
+        return [Measurement(metric.name, None, reason="the corpus has no documents") for metric in metrics]
+    counted: dict[bytes, Counts] = {}
+
+    def counts(groups: jackknife.Groups) -> Counts:
+        key = groups.tobytes()
+        if key not in counted:
+            counted[key] = state.of(groups, total)
+        return counted[key]
+
+    documents = state.counters["documents"].tolist()
+    return [
+        jackknife.estimate(
+            metric.name,
+            documents,
+            lambda groups, metric=metric: metric.compute(counts(groups)),  # type: ignore[misc]
+            sizes=state.counters["bytes"].tolist() if metric.about.grows_with_text else None,
+        )
+        for metric in metrics
+    ]
