@@ -67,6 +67,7 @@ class Findings:
     details: Mapping[str, Any] = field(default_factory=dict)
     status: Status = "ok"
     reason: str | None = None
+    fingerprint: str = ""  # of the ids or files that were timed: the same in every round
     # What the numbers are computed from, which ``Benchmark.rederive`` takes.
     state: State = field(default_factory=dict, repr=False, compare=False)
 

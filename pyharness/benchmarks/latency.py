@@ -8,14 +8,16 @@ from itertools import islice
 import numpy as np
 
 from pyharness import tokenizers
-from pyharness.benchmarks import Benchmark, Findings, Role, Work, first_documents
+from pyharness.benchmarks import Benchmark, Findings, Role, Work, first_documents, rounds
 from pyharness.benchmarks.compression import describe
+from pyharness.benchmarks.throughput import fingerprint
 from pyharness.system.timing import percentile, quick_laps
 from pyharness.types import Measurement, Tally, Tokens
 
 LENGTHS = {32: 400, 512: 200, 8192: 60}  # bytes of an input -> inputs timed
 WARM_UP = 20
 QUANTILES = {"latency_p50": 0.50, "latency_p90": 0.90, "latency_p99": 0.99}
+RATIOS = {name: f"{name}_ratio" for name in QUANTILES}
 SECOND = 1e9
 
 
@@ -35,6 +37,7 @@ def run(work: Work) -> Findings:
     tokenizer = work.load()
     found: list[Measurement] = []
     raw: dict[str, list[int]] = {}
+    encoded: list[Tokens] = []
     position = 0
     for size, count in LENGTHS.items():
         label = f"{size} B"
@@ -52,12 +55,14 @@ def run(work: Work) -> Findings:
             if not isinstance(ids, Tokens) or not np.array_equal(ids.ids, tokenizer.encode_batch([text]).ids):
                 reason = f"wrong ids: the timed single call differs from what was verified, on {text[:24]!r}"
                 return Findings(details={"tally": describe(tally)}, status="failed", reason=reason)
+            encoded.append(ids)
         raw[label] = [nanoseconds for nanoseconds, _ in laps[WARM_UP:]]
         found += [
             Measurement(metric, percentile(raw[label], share) / SECOND, part=label)
             for metric, share in QUANTILES.items()
         ]
-    return Findings(tuple(found), {"tally": describe(tally), "nanoseconds": raw})
+    details = {"tally": describe(tally), "nanoseconds": raw}
+    return Findings(tuple(found), details, fingerprint=fingerprint(encoded))
 
 
 BENCHMARKS = (
@@ -66,7 +71,10 @@ BENCHMARKS = (
         "seconds per single call at fixed input lengths: median, 90th and 99th percentile",
         run,
         corpus="required",
-        metrics=tuple(QUANTILES),
+        metrics=(*QUANTILES, *RATIOS.values()),
         role=Role.TIMES,
+        parameters=rounds.PARAMETERS,
+        settle=rounds.settle,
+        relative=rounds.relative_to(RATIOS),
     ),
 )

@@ -7,6 +7,7 @@ the last slice again, and labelled.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from pyharness import tokenizers
-from pyharness.benchmarks import Benchmark, Findings, Role, Work, first_documents
+from pyharness.benchmarks import Benchmark, Findings, Role, Work, first_documents, rounds
 from pyharness.benchmarks.compression import describe
 from pyharness.system.timing import Lap, lap, median
 from pyharness.types import Measurement, Tally, Tokenizer, Tokens, Unsupported
@@ -67,7 +68,7 @@ def run(work: Work) -> Findings:
     except Mismatch as reason:
         return Findings(details=details, status="failed", reason=str(reason))
     details["repetitions"] = [asdict(repetition) for repetition in repetitions]
-    return Findings(tuple(_rates(repetitions, no_decoding)), details)
+    return Findings(tuple(_rates(repetitions, no_decoding)), details, fingerprint=fingerprint(tokens))
 
 
 def _order(slices: int) -> list[tuple[int, str]]:
@@ -103,6 +104,15 @@ def same(found: Tokens, expected: Tokens) -> bool:
     return np.array_equal(found.offsets, expected.offsets) and np.array_equal(found.ids, expected.ids)
 
 
+def fingerprint(batches: Sequence[Tokens]) -> str:
+    """Digest of the ids of batches and of where their documents end."""
+    state = hashlib.blake2b(digest_size=16)
+    for tokens in batches:
+        state.update(np.ascontiguousarray(tokens.ids, np.uint32).data)
+        state.update(np.ascontiguousarray(tokens.offsets, np.int64).data)
+    return state.hexdigest()
+
+
 def _repetitions(
     direction: str, laps: Sequence[tuple[int, str, Lap, Any]], slices: Sequence[list[str]], tokens: Sequence[Tokens]
 ) -> list[Repetition]:
@@ -133,8 +143,18 @@ BENCHMARKS = (
         "bytes and tokens per second: encoding and decoding, cold, steady on new text, and replayed",
         run,
         corpus="required",
-        metrics=("encode_bytes_per_second", "encode_tokens_per_second", "decode_bytes_per_second"),
+        metrics=(
+            "encode_bytes_per_second",
+            "encode_tokens_per_second",
+            "decode_bytes_per_second",
+            "encode_speed_ratio",
+            "decode_speed_ratio",
+        ),
         role=Role.TIMES,
-        parameters={"bytes": 2_000_000, "threads": "powers of two"},
+        parameters={"bytes": 2_000_000, "threads": "powers of two", **rounds.PARAMETERS},
+        settle=rounds.settle,
+        relative=rounds.relative_to(
+            {"encode_bytes_per_second": "encode_speed_ratio", "decode_bytes_per_second": "decode_speed_ratio"}
+        ),
     ),
 )

@@ -14,7 +14,7 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from pyharness import tokenizers, trainers
-from pyharness.benchmarks import Benchmark, Findings, Role, Work
+from pyharness.benchmarks import Benchmark, Findings, Role, Work, rounds
 from pyharness.benchmarks.load import MemoryMeter
 from pyharness.metrics import training as metrics
 from pyharness.system import lifeline
@@ -32,7 +32,7 @@ from pyharness.tokenizers.families import trained as rows
 from pyharness.tokenizers.training.cache import Place
 from pyharness.tokenizers.training.recipe import Recipe
 from pyharness.trainers import TrainedTokenizer
-from pyharness.types import HasVocabulary, InputError, Measurement, Tokenizer, TokenKind, Unsupported
+from pyharness.types import HasVocabulary, InputError, Measurement, Tokenizer, TokenizerSpec, TokenKind, Unsupported
 
 CHECKED_BYTES = 1 << 20  # of the text, for the round trip
 TOTAL = "total"
@@ -137,6 +137,12 @@ def _front(texts: Sequence[str]) -> Sequence[str]:
 # ---------------------------------------------------------------------------------------------- all repetitions
 
 
+def settle(parameters: Mapping[str, Any], row: TokenizerSpec, device: str) -> Mapping[str, Any]:
+    """In rounds every turn is one training: the number of repetitions says nothing, and is left out."""
+    settled = rounds.settle(parameters, row, device)
+    return {name: value for name, value in settled.items() if name != "repetitions" or "rounds" not in settled}
+
+
 def run(work: Work) -> Findings:
     """Train in one process per repetition."""
     recipe = recipe_of(work.spec.name)
@@ -146,7 +152,7 @@ def run(work: Work) -> Findings:
     threads = str(work.case.parameters["threads"])
     command = ["pyharness.benchmarks.training", work.spec.name, threads]
     probes: list[dict[str, Any]] = []
-    for number in range(int(work.case.parameters["repetitions"])):
+    for number in range(int(work.case.parameters.get("repetitions", 1))):
         try:
             *_, last = said_by(command)
         except ChildDied as death:
@@ -162,7 +168,9 @@ def run(work: Work) -> Findings:
                 reason=f"repetition {number} gave other files than the first, though {recipe.trainer.name} says it is "
                 "deterministic",
             )
-    return Findings(tuple(_measurements(probes)), {"probes": probes, "trainer": recipe.as_json()})
+    files = json.dumps(probes[0]["sha256"], sort_keys=True) if recipe.trainer.deterministic else ""
+    details = {"probes": probes, "trainer": recipe.as_json()}
+    return Findings(tuple(_measurements(probes)), details, fingerprint=files)
 
 
 def _measurements(probes: Sequence[dict[str, Any]]) -> list[Measurement]:
@@ -189,7 +197,9 @@ BENCHMARKS = (
         corpus="none",
         metrics=tuple(metric.name for metric in metrics.REPORTED),
         role=Role.TIMES,
-        parameters={"threads": "powers of two", "repetitions": 3},
+        parameters={"threads": "powers of two", "repetitions": 3, **rounds.PARAMETERS},
+        settle=settle,
+        relative=rounds.relative_to({"train_seconds": "train_time_ratio"}),
         own_process=True,
     ),
 )

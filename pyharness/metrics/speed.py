@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from pyharness.types import Metric
+from pyharness.types import RATIO, Metric
 
 
 def _timing(name: str, unit: str, higher: bool, summary: str) -> Metric:
     return Metric(name, unit, "higher" if higher else "lower", summary, deterministic=False)
+
+
+def _ratio(name: str, higher: bool, summary: str) -> Metric:
+    said = f"{summary}, over the reference row's in the same round: geometric mean"
+    return Metric(name, "ratio", "higher" if higher else "lower", said, deterministic=False, format=RATIO)
 
 
 REPORTED = (
@@ -16,6 +21,11 @@ REPORTED = (
     _timing("latency_p50", "s", False, "median time of one call"),
     _timing("latency_p90", "s", False, "90th percentile of the time of one call"),
     _timing("latency_p99", "s", False, "99th percentile of the time of one call"),
+    _ratio("encode_speed_ratio", True, "bytes of text encoded per second"),
+    _ratio("decode_speed_ratio", True, "bytes of text decoded per second"),
+    _ratio("latency_p50_ratio", False, "median time of one call"),
+    _ratio("latency_p90_ratio", False, "90th percentile of the time of one call"),
+    _ratio("latency_p99_ratio", False, "99th percentile of the time of one call"),
     _timing(
         "load_seconds",
         "s",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyharness.types import Metric
+from pyharness.types import RATIO, Metric
 
 REPORTED = (
     Metric(
@@ -15,6 +15,10 @@ REPORTED = (
         "train_peak_memory_bytes", "byte", "lower",
         "memory that a training takes beside the text and the imported library, in a fresh process",
         deterministic=False,
+    ),
+    Metric(
+        "train_time_ratio", "ratio", "lower",
+        "time to train, over the reference row's in the same round: geometric mean", deterministic=False, format=RATIO,
     ),
     Metric("trained_merges", "merge", "none", "merges that were learnt"),
     Metric("trained_vocabulary", "token", "none", "ids that a training reached, of those asked for"),

@@ -134,6 +134,8 @@ def findings(benchmark: Benchmark, found: Any) -> dict[str, Any]:
     given: Any = found.measurements
     if not isinstance(reason, str | None) or (found.status != "ok" and not reason):
         raise WrongValue(f"{whose} gave the reason {_shown(reason)} for the status {found.status!r}; text is due")
+    if not isinstance(found.fingerprint, str):
+        raise WrongValue(f"{whose} gave the fingerprint {_shown(found.fingerprint)}; text is due")
     if not isinstance(given, tuple | list) or (found.status != "ok" and given):
         raise WrongValue(f"{whose} gave measurements that are no tuple, or any with the status {found.status!r}")
     return {
@@ -141,6 +143,7 @@ def findings(benchmark: Benchmark, found: Any) -> dict[str, Any]:
         "reason": None if reason is None else shortened(reason),
         "measurements": [_measurement(one, whose) for one in given],
         "details": _details(found.details, whose),
+        "fingerprint": found.fingerprint,
     }
 
 
@@ -268,6 +271,11 @@ def _failure(answer: Mapping[str, Any]) -> Failure:
     if failure not in tuple(Failure):
         raise Misshapen(f"'failure' is {failure!r}; known: {', '.join(Failure)}")
     return Failure(failure)
+
+
+def fingerprint_of(answer: Mapping[str, Any]) -> str:
+    """What stands for the ids or files that a worker has timed; empty where its benchmark gives none."""
+    return str(get(get(answer, "result", dict, default={}), "fingerprint", str, default=""))
 
 
 def facts_of(answer: Mapping[str, Any]) -> dict[str, Any] | None:

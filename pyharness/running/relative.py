@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pyharness.benchmarks import benchmarks
+from pyharness.benchmarks.rounds import rounds_of
 from pyharness.types import CaseResult
 
 
@@ -17,7 +18,11 @@ def add(results: Sequence[CaseResult], reference: str | None) -> list[CaseResult
 
 def _with_relative(result: CaseResult, by_key: dict[str, CaseResult], reference: str | None) -> CaseResult:
     benchmark = benchmarks().get(result.case.benchmark)
-    if benchmark is None or benchmark.relative is None or result.status != "ok" or reference is None:
+    if benchmark is None or benchmark.relative is None or result.status != "ok":
+        return result
+    if rounds_of(result.case):
+        reference = result.case.parameters.get("reference", reference)
+    if reference is None:
         return result
     home = by_key.get(replace(result.case, tokenizer=reference).key)
     return replace(result, measurements=(*result.measurements, *benchmark.relative(result, home, reference)))

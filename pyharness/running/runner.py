@@ -13,6 +13,7 @@ from pyharness.running.listening import Listener
 from pyharness.running.process import WorkerDied
 from pyharness.running.recording import Recording
 from pyharness.running.request import Request
+from pyharness.running.rounds import Rotation, Turn, rotations
 from pyharness.running.schedule import Schedule
 from pyharness.running.texts_read import TextsRead
 from pyharness.running.verification import Verification
@@ -33,6 +34,7 @@ class Run:
     tracebacks: bool = False  # whether failures keep theirs
     results: dict[str, CaseResult] = field(default_factory=dict)
     facts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    turns: dict[tuple[str, int], Turn] = field(default_factory=dict)  # by key and round, of an interrupted run
     texts: TextsRead = field(default_factory=TextsRead)
     verification: Verification = field(init=False)
     workers: Workers = field(init=False)
@@ -47,7 +49,11 @@ class Run:
         for entry in finished:
             try:
                 result = store.result_from_json(entry["result"])
-            except (KeyError, TypeError, AttributeError) as error:
+                if "round" in entry:
+                    turn = Turn(self.texts.checked(result), str(entry["fingerprint"]))
+                    self.turns[result.case.key, int(entry["round"])] = turn
+                    continue
+            except (KeyError, TypeError, AttributeError, ValueError) as error:
                 raise InputError(f"cannot resume: the journal has an entry that is no result ({error!r})") from None
             if not self.journal.states.resume(result.case.key, entry.get("state")):
                 continue  # what its numbers are computed from is gone: it is measured again
@@ -58,13 +64,28 @@ class Run:
     def measure_all(self) -> None:
         """Run every case that has no result yet."""
         try:
-            for case in self.schedule.cases:
+            for case in self.schedule.alone:
                 if case.key in self.results and not self.verification.needed_again(case):
                     continue
                 self.listener.started(case)
-                self._keep(self.verification.blocked(case) or self._measure(case))
+                self._keep(self.verification.blocked(case) or self._measure(case).result)
+            for rotation in rotations(case for case in self.schedule.in_turns if case.key not in self.results):
+                self._rotate(rotation)
         finally:
             self.workers.leave()
+
+    def _rotate(self, rotation: Rotation) -> None:
+        blocked = {case.key: self.verification.blocked(case) for case in rotation.cases}
+        allowed = Rotation([case for case in rotation.cases if blocked[case.key] is None], rotation.rounds)
+        for result in (*filter(None, blocked.values()), *allowed.run(self._take_turn, self.turns)):
+            self._keep(result)
+
+    def _take_turn(self, case: Case, number: int) -> Turn:
+        self.listener.started(case)
+        turn = self._measure(case)
+        entry = {"round": number, "result": store.result_as_json(turn.result), "fingerprint": turn.fingerprint}
+        self.journal.add(entry)
+        return turn
 
     def _keep(self, result: CaseResult) -> None:
         result, state = self._with_state(result)
@@ -83,20 +104,21 @@ class Run:
             reason = f"the process left a state that cannot be used: {error}"
             return CaseResult(result.case, "failed", reason, failure=Failure.CRASH), None
 
-    def _measure(self, case: Case) -> CaseResult:
+    def _measure(self, case: Case) -> Turn:
         self.journal.states.discard(case.key)
         try:
             answer = self.workers.ask(self.request(case), lambda done: self.listener.progress(case, done))
             result, facts = answers.result_of(case, answer), answers.facts_of(answer)
+            fingerprint = answers.fingerprint_of(answer)
         except WorkerDied as death:
             self.workers.leave()
-            return CaseResult(case, "failed", str(death), failure=Failure.CRASH)
+            return Turn(CaseResult(case, "failed", str(death), failure=Failure.CRASH))
         except store.Misshapen as error:
             self.workers.leave()
-            return CaseResult(case, "failed", f"the process gave no result: {error}", failure=Failure.CRASH)
+            return Turn(CaseResult(case, "failed", f"the process gave no result: {error}", failure=Failure.CRASH))
         if facts is not None:
             self.facts[case.tokenizer] = facts
-        return self.texts.checked(result)
+        return Turn(self.texts.checked(result), fingerprint)
 
     def request(self, case: Case) -> Request:
         """What the worker of a case is asked."""

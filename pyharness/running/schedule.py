@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from pyharness import tokenizers
 from pyharness.benchmarks import Role, benchmarks
+from pyharness.benchmarks.rounds import rounds_of
 from pyharness.suite import Plan
 from pyharness.types import Case, TokenizerSpec
 
@@ -19,6 +20,16 @@ class Schedule:
     rows: Mapping[str, TokenizerSpec]
     compared_with: Mapping[str, str]  # row -> the row whose ids it must give
 
+    @property
+    def alone(self) -> list[Case]:
+        """Cases that are measured by themselves."""
+        return [case for case in self.cases if not rounds_of(case)]
+
+    @property
+    def in_turns(self) -> list[Case]:
+        """Cases whose rows take turns, which come last: all rows are verified by then."""
+        return [case for case in self.cases if rounds_of(case)]
+
     @classmethod
     def of(cls, plan: Plan) -> Schedule:
         """Add what verification needs: cases that verify, and home rows of engines that stand alone."""
@@ -29,8 +40,8 @@ class Schedule:
         order = sorted(rows, key=lambda label: label not in homes)  # homes first, else as declared
         rank = {label: number for number, label in enumerate(order)}
 
-        def position(case: Case) -> tuple[int, int]:
-            return rank[case.tokenizer], benchmarks()[case.benchmark].role
+        def position(case: Case) -> tuple[bool, int, int]:
+            return rounds_of(case) > 0, rank[case.tokenizer], benchmarks()[case.benchmark].role
 
         return cls(tuple(sorted(cases.values(), key=position)), rows, compared_with)
 

@@ -18,6 +18,8 @@ def measurement_as_json(measurement: Measurement) -> dict[str, Any]:
     for name in ("reason", "part", "no_interval"):
         if (value := getattr(measurement, name)) is not None:
             found[name] = value
+    if measurement.paired:
+        found["paired"] = True
     for name in ("samples", "replicates", "curve"):
         if values := getattr(measurement, name):
             found[name] = list(values)
@@ -36,8 +38,9 @@ def measurement_from_json(data: Mapping[str, Any]) -> Measurement:
         get(data, "part", str, None, default=None),
         tuple(number(one, "samples") for one in get(data, "samples", list, default=[])),
         tuple(number_or_null(one, "replicates") for one in replicates),
-        get(data, "no_interval", str, None, default=None),
-        tuple(number_or_null(one, "curve") for one in get(data, "curve", list, default=[])),
+        no_interval=get(data, "no_interval", str, None, default=None),
+        curve=tuple(number_or_null(one, "curve") for one in get(data, "curve", list, default=[])),
+        paired=get(data, "paired", bool, default=False),
     )
 
 

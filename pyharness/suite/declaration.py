@@ -104,8 +104,14 @@ def _gone(before: Iterable[Entry], given: Iterable[Entry]) -> set[str]:
 
 
 def _narrowed(selection: Selection, rows: set[str], texts: set[str]) -> Selection:
+    parameters = dict(selection.parameters)
+    if parameters.get("reference") in rows:
+        del parameters["reference"]
     return replace(
-        selection, tokenizers=_without(selection.tokenizers, rows), corpora=_without(selection.corpora, texts)
+        selection,
+        parameters=parameters,
+        tokenizers=_without(selection.tokenizers, rows),
+        corpora=_without(selection.corpora, texts),
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from pyharness import corpora, store, tokenizers
 from pyharness.benchmarks import Benchmark, benchmarks
+from pyharness.benchmarks.rounds import rounds_of
 from pyharness.kernels.arrays import devices
 from pyharness.metrics import all_metrics
 from pyharness.plugins.registry import pick, suggest
@@ -45,8 +46,9 @@ def plan(suite: Suite, preparing: Callable[[str, TrainingProgress], None] | None
             cases += [_settled(case, rows, suite.device) for case in _cases(selection, suite, texts)]
         except InputError as error:
             problems.append(str(error))
-    if suite.reference is not None and suite.reference not in (labels := [entry.label for entry in suite.tokenizers]):
-        problems.append(str(suggest("reference", suite.reference, labels)))
+    labels = [entry.label for entry in suite.tokenizers]
+    references = {suite.reference, *(case.parameters.get("reference") for case in cases if rounds_of(case))}
+    problems += [str(suggest("reference", name, labels)) for name in references - {None, *labels}]
     if problems:
         raise InputError("\n".join(dict.fromkeys(problems)))
     if not cases:

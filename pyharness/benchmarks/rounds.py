@@ -1,0 +1,105 @@
+"""Benchmarks whose rows can take turns: the parameters they add, and what their rounds say together.
+
+With ``rounds=N`` the runner measures a case N times, each in a fresh process, in turn with the same case of all other
+rows: round by round, in an order that changes. With ``reference=ROW``, or the reference of the suite, every round gives
+a ratio to that row's figure of the same round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from pyharness.benchmarks import benchmarks
+from pyharness.metrics import all_metrics
+from pyharness.statistics.rounds import mean_ratio, ratios
+from pyharness.system.timing import median
+from pyharness.types import Case, CaseResult, Failure, InputError, Measurement, TokenizerSpec
+
+PARAMETERS: Mapping[str, Any] = {"rounds": 0, "reference": ""}  # not in turns; the reference of the suite
+
+
+def settle(parameters: Mapping[str, Any], row: TokenizerSpec, device: str) -> Mapping[str, Any]:
+    """Leave out what is not asked for: such a case is the same as in records from before it could be."""
+    del row, device
+    if parameters["reference"] and not parameters["rounds"]:
+        raise InputError(
+            f"reference = {parameters['reference']!r} takes rounds: ratios are formed within a round; add rounds = 10"
+        )
+    return {name: value for name, value in parameters.items() if name not in PARAMETERS or value}
+
+
+def rounds_of(case: Case) -> int:
+    """Rounds in which a case takes turns with other rows; 0: it is measured once, by itself."""
+    declared = benchmarks()[case.benchmark].parameters
+    return int(case.parameters.get("rounds", 0)) if declared.keys() >= PARAMETERS.keys() else 0
+
+
+def joined(results: Sequence[CaseResult], fingerprints: Sequence[str]) -> CaseResult:
+    """One result of all rounds of a case: medians of what was timed, with the figure of every round as a sample.
+
+    ``fingerprints`` stand for what was timed in each round: where two differ, there is no number. The first round that
+    is not ok is the result.
+    """
+    first = results[0]
+    for number, (result, fingerprint) in enumerate(zip(results, fingerprints, strict=True), 1):
+        if result.status != "ok":
+            return replace(result, reason=f"round {number}: {result.reason}") if len(results) > 1 else result
+        if fingerprint != fingerprints[0]:
+            return _contradicted(first.case, number, "other ids or files")
+    measurements = []
+    for one in zip(*(result.measurements for result in results), strict=True):
+        if (measurement := _over_rounds(one)) is None:
+            return _contradicted(first.case, len(results), f"another {one[0].metric}")
+        measurements.append(measurement)
+    details: dict[str, Any] = {"rounds": [dict(result.details) for result in results]}
+    if "tally" in first.details:
+        details = {"tally": first.details["tally"], **details}
+        for one_round in details["rounds"]:
+            one_round.pop("tally", None)
+    return replace(first, measurements=tuple(measurements), details=details)
+
+
+def _contradicted(case: Case, number: int, what: str) -> CaseResult:
+    reason = f"round {number} gave {what} than the first, on the same text"
+    return CaseResult(case, "failed", reason, failure=Failure.WRONG)
+
+
+def _over_rounds(measurements: Sequence[Measurement]) -> Measurement | None:
+    """One number of several rounds; None where a number that the text determines differs."""
+    first = measurements[0]
+    values = [one.value for one in measurements]
+    if all_metrics()[first.metric].deterministic:
+        return first if len(set(values)) == 1 else None
+    known = tuple(value for value in values if value is not None)
+    if len(known) < len(values):
+        return next(one for one in measurements if one.value is None)
+    return replace(first, value=median(known), samples=known)
+
+
+def relative_to(names: Mapping[str, str]) -> Callable[[CaseResult, CaseResult | None, str], list[Measurement]]:
+    """Give what ``Benchmark.relative`` takes: ``names`` has the metric of a ratio by that of the figure it is of."""
+
+    def relative(result: CaseResult, home: CaseResult | None, reference: str) -> list[Measurement]:
+        if not rounds_of(result.case):
+            return []
+        theirs = {} if home is None else {(one.metric, one.part): one for one in home.measurements}
+        found = []
+        for one in result.measurements:
+            if (name := names.get(one.metric)) is None or one.value is None:
+                continue
+            found.append(_ratio(name, one, theirs.get((one.metric, one.part)), reference))
+        return found
+
+    return relative
+
+
+def _ratio(name: str, mine: Measurement, theirs: Measurement | None, reference: str) -> Measurement:
+    if theirs is None or theirs.value is None:
+        reason = f"the reference {reference!r} has no such number"
+        return Measurement(name, None, reason=reason, part=mine.part)
+    if len(mine.samples) != len(theirs.samples) or min(*mine.samples, *theirs.samples) <= 0:
+        return Measurement(name, None, reason=f"no paired rounds with the reference {reference!r}", part=mine.part)
+    per_round = ratios(mine.samples, theirs.samples)
+    return Measurement(name, mean_ratio(per_round), part=mine.part, samples=per_round, paired=True)

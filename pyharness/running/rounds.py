@@ -1,0 +1,61 @@
+"""The measuring loop: rows take turns in fresh processes, round by round, in an order that no row profits from.
+
+A row that fails leaves the rotation and costs itself alone. Rounds that an interrupted run has finished are kept; one
+that it had begun is measured again, as ratios are formed within a round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pyharness.benchmarks.rounds import joined, rounds_of
+from pyharness.statistics.rounds import turns
+from pyharness.types import Case, CaseResult
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What one row gave in one round."""
+
+    result: CaseResult
+    fingerprint: str = ""  # of what was timed: the same in every round
+
+
+@dataclass(slots=True)
+class Rotation:
+    """The same case of several rows, which take turns."""
+
+    cases: Sequence[Case]
+    rounds: int
+    taken: dict[str, list[Turn]] = field(default_factory=dict)  # by key of the case
+
+    def run(self, take: Callable[[Case, int], Turn], kept: Mapping[tuple[str, int], Turn]) -> list[CaseResult]:
+        """Measure all rounds with ``take(case, round)``, but for those that are ``kept`` whole; one result per case."""
+        self.taken = {case.key: [] for case in self.cases}
+        for number in range(self.rounds):
+            going = [case for case in self.cases if self._goes_on(case)]
+            whole = all((case.key, number) in kept for case in going)
+            for index in turns(len(going), number):
+                case = going[index]
+                self.taken[case.key].append(kept[case.key, number] if whole else take(case, number))
+        return [self._joined(case) for case in self.cases]
+
+    def _goes_on(self, case: Case) -> bool:
+        return all(turn.result.status == "ok" for turn in self.taken[case.key][-1:])
+
+    def _joined(self, case: Case) -> CaseResult:
+        taken = self.taken[case.key]
+        return joined([turn.result for turn in taken], [turn.fingerprint for turn in taken])
+
+
+def rotations(cases: Iterable[Case]) -> list[Rotation]:
+    """Group the cases that take turns: those that differ in their row alone."""
+    groups: dict[str, list[Case]] = {}
+    for case in cases:
+        groups.setdefault(_but_row(case), []).append(case)
+    return [Rotation(group, rounds_of(group[0])) for group in groups.values()]
+
+
+def _but_row(case: Case) -> str:
+    return Case(case.benchmark, "", case.corpus, case.parameters).key

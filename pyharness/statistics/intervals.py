@@ -1,0 +1,21 @@
+"""The interval of any measurement, from the raw values that it keeps."""
+
+from __future__ import annotations
+
+from pyharness.statistics.jackknife import interval
+from pyharness.statistics.rounds import ratio_interval
+from pyharness.system.timing import median_interval
+from pyharness.types import Measurement
+
+MOST_SAMPLES = 1000  # binomial probabilities of more samples are too small for a float
+
+
+def interval_of(measurement: Measurement) -> tuple[float, float] | None:
+    """95 % interval of a value: of paired ratios, of the median of samples, or of as much other text by replicates."""
+    if measurement.value is None:
+        return None
+    if measurement.paired:
+        return ratio_interval(measurement.samples)
+    if measurement.samples:
+        return median_interval(measurement.samples[:: -(-len(measurement.samples) // MOST_SAMPLES)])
+    return interval(measurement.value, measurement.replicates)

@@ -1,0 +1,208 @@
+"""Rows that take turns: the order, what a crash costs, what a resumed run keeps, and ratios with their intervals."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+import pyharness
+from pyharness import store, suite
+from pyharness.commands import session
+from pyharness.running import runner
+from pyharness.running.rounds import Rotation, Turn, rotations
+from pyharness.statistics.rounds import mean_ratio, turns
+from pyharness.types import Case, CaseResult, Failure, InputError, Measurement
+
+ROWS = ("a", "b", "c")
+
+
+def rotation(rounds: int) -> Rotation:
+    (found,) = rotations(Case("throughput", row, "text", {"bytes": 9, "rounds": rounds}) for row in ROWS)
+    return found
+
+
+class Bench:
+    """Measures nothing: remembers who was asked, and fails whom it is told to."""
+
+    def __init__(self, failing: dict[str, int] | None = None, others: dict[str, int] | None = None) -> None:
+        self.asked: list[tuple[str, int]] = []
+        self.failing, self.others = failing or {}, others or {}
+
+    def __call__(self, case: Case, number: int) -> Turn:
+        self.asked.append((case.tokenizer, number))
+        if self.failing.get(case.tokenizer) == number:
+            return Turn(CaseResult(case, "failed", "it died", failure=Failure.CRASH))
+        value = float(1 + number + 10 * ROWS.index(case.tokenizer))
+        measurements = (Measurement("encode_bytes_per_second", value, part="steady", samples=(value, value)),)
+        fingerprint = "other" if self.others.get(case.tokenizer) == number else "ids"
+        return Turn(CaseResult(case, "ok", None, measurements, {"tally": {"n": 1}, "number": number}), fingerprint)
+
+
+def test_all_rows_take_a_turn_in_every_round_in_balanced_order() -> None:
+    bench, going = Bench(), rotation(4)
+    results = going.run(bench, {})
+    assert bench.asked == [(ROWS[index], number) for number in range(4) for index in turns(3, number)]
+    for index, result in enumerate(results):
+        (one,) = result.measurements
+        assert one.samples == tuple(float(1 + number + 10 * index) for number in range(4)), "one figure per round"
+        assert one.value == 2.5 + 10 * index
+        assert result.details == {"tally": {"n": 1}, "rounds": [{"number": number} for number in range(4)]}
+
+
+def test_a_row_that_fails_costs_itself_alone() -> None:
+    bench = Bench({"b": 1})
+    results = rotation(5).run(bench, {})
+    assert [result.status for result in results] == ["ok", "failed", "ok"]
+    assert results[1].reason == "round 2: it died"
+    assert not results[1].measurements
+    assert [number for row, number in bench.asked if row == "b"] == [0, 1]
+    assert [len(result.measurements[0].samples) for result in (results[0], results[2])] == [5, 5]
+
+
+def test_other_ids_in_one_round_leave_no_number() -> None:
+    (first, second, _) = rotation(3).run(Bench(others={"b": 2}), {})
+    assert (second.status, second.failure, second.measurements) == ("failed", Failure.WRONG, ())
+    assert second.reason == "round 3 gave other ids or files than the first, on the same text"
+    assert first.status == "ok"
+
+
+@pytest.mark.parametrize("interrupted_at", range(13))
+def test_whole_rounds_are_kept_and_a_begun_one_is_measured_again(interrupted_at: int) -> None:
+    class Stop(Exception):
+        pass
+
+    kept: dict[tuple[str, int], Turn] = {}
+    bench = Bench({"b": 2})
+
+    def take(case: Case, number: int) -> Turn:
+        if len(kept) == interrupted_at:
+            raise Stop
+        kept[case.key, number] = bench(case, number)
+        return kept[case.key, number]
+
+    try:
+        rotation(4).run(take, {})
+    except Stop:
+        again = Bench({"b": 2})
+        results = rotation(4).run(again, kept)
+        assert len(again.asked) == 11 - sum(
+            size for size in (3, 3, 3) if (interrupted_at := interrupted_at - size) >= 0
+        )
+    else:
+        results = rotation(4).run(Bench(), kept)
+    assert results == rotation(4).run(Bench({"b": 2}), {})
+
+
+def test_rows_that_differ_in_more_than_their_name_are_no_rotation() -> None:
+    cases = [Case("throughput", row, text, {"rounds": 2}) for text in ("x", "y") for row in "ab"]
+    assert [[case.corpus for case in found.cases] for found in rotations(cases)] == [["x", "x"], ["y", "y"]]
+
+
+# ---------------------------------------------------------------------------------------------- real runs
+
+
+ENTRIES = """
+tokenizers = ["raw_bytes", { name = "again", spec = "raw_bytes" }]
+corpora = ["sample:code"]
+benchmarks = [{ name = "throughput", threads = 1, rounds = 2, reference = "raw_bytes" }]
+"""
+
+
+def write(path: Path, text: str = ENTRIES) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_speeds_are_ratios_of_rounds_with_an_interval(tmp_path: Path) -> None:
+    found = pyharness.run(suite_name=write(tmp_path / "s.toml"), output=tmp_path / "r.json")
+    home, again = found.record.of("throughput")
+    by_metric = {one.metric: one for one in again.measurements if one.part == "steady"}
+    ratio = by_metric["encode_speed_ratio"]
+    assert ratio.paired
+    assert len(ratio.samples) == 2
+    mine, theirs = (
+        next(
+            one.samples
+            for one in result.measurements
+            if (one.metric, one.part) == ("encode_bytes_per_second", "steady")
+        )
+        for result in (again, home)
+    )
+    assert ratio.samples == tuple(a / b for a, b in zip(mine, theirs, strict=True))
+    assert ratio.value == mean_ratio(ratio.samples)
+    assert next(one.value for one in home.measurements if one.metric == "encode_speed_ratio") == 1.0
+    schema = json.loads(store.SCHEMA_FILE.read_text(encoding="utf-8"))
+    jsonschema.validate(json.loads((tmp_path / "r.json").read_text(encoding="utf-8")), schema)
+    assert pyharness.read(tmp_path / "r.json").record.results == found.record.results
+    frame = found.to_dataframe()
+    chosen = frame[(frame.metric == "encode_speed_ratio") & (frame.tokenizer == "again") & (frame.part == "steady")]
+    assert float(chosen.low.iloc[0]) <= ratio.value <= float(chosen.high.iloc[0])
+
+
+def test_a_resumed_run_keeps_the_rounds_it_has(tmp_path: Path) -> None:
+    plan = suite.plan(suite.read(write(tmp_path / "s.toml")))
+    output = tmp_path / "r" / "record.json"
+
+    class Stopping(session.Silent):
+        def __init__(self, after: int) -> None:
+            self.left, self.seen = after, list[str]()
+
+        def started(self, case: Case) -> None:
+            if case.benchmark == "throughput":
+                if not self.left:
+                    raise KeyboardInterrupt
+                self.left -= 1
+                self.seen.append(case.tokenizer)
+
+    first = Stopping(3)  # one round, and one turn of the second
+    with pytest.raises(KeyboardInterrupt):
+        runner.run(plan, store.Journal(output), first)
+    entries = [json.loads(line) for line in Path(f"{output}.journal").read_text(encoding="utf-8").splitlines()]
+    turns_kept = {
+        (entry["result"]["tokenizer"], entry["round"]): entry["result"] for entry in entries if "round" in entry
+    }
+    assert len(turns_kept) == 3
+    second = Stopping(9)
+    record = runner.run(plan, store.Journal(output, resume=True), second, resume=True)
+    assert second.seen == ["again", "raw_bytes"], "the second round, whole and in its order"
+    for result in record.of("throughput"):
+        kept = turns_kept[result.case.tokenizer, 0]["measurements"]
+        speeds = [one for one in result.measurements if one.metric == "encode_bytes_per_second"]
+        values = [one["value"] for one in kept if one["metric"] == "encode_bytes_per_second"]
+        assert [one.samples[0] for one in speeds] == values
+
+
+@pytest.mark.usefixtures("doubles")
+@pytest.mark.parametrize(("row", "says"), [("lying", "round 1: wrong ids"), ("wrong", "integrity check")])
+def test_wrong_rows_get_no_number_and_take_nobody_along(row: str, says: str) -> None:
+    selection: dict[str, Any] = {"name": "throughput", "threads": 1, "rounds": 2, "reference": "home"}
+    found = pyharness.run(["home", row], ["sample:code"], [selection])
+    home, bad = found.record.of("throughput")
+    assert home.status == "ok"
+    assert bad.status == "failed"
+    assert says.removeprefix("round 1: ") in str(bad.reason)
+    assert not bad.measurements
+
+
+def test_without_a_reference_there_is_no_ratio_and_without_rounds_no_reference() -> None:
+    found = pyharness.run(["raw_bytes"], ["sample:code"], [{"name": "throughput", "threads": 1, "rounds": 1}])
+    (result,) = found.record.of("throughput")
+    assert not any(one.paired for one in result.measurements)
+    assert result.case.key.endswith("bytes=2000000,rounds=1,threads=1")
+    with pytest.raises(InputError, match=r"reference = 'raw_bytes' takes rounds"):
+        pyharness.run(["raw_bytes"], ["sample:code"], [{"name": "throughput", "reference": "raw_bytes"}])
+    with pytest.raises(InputError, match=r"unknown reference 'raw_byte'; did you mean 'raw_bytes'\?"):
+        pyharness.run(["raw_bytes"], ["sample:code"], [{"name": "latency", "reference": "raw_byte", "rounds": 2}])
+
+
+def test_keys_of_cases_without_rounds_are_what_they_were() -> None:
+    names = ["throughput", "latency", "training"]
+    plan = suite.plan(session.declare(["raw_bytes"], ["sample"], [{"name": name} for name in names]))
+    keys = {case.benchmark: case.key for case in plan.cases}
+    assert keys["throughput"].startswith("throughput | raw_bytes | sample | bytes=2000000,threads=")
+    assert keys["latency"] == "latency | raw_bytes | sample"
+    assert keys["training"].startswith("training | raw_bytes | repetitions=3,threads=")
