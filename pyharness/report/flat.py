@@ -8,11 +8,10 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyharness.statistics.jackknife import interval
+from pyharness.statistics.intervals import interval_of
 from pyharness.store import Record
 from pyharness.system import atomic_file
-from pyharness.system.timing import median_interval
-from pyharness.types import InputError, Measurement
+from pyharness.types import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,7 +21,6 @@ COLUMNS = (
     "status", "reason",
 )  # fmt: skip
 _BOTH = "\r\n"  # as the end of a line, it makes the writer put quotes around either
-MOST_SAMPLES = 1000  # binomial probabilities of more samples are too small for a float
 
 
 def rows(record: Record) -> list[dict[str, Any]]:
@@ -39,7 +37,7 @@ def rows(record: Record) -> list[dict[str, Any]]:
         }
         for measurement in result.measurements:
             about = record.data["metrics"].get(measurement.metric, {})
-            low, high = _interval(measurement) or (None, None)
+            low, high = interval_of(measurement) or (None, None)
             found.append(
                 dict.fromkeys(COLUMNS)
                 | common
@@ -55,12 +53,6 @@ def rows(record: Record) -> list[dict[str, Any]]:
 def _writable(cell: object) -> object:
     """Escape lone surrogates, which come from file names: no UTF-8 file can hold them."""
     return cell.encode("utf-8", "backslashreplace").decode() if isinstance(cell, str) else cell
-
-
-def _interval(measurement: Measurement) -> tuple[float, float] | None:
-    if measurement.samples:
-        return median_interval(measurement.samples[:: -(-len(measurement.samples) // MOST_SAMPLES)])
-    return interval(measurement.value, measurement.replicates)
 
 
 def to_frame(record: Record) -> pd.DataFrame:

@@ -47,7 +47,7 @@ def plan(suite: Suite, preparing: Callable[[str, TrainingProgress], None] | None
         except InputError as error:
             problems.append(str(error))
     labels = [entry.label for entry in suite.tokenizers]
-    references = {suite.reference, *(case.parameters.get("reference") for case in cases if rounds_of(case))}
+    references: set[Any] = {suite.reference, *(case.parameters.get("reference") for case in cases if rounds_of(case))}
     problems += [str(suggest("reference", name, labels)) for name in references - {None, *labels}]
     if problems:
         raise InputError("\n".join(dict.fromkeys(problems)))

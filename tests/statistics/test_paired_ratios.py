@@ -40,7 +40,7 @@ def test_the_interval_of_the_inverse_is_the_inverse(values: list[float]) -> None
     other_low, other_high = ratio_interval(inverse) or (0, 0)
     assert low <= mean_ratio(values) * (1 + 1e-12)
     assert mean_ratio(values) <= high * (1 + 1e-12)
-    assert (1 / other_high, 1 / other_low) == (pytest.approx(low), pytest.approx(high))
+    assert (1 / other_high, 1 / other_low) == pytest.approx((low, high))
     assert mean_ratio(inverse) == pytest.approx(1 / mean_ratio(values))
 
 
