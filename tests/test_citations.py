@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from citations import Tree, dead
+from layout.citations import Tree, dead
 
 ROOT = Path(__file__).parents[1]
 # CHANGELOG.md is not read: it names files as they were called at the time.

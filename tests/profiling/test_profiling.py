@@ -1,78 +1,28 @@
-"""Profiles: rounds, runs and records, with a device whose clock the tests turn."""
+"""Profiles: verify, take turns, record; what breaks down costs itself only."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from cases.fake_device import GB, RULE, FakeDevice
 from pyharness import report
 from pyharness.profiling import (
     Axis,
-    DeviceKind,
     Floor,
     Peer,
-    Phase,
     Problem,
     Profile,
     Task,
 )
-from pyharness.profiling.measuring import Samples, interleaved
 from pyharness.profiling.plan import plan
-from pyharness.profiling.record import COPY, OURS, Missing, Outcome, ProfileRecord, Roof
-from pyharness.profiling.session import RULES, launch_once, rule_for, run
-from pyharness.system.timing import StoppingRule
-from pyharness.types import InputError, Unsupported
-
-GB = 1_000_000_000
-RULE = StoppingRule(min_samples=3, min_seconds=0.0, max_seconds=5.0)
-
-
-class FakeDevice:
-    """A device on which a call takes what it returns, in seconds, and time passes only there."""
-
-    kind: DeviceKind = "cpu"
-    phases: tuple[Phase, ...] = ("cold", "warm")
-    notes: tuple[str, ...] = ("a fake",)
-    check_seconds = 0.0
-
-    def __init__(self, free: int | None = None, throttled: Callable[[float], bool] = lambda now: False) -> None:
-        self.now, self.free, self.is_throttled = 0.0, free, throttled
-        self.log: list[str] = []
-
-    def seconds(self, call: Callable[[], Any], phase: Phase) -> float:
-        taken = float(call())
-        self.now += taken
-        return taken
-
-    def throttled(self) -> bool:
-        return self.is_throttled(self.now)
-
-    def free_bytes(self) -> int | None:
-        return self.free
-
-    def reclaim(self) -> None:
-        self.log.append("reclaim")
-
-    def range(self, name: str) -> AbstractContextManager[object]:
-        self.log.append(name)
-        return nullcontext()
-
-    def copying(self) -> tuple[Callable[[], Any], int]:
-        return lambda: 0.1, GB
-
-    def multiplying(self, dtype: str) -> tuple[Callable[[], Any], int]:
-        if dtype == "fp16":
-            raise Unsupported("no fp16 here")
-        return lambda: 0.1, 100 * GB
-
-    def describe(self) -> dict[str, Any]:
-        return {"name": "fake"}
+from pyharness.profiling.record import COPY, OURS, Missing, ProfileRecord
+from pyharness.profiling.session import launch_once, run
+from pyharness.types import InputError
 
 
 def agrees(found: Any, ours: Any) -> str | None:
@@ -107,57 +57,6 @@ def known(monkeypatch: pytest.MonkeyPatch) -> Callable[[Profile], None]:
 def measured(profile: Profile, device: FakeDevice, known: Callable[[Profile], None], **options: Any) -> ProfileRecord:
     known(profile)
     return run(plan("fake", threads=1, **options), device, RULE, lambda line: None, lambda record: None)
-
-
-# ---------------------------------------------------------------------------------------------- rounds
-
-
-def test_contenders_take_turns_until_each_has_enough() -> None:
-    device, order = FakeDevice(), []
-
-    def contender(name: str, seconds: list[float]) -> Callable[[], float]:
-        times = iter(seconds)
-
-        def call() -> float:
-            order.append(name)
-            return next(times)
-
-        return call
-
-    calls = {"a": contender("a", [9.0, 1.0, 1.0, 1.0]), "b": contender("b", [9.0, 1.0, 2.0, 1.0, 2.0])}
-    found = interleaved(device, calls, "warm", replace(RULE, max_seconds=9.0), clock=lambda: device.now)
-    assert "".join(order) == "ab" + "abababb"  # the first round is not counted
-    assert found["a"].seconds == (1.0, 1.0, 1.0)
-    assert found["b"].seconds == (1.0, 2.0, 1.0, 2.0)
-
-
-def test_throttled_samples_are_dropped_from_all_contenders_alike() -> None:
-    device = FakeDevice(throttled=lambda now: 4.5 < now < 8.5)
-    found = interleaved(device, {"a": lambda: 1.0, "b": lambda: 1.0}, "warm", RULE, clock=lambda: device.now / 10)
-    assert [(len(one.seconds), one.dropped) for one in found.values()] == [(3, 2), (3, 2)]
-
-
-def test_a_clock_that_is_always_low_is_what_the_device_sustains() -> None:
-    device = FakeDevice(throttled=lambda now: True)
-    (found,) = interleaved(device, {"a": lambda: 1.0}, "warm", RULE, clock=lambda: device.now).values()
-    assert found == Samples((1.0,) * 5, throttled=True)
-
-
-def test_a_call_below_the_clocks_resolution_has_no_rate() -> None:
-    found = interleaved(FakeDevice(), {"a": lambda: 0.0}, "warm", RULE)["a"]
-    assert found.seconds == ()
-    assert "less than the clock can tell" in str(found.reason)
-
-
-def test_a_contender_that_breaks_down_loses_its_own_numbers_only() -> None:
-    device = FakeDevice()
-    calls = {"good": lambda: 1.0, "bad": lambda: 1.0 if device.now < 4 else 1 / 0}
-    found = interleaved(device, calls, "warm", RULE, clock=lambda: device.now)
-    assert found["good"].seconds == (1.0, 1.0, 1.0)
-    assert found["bad"] == Samples(reason="ZeroDivisionError: division by zero")
-
-
-# ---------------------------------------------------------------------------------------------- runs
 
 
 def test_peers_are_verified_before_anything_is_timed(known: Callable[[Profile], None]) -> None:
@@ -239,29 +138,6 @@ def test_floors_of_a_gpu_are_shown_only_where_there_is_none(
         found = measured(profile_of(lambda: 0.2), FakeDevice(), known)
         assert len(found.unmeasured) == floors
         assert ("No GPU: no driver." in report.to_text(report.profile_tables(found))) is bool(floors)
-
-
-@pytest.mark.parametrize("seconds", [0.0, -1.0, float("nan"), float("inf")])
-def test_a_time_limit_is_a_time(seconds: float) -> None:
-    with pytest.raises(InputError, match="give --max-seconds above 0"):
-        rule_for("cpu", seconds)
-
-
-def test_a_time_limit_leaves_the_rest_of_the_rule() -> None:
-    assert rule_for("cuda", 4.0) == replace(RULES["cuda"], max_seconds=4.0)
-    assert rule_for("cuda", None) is RULES["cuda"]
-
-
-@pytest.mark.parametrize(("matrix_flop", "roof", "seconds"), [(0, "copy", 0.05), (10**12, "matrix", 1.0)])
-def test_the_longer_roof_binds(matrix_flop: int, roof: str, seconds: float) -> None:
-    samples = {"warm": {OURS: Samples((2.0,)), COPY: Samples((0.1,))}}
-    floor = Floor(GB // 2, matrix_flop, matrix_flop, 1)
-    outcome = Outcome(Problem((1, 1), "fp32", "cpu", 1), "", floor, GB, samples)  # type: ignore[arg-type]
-    bound = outcome.bound("warm", Roof(10**12, Samples((1.0,))))
-    assert bound is not None
-    assert bound.roof == roof
-    assert bound.seconds == pytest.approx(seconds)
-    assert (outcome.bound("warm", None) is None) is (matrix_flop > 0)
 
 
 def test_a_wrong_result_of_ours_gets_no_number_and_gives_none(known: Callable[[Profile], None]) -> None:

@@ -1,11 +1,8 @@
-"""Files of states: they are read as they were written, and nothing that is damaged is taken for a state."""
+"""States of cases in one file: what is written is read back, and what is no state is not written."""
 
 from __future__ import annotations
 
 import io
-import json
-import os
-import random
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -17,26 +14,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays_of
 
+from cases.state_archives import written
 from pyharness.metrics import counters
 from pyharness.metrics.counting import state_arrays
 from pyharness.metrics.counting.state import CorpusState, Facts
 from pyharness.statistics.jackknife import GROUPS
 from pyharness.store import states
 from pyharness.store.case_states import CaseStates, write_case
-from pyharness.store.states import NoState, StateReader, StateWriter, sha256_of
+from pyharness.store.states import NoState, StateReader, sha256_of
 from pyharness.tokenizers.families.raw_bytes import RawBytes
 from pyharness.types import InputError, TokenKind, Tokens, Vocabulary
 
 SHAPES = arrays_of.array_shapes(min_dims=1, max_dims=2, min_side=0)
+
+
 INTEGERS = arrays_of.arrays(st.sampled_from(["u1", "<u2", ">u4", "<u8", "i1", "<i8"]), SHAPES)
+
+
 STATES = st.dictionaries(st.text(min_size=1, max_size=9), INTEGERS, max_size=4)
-
-
-def written(path: Path, cases: dict[str, dict[str, Any]]) -> Path:
-    with StateWriter(path) as writer:
-        for case, state in cases.items():
-            writer.add(case, state)
-    return path
 
 
 @given(st.dictionaries(st.text(max_size=9), STATES, max_size=3))
@@ -90,121 +85,6 @@ def test_sizes_are_bounded_when_writing(tmp_path: Path, monkeypatch: pytest.Monk
     with pytest.raises(ValueError, match="a state of 160 bytes is more than 150"):
         write_case(tmp_path / "s.zip", "case", {"x": np.zeros(10, np.int64), "y": np.ones(10, np.int64)})
 
-
-# ---------------------------------------------------------------------------------------------- damage
-
-
-def header(shape: str, kind: str = "<i8") -> bytes:
-    text = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
-    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode()
-
-
-def archive(path: Path, array: bytes = b"", index: Any = None) -> Path:
-    """A file of states of one case with one array, of these bytes."""
-    good = {"format": states.FORMAT, "version": states.VERSION, "cases": {"case": {"x": "0" * 32}}}
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
-        file.writestr(f"arrays/{'0' * 32}.npy", array)
-        file.writestr("index.json", json.dumps(good if index is None else index))
-    return path
-
-
-def test_such_an_archive_is_read(tmp_path: Path) -> None:
-    path = archive(tmp_path / "s", header("(2,)") + bytes(16))
-    with StateReader(path) as reader:
-        assert reader.of("case")["x"].tolist() == [0, 0]
-
-
-@pytest.mark.parametrize(
-    ("array", "message"),
-    [
-        (b"", "damaged"),
-        (b"\x93NUMPY\x01\x00", "damaged"),
-        (header("(2,)") + bytes(15), "'x' is cut"),
-        (header("(2,)") + bytes(17), "'x' is cut, or goes on"),
-        (header("(1 << 60,)") + bytes(8), "damaged"),
-        (header(f"({1 << 60},)") + bytes(8), "no array of integers of at most"),
-        (header("(-1, -1)") + bytes(8), "damaged"),
-        (header("(2,)", "<f8") + bytes(16), "no array of integers"),
-        (header("(2,)", "|O") + bytes(16), "damaged|no array of integers"),
-        (header("(2,)", "S8") + bytes(16), "no array of integers"),
-        (b"\x93NUMPY\x03\x00" + header("(2,)")[8:] + bytes(16), "another version"),
-    ],
-)
-def test_a_damaged_array_is_not_read(tmp_path: Path, array: bytes, message: str) -> None:
-    with StateReader(archive(tmp_path / "s", array)) as reader, pytest.raises(NoState, match=message):
-        reader.of("case")
-
-
-@pytest.mark.parametrize(
-    "index",
-    [
-        [],
-        {"format": "other"},
-        {"format": states.FORMAT, "version": 2, "cases": {}},
-        {"format": states.FORMAT, "version": 1, "cases": []},
-        {"format": states.FORMAT, "version": 1, "cases": {"a": {"x": 1}}},
-        {"format": states.FORMAT, "version": 1, "cases": {"a": {"x": "../" * 11}}},
-    ],
-)
-def test_a_damaged_index_is_not_read(tmp_path: Path, index: Any) -> None:
-    with pytest.raises(NoState, match="is damaged"):
-        StateReader(archive(tmp_path / "s", index=index))
-
-
-def test_every_cut_and_changed_byte_is_noticed_or_harmless(tmp_path: Path) -> None:
-    """Without the record's digest, even: what is read is what was written, or nothing."""
-    state: dict[str, Any] = {"x": np.arange(300, dtype=np.int64), "y": np.arange(7, dtype=np.uint8)}
-    whole = written(tmp_path / "s", {"case": state}).read_bytes()
-    generator, path = random.Random(4), tmp_path / "damaged"
-    for _ in range(300):
-        data = bytearray(whole)
-        if generator.random() < 0.3:
-            del data[generator.randrange(len(data)) :]
-        else:
-            data[generator.randrange(len(data))] ^= 1 << generator.randrange(8)
-        path.write_bytes(data)
-        try:
-            with StateReader(path) as reader:
-                if "case" not in reader:
-                    continue
-                found = reader.of("case")
-        except NoState:
-            continue
-        for name in found.keys() & state.keys():
-            assert np.array_equal(found[name], state[name])
-
-
-def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(states, "LARGEST_STATE", 1 << 20)
-    path = archive(tmp_path / "s", header(f"({1 << 20},)") + bytes(8 << 20))
-    assert path.stat().st_size < 1 << 16
-    with StateReader(path) as reader, pytest.raises(NoState, match="more than 1,048,576 bytes"):
-        reader.of("case")
-
-
-@pytest.mark.parametrize("kind", ["missing", "folder", "fifo"])
-def test_what_is_no_file_is_no_state(tmp_path: Path, kind: str) -> None:
-    path = tmp_path / "s"
-    if kind == "folder":
-        path.mkdir()
-    elif kind == "fifo":
-        os.mkfifo(path)
-    with pytest.raises(NoState, match="cannot be read: No such file"):
-        StateReader(path)
-
-
-def test_a_file_must_be_the_one_that_the_record_names(tmp_path: Path) -> None:
-    path = written(tmp_path / "s", {"case": {"x": np.arange(9)}})
-    about = {"bytes": path.stat().st_size, "sha256": sha256_of(path)}
-    with StateReader(path, about) as reader:
-        assert "case" in reader
-    with pytest.raises(NoState, match=r"has .* bytes, the record says 3"):
-        StateReader(path, about | {"bytes": 3})
-    with pytest.raises(NoState, match=r"has SHA-256 .*, the record says 0000"):
-        StateReader(path, about | {"sha256": "0" * 64})
-
-
-# ---------------------------------------------------------------------------------------------- states as arrays
 
 USES = st.lists(st.tuples(st.integers(0, GROUPS - 1), st.integers(0, 11), st.integers(0, 1 << 40)), max_size=30)
 
@@ -270,9 +150,6 @@ def test_a_state_of_more_ids_than_memory_is_refused_before_it_is_made() -> None:
     steps = np.array([1 << 33, 0, 0, 0], np.uint64)
     with pytest.raises(InputError, match="ids beyond those of the vocabulary"):
         state_arrays.corpus_state_of(small_state() | {"histogram steps": steps})
-
-
-# ---------------------------------------------------------------------------------------------- while a run lives
 
 
 def test_states_of_cases_become_one_file_beside_the_record(tmp_path: Path) -> None:

@@ -1,9 +1,8 @@
-"""Broken and hostile vocabulary files: always one clear InputError that names the file, never a crash."""
+"""Files that are no tokenizers: rank files, tekken, SentencePiece, and files of no kind; one line each."""
 
 from __future__ import annotations
 
 import base64
-import copy
 import json
 import random
 from collections.abc import Callable
@@ -13,26 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cases.refused_files import BIG, huggingface, message, refused
 from pyharness import tokenizers
 from pyharness.types import InputError
 from pyharness.vocabularies.files import vocabulary_file
-from pyharness.vocabularies.files.byte_alphabet import BYTE_ALPHABET
 from pyharness.vocabularies.ranks import rank_file
-
-BIG = 1 << 40
-
-
-def refused(path: Path, expected: str, options: str = "") -> None:
-    """The file is refused in one line that names it and says why."""
-    with pytest.raises(InputError, match=expected) as caught:
-        tokenizers.load(f"file:{path}{options}")
-    message = str(caught.value)
-    assert str(path) in message
-    assert "\n" not in message
-    assert len(message) < 800
-
-
-# ---------------------------------------------------------------------------------------------- any file
 
 
 @pytest.mark.parametrize(
@@ -68,9 +52,6 @@ def test_unreadable_things(tmp_path: Path) -> None:
         tokenizers.load("file:/tmp/\0")
     with pytest.raises(InputError, match="is not a file"):
         tokenizers.load("file:/dev/null")
-
-
-# ---------------------------------------------------------------------------------------------- rank files
 
 
 def lines(*extra: bytes) -> bytes:
@@ -129,9 +110,6 @@ def test_options_of_rank_files(options: str, expected: str, tmp_path: Path) -> N
     refused(path, expected, options)
 
 
-# ---------------------------------------------------------------------------------------------- tekken
-
-
 def tekken() -> dict[str, Any]:
     vocab = [{"rank": byte, "token_bytes": base64.b64encode(bytes([byte])).decode()} for byte in range(256)]
     config = {"pattern": r"\w+|\W+", "default_vocab_size": 266, "default_num_special_tokens": 10}
@@ -162,161 +140,13 @@ def test_tekken(change: Callable[[dict[str, Any]], object], expected: str, tmp_p
     refused(path, expected)
 
 
-# ---------------------------------------------------------------------------------------------- tokenizer.json
-
-
-def huggingface() -> dict[str, Any]:
-    vocab = {character: byte for byte, character in BYTE_ALPHABET.items()} | {"he": 256, "ll": 257}
-    byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
-    return {
-        "version": "1.0",
-        "added_tokens": [
-            {
-                "id": 258,
-                "content": "<s>",
-                "special": True,
-                "single_word": False,
-                "lstrip": False,
-                "rstrip": False,
-                "normalized": False,
-            }
-        ],
-        "pre_tokenizer": byte_level,
-        "decoder": byte_level,
-        "model": {"type": "BPE", "vocab": vocab, "merges": ["h e", "l l"]},
-    }
-
-
-def model(**changes: Any) -> Callable[[dict[str, Any]], object]:
-    return lambda content: content["model"].update(changes)
-
-
-def token(**changes: Any) -> Callable[[dict[str, Any]], object]:
-    return lambda content: content["added_tokens"][0].update(changes)
-
-
-def stage(name: str, value: Any) -> Callable[[dict[str, Any]], object]:
-    return lambda content: content.update({name: value})
-
-
-def nested(depth: int) -> dict[str, Any]:
-    found: dict[str, Any] = {"type": "NFC"}
-    for _ in range(depth):
-        found = {"type": "Sequence", "normalizers": [found]}
-    return found
-
-
-@pytest.mark.parametrize(
-    ("change", "expected"),
-    [
-        (lambda c: c.pop("model"), "has no 'model' object"),
-        (stage("model", [1]), "has no 'model' object"),
-        (model(type="Neural"), "unknown model type 'Neural'"),
-        (model(vocab=[]), "'vocab' is not an object"),
-        (model(vocab={}), "'vocab' is not an object"),
-        (model(vocab={"a": BIG}), "the id of 'a' is 1099511627776; ids are from 0 to below"),
-        (model(vocab={"a": -1}), "the id of 'a' is -1"),
-        (model(vocab={"a": "1"}), "the id of 'a' is '1', not an integer"),
-        (model(vocab={"a": 1.5}), "not an integer"),
-        (model(vocab={"a": True}), "not an integer"),
-        (model(vocab={"a": 1, "b": 1}), "id 1 belongs to both 'a' and 'b'"),
-        (model(merges="h e"), "'merges' is not a list"),
-        (model(merges=["h e", "h x"]), r"merge 1 \('h' \+ 'x'\) needs 'hx', which is not in the vocabulary"),
-        (model(merges=["\u4e00 e"]), "needs '\u4e00', which is not in the vocabulary"),
-        (model(merges=["he "]), "merge 0 has an empty part: 'he' \\+ ''"),
-        (model(merges=[["", "he"]]), "has an empty part"),
-        (model(merges=["h e l"]), "merge 0 is 'h e l', not a pair"),
-        (model(merges=[["h"]]), "not a pair"),
-        (model(merges=[5]), "not a pair"),
-        (model(merges=[[["h"], "e"]]), "not a pair"),
-        (model(continuing_subword_prefix=5), "'continuing_subword_prefix' is '5'"),
-        (model(byte_fallback="yes"), "'byte_fallback' is 'yes'"),
-        (model(unk_token=5), "unk_token 5 is not a string"),
-        (model(dropout=7.5), "was refused by tokenizers"),
-        (token(content=""), "added token 0 is"),
-        (token(content=5), "added token 0 is"),
-        (token(id=None), "the id of '<s>' is 'None'"),
-        (token(id=BIG), "the id of '<s>' is 1099511627776"),
-        (token(id=5), "added token '<s>' has id 5, which belongs to"),
-        (token(id=9000), "added token '<s>' has id 9000, but tokenizers gives it 258"),
-        (token(special="no"), "'special' of added token '<s>' is 'no'"),
-        (lambda c: c["added_tokens"].append(c["added_tokens"][0]), "lists an added token twice"),
-        (stage("added_tokens", {"a": 1}), "'added_tokens' is not a list"),
-        (stage("normalizer", "NFC"), "normalizer is 'NFC', not an object with a type"),
-        (stage("normalizer", {"type": "Sequence", "normalizers": [None]}), "normalizer is '{}'"),
-        (stage("normalizer", {"type": "Sequence", "normalizers": 5}), "'normalizers' is not a list"),
-        (stage("normalizer", {"type": "Nothing"}), "was refused by tokenizers"),
-        (stage("normalizer", {"type": "Precompiled", "precompiled_charsmap": "AAAA"}), "was refused by tokenizers"),
-        (stage("normalizer", nested(20)), "nested more than 16 deep"),
-        (
-            stage(
-                "pre_tokenizer", {"type": "Split", "pattern": {"Regex": "("}, "behavior": "Isolated", "invert": False}
-            ),
-            "was refused by tokenizers",
-        ),
-    ],
-)
-def test_huggingface(change: Callable[[dict[str, Any]], object], expected: str, tmp_path: Path) -> None:
-    content = copy.deepcopy(huggingface())
-    change(content)
-    path = tmp_path / "tokenizer.json"
-    path.write_text(json.dumps(content))
-    refused(path, expected)
-
-
-@pytest.mark.parametrize(
-    ("vocab", "unk_id", "expected"),
-    [
-        ([["a", 0.0], ["a", 1.0]], 0, "vocab entries 0 and 1 are both 'a'"),
-        ([["a", "x"]], 0, "vocab entry 0 is"),
-        ([["a"]], 0, "vocab entry 0 is"),
-        ([["a", float("nan")]], 0, "vocab entry 0 is"),
-        ([["a", 0.0]], 7, "unk_id 7 is no id"),
-        ([["a", 0.0]], -1, "unk_id -1 is no id"),
-        ({"a": 0}, 0, "'vocab' is not a list"),
-    ],
-)
-def test_unigram(vocab: Any, unk_id: int, expected: str, tmp_path: Path) -> None:
-    path = tmp_path / "tokenizer.json"
-    path.write_text(json.dumps({"added_tokens": [], "model": {"type": "Unigram", "vocab": vocab, "unk_id": unk_id}}))
-    refused(path, expected)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (json.dumps(huggingface())[:-400].encode(), "is not valid JSON, or is cut off"),
-        (b'{"model": ' + b"[" * 100_000, "nested too deeply"),
-        (b'{"model": {"type": "BPE", "vocab": {"a": 1, "a": 2}, "merges": []}}', "key 'a' occurs twice"),
-        (
-            b'{"model": {"type": "BPE", "vocab": {"a": ' + b"9" * 5000 + b'}, "merges": []}}',
-            "integer string conversion",
-        ),
-        (b'{"model": "\xff\xfe"}', "is not valid UTF-8"),
-        (b'{"model": {"type": "BPE", "vocab": {"\\ud800": 0}, "merges": []}}', "was refused by tokenizers"),
-        (b'{"a": 1}\0', "is not valid JSON"),
-        (b"{", "is not valid JSON"),
-    ],
-)
-def test_broken_json(text: bytes, expected: str, tmp_path: Path) -> None:
-    path = tmp_path / "tokenizer.json"
-    path.write_bytes(text)
-    refused(path, expected)
-
-
-# ---------------------------------------------------------------------------------------------- SentencePiece
-
-
-def message(number: int, payload: bytes) -> bytes:
-    assert len(payload) < 128
-    return bytes([number << 3 | 2, len(payload)]) + payload
-
-
 def piece(text: bytes, score: float = 0.0, kind: int = 1) -> bytes:
     return message(1, message(1, text) + b"\x15" + np.float32(score).tobytes() + bytes([0x18, kind]))
 
 
 UNKNOWN = piece(b"<unk>", kind=2)
+
+
 BPE = message(2, b"\x18\x02")
 
 
@@ -344,9 +174,6 @@ def test_sentencepiece(content: bytes, expected: str, tmp_path: Path) -> None:
     path = tmp_path / "tokenizer.model"
     path.write_bytes(content)
     refused(path, expected)
-
-
-# ---------------------------------------------------------------------------------------------- chance
 
 
 @pytest.mark.parametrize("kind", ["rank", "huggingface", "tekken", "sentencepiece"])
