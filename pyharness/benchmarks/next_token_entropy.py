@@ -23,7 +23,7 @@ from pyharness.language_models import CausalModel
 from pyharness.metrics import language_model
 from pyharness.metrics.counting import state_arrays
 from pyharness.metrics.counting.state import CorpusState
-from pyharness.plugins.specification import parse
+from pyharness.plugins.specification import TOKENIZER
 from pyharness.statistics.jackknife import group_of
 from pyharness.system.environment import version_of
 from pyharness.tokenizers.families import file
@@ -60,7 +60,7 @@ def model_name(parameters: Mapping[str, Any], row: TokenizerSpec) -> str:
     """Name of the model: the one given, or the one whose folder or repository the row's tokenizer is from."""
     if parameters["model"] != MODEL_OF_ROW:
         return str(parameters["model"])
-    home = parse(parse(row.name).home)
+    home = TOKENIZER.parse(TOKENIZER.parse(row.name).home)
     if home.name == "hf" and home.argument:
         return home.argument
     if row.path is not None and language_models.holds_model(Path(row.path).parent):
@@ -151,7 +151,7 @@ def own_tokenizer(model: CausalModel, row: TokenizerSpec) -> tuple[Tokenizer | N
     """
     try:
         path = vocabulary_file.find(str(model.folder.path))
-        at_home = parse(row.name).engine is None
+        at_home = TOKENIZER.parse(row.name).engine is None
         if at_home and row.path is not None and vocabulary_file.digest(path) == vocabulary_file.digest(Path(row.path)):
             return None, f"{path.name} of the model is the tokenizer's file"
         return tokenizers.load(file.row(f"file:{path}", path, {})), f"ids compared with {path.name} of the model"

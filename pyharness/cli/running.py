@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pyharness.cli.console import check_output, color, complain, complain_of, reports_errors, show, width
+from pyharness.plugins.specification import BENCHMARK
 from pyharness.types import Failure, InputError
 
 if TYPE_CHECKING:
@@ -93,18 +94,16 @@ def _show_traceback(result: CaseResult) -> None:
 
 
 def _benchmark(text: str) -> dict[str, Any]:
-    name, _, options = text.partition("?")
-    found: dict[str, Any] = {"name": name}
-    for pair in filter(None, options.split("&")):
-        key, _, value = pair.partition("=")
-        if key == "name":
-            raise InputError(f"benchmark {text!r}: 'name' is no parameter; the name stands before the question mark")
-        if key in found:
-            raise InputError(f"benchmark {text!r} gives {key}= twice; give it once")
-        listed = "," in value or key in ("tokenizers", "corpora")
-        literal = str if key in ("tokenizers", "corpora") else _literal
-        found[key] = [literal(one) for one in value.split(",")] if listed else literal(value)
-    return found
+    wanted = BENCHMARK.parse(text)
+    if "name" in wanted.options:
+        raise InputError(f"benchmark {text!r}: 'name' is no parameter; the name stands before the question mark")
+    return {"name": wanted.head} | {key: _value(key, value) for key, value in wanted.options.items()}
+
+
+def _value(key: str, value: str) -> Any:
+    of_labels = key in ("tokenizers", "corpora")
+    literal = str if of_labels else _literal
+    return [literal(one) for one in value.split(",")] if of_labels or "," in value else literal(value)
 
 
 def _literal(value: str) -> Any:

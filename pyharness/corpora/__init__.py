@@ -15,9 +15,9 @@ import os
 import sys
 from collections.abc import Mapping
 
-from pyharness.corpora.options import parse
 from pyharness.corpora.streaming import keyed, read
 from pyharness.plugins.registry import discover, suggest
+from pyharness.plugins.specification import CORPUS
 from pyharness.types import Corpus, CorpusFamily, InputError
 
 __all__ = ["families", "keyed", "open_corpus", "read"]
@@ -34,15 +34,15 @@ def open_corpus(spec: str) -> Corpus:
     A ``?`` starts the options only when what follows reads ``key=value`` or ``key=value&key=value``; write
     ``%3F`` for a ``?`` of a path that would be mistaken for it. Values of options are percent-decoded.
     """
-    name, argument, options = parse(spec)
-    family = families().get(name)
+    wanted = CORPUS.parse(spec)
+    family = families().get(wanted.name)
     if family is None:
-        raise _unknown(spec, name)
+        raise _unknown(spec, wanted.name)
     if not family.wraps:
-        for option in options:
+        for option in wanted.options:
             if option not in family.options:
-                raise suggest(f"{name} option", option, family.options)
-    return family.open(spec, argument, options)
+                raise suggest(f"{wanted.name} option", option, family.options)
+    return family.open(spec, wanted.argument or "", wanted.options)
 
 
 def _unknown(spec: str, name: str) -> InputError:

@@ -1,11 +1,10 @@
-"""Reads ``family:argument?key=value`` and the option values that every family shares."""
+"""Options that several families of corpora share, and how their values are read."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
 from typing import TypedDict
-from urllib.parse import unquote
 
 from pyharness.plugins.registry import suggest
 from pyharness.types import InputError
@@ -25,7 +24,6 @@ TEXT_OPTIONS: Mapping[str, str] = {
     "max_document_bytes": "cut longer documents into several (default 1MiB)",
 }
 
-_OPTIONS = re.compile(r"[A-Za-z_]\w*=[^&?]*(&[A-Za-z_]\w*=[^&?]*)*", re.ASCII)
 _SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([A-Za-z]*)", re.ASCII)
 _UNITS = {
     "": 1, "b": 1,
@@ -42,26 +40,6 @@ class Description(TypedDict):
     licence: str
     label: str
     max_bytes: int | None
-
-
-def parse(spec: str) -> tuple[str, str, dict[str, str]]:
-    """Split a specification into family, argument and options.
-
-    >>> parse("path:a/b.txt?split=line&name=50%25")
-    ('path', 'a/b.txt', {'split': 'line', 'name': '50%'})
-    """
-    head, mark, tail = spec.rpartition("?")
-    if not mark or not _OPTIONS.fullmatch(tail):
-        head, tail = spec, ""
-    family, _, argument = head.partition(":")
-    options: dict[str, str] = {}
-    for pair in filter(None, tail.split("&")):
-        key, _, value = pair.partition("=")
-        if key in options:
-            raise InputError(f"corpus {spec!r} gives {key}= twice; give it once")
-        options[key] = unquote(value)
-    # Only "?" has an escape in the argument: a file may well be called "100%.txt".
-    return family, argument.replace("%3F", "?").replace("%3f", "?"), options
 
 
 def described(

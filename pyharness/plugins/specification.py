@@ -1,11 +1,17 @@
-"""Reads specification strings: ``[engine+]name[:argument][?key=value&...]``.
+"""Specifications: how a tokenizer, a corpus or a benchmark is named, ``[engine+]name[:argument][?key=value&...]``.
 
->>> parse("gigatoken+file:/x/cl100k_base.tiktoken?pattern=cl100k_base").argument
+The argument ends at the first ``?``; a ``?`` of its own is written ``%3F``. Values of options are percent-decoded: a
+``&`` in one is written ``%26``, a ``%`` is written ``%25``.
+
+>>> TOKENIZER.parse("gigatoken+file:/x/cl100k_base.tiktoken?pattern=cl100k_base").argument
 '/x/cl100k_base.tiktoken'
+>>> TOKENIZER.write("trained", "bpe", {"corpus": "sample?max_bytes=2kB&name=a"})
+'trained:bpe?corpus=sample?max_bytes=2kB%26name=a'
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from urllib.parse import unquote
@@ -13,7 +19,7 @@ from urllib.parse import unquote
 from pyharness.plugins.registry import suggest
 from pyharness.types import InputError
 
-SHAPE = "[engine+]name[:argument][?key=value&...]"
+_PAIRS = re.compile(r"[A-Za-z_]\w*=[^&]*(&[A-Za-z_]\w*=[^&]*)*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +30,8 @@ class Specification:
     name: str
     argument: str | None
     options: Mapping[str, str]
-    engine: str | None = None
+    engine: str | None
+    head: str  # the text without its options
 
     @property
     def home(self) -> str:
@@ -32,30 +39,83 @@ class Specification:
         return self.text if self.engine is None else self.text[len(self.engine) + 1 :]
 
 
-def parse(text: str) -> Specification:
-    """Take a specification apart; the names in it are not looked up here."""
-    if not text.strip() or "\0" in text:
-        raise InputError(f"empty tokenizer specification {text!r}; it is written {SHAPE}, e.g. 'mistral:v3'")
-    body, mark, query = text.partition("?")
-    head, colon, argument = body.partition(":")
-    engine, plus, name = head.rpartition("+")  # a '+' after the first ':' belongs to the argument
-    if "+" in engine:
-        raise InputError(f"tokenizer {text!r} names two engines; one engine runs one vocabulary: {SHAPE}")
-    if not name or (plus and not engine) or (colon and not argument):
-        raise InputError(f"incomplete tokenizer specification {text!r}; it is written {SHAPE}, e.g. 'mistral:v3'")
-    return Specification(text, name, argument if colon else None, _options(text, query) if mark else {}, engine or None)
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """How one kind of thing is named."""
+
+    kind: str  # what messages call it
+    shape: str
+    example: str
+    engines: bool = False  # whether another engine may stand before the name
+    globs: bool = False  # arguments are paths: a "?" that no options follow is theirs, and an empty one is the family's
+
+    def parse(self, text: str) -> Specification:
+        """Take a specification apart; the names in it are not looked up here.
+
+        Raises:
+            InputError: it is not written as the grammar has it, or gives an option twice.
+        """
+        if "\0" in text or not (text.strip() or self.globs):
+            raise InputError(f"empty {self.kind} specification {text!r}; {self._written()}")
+        head, mark, query = self._cut(text)
+        family, colon, argument = head.partition(":")
+        engine, plus, name = family.rpartition("+") if self.engines else ("", "", family)
+        if "+" in engine:  # one after the first ":" belongs to the argument
+            raise InputError(f"{self.kind} {text!r} names two engines; one engine runs one vocabulary: {self.shape}")
+        if not self.globs and (not name or (plus and not engine) or (colon and not argument)):
+            raise InputError(f"incomplete {self.kind} specification {text!r}; {self._written()}")
+        options = self._options(text, query) if mark else {}
+        return Specification(text, name, _unescaped(argument) if colon else None, options, engine or None, head)
+
+    def write(
+        self,
+        name: str,
+        argument: str | None = None,
+        options: Mapping[str, str] | None = None,
+        engine: str | None = None,
+    ) -> str:
+        """Write a specification that ``parse`` takes apart into the same.
+
+        An argument that has ``%3F`` in it cannot be written: there it stands for a ``?``.
+        """
+        text = (f"{engine}+" if engine else "") + name
+        text += "" if argument is None else f":{argument.replace('?', '%3F')}"
+        pairs = (f"{key}={value.replace('%', '%25').replace('&', '%26')}" for key, value in (options or {}).items())
+        return "?".join(part for part in (text, "&".join(pairs)) if part)
+
+    def _cut(self, text: str) -> tuple[str, str, str]:
+        """Cut at the ``?`` before the options: the first, or of a path the first that pairs follow to the end."""
+        if not self.globs:
+            return text.partition("?")
+        for match in re.finditer(r"\?", text):
+            if _PAIRS.fullmatch(text, match.end()):
+                return text[: match.start()], "?", text[match.end() :]
+        return text, "", ""
+
+    def _options(self, text: str, query: str) -> dict[str, str]:
+        options: dict[str, str] = {}
+        for pair in query.split("&"):
+            key, equals, value = pair.partition("=")
+            if not key or not equals:
+                written = "write '&' inside a value as %26"
+                raise InputError(f"{self.kind} {text!r}: option {pair!r} is not key=value ({written})")
+            if key in options:
+                raise InputError(f"{self.kind} {text!r} gives {key}= twice; give it once")
+            options[key] = unquote(value)
+        return options
+
+    def _written(self) -> str:
+        return f"it is written {self.shape}, e.g. {self.example!r}"
 
 
-def _options(text: str, query: str) -> dict[str, str]:
-    options: dict[str, str] = {}
-    for pair in query.split("&"):
-        key, equals, value = pair.partition("=")
-        if not key or not equals:
-            raise InputError(f"tokenizer {text!r}: option {pair!r} is not key=value (write '&' inside a value as %26)")
-        if key in options:
-            raise InputError(f"tokenizer {text!r} gives option {key!r} twice")
-        options[key] = unquote(value)
-    return options
+def _unescaped(argument: str) -> str:
+    """Put ``?`` for its escape, the only one of an argument: a file may well be called ``100%25.txt``."""
+    return argument.replace("%3F", "?").replace("%3f", "?")
+
+
+TOKENIZER = Grammar("tokenizer", "[engine+]name[:argument][?key=value&...]", "mistral:v3", engines=True)
+CORPUS = Grammar("corpus", "family[:argument][?key=value&...]", "sample:prose", globs=True)
+BENCHMARK = Grammar("benchmark", "name[?parameter=value&...]", "throughput?threads=1,2")
 
 
 def check_options(text: str, options: Mapping[str, str], known: Collection[str]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from pyharness.plugins.specification import parse
+from pyharness.plugins.specification import TOKENIZER
 from pyharness.report.cells import NOTHING, Table, about_row, lossy, pick, plain, with_interval
 from pyharness.store import Record
 from pyharness.types import CaseResult, InputError, Measurement
@@ -127,7 +127,7 @@ def _scaffolds(
 def _options(record: Record, row: str) -> Mapping[str, str]:
     """Options of a row that was trained here; nothing for others."""
     try:
-        wanted = parse(str(about_row(record, row).get("spec")))
+        wanted = TOKENIZER.parse(str(about_row(record, row).get("spec")))
     except InputError:
         return {}
     return wanted.options if wanted.name == "trained" else {}

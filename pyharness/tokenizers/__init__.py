@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from pyharness.plugins import registry
-from pyharness.plugins.specification import Specification, check_options, parse
+from pyharness.plugins.specification import TOKENIZER, Specification, check_options
 from pyharness.system.thread_pool import require_one
 from pyharness.tokenizers import source
 from pyharness.types import Engine, InputError, Tokenizer, TokenizerFamily, TokenizerSpec, Tokens, TrainingProgress
@@ -127,11 +127,11 @@ def engines_by_name() -> Mapping[str, Engine]:
 
 def resolve(spec: str) -> TokenizerSpec:
     """Look a specification up and check all that can be checked without importing a tokenizer library."""
-    wanted = parse(spec)
+    wanted = TOKENIZER.parse(spec)
     if wanted.engine is None:
         return _home(wanted)
     engine = registry.pick("tokenizer engine", wanted.engine, engines_by_name())
-    bare = parse(wanted.home)
+    bare = TOKENIZER.parse(wanted.home)
     own = {key: bare.options[key] for key in engine.options if key in bare.options}
     rest = {key: value for key, value in bare.options.items() if key not in own}
     home = _home(dataclasses.replace(bare, options=rest))
@@ -144,8 +144,8 @@ def obtain(spec: str, progress: Callable[[TrainingProgress], None] | None = None
 
     ``progress`` is told how far a training is.
     """
-    wanted = parse(spec)
-    bare = parse(wanted.home)
+    wanted = TOKENIZER.parse(spec)
+    bare = TOKENIZER.parse(wanted.home)
     family = families_by_name().get(bare.name)
     if family is not None and family.prepare is not None and bare.argument is not None:
         family.prepare(bare.argument, bare.options, progress)
@@ -194,4 +194,4 @@ def _unknown(wanted: Specification) -> InputError:
     homes = [family for family in families_by_name().values() if family.name not in engines_by_name()]
     names = [*specs(), *(f"{family.name}:{known}" for family in homes for known in family.known())]
     examples = [family.example for family in homes if not family.known()]
-    return registry.suggest("tokenizer", wanted.text.partition("?")[0], [*names, *examples])
+    return registry.suggest("tokenizer", wanted.head, [*names, *examples])

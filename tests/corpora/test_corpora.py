@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 from pyharness.corpora import families, open_corpus
 from pyharness.corpora.files.reading import decode, decoded
 from pyharness.corpora.files.splitting import SPLITS, pieces
-from pyharness.corpora.options import parse, size
+from pyharness.corpora.options import size
 from pyharness.corpora.shards import shard
 from pyharness.corpora.streaming import admitted
+from pyharness.plugins.specification import CORPUS
 from pyharness.types import Tally
 from texts import documents, read, write
 
@@ -40,7 +41,8 @@ from texts import documents, read, write
     ],
 )
 def test_specifications(spec: str, parsed: tuple[str, str, dict[str, str]]) -> None:
-    assert parse(spec) == parsed
+    wanted = CORPUS.parse(spec)
+    assert (wanted.name, wanted.argument or "", wanted.options) == parsed
 
 
 @pytest.mark.parametrize(
@@ -56,7 +58,7 @@ def test_families_are_complete() -> None:
     for family in families().values():
         assert family.summary
         assert family.example.startswith(family.name)
-        assert set(parse(family.example)[2]) <= set(family.options)
+        assert set(CORPUS.parse(family.example).options) <= set(family.options)
 
 
 def test_importing_and_listing_is_light() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from pyharness import tokenizers
 from pyharness.plugins import libraries
-from pyharness.plugins.specification import parse
+from pyharness.plugins.specification import TOKENIZER
 from pyharness.system import network
 from pyharness.tokenizers.families import openai_files
 from pyharness.types import (
@@ -23,7 +23,7 @@ from tokenizer_files import byte_level, rank_data, sentencepiece_data, write
 
 
 def test_parse() -> None:
-    found = parse("gigatoken+file:/x/a+b:c.tiktoken?pattern=a%26b|c=d&special=<s>:1")
+    found = TOKENIZER.parse("gigatoken+file:/x/a+b:c.tiktoken?pattern=a%26b|c=d&special=<s>:1")
     assert (found.engine, found.name, found.argument) == ("gigatoken", "file", "/x/a+b:c.tiktoken")
     assert found.options == {"pattern": "a&b|c=d", "special": "<s>:1"}
     assert found.home == "file:/x/a+b:c.tiktoken?pattern=a%26b|c=d&special=<s>:1"

@@ -15,7 +15,7 @@ import pytest
 import pyharness
 from pyharness import tokenizers, trainers
 from pyharness.cli import progress
-from pyharness.plugins.specification import parse
+from pyharness.plugins.specification import TOKENIZER
 from pyharness.system import atomic_file, child_process
 from pyharness.tokenizers.families import trained
 from pyharness.tokenizers.training import cache as trained_cache
@@ -192,7 +192,7 @@ def test_code_that_trains_is_told_apart(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_what_is_kept_names_the_text_that_the_trainer_read(text: Path) -> None:
     """The text may change between the look at it and the training."""
-    arguments = parse(row(text))
+    arguments = TOKENIZER.parse(row(text))
     assert arguments.argument is not None
     recipe = training_recipe.Recipe.of(arguments.argument, arguments.options)
     with trained_cache.locked(recipe.as_json()) as place:
@@ -376,7 +376,7 @@ def test_a_run_over_trained_rows() -> None:
     about = found.record.data["tokenizers"][rows[1]]
     assert about["sha256"]
     assert about["revision"]
-    assert parse(about["spec"]).argument == "scaffold-bpe"
+    assert TOKENIZER.parse(about["spec"]).argument == "scaffold-bpe"
     (skipped,) = [one for one in found.record.of("replaced_tokens") if one.status == "skipped"]
     assert skipped.reason == "a bpe vocabulary replaces nothing of itself"
     (pair,) = [one for one in found.record.of("replaced_tokens") if one.status == "ok"]

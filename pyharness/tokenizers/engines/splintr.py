@@ -9,7 +9,7 @@ import numpy as np
 
 from pyharness.plugins import libraries
 from pyharness.plugins.registry import pick
-from pyharness.plugins.specification import check_options
+from pyharness.plugins.specification import TOKENIZER, check_options
 from pyharness.system.thread_pool import ThreadPool
 from pyharness.tokenizers import Timed
 from pyharness.tokenizers.engines.engine_row import EngineRow, Tables, check_ids, tables, without_special, wrap
@@ -119,7 +119,7 @@ def load(spec: TokenizerSpec) -> Tokenizer:
     """Load a vocabulary of the wheel, without the special tokens that splintr adds to it."""
     import splintr
 
-    argument = spec.name.partition(":")[2]
+    argument = str(TOKENIZER.parse(spec.name).argument)
     _, pattern, count = BUNDLED[argument]
     with refusing(spec.name, "splintr"):
         bundled = splintr.Tokenizer.from_pretrained(argument)

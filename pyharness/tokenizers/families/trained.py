@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 
 from pyharness import trainers
-from pyharness.plugins.specification import parse
+from pyharness.plugins.specification import TOKENIZER
 from pyharness.tokenizers.families import file
 from pyharness.tokenizers.training import cache as trained_cache
 from pyharness.tokenizers.training import process as training_process
@@ -87,7 +87,7 @@ def _refuse(recipe: Recipe, kept: trained_cache.Kept | None, spec: TokenizerSpec
 
 def recipe_of(specification: str) -> Recipe | None:
     """Recipe of a row that is trained here; None for every other row."""
-    wanted = parse(specification)
+    wanted = TOKENIZER.parse(specification)
     if wanted.name != "trained" or wanted.argument is None:
         return None
     return Recipe.of(wanted.argument, wanted.options)

@@ -1,0 +1,82 @@
+"""One grammar names tokenizers, corpora and benchmarks; what is written is read as it was meant."""
+
+from __future__ import annotations
+
+import doctest
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from pyharness.plugins import specification
+from pyharness.plugins.specification import BENCHMARK, CORPUS, TOKENIZER, Grammar
+from pyharness.types import InputError
+
+NAMES = st.from_regex(r"[a-z_][a-z0-9_.-]{0,8}", fullmatch=True)
+TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=12) | st.sampled_from(
+    ["a&b=c", "?a=b", "50%", "%26", "a?b=c&d=e", "x+y:z", "=", "&", "\n"]
+)
+ARGUMENTS = TEXTS.filter(lambda text: "%3f" not in text.lower())
+OPTIONS = st.dictionaries(st.from_regex(r"[a-z_][a-z0-9_]{0,6}", fullmatch=True), TEXTS, max_size=3)
+
+
+@pytest.mark.parametrize("grammar", [TOKENIZER, CORPUS, BENCHMARK], ids=lambda grammar: grammar.kind)
+@given(name=NAMES, argument=st.none() | ARGUMENTS, options=OPTIONS, engine=st.none() | NAMES)
+@example(name="path", argument="a?b=c", options={"split": "line?x=y"}, engine=None)
+def test_what_is_written_is_read_as_it_was_meant(
+    grammar: Grammar, name: str, argument: str | None, options: Mapping[str, str], engine: str | None
+) -> None:
+    argument = argument or ("" if grammar.globs and argument is not None else None)
+    engine = engine if grammar.engines else None
+    text = grammar.write(name, argument, options, engine)
+    read = grammar.parse(text)
+    assert (read.engine, read.name, read.argument, read.options) == (engine, name, argument, options)
+    assert grammar.write(read.name, read.argument, read.options, read.engine) == text
+    assert read.head == grammar.write(name, argument, {}, engine)
+    home = grammar.parse(read.home)
+    assert (home.engine, home.name, home.argument, home.options) == (None, name, argument, options)
+
+
+@given(text=st.text(st.sampled_from("ab:?=&+%3F26/ \0"), max_size=16))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    for grammar in (TOKENIZER, CORPUS, BENCHMARK):
+        try:
+            read = grammar.parse(text)
+        except InputError as error:
+            assert grammar.kind in str(error)
+        else:
+            assert text.startswith(read.head)
+
+
+@pytest.mark.parametrize(
+    ("grammar", "text", "message"),
+    [
+        (TOKENIZER, " ", r"empty tokenizer specification ' '; it is written \[engine\+\]name"),
+        (TOKENIZER, "a\0b", "empty tokenizer specification"),
+        (TOKENIZER, "file:", "incomplete tokenizer specification 'file:'"),
+        (TOKENIZER, "+raw_bytes", "incomplete tokenizer specification"),
+        (TOKENIZER, "a+b+c:d", "tokenizer 'a.b.c:d' names two engines"),
+        (TOKENIZER, "raw_bytes?a", r"option 'a' is not key=value \(write '&' inside a value as %26\)"),
+        (TOKENIZER, "raw_bytes?a=1&a=2", "gives a= twice; give it once"),
+        (CORPUS, "sample?name=1&name=2", "corpus 'sample.name=1&name=2' gives name= twice"),
+        (CORPUS, "sample\0", "empty corpus specification"),
+        (BENCHMARK, "", "empty benchmark specification"),
+        (BENCHMARK, "load?", "benchmark 'load.': option '' is not key=value"),
+        (BENCHMARK, "throughput?bytes=1&bytes=2", "gives bytes= twice"),
+    ],
+)
+def test_what_the_grammar_does_not_have_is_refused(grammar: Grammar, text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        grammar.parse(text)
+
+
+def test_an_engine_belongs_to_a_tokenizer_alone() -> None:
+    assert TOKENIZER.parse("a+b:c+d").engine == "a"
+    assert (CORPUS.parse("a+b:c").name, BENCHMARK.parse("a+b").name) == ("a+b", "a+b")
+
+
+def test_the_examples_hold() -> None:
+    assert doctest.testmod(specification).failed == 0
+    for grammar in (TOKENIZER, CORPUS, BENCHMARK):
+        assert grammar.parse(grammar.example).text == grammar.example
