@@ -10,6 +10,7 @@ from pyharness.benchmarks import Benchmark, Findings, Work
 from pyharness.benchmarks.compression import CorpusPass, describe
 from pyharness.metrics import replaced_tokens
 from pyharness.metrics.counting import state_arrays
+from pyharness.plugins.specification import TOKENIZER
 from pyharness.tokenizers.families import trained
 from pyharness.types import Case, State, TokenizerSpec, Unsupported
 
@@ -23,7 +24,7 @@ def counterpart(row: TokenizerSpec, trainer: str) -> str:
         raise Unsupported("it was not trained here: only rows trained:... have a counterpart of the same size and text")
     if recipe.trainer.name == trainer:
         raise Unsupported(f"a {trainer} vocabulary replaces nothing of itself")
-    return f"trained:{trainer}?{row.name.partition('?')[2]}"
+    return TOKENIZER.write("trained", trainer, TOKENIZER.parse(row.name).options)
 
 
 def settle(parameters: Mapping[str, Any], row: TokenizerSpec, device: str) -> Mapping[str, Any]:

