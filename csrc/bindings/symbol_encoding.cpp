@@ -59,15 +59,14 @@ class SymbolEncoderHandle {
   py::tuple run(const py::sequence& texts, const std::optional<std::pair<py::array, py::array>>& pieces,
                 const DropoutBatch& dropout, int threads) {
     const Texts held(texts);
-    std::span<const std::int64_t> ends, offsets;
-    if (pieces) {
-      ends = view_1d<std::int64_t>(pieces->first, "ends");
-      offsets = view_1d<std::int64_t>(pieces->second, "offsets");
-    }
+    PieceEnds given;
+    if (pieces)
+      given = {view_1d<std::int64_t>(pieces->first, "ends"),
+               view_1d<std::int64_t>(pieces->second, "offsets")};
     EncodedBatch batch;
     {
       const py::gil_scoped_release release;
-      batch = encode_texts(encoder_, held.views(), ends, offsets, dropout, workspaces_, threads);
+      batch = encode_texts(encoder_, held.views(), pieces ? &given : nullptr, dropout, workspaces_, threads);
     }
     return py::make_tuple(hand_over(std::move(batch.ids)), hand_over(std::move(batch.offsets)));
   }

@@ -149,8 +149,9 @@ void check_symbols(const Texts& texts, const fuzz::OwnedModel& model, const Piec
   for (const double probability : {0.0, 0.3}) {
     const DropoutBatch dropout{probability, 1, documents, positions};
     SymbolWorkspaces workspaces;
+    const PieceEnds ends{pieces.ends, pieces.offsets};
     const auto run = [&](int threads) {
-      return encode_texts(encoder, texts.views, pieces.ends, pieces.offsets, dropout, workspaces, threads);
+      return encode_texts(encoder, texts.views, &ends, dropout, workspaces, threads);
     };
     const EncodedBatch one = run(1);
     run_on_threads(2, [&](int) { require(run(kThreads).ids == one.ids, "SymbolEncoder"); });

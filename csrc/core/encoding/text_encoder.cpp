@@ -41,24 +41,6 @@ std::vector<std::size_t> chunks_of(std::span<const std::string_view> texts, int 
   return first;
 }
 
-void check_pieces(std::span<const std::string_view> texts, const PieceEnds& pieces) {
-  check_length(pieces.offsets.size(), texts.size() + 1, "offsets of the pieces");
-  check_offsets(pieces.offsets, pieces.ends.size(), "offsets of the pieces");
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    std::int64_t before = 0;
-    for (auto at = pieces.offsets[i]; at < pieces.offsets[i + 1]; ++at) {
-      const std::int64_t end = pieces.ends[static_cast<std::size_t>(at)];
-      if (end <= before)
-        throw std::invalid_argument("the ends of the pieces of text " + std::to_string(i) + " must rise");
-      before = end;
-    }
-    if (before != static_cast<std::int64_t>(texts[i].size()))
-      throw std::invalid_argument("the last piece of text " + std::to_string(i) +
-                                  " must end where the text does, at " + std::to_string(texts[i].size()) +
-                                  ", not at " + std::to_string(before));
-  }
-}
-
 }  // namespace
 
 TextEncoder::TextEncoder(const MergeModel& model, bool whole_pieces, Expansion expansion,
@@ -91,27 +73,10 @@ void TextEncoder::cache_tokens(const MergeModel& model) {
   }
 }
 
-std::unique_ptr<TextEncoder::Worker> TextEncoder::take_worker() {
-  {
-    const std::lock_guard hold(lock_);
-    if (!idle_.empty()) {
-      std::unique_ptr<Worker> worker = std::move(idle_.back());
-      idle_.pop_back();
-      return worker;
-    }
-  }
-  return std::make_unique<Worker>();
-}
-
-void TextEncoder::return_worker(std::unique_ptr<Worker> worker) noexcept {
-  constexpr std::size_t kMostIdle = 64, kMostIds = 1 << 16;  // what calls in a row should find again, no more
-  if (worker->ids.size() > kMostIds) worker->ids = IdBuffer();
-  worker->ids.clear();
-  const std::lock_guard hold(lock_);
-  if (idle_.size() < kMostIdle) {
-    if (idle_.capacity() == 0) idle_.reserve(kMostIdle);
-    idle_.push_back(std::move(worker));
-  }
+void TextEncoder::Worker::trim() noexcept {
+  constexpr std::size_t kMostIds = 1 << 16;  // what calls in a row should find again, no more
+  if (ids.size() > kMostIds) ids = IdBuffer();
+  ids.clear();
 }
 
 const Splitter& TextEncoder::splitter() const {
@@ -175,8 +140,8 @@ EncodedTexts TextEncoder::encode_texts(std::span<const std::string_view> texts, 
   const int workers = std::min<int>(threads, static_cast<int>(chunks.size() - 1));
   if (workers > 1) return encode_on_threads(texts, chunks, workers, encode_text);
   EncodedTexts encoded{IdBuffer(expected_ids(texts)), std::vector<std::int64_t>(texts.size() + 1)};
-  const Lease lease(*this);
-  PieceWriter writer = this->writer(lease.worker(), encoded.ids);
+  const Lease lease(workers_);
+  PieceWriter writer = this->writer(*lease, encoded.ids);
   for (std::size_t i = 0; i < texts.size(); ++i) {
     encode_text(writer, i);
     encoded.offsets[i + 1] = static_cast<std::int64_t>(encoded.ids.size());
@@ -200,8 +165,8 @@ EncodedTexts TextEncoder::encode_on_threads(std::span<const std::string_view> te
   run_on_threads(threads, [&](int worker) {
     const auto share = static_cast<std::size_t>(worker);
     IdBuffer& ids = written[share];
-    const Lease lease(*this);
-    PieceWriter writer = this->writer(lease.worker(), ids);
+    const Lease lease(workers_);
+    PieceWriter writer = this->writer(*lease, ids);
     for (std::size_t chunk = next.fetch_add(1); chunk < parts.size(); chunk = next.fetch_add(1)) {
       parts[chunk] = {share, ids.size(), 0, 0};
       for (std::size_t i = chunks[chunk]; i < chunks[chunk + 1]; ++i) {

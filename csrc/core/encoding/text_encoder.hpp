@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -13,7 +12,9 @@
 #include "core/encoding/id_buffer.hpp"
 #include "core/encoding/piece_cache.hpp"
 #include "core/encoding/piece_writer.hpp"
+#include "core/machine/workspace_pool.hpp"
 #include "core/merging/piece_merger/piece_merger.hpp"
+#include "core/splitting/piece_ends.hpp"
 #include "core/splitting/text_splitter.hpp"
 
 namespace pyharness {
@@ -22,12 +23,6 @@ namespace pyharness {
 struct EncodedTexts {
   IdBuffer ids;
   std::vector<std::int64_t> offsets;
-};
-
-// Ends of the pieces of texts, as `Pieces` has them.
-struct PieceEnds {
-  std::span<const std::int64_t> ends;
-  std::span<const std::int64_t> offsets;
 };
 
 // May be called from several threads at once. Results depend on nothing but the model, the splitter and the
@@ -47,34 +42,21 @@ class TextEncoder {
   // Calls receive(ids) with the ids of one text, which are valid during the call only.
   template <class Receive>
   auto encode(std::string_view text, Receive&& receive) {
-    const Lease lease(*this);
-    return std::forward<Receive>(receive)(encode_with(lease.worker(), text));
+    const Lease lease(workers_);
+    return std::forward<Receive>(receive)(encode_with(*lease, text));
   }
 
   std::size_t cached_bytes() const { return cache_.bytes(); }
 
  private:
   struct Worker {
+    void trim() noexcept;
     PieceWriterWorkspace workspace;
     IdBuffer ids;
   };
-  // A worker taken from the pool for the time of a call.
-  class Lease {
-   public:
-    explicit Lease(TextEncoder& encoder) : encoder_(encoder), worker_(encoder.take_worker()) {}
-    ~Lease() { encoder_.return_worker(std::move(worker_)); }
-    Lease(const Lease&) = delete;
-    Lease& operator=(const Lease&) = delete;
-    Worker& worker() const { return *worker_; }
-
-   private:
-    TextEncoder& encoder_;
-    std::unique_ptr<Worker> worker_;
-  };
+  using Lease = WorkspacePool<Worker>::Lease;
 
   void cache_tokens(const MergeModel& model);
-  std::unique_ptr<Worker> take_worker();
-  void return_worker(std::unique_ptr<Worker> worker) noexcept;
   PieceWriter writer(Worker& worker, IdBuffer& ids) {
     return PieceWriter(merger_, cache_, worker.workspace, ids);
   }
@@ -89,8 +71,7 @@ class TextEncoder {
   PieceMerger merger_;
   std::optional<Splitter> splitter_;
   PieceCache cache_;
-  std::mutex lock_;
-  std::vector<std::unique_ptr<Worker>> idle_;
+  WorkspacePool<Worker> workers_;
 };
 
 }  // namespace pyharness

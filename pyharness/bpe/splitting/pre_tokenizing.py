@@ -73,7 +73,8 @@ class PreTokenizer:
         ends: list[int] = []
         counts: list[int] = []
         for text, is_first in zip(texts, first, strict=True):
-            pieces = self._split(text if isinstance(text, str) else text.decode(), is_first)
+            split = self._split(text if isinstance(text, str) else text.decode(), is_first)
+            pieces = [piece for piece in split if piece]
             changed.append(b"".join(pieces))
             counts.append(len(pieces))
             at = 0

@@ -1,30 +1,12 @@
 #include "core/encoding/symbols/batches.hpp"
 
 #include <atomic>
-#include <stdexcept>
 
 #include "core/machine/checks.hpp"
 #include "core/machine/parallel.hpp"
 
 namespace pyharness {
 namespace {
-
-void check_pieces(std::span<const std::string_view> texts, std::span<const std::int64_t> ends,
-                  std::span<const std::int64_t> offsets) {
-  check_length(offsets.size(), texts.size() + 1, "offsets");
-  check_offsets(offsets, ends.size(), "offsets");
-  for (std::size_t text = 0; text < texts.size(); ++text) {
-    std::int64_t begin = 0;
-    for (std::int64_t piece = offsets[text]; piece < offsets[text + 1]; ++piece) {
-      const std::int64_t end = ends[static_cast<std::size_t>(piece)];
-      if (end < begin || static_cast<std::uint64_t>(end) > texts[text].size())
-        throw std::invalid_argument("the pieces of text " + std::to_string(text) + " do not fit it");
-      begin = end;
-    }
-    if (static_cast<std::uint64_t>(begin) != texts[text].size())
-      throw std::invalid_argument("the pieces of text " + std::to_string(text) + " do not cover it");
-  }
-}
 
 // Encodes a text piece by piece.
 class TextRun {
@@ -61,23 +43,10 @@ EncodedBatch joined(const std::vector<std::vector<std::uint32_t>>& texts) {
 
 }  // namespace
 
-std::unique_ptr<SymbolWorkspace> SymbolWorkspaces::take() {
-  const std::lock_guard hold(lock_);
-  if (idle_.empty()) return std::make_unique<SymbolWorkspace>();
-  auto workspace = std::move(idle_.back());
-  idle_.pop_back();
-  return workspace;
-}
-
-void SymbolWorkspaces::give_back(std::unique_ptr<SymbolWorkspace> workspace) {
-  const std::lock_guard hold(lock_);
-  idle_.push_back(std::move(workspace));
-}
-
 EncodedBatch encode_texts(const SymbolEncoder& encoder, std::span<const std::string_view> texts,
-                          std::span<const std::int64_t> ends, std::span<const std::int64_t> offsets,
-                          const DropoutBatch& dropout, SymbolWorkspaces& workspaces, int threads) {
-  if (!offsets.empty()) check_pieces(texts, ends, offsets);
+                          const PieceEnds* pieces, const DropoutBatch& dropout, SymbolWorkspaces& workspaces,
+                          int threads) {
+  if (pieces != nullptr) check_pieces(texts, *pieces);
   if (dropout.probability > 0) {
     check_length(dropout.documents.size(), texts.size(), "documents");
     check_length(dropout.positions.size(), texts.size(), "positions");
@@ -86,23 +55,22 @@ EncodedBatch encode_texts(const SymbolEncoder& encoder, std::span<const std::str
   std::vector<std::vector<std::uint32_t>> ids(texts.size());
   std::atomic<std::size_t> next{0};
   run_on_threads(threads, [&](int) {
-    auto workspace = workspaces.take();
+    const SymbolWorkspaces::Lease workspace(workspaces);
     TextRun run(encoder, dropout);
     for (std::size_t first = next.fetch_add(kBlock); first < texts.size(); first = next.fetch_add(kBlock)) {
       for (std::size_t text = first; text < std::min(texts.size(), first + kBlock); ++text) {
-        if (offsets.empty()) {
+        if (pieces == nullptr) {
           run.piece(text, 0, texts[text], *workspace, ids[text]);
           continue;
         }
         std::size_t begin = 0;
-        for (std::int64_t piece = offsets[text]; piece < offsets[text + 1]; ++piece) {
-          const auto end = static_cast<std::size_t>(ends[static_cast<std::size_t>(piece)]);
+        for (auto piece = pieces->offsets[text]; piece < pieces->offsets[text + 1]; ++piece) {
+          const auto end = static_cast<std::size_t>(pieces->ends[static_cast<std::size_t>(piece)]);
           run.piece(text, begin, texts[text].substr(begin, end - begin), *workspace, ids[text]);
           begin = end;
         }
       }
     }
-    workspaces.give_back(std::move(workspace));
   });
   return joined(ids);
 }
