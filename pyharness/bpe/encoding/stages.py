@@ -27,8 +27,8 @@ from pyharness.plugins.registry import suggest
 from pyharness.types import InputError
 from pyharness.vocabularies.huggingface.file import flat_stages
 from pyharness.vocabularies.patterns.split_patterns import SPLIT_PATTERNS
+from pyharness.vocabularies.patterns.syntax import Dialect
 from pyharness.vocabularies.sentencepiece.model import SentencePieceNormalizer
-from pyharness.vocabularies.splitting.expressions import Dialect
 from pyharness.vocabularies.stages import SplitStep, Stages, TokenForm, byte_forms, split_steps
 
 

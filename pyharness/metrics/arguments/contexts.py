@@ -8,7 +8,7 @@ from itertools import islice, product
 
 from pyharness.metrics.arguments.splitting import SplitArguments
 from pyharness.types import TokenKind, Vocabulary
-from pyharness.vocabularies.splitting.automaton import Word
+from pyharness.vocabularies.patterns.pieces import Word
 from pyharness.vocabularies.stages import TokenForm
 
 # A few of every kind of letter, mark, digit, sign and space, for models whose own characters are not known.

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from pyharness.bpe.encoding.normalizing import huggingface_normalizer
 from pyharness.metrics.arguments.argument import Argument
 from pyharness.types import InputError
-from pyharness.vocabularies.splitting.character_classes import CODE_POINTS, every_character
+from pyharness.vocabularies.patterns.code_points import LIMIT, every_character
 from pyharness.vocabularies.stages import Stages, TokenForm
 
-_VALID = np.r_[0:0xD800, 0xE000:CODE_POINTS]  # not surrogates
+_VALID = np.r_[0:0xD800, 0xE000:LIMIT]  # not surrogates
 _FORMS = ("NFC", "NFD", "NFKC", "NFKD")
 _BY_CHARACTER = ("Lowercase", "StripAccents", "Nmt", "BertNormalizer")  # what one character becomes, others do not say
 # Ranges that BertNormalizer puts spaces around.
@@ -78,7 +78,7 @@ class NormalizerArguments:
     @cached_property
     def _made(self) -> NDArray[np.bool_]:
         """bool [0x110000]: characters that normalised text may have."""
-        made = np.ones(CODE_POINTS, np.bool_)
+        made = np.ones(LIMIT, np.bool_)
         for step in self._steps:
             made = _after(step, made)
         return made
@@ -109,7 +109,7 @@ class NormalizerArguments:
 @lru_cache(maxsize=1)
 def _ideographs() -> NDArray[np.bool_]:
     """bool [0x110000]: characters that BertNormalizer puts spaces around."""
-    found = np.zeros(CODE_POINTS, np.bool_)
+    found = np.zeros(LIMIT, np.bool_)
     for first, last in _IDEOGRAPHS:
         found[first : last + 1] = True
     return found
@@ -166,9 +166,9 @@ def _made_of(step: str, given: bytes | None) -> NDArray[np.bool_]:
     if given is not None:
         text = "".join(compress(text, np.frombuffer(given, np.bool_)[_VALID].tolist()))
     try:
-        return _with(np.zeros(CODE_POINTS, np.bool_), huggingface_normalizer(json.loads(step))(text))
+        return _with(np.zeros(LIMIT, np.bool_), huggingface_normalizer(json.loads(step))(text))
     except InputError:
-        return np.ones(CODE_POINTS, np.bool_)
+        return np.ones(LIMIT, np.bool_)
 
 
 def _with(made: NDArray[np.bool_], characters: str) -> NDArray[np.bool_]:

@@ -6,8 +6,8 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 
 from pyharness.metrics.arguments.argument import Argument
-from pyharness.vocabularies.splitting.automaton import PieceAutomaton, Word
-from pyharness.vocabularies.splitting.expressions import Unexaminable
+from pyharness.vocabularies.patterns.pieces import START, PieceAutomaton, Word
+from pyharness.vocabularies.patterns.syntax import Unsupported
 from pyharness.vocabularies.stages import SplitStep, TokenForm
 
 
@@ -24,8 +24,8 @@ class SplitArguments:
         for step in steps:
             try:
                 automaton = PieceAutomaton(step.expression, step.dialect)
-            except Unexaminable as error:
-                self.unexaminable.append(str(error))
+            except Unsupported as error:
+                self.unexaminable.append(f"the split pattern {step.expression[:60]!r}: {error}")
                 continue
             gaps = automaton.may_start_no_match() if step.keeps_gaps else 0
             self.steps.append((step, automaton, gaps))
@@ -48,7 +48,7 @@ class SplitArguments:
         word = automaton.classes.word(form.text)
         if step.inserted or not step.keeps_matches or _all_in(word, gaps):
             return True
-        return automaton.ends_here(automaton.after(frozenset({automaton.start}), word))
+        return automaton.ends_here(automaton.after(frozenset({START}), word))
 
     def contexts(self, form: TokenForm) -> Iterator[tuple[Word, Word]]:
         """Classes of what may stand before and behind a token in one piece, by the first step that is known."""

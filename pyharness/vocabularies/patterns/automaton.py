@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.vocabularies.patterns.code_points import CodePoints
+from pyharness.vocabularies.patterns.code_points import LIMIT, CodePoints
 from pyharness.vocabularies.patterns.program import Fork, Look, Match, Program, Step
 from pyharness.vocabularies.patterns.syntax import Ahead, Unsupported
 
@@ -49,6 +50,22 @@ class Classes:
         """Symbol of a newline that ends the text."""
         return self.count + 1
 
+    def of(self, point: int) -> int:
+        """Class of a code point."""
+        return int(self.numbers[np.searchsorted(self.firsts, point, side="right") - 1])
+
+    def word(self, text: str) -> tuple[int, ...]:
+        """Class of each character."""
+        runs = np.searchsorted(self.firsts, np.array(list(map(ord, text)), np.int64), side="right") - 1
+        return tuple(self.numbers[runs].tolist())
+
+    def first_members(self, number: int, most: int) -> list[str]:
+        """First characters of a class by code point, ``most`` of them at most."""
+        ends = [*self.firsts[1:].tolist(), LIMIT]
+        runs = [range(self.firsts[run], ends[run]) for run in np.flatnonzero(self.numbers == number).tolist()]
+        points = (point for run in runs for point in run if not 0xD800 <= point < 0xE000)
+        return list(map(chr, islice(points, most)))
+
     def taken(self, points: CodePoints) -> frozenset[int]:
         """Symbols that a step over a set takes."""
         return self.members[points] | ({self.last_newline} if 10 in points else set())
@@ -78,7 +95,7 @@ def classes_of(program: Program) -> Classes:
         Unsupported: there are too many classes.
     """
     sets = sorted(set(_sets(program)), key=lambda points: points.edges)
-    firsts = np.unique(np.array([0, *(edge for points in sets for edge in points.edges if edge < 0x110000)], np.int64))
+    firsts = np.unique(np.array([0, *(edge for points in sets for edge in points.edges if edge < LIMIT)], np.int64))
     inside = np.array([points.contains(firsts) for points in sets], np.bool_).reshape(len(sets), len(firsts))
     rows, numbers = np.unique(inside.T, axis=0, return_inverse=True)
     if len(rows) > MOST_CLASSES:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import reduce
+from functools import lru_cache, reduce
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,12 @@ class CodePoints:
 
 
 ALL = CodePoints((0, LIMIT))
+
+
+@lru_cache(maxsize=1)
+def every_character() -> str:
+    """All characters that text can have, in order: surrogates are left out."""
+    return "".join(map(chr, chain(range(0xD800), range(0xE000, LIMIT))))
 
 
 def _combined(one: CodePoints, two: CodePoints, operation: Callable[[Any, Any], Any]) -> CodePoints:

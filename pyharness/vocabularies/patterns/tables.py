@@ -9,11 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness.vocabularies.files.byte_alphabet import BYTE_ALPHABET
-from pyharness.vocabularies.patterns.automaton import Automaton, Classes, automaton
-from pyharness.vocabularies.patterns.parser import parse
-from pyharness.vocabularies.patterns.program import Program, program, spells
-from pyharness.vocabularies.patterns.reader import full_foldings
-from pyharness.vocabularies.patterns.syntax import Dialect, Node, Unsupported
+from pyharness.vocabularies.patterns.automaton import Automaton, Classes
+from pyharness.vocabularies.patterns.machines import machine_of, machine_of_tree
+from pyharness.vocabularies.patterns.syntax import Dialect, Node
 
 Removed: TypeAlias = Literal["nothing", "matches", "gaps"]
 
@@ -45,8 +43,7 @@ def compiled(expression: str, dialect: Dialect) -> SplitTable:
     Raises:
         Unsupported: with the reason why the pattern cannot be run by tables.
     """
-    version_1 = dialect == "regex" and "&&" in expression
-    return split_table(parse(expression, dialect), dialect, full_case=version_1 or dialect == "oniguruma")
+    return _table(machine_of(expression, dialect), "nothing", reads_bytes=False)
 
 
 def split_table(
@@ -57,25 +54,14 @@ def split_table(
     Raises:
         Unsupported: with the reason.
     """
-    states = program(node)
-    if full_case and any(spells(states.states, text) for text in full_foldings()):
-        raise Unsupported("text that one character is equal to where case is ignored")
-    machine = automaton(states)
-    _check_empty_matches(machine, states, dialect)
+    return _table(machine_of_tree(node, dialect, full_case=full_case), removed, reads_bytes=reads_bytes)
+
+
+def _table(machine: Automaton, removed: Removed, *, reads_bytes: bool) -> SplitTable:
     blocks, classes = _bytes(machine.classes) if reads_bytes else _blocks(machine.classes)
     entries = _entries(machine)
-    newline = bool((entries[:, -1] != entries[:, _symbol_of(machine.classes, 10)]).any())
+    newline = bool((entries[:, -1] != entries[:, machine.classes.of(10)]).any())
     return SplitTable(blocks, classes, entries.reshape(-1), entries.shape[1], newline, removed)
-
-
-def _check_empty_matches(machine: Automaton, states: Program, dialect: Dialect) -> None:
-    """Only `regex` goes on to look for a match that is not empty where it has found an empty one."""
-    if machine.nullable and (dialect != "regex" or not states.takes_back):
-        raise Unsupported("it can match nothing")
-
-
-def _symbol_of(classes: Classes, point: int) -> int:
-    return int(classes.numbers[np.searchsorted(classes.firsts, point, side="right") - 1])
 
 
 def _blocks(classes: Classes) -> tuple[NDArray[np.uint16], NDArray[np.uint8]]:
@@ -87,7 +73,7 @@ def _blocks(classes: Classes) -> tuple[NDArray[np.uint16], NDArray[np.uint8]]:
 
 
 def _bytes(classes: Classes) -> tuple[NDArray[np.uint16], NDArray[np.uint8]]:
-    numbers = [_symbol_of(classes, ord(BYTE_ALPHABET[byte])) for byte in range(256)]
+    numbers = [classes.of(ord(BYTE_ALPHABET[byte])) for byte in range(256)]
     return np.zeros(0, np.uint16), np.array(numbers, np.uint8)
 
 

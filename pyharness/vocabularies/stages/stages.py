@@ -11,7 +11,7 @@ from pyharness.vocabularies.files.byte_alphabet import alphabet_bytes
 from pyharness.vocabularies.huggingface.file import AddedToken, HuggingFaceFile
 from pyharness.vocabularies.huggingface.traits import is_byte_level
 from pyharness.vocabularies.patterns.split_patterns import GPT2_RELEASE
-from pyharness.vocabularies.splitting.expressions import Dialect
+from pyharness.vocabularies.patterns.syntax import Dialect
 
 ModelKind: TypeAlias = Literal["bpe", "unigram", "wordpiece", "other"]
 MARK = "▁"

@@ -11,11 +11,10 @@ import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pyharness.vocabularies.patterns.pieces import START, PieceAutomaton
 from pyharness.vocabularies.patterns.split_patterns import SPLIT_PATTERNS
+from pyharness.vocabularies.patterns.syntax import Dialect, Unsupported
 from pyharness.vocabularies.ranks.encodings import KIMI
-from pyharness.vocabularies.splitting.automaton import PieceAutomaton
-from pyharness.vocabularies.splitting.character_classes import CharacterClasses
-from pyharness.vocabularies.splitting.expressions import Unexaminable
 
 EXPRESSIONS = sorted({expression for known in SPLIT_PATTERNS.values() for expression in known.expressions} | {KIMI})
 MOST_TEXTS = 30_000
@@ -44,7 +43,7 @@ def check_sound(automaton: PieceAutomaton, pattern: Any, texts: list[str]) -> No
             before = automaton.inside if start else automaton.everywhere
             assert automaton.after(before, word[start:end]), (text, start, end)
         if end:
-            assert automaton.ends_here(automaton.after(frozenset({automaton.start}), word[:end]))
+            assert automaton.ends_here(automaton.after(frozenset({START}), word[:end]))
         elif text:
             assert automaton.may_start_no_match() >> word[0] & 1, text
 
@@ -90,18 +89,30 @@ def test_the_order_of_alternatives_counts() -> None:
 
 @pytest.mark.parametrize(
     "expression",
-    [r"a(?=bc)", r"(?<=a)b", r"a*", r"(?:a|)+", r"(ab)++", r"\bword", r"^a", r"[[:alpha:]]", r"(?i:\p{Lu})",
-     r"a{1,100}", r"(a", r"a)", r"[a", r"\w+", r"(?>a)", r"a{2", "a" * 5000, r"(?i:ss)", "\\"],
+    [r"a(?=bc)", r"(?<=a)b", r"a*", r"(?:a|)+", r"(ab)++c", r"\bword", r"^a", r"[[:punct:]--a]", r"(?i:\p{Lu})",
+     r"(?:a?){64}b", r"(a", r"a)", r"[a", r"\R+", r"(?>a|ab)c", r"a{2", "a" * 5000, r"(?i:ss)", "\\"],
 )  # fmt: skip
 def test_what_cannot_be_examined_is_refused(expression: str) -> None:
-    with pytest.raises(Unexaminable):
+    with pytest.raises(Unsupported):
         PieceAutomaton(expression, "oniguruma")
 
 
-@pytest.mark.parametrize("expression", ["a$", r"a\z", r"\w"])
+@pytest.mark.parametrize("dialect", ["oniguruma", "regex"])
+@pytest.mark.parametrize("expression", [r"(ab)++", r"[[:alpha:]]", r"a{1,100}", r"\w+", r"(?>a)", r"a(?>b|bc)"])
+def test_what_encoding_reads_is_examined(expression: str, dialect: Dialect) -> None:
+    """One parser: what tables can run can be examined, posix classes and atomic groups among it."""
+    automaton, pattern = PieceAutomaton(expression, dialect), compiled(expression)
+    texts = ["".join(text) for n in range(5) for text in product("abc1 ", repeat=n)]
+    check_sound(automaton, pattern, texts)
+    letters = samples(automaton)
+    words = list(product(range(len(letters)), repeat=2))
+    assert check_complete(automaton, pattern, words, letters) >= (expression != "(?>a)" and "alpha" not in expression)
+
+
+@pytest.mark.parametrize("expression", ["a$", r"a\z"])
 def test_what_python_reads_otherwise_is_refused_there(expression: str) -> None:
     PieceAutomaton(expression, "fancy_regex")
-    with pytest.raises(Unexaminable):
+    with pytest.raises(Unsupported):
         PieceAutomaton(expression, "regex")
 
 
@@ -111,10 +122,10 @@ def test_dialects_differ_where_engines_do() -> None:
         automaton = PieceAutomaton(r"\p{N}{1,3}+", dialect)  # type: ignore[arg-type]
         assert bool(automaton.after(automaton.everywhere, automaton.classes.word("1234"))) is alive
         line = PieceAutomaton(r"b++$|\n+|b", dialect)  # type: ignore[arg-type]
-        after = line.after(frozenset({line.start}), line.classes.word("bb"))
+        after = line.after(frozenset({START}), line.classes.word("bb"))
         assert after
-        assert bool(any(allowed & line.classes.end for state in after for _, allowed in state))
-        assert any(state for state in line.after(after, line.classes.word("b")))
+        assert line.ends_here(after)
+        assert line.after(after, line.classes.word("b"))
 
 
 def test_oniguruma_reads_a_count_as_the_automaton_does() -> None:
@@ -125,27 +136,29 @@ def test_oniguruma_reads_a_count_as_the_automaton_does() -> None:
         split = tokenizers.pre_tokenizers.Split(tokenizers.Regex(expression), "isolated")
         first = split.pre_tokenize_str(text)[0][1][1]
         word = automaton.classes.word(text)
-        assert automaton.ends_here(automaton.after(frozenset({automaton.start}), word[:first]))
+        assert automaton.ends_here(automaton.after(frozenset({START}), word[:first]))
 
 
 def test_many_ways_to_match_the_same_cost_no_time() -> None:
-    automaton = PieceAutomaton("(?:a?){64}b", "fancy_regex")
+    automaton = PieceAutomaton("(?:a|a){64}b", "fancy_regex")
     assert automaton.after(automaton.everywhere, automaton.classes.word("aab"))
 
 
 @pytest.mark.parametrize("expression", ["(?:a|b)*a(?:a|b){14}", "(?:(?:(?:a{9}|b){9}|b){9}|c)+x"])
 def test_patterns_that_would_take_long_are_refused_soon(expression: str) -> None:
     started = time.process_time()
-    with pytest.raises(Unexaminable):
+    with pytest.raises(Unsupported):
         PieceAutomaton(expression, "fancy_regex")
     assert time.process_time() - started < 20
 
 
 def test_classes_are_told_apart_by_every_set() -> None:
-    classes = CharacterClasses([r"\p{L}", "[ab]", r"\s"])
+    classes = PieceAutomaton(r"\p{L}|[ab]|\s", "fancy_regex").classes
     assert len(set(classes.word("ac 1"))) == 4
     assert classes.word("aé中\ud7a3") == (classes.word("b")[0], *classes.word("zzz"))
-    assert classes.mask("[ab]") == 1 << classes.word("b")[0]
+    assert classes.first_members(classes.word("b")[0], 9) == ["a", "b"]
+    assert classes.first_members(classes.word("1")[0], 2) == ["\0", "\1"]
+    assert "\ud800" not in classes.first_members(classes.word("1")[0], 0x110000)
 
 
 REPEATS = ["", "+", "*", "?", "+?", "*?", "++", "?+", "{1,2}", "{2}"]
@@ -175,7 +188,7 @@ TEXTS = ["".join(text) for length in range(6) for text in product("ab ", repeat=
 def test_random_patterns_over_all_short_texts(expression: str) -> None:
     try:
         automaton = PieceAutomaton(expression, "fancy_regex")
-    except Unexaminable:
+    except Unsupported:
         return
     pattern = regex.compile(expression.replace(r"\z", r"\Z"))
     check_sound(automaton, pattern, TEXTS)

@@ -1,0 +1,111 @@
+"""What can stand together in one piece of a split pattern, from its automaton.
+
+No pattern that is read here looks back, so the match that starts at a place depends on the text from there on only, and
+every piece of every text is the first piece of another text. It is therefore enough to know what the first match of
+some text can hold: docs/metrics.md, "Reachability".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
+
+from pyharness.vocabularies.patterns.machines import machine_of
+from pyharness.vocabularies.patterns.syntax import Dialect, Unsupported
+
+Word: TypeAlias = tuple[int, ...]  # classes of characters
+START, NOTHING = 0, -1  # states: where a piece starts, and where no match goes on
+
+
+class PieceAutomaton:
+    """All states that some text leads the first match of a pattern to, by number.
+
+    Args:
+        expression: the pattern.
+        dialect: the engine whose reading of it counts.
+
+    Raises:
+        Unsupported: it uses what cannot be examined, matches nothing at all somewhere, or needs too many states.
+    """
+
+    def __init__(self, expression: str, dialect: Dialect) -> None:
+        machine = machine_of(expression, dialect)
+        self.classes = machine.classes
+        if machine.nullable:
+            raise Unsupported("it can match nothing")
+        newline, last_newline = self.classes.of(10), self.classes.last_newline
+        if any(row[newline] != row[last_newline] for row in machine.moves):
+            raise Unsupported("a newline that ends the text is read otherwise than one within")
+        self._ends = [[matched for matched, _ in row] for row in machine.moves]  # by symbol: a match ends before it
+        alive = [any(matched or to != NOTHING for matched, to in row) for row in machine.moves]
+        symbols = range(self.classes.count)
+        self._steps = [
+            [to if (to := row[symbol][1]) != NOTHING and alive[to] else NOTHING for symbol in symbols]
+            for row in machine.moves
+        ]
+        self.words = self._explored()  # a shortest text that leads to each state
+        self._runs: dict[tuple[frozenset[int], int], frozenset[int]] = {}
+        self.inside = frozenset(self.words) - {START}
+        self.everywhere = frozenset(self.words)
+
+    def after(self, states: frozenset[int], word: Sequence[int]) -> frozenset[int]:
+        """States that a text leads to from any of some."""
+        for number in word:
+            if not states:
+                break
+            key = (states, number)
+            if key not in self._runs:
+                self._runs[key] = frozenset(self._steps[state][number] for state in states) - {NOTHING}
+            states = self._runs[key]
+        return states
+
+    def ends_here(self, states: frozenset[int]) -> bool:
+        """Whether a match can end where one of some states is."""
+        return any(any(self._ends[state]) for state in states)
+
+    def goes_on(self, states: frozenset[int]) -> bool:
+        """Whether a match may take another character after one of some states."""
+        return any(to != NOTHING for state in states for to in self._steps[state])
+
+    def contexts(self, word: Word, *, inside: bool) -> Iterator[tuple[Word, Word]]:
+        """Texts before and behind a word with which it stands in one match, shortest before it first."""
+        for state, before in self.words.items():
+            reached = self.after(frozenset({state}), word)
+            if reached and (before or not inside):
+                (after,) = reached
+                for behind in self._endings(after):
+                    yield before, behind
+
+    def may_start_no_match(self) -> int:
+        """Classes of the characters that may start no match, so that they can stand between matches, as bits."""
+        hopeless = {NOTHING}  # some text goes on from here without a match
+        while True:
+            more = {state for state in self.words if state not in hopeless and self._may_fail(state, hopeless)}
+            if not more:
+                break
+            hopeless |= more
+        return sum(1 << number for number, state in enumerate(self._steps[START]) if state in hopeless)
+
+    def _may_fail(self, state: int, hopeless: set[int]) -> bool:
+        if not self._ends[state][self.classes.end]:
+            return True
+        steps = enumerate(self._steps[state])
+        return any(after in hopeless and not self._ends[state][number] for number, after in steps)
+
+    def _endings(self, state: int) -> Iterator[Word]:
+        end = self.classes.end
+        if self._ends[state][end]:
+            yield ()
+        for number, after in enumerate(self._steps[state]):
+            if self._ends[state][number] or (after != NOTHING and self._ends[after][end]):
+                yield (number,)
+
+    def _explored(self) -> dict[int, Word]:
+        words: dict[int, Word] = {START: ()}
+        waiting = [START]
+        for state in waiting:
+            for number, after in enumerate(self._steps[state]):
+                if after != NOTHING and after not in words:
+                    words[after] = (*words[state], number)
+                    waiting.append(after)
+        return words

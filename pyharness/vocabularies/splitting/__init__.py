@@ -1,1 +1,0 @@
-"""Split patterns examined: parsed, their characters sorted into classes, and run as finite automata over those."""
