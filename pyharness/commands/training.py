@@ -14,7 +14,6 @@ from pyharness.corpora.streaming import fits
 from pyharness.store.folders import check_new_folder, write_folder
 from pyharness.system.environment import version_of
 from pyharness.trainers import TrainedTokenizer, TrainerSpec, TrainingRequest
-from pyharness.trainers.native import MODEL
 from pyharness.types import Corpus, InputError, Tally
 
 RECORD = "training.json"
@@ -120,13 +119,13 @@ def _exported(trained: TrainedTokenizer, kinds: Sequence[str]) -> tuple[dict[str
     refused: list[str] = []
     if not kinds:
         return files, refused
+    if trained.model is None:
+        return files, [f"--export {kind}: this trainer gives no model that could be exported" for kind in kinds]
     from pyharness.bpe.formats.exporting import export_model
-    from pyharness.bpe.formats.own.file import load_bytes
 
-    model = load_bytes(trained.files[MODEL], MODEL)
     for kind in kinds:
         try:
-            files[EXPORTS[kind]] = export_model(model, kind)  # type: ignore[arg-type]
+            files[EXPORTS[kind]] = export_model(trained.model, kind)  # type: ignore[arg-type]
         except InputError as error:
             refused.append(f"--export {kind}: {error}")
     return files, refused

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from pyharness.bpe.model.model import DemolitionRule
+from pyharness.bpe.model.model import BpeModel, DemolitionRule
 from pyharness.bpe.training.trainer import TieRule
 from pyharness.plugins import registry
 from pyharness.types import InputError, TrainingProgress
@@ -70,6 +70,7 @@ class TrainedTokenizer:
     complete: bool  # False: there was nothing left to merge before the vocabulary had its size
     seconds: Mapping[str, float]  # by phase
     notes: tuple[str, ...] = ()  # what whoever reads a figure of this must know
+    model: BpeModel | None = None  # what the first file says, where it is one of our own
     details: Mapping[str, Any] = field(default_factory=dict)  # counts, JSON values: distinct_pieces, scaffold_tokens
 
 

@@ -66,9 +66,16 @@ def _train(request: TrainingRequest, *, scaffold: bool) -> TrainedTokenizer:
         )  # fmt: skip
         merged(trained.vocab_size)
     with phases.timed("writing"):
-        files = _files(trained, splitter, request, _origin(request, splitter, pieces, read))
+        model = model_of_training(
+            trained, splitter, special=request.added, unknown=request.unknown, demolition=request.demolition,
+            origin=_origin(request, splitter, pieces, read),
+        )  # fmt: skip
+        files = {MODEL: save_bytes(model)}
+        if request.trace:
+            files[TRACE] = _trace(trained)
     return TrainedTokenizer(
         files=files,
+        model=model,
         vocab_size=trained.vocab_size + len(request.added),
         merges=len(trained.rules),
         complete=trained.complete,
@@ -158,18 +165,6 @@ def _symbols(pieces: WeightedPieces, request: TrainingRequest) -> WeightedPieces
         limit=request.limit_alphabet, initial=request.initial_alphabet,
         every_form=not by_characters,  # so that text of any bytes has symbols
     )  # fmt: skip
-
-
-def _files(
-    trained: TrainedBpe, splitter: TextSplitter, request: TrainingRequest, origin: dict[str, Any]
-) -> dict[str, bytes]:
-    model = model_of_training(
-        trained, splitter, special=request.added, unknown=request.unknown, demolition=request.demolition, origin=origin
-    )
-    files = {MODEL: save_bytes(model)}
-    if request.trace:
-        files[TRACE] = _trace(trained)
-    return files
 
 
 def _trace(trained: TrainedBpe) -> bytes:
