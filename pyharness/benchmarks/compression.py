@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from pyharness import corpora
-from pyharness.benchmarks import Benchmark, Findings, Work, batches
+from pyharness.benchmarks import Benchmark, Findings, Work, batches, notes
 from pyharness.metrics import compression, continued_words, corpus_metrics, counters
 from pyharness.metrics.counting import measuring, pairs, state_arrays
 from pyharness.metrics.counting.sampling import DocumentSample
 from pyharness.metrics.counting.state import CorpusState, Facts
 from pyharness.statistics.jackknife import group_of
-from pyharness.types import Case, CaseResult, Corpus, InputError, Measurement, State, Tally, Tokenizer
+from pyharness.types import (
+    Case,
+    CaseResult,
+    Column,
+    Corpus,
+    Fact,
+    InputError,
+    Measurement,
+    State,
+    Table,
+    Tally,
+    Tokenizer,
+)
 
 # Documents are cut at 1 MiB unless asked otherwise: a sample must have room for at least one.
 PAIR_SAMPLE_BYTES = 8 << 20
@@ -204,6 +217,28 @@ def relative_length(result: CaseResult, home: CaseResult | None, reference: str)
     return [compression.normalized_sequence_length(mine, theirs, documents, reference)]
 
 
+def _reference(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
+    """Name the row that the lengths of the others are relative to."""
+    del data
+    lengths = [one for result in results for one in result.measurements if one.metric == EXTRA_METRICS[1]]
+    for home in dict.fromkeys(one.part for one in lengths if one.value is not None):
+        yield f"NSL: length in tokens, where that of {home} is 1."
+
+
+TABLE = Table(
+    "Compression",
+    columns=(
+        Fact("vocab_size", "V"),
+        Column("bytes_per_token", "bytes/token", interval=True),
+        Column("tokens_per_word", "tok/word"),
+        Column("renyi_efficiency", "Rényi 2.5"),
+        Column("vocabulary_used", "used %"),
+        Column("normalized_sequence_length", "NSL"),
+    ),
+    notes=(_reference, notes.lossy),
+    joined=("list_unused",),
+)
+
 BENCHMARKS = (
     Benchmark(
         "compression",
@@ -212,6 +247,7 @@ BENCHMARKS = (
         corpus="required",
         whole_text=True,
         metrics=(*corpus_metrics(), *EXTRA_METRICS),
+        tables=(TABLE,),
         parameters={"list_unused": False},
         rederive=rederive,
         relative=relative_length,

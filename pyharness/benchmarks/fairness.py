@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,16 @@ from pyharness.benchmarks import Benchmark, Findings, Work
 from pyharness.benchmarks.compression import describe
 from pyharness.metrics import fairness
 from pyharness.statistics.jackknife import group_of
-from pyharness.types import Case, State, Tally, Tokenizer
+from pyharness.types import (
+    Case,
+    CaseResult,
+    Column,
+    Format,
+    State,
+    Table,
+    Tally,
+    Tokenizer,
+)
 
 ROWS_PER_BATCH = 64
 
@@ -65,6 +75,36 @@ def _findings(state: fairness.FairnessState) -> Findings:
     return Findings(tuple(fairness.measure(state)), details)
 
 
+def _aligned(results: Sequence[CaseResult], data: Mapping[str, Any]) -> str:
+    """Name the text with its languages and rows."""
+    del data
+    label = str(results[0].case.corpus)
+    languages = {one.part for result in results for one in result.measurements if one.metric == "parity"}
+    rows = next((one.value for one in results[0].measurements if one.metric == "aligned_rows"), None)
+    return f"{label}, {len(languages) + 1} languages" + (f", {rows:,} rows" if isinstance(rows, int) else "")
+
+
+def _reference(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
+    """Say what premiums are relative to."""
+    del data
+    homes = [one.part for result in results for one in result.measurements if one.metric == "aligned_rows"]
+    for home in dict.fromkeys(filter(None, homes)):
+        yield f"median, least, most: tokens of a language, relative to those of {home} on the same rows."
+
+
+_SHORT = Format("{:.2f}")
+TABLE = Table(
+    "Fairness",
+    columns=(
+        Column("premium_gini", "Gini", interval=True),
+        Column("parity", "median", pick="median"),
+        Column("parity", "least", pick="least", shows="value and part", format=_SHORT),
+        Column("parity", "most", pick="most", shows="value and part", format=_SHORT),
+    ),
+    notes=(_reference,),
+    text=_aligned,
+)
+
 BENCHMARKS = (
     Benchmark(
         "fairness",
@@ -72,6 +112,7 @@ BENCHMARKS = (
         run,
         corpus="parallel",
         metrics=tuple(metric.name for metric in fairness.METRICS),
+        tables=(TABLE,),
         rederive=rederive,
     ),
 )

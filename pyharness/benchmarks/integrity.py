@@ -18,12 +18,15 @@ from pyharness.metrics.counting import state_arrays
 from pyharness.tokenizers import HasNormalize, mapped_strings
 from pyharness.types import (
     Case,
+    Column,
     Digest,
+    Fact,
     HasVocabulary,
     InputError,
     Measurement,
     RoundTrip,
     State,
+    Table,
     Tally,
     Tokenizer,
     Tokens,
@@ -32,6 +35,7 @@ from pyharness.types import (
 
 ALWAYS = ("sample:code", "sample:unicode")
 SNIPPET = 24
+COMPARED = "compared"  # array of the state: documents compared by their ids, and those of them that were left out
 CLASSES: tuple[RoundTrip, ...] = get_args(RoundTrip)
 
 
@@ -98,7 +102,17 @@ def measurements(state: State) -> tuple[Measurement, ...]:
         promised,
         Measurement("exact_round_trip_share", exact / documents),
         Measurement("idempotent_share", idempotent / documents),
+        Measurement("checked_documents", documents),
+        *_compared(state),
     )
+
+
+def _compared(state: State) -> tuple[Measurement, ...]:
+    """Documents whose ids are those of the row at home, and those that no ids are compared of."""
+    if COMPARED not in state:  # no other row claims its vocabulary
+        return ()
+    documents, left_out = state_arrays.taken(state, COMPARED, 2).tolist()
+    return Measurement("identical_documents", documents - left_out), Measurement("mapped_documents", left_out)
 
 
 def rederive(state: State, case: Case) -> Findings:
@@ -242,8 +256,26 @@ def _conclude(trips: RoundTrips, comparison: Comparison | None, tally: Tally) ->
         ) + (f" ({trips.error})" if trips.error else "")
         return Findings(details=details, status="failed", reason=reason)
     state = trips.arrays()
+    if comparison is not None:
+        state = {**state, COMPARED: np.array([comparison.documents, comparison.left_out], np.int64)}
     return Findings(measurements(state), details, state=state)
 
+
+TABLE = Table(
+    "Round trips",
+    columns=(
+        Fact("round_trip", "class"),
+        Column("checked_documents", "documents", pick="sum"),
+        Column("round_trip_share", "as class", pick="least"),
+        Column("exact_round_trip_share", "exact", pick="least"),
+        Column("idempotent_share", "idempotent", pick="least"),
+        Column("identical_documents", "same ids", pick="sum"),
+        Column("mapped_documents", "left out", pick="sum", optional=True),
+    ),
+    notes=("Shares are the lowest over the corpora; the sample's code and odd Unicode are always read too.",),
+    all_texts=True,
+    joined=("bytes",),
+)
 
 BENCHMARKS = (
     Benchmark(
@@ -252,7 +284,15 @@ BENCHMARKS = (
         run,
         corpus="required",
         role=Role.VERIFIES,
-        metrics=("round_trip_share", "exact_round_trip_share", "idempotent_share"),
+        metrics=(
+            "round_trip_share",
+            "exact_round_trip_share",
+            "idempotent_share",
+            "checked_documents",
+            "identical_documents",
+            "mapped_documents",
+        ),
+        tables=(TABLE,),
         parameters={"bytes": 2_000_000},
         rederive=rederive,
     ),

@@ -12,7 +12,7 @@ from pyharness.benchmarks import Benchmark, Findings, Role, Work, first_document
 from pyharness.benchmarks.compression import describe
 from pyharness.benchmarks.throughput import fingerprint
 from pyharness.system.timing import percentile, quick_laps
-from pyharness.types import Measurement, Tally, Tokens
+from pyharness.types import Column, Measurement, Table, Tally, Tokens
 
 LENGTHS = {32: 400, 512: 200, 8192: 60}  # bytes of an input -> inputs timed
 WARM_UP = 20
@@ -65,6 +65,16 @@ def run(work: Work) -> Findings:
     return Findings(tuple(found), details, fingerprint=fingerprint(encoded))
 
 
+TABLE = Table(
+    "Latency of one call, µs",
+    columns=(
+        Column("latency_p50", "{part} p50", each=True),
+        Column("latency_p99", "{part} p99", each=True),
+        Column("latency_p50_ratio", "{part} ratio", each=True, interval=True, optional=True),
+    ),
+    sized=False,
+)
+
 BENCHMARKS = (
     Benchmark(
         "latency",
@@ -73,6 +83,7 @@ BENCHMARKS = (
         corpus="required",
         metrics=(*QUANTILES, *RATIOS.values()),
         role=Role.TIMES,
+        tables=(TABLE,),
         parameters=rounds.PARAMETERS,
         settle=rounds.settle,
         relative=rounds.relative_to(RATIOS),

@@ -17,7 +17,7 @@ from pyharness.benchmarks import Benchmark, Findings, Role, Work
 from pyharness.system import lifeline
 from pyharness.system.child_process import ChildDied, said_by
 from pyharness.system.timing import in_libraries, median
-from pyharness.types import InputError, Measurement
+from pyharness.types import Column, InputError, Measurement, Table
 
 REPETITIONS = 3
 TEXT = "The quick brown fox, 東京, naïve café, ünïcödé 12345 \n\t    return x[i] += 1;\n"
@@ -103,6 +103,11 @@ def run(work: Work) -> Findings:
     return Findings(tuple(found), {"probes": probes})
 
 
+TABLE = Table(
+    "Load, in a fresh process",
+    columns=(Column("load_seconds", "seconds"), Column("peak_memory_bytes", "memory MB")),
+)
+
 BENCHMARKS = (
     Benchmark(
         "load",
@@ -111,6 +116,7 @@ BENCHMARKS = (
         corpus="none",
         metrics=("load_seconds", "peak_memory_bytes"),
         role=Role.TIMES,
+        tables=(TABLE,),
         own_process=True,
     ),
 )

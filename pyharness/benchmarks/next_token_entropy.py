@@ -10,7 +10,7 @@ A model may have more logits than the tokenizer has ids: padding. It predicts th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,19 +21,31 @@ from pyharness.benchmarks.compression import describe
 from pyharness.benchmarks.next_token_scoring import NoNumber, Scoring
 from pyharness.language_models import CausalModel
 from pyharness.metrics import language_model
-from pyharness.metrics.counting import state_arrays
+from pyharness.metrics.counting import state_arrays, word_positions
 from pyharness.metrics.counting.state import CorpusState
 from pyharness.plugins.specification import TOKENIZER
 from pyharness.statistics.jackknife import group_of
 from pyharness.system.environment import version_of
 from pyharness.tokenizers.families import file
-from pyharness.types import Case, InputError, State, Tally, Tokenizer, TokenizerSpec, Unsupported
+from pyharness.types import (
+    Case,
+    CaseResult,
+    Column,
+    InputError,
+    State,
+    Table,
+    Tally,
+    Tokenizer,
+    TokenizerSpec,
+    Unsupported,
+)
 from pyharness.vocabularies.files import vocabulary_file
 
 MODEL_OF_ROW = ""
 LONGEST_CONTEXT = 2048  # that of GPT-3; where a model allows 64 times as much, hidden states would fill the memory
 DTYPES = {"cpu": "float32", "cuda": "bfloat16"}
 AUTO = "auto"
+UNCHECKED = "not checked"
 BYTES_AT_ONCE = 1 << 16  # of text, whose windows are sorted by length
 
 
@@ -156,8 +168,31 @@ def own_tokenizer(model: CausalModel, row: TokenizerSpec) -> tuple[Tokenizer | N
             return None, f"{path.name} of the model is the tokenizer's file"
         return tokenizers.load(file.row(f"file:{path}", path, {})), f"ids compared with {path.name} of the model"
     except InputError as reason:
-        return None, f"not checked, only that ids fit: {reason}"
+        return None, f"{UNCHECKED}, only that ids fit: {reason}"
 
+
+def _unchecked(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
+    """Name rows whose tokenizer may be another than the model's."""
+    del data
+    rows = [one.case.tokenizer for one in results if str(one.details.get("pairing")).startswith(UNCHECKED)]
+    if rows:
+        yield f"Not checked whether the tokenizer is the model's: {', '.join(rows)}."
+
+
+TABLE = Table(
+    "Next token",
+    columns=(
+        Column("bits_per_byte", "bits/byte", interval=True),
+        Column("next_token_nll", "NLL"),
+        Column("next_token_entropy", "entropy"),
+        *(Column("word_position_nll", f"NLL at {place}", part=place) for place in word_positions.PARTS),
+    ),
+    notes=(
+        _unchecked,
+        "NLL and entropy: bits per token; of these, bits/byte alone compares tokenizers.",
+        "NLL at 0, 1, 2, 3+: by the number of tokens since the word's start.",
+    ),
+)
 
 BENCHMARKS = (
     Benchmark(
@@ -167,6 +202,7 @@ BENCHMARKS = (
         corpus="required",
         whole_text=True,
         metrics=tuple(metric.name for metric in language_model.REPORTED),
+        tables=(TABLE,),
         parameters={
             "model": MODEL_OF_ROW,
             "context": 0,

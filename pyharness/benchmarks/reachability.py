@@ -13,7 +13,7 @@ from pyharness.benchmarks import Benchmark, Findings, Work, batches
 from pyharness.benchmarks.compression import describe
 from pyharness.metrics import integrity, reachability
 from pyharness.metrics.reachability import UNREACHABLE, ModelTest, PipelineTest, Verdict
-from pyharness.types import HasVocabulary, Ids, Measurement, Tally, Tokenizer, TokenizerSpec, Vocabulary
+from pyharness.types import Column, HasVocabulary, Ids, Measurement, Table, Tally, Tokenizer, TokenizerSpec, Vocabulary
 
 LONG_TOKEN_BYTES = 64
 LISTED = 4096  # dead tokens written out per layer; the counts are always whole
@@ -180,6 +180,21 @@ def settled(parameters: Mapping[str, Any], row: TokenizerSpec, device: str) -> M
     return {name: value for name, value in parameters.items() if value is not False}
 
 
+TABLE = Table(
+    "Dead tokens (self-tokenization test: graph, model, pipeline)",
+    columns=(
+        Column("stt_tested", "tested"),
+        Column("unreachable_graph", "graph"),
+        Column("unreachable_model", "model"),
+        Column("unreachable_pipeline", "pipeline"),
+        Column("no_witness_found", "open"),
+        Column("undecodable", "no text"),
+        Column("unused_on_corpus", "unused"),
+    ),
+    sized=False,
+    joined=("witnesses",),
+)
+
 BENCHMARKS = (
     Benchmark(
         "reachability",
@@ -188,6 +203,7 @@ BENCHMARKS = (
         corpus="optional",
         parameters={"witnesses": False},  # whether the record holds a text for every id that needs one beside it
         settle=settled,
+        tables=(TABLE,),
         metrics=(*(metric.name for metric in reachability.REPORTED), "invalid_utf8_vocabulary"),
         underivable="they count verdicts on single tokens; those that are not alive are listed in the record's details",
     ),

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pyharness import tokenizers
-from pyharness.benchmarks import Benchmark, Findings, Work
+from pyharness.benchmarks import Benchmark, Findings, Work, notes
 from pyharness.benchmarks.compression import CorpusPass, describe
 from pyharness.metrics import replaced_tokens
 from pyharness.metrics.counting import state_arrays
 from pyharness.plugins.specification import TOKENIZER
 from pyharness.tokenizers.families import trained
-from pyharness.types import Case, State, TokenizerSpec, Unsupported
+from pyharness.types import Case, CaseResult, Column, Published, State, Table, TokenizerSpec, Unsupported
 
 _PREFIXES = ("counterpart: ", "row: ")  # of the arrays of each state
 
@@ -54,6 +54,36 @@ def rederive(state: State, case: Case) -> Findings:
     return Findings(tuple(replaced_tokens.measure(first, second)))
 
 
+def _against(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
+    """Say what tokens are replaced of, and why a row has no number."""
+    del data
+    others = {str(result.case.parameters["against"]) for result in results if "against" in result.case.parameters}
+    if others:
+        yield f"replaced %: of the V of {', '.join(sorted(others))}, trained alike."
+        yield "frequency %: by how much what came instead is commoner on this text (mean count)."
+    reported = {metric.name for metric in replaced_tokens.REPORTED}
+    for result in results:
+        reasons = [one.reason for one in result.measurements if one.metric in reported and one.reason]
+        yield from (f"{result.case.tokenizer}: {reason}." for reason in reasons[:1])
+
+
+PAPER = Published(  # a vocabulary of 32K on the Pile
+    notes.SCAFFOLD_PAPER,
+    (("paper: Scaffold 32K", {"replaced_token_share": "6.07", "replaced_token_frequency": "76.40"}),),
+    metrics=("replaced_token_share",),
+)
+TABLE = Table(
+    "Scaffold tokens",
+    columns=(
+        Column("scaffold_share", "scaffold %"),
+        Column("replaced_token_share", "replaced %"),
+        Column("replaced_token_frequency", "frequency %", interval=True),
+    ),
+    notes=("scaffold %: |S|/|V|, merged but never written.", _against, notes.provenance),
+    sized=False,
+    published=PAPER,
+)
+
 BENCHMARKS = (
     Benchmark(
         "replaced_tokens",
@@ -61,6 +91,7 @@ BENCHMARKS = (
         run,
         corpus="required",
         metrics=tuple(metric.name for metric in replaced_tokens.REPORTED),
+        tables=(TABLE,),
         parameters={"against": "bpe"},
         settle=settle,
         rederive=rederive,

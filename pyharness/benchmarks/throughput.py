@@ -18,7 +18,7 @@ from pyharness import tokenizers
 from pyharness.benchmarks import Benchmark, Findings, Role, Work, first_documents, rounds
 from pyharness.benchmarks.compression import describe
 from pyharness.system.timing import Lap, lap, median
-from pyharness.types import Measurement, Tally, Tokenizer, Tokens, Unsupported
+from pyharness.types import Column, Measurement, Table, Tally, Tokenizer, Tokens, Unsupported
 
 STEADY_SLICES = 7
 REPLAYS = 3
@@ -137,6 +137,20 @@ def _rates(repetitions: Sequence[Repetition], no_decoding: str | None) -> list[M
     return found
 
 
+TABLE = Table(
+    "Throughput, MB/s",
+    columns=(
+        *(Column("encode_bytes_per_second", phase, part=phase) for phase in ("cold", "steady", "replay")),
+        Column("encode_tokens_per_second", "Mtok/s", part="steady"),
+        Column("decode_bytes_per_second", "decode", part="steady"),
+        Column("encode_speed_ratio", "encode ratio", part="steady", interval=True, optional=True),
+        Column("decode_speed_ratio", "decode ratio", part="steady", interval=True, optional=True),
+    ),
+    notes=("cold: first text in a fresh process; steady: new text; replay: the same text again.",),
+    sized=False,
+    per=("threads",),
+)
+
 BENCHMARKS = (
     Benchmark(
         "throughput",
@@ -151,6 +165,7 @@ BENCHMARKS = (
             "decode_speed_ratio",
         ),
         role=Role.TIMES,
+        tables=(TABLE,),
         parameters={"bytes": 2_000_000, "threads": "powers of two", **rounds.PARAMETERS},
         settle=rounds.settle,
         relative=rounds.relative_to(

@@ -14,7 +14,7 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from pyharness import tokenizers, trainers
-from pyharness.benchmarks import Benchmark, Findings, Role, Work, rounds
+from pyharness.benchmarks import Benchmark, Findings, Role, Work, notes, rounds
 from pyharness.benchmarks.load import MemoryMeter
 from pyharness.metrics import training as metrics
 from pyharness.system import lifeline
@@ -32,7 +32,18 @@ from pyharness.tokenizers.families import trained as rows
 from pyharness.tokenizers.training.cache import Place
 from pyharness.tokenizers.training.recipe import Recipe
 from pyharness.trainers import TrainedTokenizer
-from pyharness.types import HasVocabulary, InputError, Measurement, Tokenizer, TokenizerSpec, TokenKind, Unsupported
+from pyharness.types import (
+    CaseResult,
+    Column,
+    HasVocabulary,
+    InputError,
+    Measurement,
+    Table,
+    Tokenizer,
+    TokenizerSpec,
+    TokenKind,
+    Unsupported,
+)
 
 CHECKED_BYTES = 1 << 20  # of the text, for the round trip
 TOTAL = "total"
@@ -189,6 +200,37 @@ def _measurements(probes: Sequence[dict[str, Any]]) -> list[Measurement]:
     return found
 
 
+def _unfinished(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
+    """Name rows with fewer ids than were asked for."""
+    short = []
+    for result in results:
+        asked = notes.training_options(data, result.case.tokenizer).get("vocab_size", "")
+        ids = [one.value for one in result.measurements if one.metric == "trained_vocabulary"]
+        if asked.isdecimal() and ids and ids[0] is not None and ids[0] < int(asked):
+            short.append(f"{result.case.tokenizer} ({int(asked):,})")
+    if short:
+        yield f"Fewer ids than asked for, the text gave no more: {', '.join(short)}."
+
+
+TABLE = Table(
+    "Training",
+    columns=(
+        Column("train_seconds", "seconds", part=TOTAL),
+        Column("train_time_ratio", "time ratio", part=TOTAL, interval=True, optional=True),
+        Column("train_bytes_per_second", "MB/s"),
+        Column("train_peak_memory_bytes", "memory MB"),
+        Column("trained_merges", "merges"),
+        Column("trained_vocabulary", "ids"),
+        Column("train_seconds", "longest phase", pick="most", without=(TOTAL,), shows="part"),
+    ),
+    notes=(
+        "Text in memory, library imported; memory: beside both. Medians, each in a fresh process.",
+        notes.provenance,
+        _unfinished,
+    ),
+    per=("threads",),
+)
+
 BENCHMARKS = (
     Benchmark(
         "training",
@@ -197,6 +239,7 @@ BENCHMARKS = (
         corpus="none",
         metrics=tuple(metric.name for metric in metrics.REPORTED),
         role=Role.TIMES,
+        tables=(TABLE,),
         parameters={"threads": "powers of two", "repetitions": 3, **rounds.PARAMETERS},
         settle=settle,
         relative=rounds.relative_to({"train_seconds": "train_time_ratio"}),

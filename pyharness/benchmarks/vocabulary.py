@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from pyharness.benchmarks import Benchmark, Findings, Work
+from pyharness.benchmarks import Benchmark, Findings, Work, notes
 from pyharness.metrics.counting import state_arrays
 from pyharness.metrics.vocabulary import REPORTED, embedding_parameters, scaffold_share, scaffold_tokens
-from pyharness.types import Case, Measurement, State
+from pyharness.types import Case, Column, Measurement, Published, State, Table
 
 
 def run(work: Work) -> Findings:
@@ -33,6 +33,51 @@ def rederive(state: State, case: Case) -> Findings:
     )
 
 
+PAPER = Published(  # a vocabulary of 32K on the Pile
+    notes.SCAFFOLD_PAPER,
+    (
+        ("paper: BPE 32K", {"bytes_per_token": "3.879", "shannon_entropy": "11.2382", "redundancy": "0.2491"}),
+        ("paper: Scaffold 32K", {"bytes_per_token": "3.889", "shannon_entropy": "11.2443", "redundancy": "0.2487"}),
+    ),
+    metrics=("scaffold_share", "replaced_token_share"),
+)
+TABLES = (
+    Table(
+        "Vocabulary size",
+        title_with_text="Vocabulary size against tokens per word",
+        columns=(
+            Column("vocabulary_size", "V"),
+            Column("tokens_per_word", "tok/word", optional=True),
+            Column("tokens_per_whitespace_word", "tok/ws word", optional=True),
+            Column("embedding_parameters", "{part}", each=True),
+        ),
+        notes=(
+            "d=...: parameters V x d of an embedding, in millions. V: without special tokens.",
+            notes.provenance,
+        ),
+        sized=False,
+        joined=("width",),
+        needs=("vocabulary_size",),
+    ),
+    Table(
+        "Use of the vocabulary",
+        columns=(
+            Column("bytes_per_token", "bytes/token", interval=True),
+            Column("shannon_entropy", "entropy", interval=True),
+            Column("redundancy", "redundancy", interval=True),
+        ),
+        notes=(
+            "For differences, whose intervals are paired and narrower: pyharness compare.",
+            notes.lossy,
+            notes.provenance,
+        ),
+        sized=False,
+        joined=("width",),
+        needs=("vocabulary_size", "bytes_per_token"),
+        published=PAPER,
+    ),
+)
+
 BENCHMARKS = (
     Benchmark(
         "vocabulary",
@@ -40,6 +85,7 @@ BENCHMARKS = (
         run,
         corpus="none",
         metrics=tuple(metric.name for metric in REPORTED),
+        tables=TABLES,
         parameters={"width": [768, 2048, 4096]},
         rederive=rederive,
     ),

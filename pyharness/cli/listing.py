@@ -22,9 +22,9 @@ def list_(kind: str, as_json: bool) -> None:
     if as_json:
         show(json.dumps(rows, ensure_ascii=False, indent=1) + "\n")
         return
-    columns = tuple(rows[0])
-    cells = tuple(tuple(str(row[column] or "") for column in columns) for row in rows)
-    show(room.to_text([room.Table(kind, columns, cells)], width(), color()))
+    headings = tuple(room.Heading(column, "prose" if column in catalogue.PROSE else "word") for column in rows[0])
+    cells = tuple(tuple(room.Cell(str(value or "")) for value in row.values()) for row in rows)
+    show(room.to_text([room.Sheet(kind, headings, cells)], width(), color()))
 
 
 @click.command()

@@ -81,5 +81,5 @@ def profile(
         if once:
             sys.exit(0 if session.launch_once(wanted, opened, complain) else 1)
         found = session.run(wanted, opened, rule, complain, keep)
-    show(found.to_json() if as_json else report.to_text(report.profile_tables(found), width(), color()))
+    show(found.to_json() if as_json else report.to_text(report.profile_sheets(found), width(), color()))
     sys.exit(1 if found.failed else 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -12,19 +13,29 @@ from pyharness.cli.console import color, reports_errors, show, width
 from pyharness.types import InputError
 
 if TYPE_CHECKING:
+    from pyharness.report import Sheet
     from pyharness.store import Record
+
+
+FORMATS = ["text", "markdown", "html", "csv", "json", "parquet", "table"]  # table: the older name of text
+_FORMAT = click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True,
+                       help="Tables as text, Markdown or HTML; a row per number as CSV, JSON or Parquet.")  # fmt: skip
+_OUTPUT = click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="Write here instead of to standard output."
+)
+_FORCE = click.option("--force", is_flag=True, help="Replace the file that --output names, if there is one.")
 
 
 @click.command()
 @click.argument("record", type=click.Path(path_type=Path))
-@click.option("--format", "form", type=click.Choice(["table", "markdown", "html", "csv", "json", "parquet"]),
-              default="table", show_default=True)  # fmt: skip
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write here instead of to standard output.")
-@click.option("--force", is_flag=True, help="Replace the file that --output names, if there is one.")
+@_FORMAT
+@click.option("--all", "every", is_flag=True, help="Show every metric in the tables, not only those they declare.")
+@_OUTPUT
+@_FORCE
 @click.option("--rederive", is_flag=True,
               help="Compute every number again from the state beside the record; print what differs.")  # fmt: skip
 @reports_errors
-def report(record: Path, form: str, output: Path | None, force: bool, rederive: bool) -> None:
+def report(record: Path, form: str, every: bool, output: Path | None, force: bool, rederive: bool) -> None:
     """Show a RECORD as tables, or as flat rows for other programs.
 
     What --output names is never overwritten without --force; a device or a FIFO is written into.
@@ -39,21 +50,36 @@ def report(record: Path, form: str, output: Path | None, force: bool, rederive: 
 
     if output is not None:
         atomic_file.check(output, overwrite=force)
-    found = store.read(record)
+    read = store.read(record)
     if rederive:
-        _rederive(found, form, output, force)
+        _rederive(read, form, output, force)
+    _export(lambda: room.sheets(read, every), lambda: room.flat_sheet(read), str(record), form, output, force)
+
+
+def _export(
+    tables: Callable[[], Sequence[Sheet]],
+    rows: Callable[[], Sheet],
+    title: str,
+    form: str,
+    output: Path | None,
+    force: bool,
+) -> None:
+    """Write tables for people or rows for programs, to a file or to standard output."""
+    from pyharness import report as room
+    from pyharness.system import atomic_file
+
     if form == "parquet":
         if output is None:
             raise InputError("Parquet is binary: name a file with --output")
-        room.to_parquet(found, output, overwrite=force)
+        room.to_parquet(rows(), output, overwrite=force)
         return
     text = {
-        "table": lambda: room.to_text(room.tables(found), width=width(), color=color() and output is None),
-        "markdown": lambda: room.to_markdown(room.tables(found)),
-        "html": lambda: room.to_page(room.tables(found), str(record)),
-        "csv": lambda: room.to_csv(found),
-        "json": lambda: room.to_json(found),
-    }[form]()
+        "text": lambda: room.to_text(tables(), width=width(), color=color() and output is None),
+        "markdown": lambda: room.to_markdown(tables()),
+        "html": lambda: room.to_page(tables(), title),
+        "csv": lambda: room.to_csv(rows()),
+        "json": lambda: room.to_json(rows()),
+    }["text" if form == "table" else form]()
     if output is None:
         show(text)
     else:
@@ -64,24 +90,26 @@ def _rederive(record: Record, form: str, output: Path | None, force: bool) -> No
     from pyharness.commands import rederiving
     from pyharness.system import atomic_file
 
-    if form != "table":
+    if form not in ("text", "table"):
         raise InputError(f"--rederive prints lines of text, not {form}: leave --format out")
-    found = list(rederiving.rederive(record))
-    text = "".join(f"{line}\n" for line in rederiving.lines(found))
+    cases = list(rederiving.rederive(record))
+    text = "".join(f"{line}\n" for line in rederiving.lines(cases))
     if output is None:
         show(text)
     else:
         atomic_file.write(output, text, overwrite=force)
-    sys.exit(1 if any(one.differences for one in found) else 0)
+    sys.exit(1 if any(one.differences for one in cases) else 0)
 
 
 @click.command()
 @click.argument("record", type=click.Path(path_type=Path))
 @click.argument("a")
 @click.argument("b", required=False)
-@click.option("--format", "form", type=click.Choice(["table", "markdown"]), default="table", show_default=True)
+@_FORMAT
+@_OUTPUT
+@_FORCE
 @reports_errors
-def compare(record: Path, a: str, b: str | None, form: str) -> None:
+def compare(record: Path, a: str, b: str | None, form: str, output: Path | None, force: bool) -> None:
     """Compare two tokenizers of one record, or two records.
 
     \b
@@ -94,8 +122,15 @@ def compare(record: Path, a: str, b: str | None, form: str) -> None:
     from pyharness import report as room
     from pyharness import store
     from pyharness.report import comparison
+    from pyharness.system import atomic_file
 
+    if output is not None:
+        atomic_file.check(output, overwrite=force)
     first = store.read(record)
     differences = comparison.records(first, store.read(Path(a))) if b is None else comparison.rows(first, a, b)
-    tables = room.difference_tables(differences)
-    show(room.to_markdown(tables) if form == "markdown" else room.to_text(tables, width(), color()))
+    title = f"{record}: {a}" + ("" if b is None else f" and {b}")
+    _export(
+        lambda: room.difference_sheets(differences),
+        lambda: room.flat_differences(differences),
+        title, form, output, force,
+    )  # fmt: skip

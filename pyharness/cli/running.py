@@ -82,7 +82,7 @@ def run(
     for result in record.results if tracebacks else ():
         _show_traceback(result)
     if not quiet:
-        show(report.to_text(report.tables(record), width=width(), color=color()))
+        show(report.to_text(report.sheets(record), width=width(), color=color()))
     complain(f"record: {journal.record}")
     sys.exit(_status(record))
 

@@ -10,6 +10,7 @@ from pyharness.benchmarks import benchmarks
 from pyharness.metrics import all_metrics
 
 Row = dict[str, Any]
+PROSE = ("about", "parameters")  # keys of rows whose values are long
 
 
 def _tokenizers() -> list[Row]:

@@ -53,7 +53,7 @@ class Result:
 
     def to_dataframe(self) -> pd.DataFrame:
         """One row per number, with its interval."""
-        return report.to_frame(self.record)
+        return report.to_frame(report.flat_sheet(self.record))
 
     def compare(self, first: str, second: str) -> list[comparison.Difference]:
         """Paired differences of two tokenizers of this run."""
@@ -83,10 +83,10 @@ class Result:
             return states.path
 
     def __str__(self) -> str:
-        return report.to_text(report.tables(self.record))
+        return report.to_text(report.sheets(self.record))
 
     def _repr_html_(self) -> str:
-        return report.to_html(report.tables(self.record))
+        return report.to_html(report.sheets(self.record))
 
 
 def declare(

@@ -12,7 +12,11 @@ from pyharness.kernels import TextColumn
 from pyharness.metrics.counting.state import Batch, CorpusMetric, Counter, Counts
 from pyharness.statistics import jackknife
 from pyharness.statistics.jackknife import Undefined
-from pyharness.types import Measurement, Metric
+from pyharness.types import (
+    Format,
+    Measurement,
+    Metric,
+)
 
 # A macro average is a sum of floor(2^40 * bytes / tokens), kept in two halves of 32 bits: integers merge exactly.
 FIXED_POINT_BITS = 40
@@ -132,5 +136,11 @@ METRICS = (
 
 REPORTED = (
     Metric("continued_word_share", "share", "lower", "words that tokens cut, as they stand in a sample of the text"),
-    Metric("normalized_sequence_length", "ratio", "lower", "tokens relative to the reference tokenizer's"),
+    Metric(
+        "normalized_sequence_length",
+        "ratio",
+        "lower",
+        "tokens relative to the reference tokenizer's",
+        format=Format("{:.3f}"),
+    ),
 )

@@ -10,7 +10,10 @@ from numpy.typing import NDArray
 
 from pyharness.metrics.counting.state import CorpusMetric, Counts
 from pyharness.statistics.jackknife import Undefined
-from pyharness.types import Metric
+from pyharness.types import (
+    Format,
+    Metric,
+)
 
 ALPHA = 2.5  # recommended by Zouhar et al. 2023 (Tokenization and the Noiseless Channel), section 5
 
@@ -138,7 +141,13 @@ METRICS = (
     ),
     CorpusMetric(
         Metric(
-            "vocabulary_used", "share", "higher", "share of V seen in the corpus", primary=True, grows_with_text=True
+            "vocabulary_used",
+            "share",
+            "higher",
+            "share of V seen in the corpus",
+            primary=True,
+            grows_with_text=True,
+            format=Format("{:.1f}", 100, "%"),
         ),
         vocabulary_used,
     ),

@@ -12,7 +12,14 @@ from numpy.typing import NDArray
 from pyharness.metrics.counting.state_arrays import of_text, taken, text_of
 from pyharness.statistics import jackknife
 from pyharness.statistics.jackknife import GROUPS, Undefined
-from pyharness.types import InputError, Measurement, Metric, State
+from pyharness.types import (
+    COUNT,
+    Format,
+    InputError,
+    Measurement,
+    Metric,
+    State,
+)
 
 Sums = NDArray[np.int64]  # [languages]
 
@@ -83,7 +90,8 @@ def gini(costs: Sums) -> float:
 def measure(state: FairnessState) -> list[Measurement]:
     """Premiums of every language and the Gini coefficient over all of them."""
     home = state.languages.index(state.reference)
-    found = [_estimate(state, "premium_gini", None, lambda tokens, _: gini(tokens))]
+    found = [Measurement("aligned_rows", int(state.rows.sum()), part=state.reference)]
+    found.append(_estimate(state, "premium_gini", None, lambda tokens, _: gini(tokens)))
     for index, language in enumerate(state.languages):
         if index != home:
             found.append(_estimate(state, "parity", language, lambda t, _, i=index: t[i] / t[home]))  # type: ignore[misc]
@@ -106,7 +114,11 @@ def _estimate(
 
 
 METRICS = (
-    Metric("parity", "ratio", "lower", "tokens relative to the reference language on aligned sentences"),
+    Metric(
+        "parity", "ratio", "lower", "tokens relative to the reference language on aligned sentences",
+        format=Format("{:.3f}"),
+    ),
     Metric("premium_gini", "share", "lower", "Gini coefficient of tokens over languages", primary=True),
     Metric("bytes_premium", "ratio", "none", "UTF-8 bytes relative to the reference language"),
-)
+    Metric("aligned_rows", "row", "none", "rows of sentences read, of the reference language named", format=COUNT),
+)  # fmt: skip

@@ -8,7 +8,12 @@ from numpy.typing import NDArray
 from pyharness import kernels
 from pyharness.metrics.counting.state import Batch, CorpusMetric, Counter, Counts
 from pyharness.statistics.jackknife import Undefined
-from pyharness.types import Metric, TokenKind, Vocabulary
+from pyharness.types import (
+    COUNT,
+    Metric,
+    TokenKind,
+    Vocabulary,
+)
 
 
 def unknown_rate(counts: Counts) -> float:
@@ -83,6 +88,15 @@ REPORTED = (
         "documents that decode to the text, as the tokenizer's class allows",
     ),
     Metric("exact_round_trip_share", "share", "higher", "documents that decode to the very same bytes"),
+    Metric("checked_documents", "document", "none", "documents whose round trip was checked", format=COUNT),
+    Metric("identical_documents", "document", "none", "documents with the ids of the row compared with", format=COUNT),
+    Metric(
+        "mapped_documents",
+        "document",
+        "none",
+        "documents with strings that an engine maps on purpose, whose ids are not compared",
+        format=COUNT,
+    ),
     Metric("idempotent_share", "share", "higher", "documents whose decoded text encodes to the same ids"),
     Metric("invalid_utf8_vocabulary", "share", "none", "vocabulary entries that are not valid UTF-8"),
 )

@@ -30,7 +30,13 @@ from pyharness.metrics.counting import measuring
 from pyharness.metrics.counting.state import CorpusMetric, CorpusState, Counts, Facts
 from pyharness.metrics.counting.word_positions import PARTS
 from pyharness.statistics.jackknife import GROUPS, Undefined
-from pyharness.types import Direction, Measurement, Metric
+from pyharness.types import (
+    PLAIN,
+    Direction,
+    Format,
+    Measurement,
+    Metric,
+)
 
 UNIT = 1 << 24  # of a bit
 # Relative. Between batch sizes and threads, two small models differed by 7e-8 in float32 and by 2e-5 in 16 bits.
@@ -132,8 +138,13 @@ def _at(part: str) -> list[CorpusMetric]:
     return [CorpusMetric(about, _mean_at(bits, part)) for about, bits in zip(_BY_POSITION, _BITS, strict=True)]
 
 
-def _metric(name: str, unit: str, direction: Direction, summary: str, *, primary: bool = False) -> Metric:
-    return Metric(name, unit, direction, summary, primary=primary, tolerance=TOLERANCE)
+_SHOWN = Format("{:.3f}")
+
+
+def _metric(
+    name: str, unit: str, direction: Direction, summary: str, *, primary: bool = False, shown: Format = _SHOWN
+) -> Metric:
+    return Metric(name, unit, direction, summary, primary=primary, tolerance=TOLERANCE, format=shown)
 
 
 _BITS = ("entropy", "nll")
@@ -151,7 +162,9 @@ _WHOLE = (
         _mean("nll", "tokens"),
     ),
     CorpusMetric(
-        _metric("bits_per_byte", "bit/byte", "lower", "-log2 p of the text / its UTF-8 bytes", primary=True),
+        _metric(
+            "bits_per_byte", "bit/byte", "lower", "-log2 p of the text / its UTF-8 bytes", primary=True, shown=PLAIN
+        ),
         bits_per_byte,
     ),
 )

@@ -10,7 +10,13 @@ from numpy.typing import NDArray
 from pyharness.metrics.counting.state import CorpusState, Counts
 from pyharness.statistics import jackknife
 from pyharness.statistics.jackknife import Undefined
-from pyharness.types import Measurement, Metric, Vocabulary
+from pyharness.types import (
+    PERCENT,
+    Format,
+    Measurement,
+    Metric,
+    Vocabulary,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +83,13 @@ def _frequency(name: str, first: CorpusState, second: CorpusState, tokens: Repla
 
 
 REPORTED = (
-    Metric("replaced_token_share", "share", "none", "share of V that another vocabulary of the same size replaces"),
+    Metric(
+        "replaced_token_share", "share", "none", "share of V that another vocabulary of the same size replaces",
+        format=PERCENT,
+    ),
     Metric(
         "replaced_token_frequency", "share", "higher",
         "mean count of the tokens it has instead, relative to that of the tokens they replace, minus 1",
+        format=Format("{:+.2f}", 100, "%"),
     ),
 )  # fmt: skip

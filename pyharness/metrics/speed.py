@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from pyharness.types import RATIO, Metric
+from pyharness.types import MEGA_PER_SECOND, MEGABYTES, RATIO, SECONDS, Format, Metric
+
+_MICROSECONDS = Format("{:.1f}", 1e6, "µs")
 
 
-def _timing(name: str, unit: str, higher: bool, summary: str) -> Metric:
-    return Metric(name, unit, "higher" if higher else "lower", summary, deterministic=False)
+def _rate(name: str, unit: str, summary: str) -> Metric:
+    return Metric(name, unit, "higher", summary, deterministic=False, format=MEGA_PER_SECOND)
+
+
+def _cost(name: str, unit: str, summary: str, shown: Format) -> Metric:
+    return Metric(name, unit, "lower", summary, deterministic=False, format=shown)
 
 
 def _ratio(name: str, higher: bool, summary: str) -> Metric:
@@ -15,24 +21,27 @@ def _ratio(name: str, higher: bool, summary: str) -> Metric:
 
 
 REPORTED = (
-    _timing("encode_bytes_per_second", "byte/s", True, "bytes of text encoded per second"),
-    _timing("encode_tokens_per_second", "token/s", True, "tokens produced per second"),
-    _timing("decode_bytes_per_second", "byte/s", True, "bytes of text decoded per second"),
-    _timing("latency_p50", "s", False, "median time of one call"),
-    _timing("latency_p90", "s", False, "90th percentile of the time of one call"),
-    _timing("latency_p99", "s", False, "99th percentile of the time of one call"),
+    _rate("encode_bytes_per_second", "byte/s", "bytes of text encoded per second"),
+    _rate("encode_tokens_per_second", "token/s", "tokens produced per second"),
+    _rate("decode_bytes_per_second", "byte/s", "bytes of text decoded per second"),
+    _cost("latency_p50", "s", "median time of one call", _MICROSECONDS),
+    _cost("latency_p90", "s", "90th percentile of the time of one call", _MICROSECONDS),
+    _cost("latency_p99", "s", "99th percentile of the time of one call", _MICROSECONDS),
     _ratio("encode_speed_ratio", True, "bytes of text encoded per second"),
     _ratio("decode_speed_ratio", True, "bytes of text decoded per second"),
     _ratio("latency_p50_ratio", False, "median time of one call"),
     _ratio("latency_p90_ratio", False, "90th percentile of the time of one call"),
     _ratio("latency_p99_ratio", False, "99th percentile of the time of one call"),
-    _timing(
+    _cost(
         "load_seconds",
         "s",
-        False,
         "time to import the library and build the tokenizer from its file's content, in a fresh process",
+        SECONDS,
     ),
-    _timing(
-        "peak_memory_bytes", "byte", False, "memory the library takes in a fresh process: import, tokenizer, first call"
+    _cost(
+        "peak_memory_bytes",
+        "byte",
+        "memory the library takes in a fresh process: import, tokenizer, first call",
+        MEGABYTES,
     ),
 )

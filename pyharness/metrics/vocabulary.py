@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pyharness.bpe.model.model import BpeModel
-from pyharness.types import Measurement, Metric, Tokenizer
+from pyharness.types import COUNT, PERCENT, Format, Measurement, Metric, Tokenizer
 
 
 def embedding_parameters(vocab_size: int, width: int) -> int:
@@ -36,7 +36,13 @@ def scaffold_share(vocab_size: int, scaffold: int | None) -> Measurement:
 
 
 REPORTED = (
-    Metric("vocabulary_size", "token", "none", "V: distinct tokens that are neither special nor unknown"),
-    Metric("embedding_parameters", "parameter", "lower", "V x d: weights of an embedding of the vocabulary"),
-    Metric("scaffold_share", "share", "none", "|S| / |V|: tokens that are merged but never written, beside V"),
-)
+    Metric("vocabulary_size", "token", "none", "V: distinct tokens that are neither special nor unknown", format=COUNT),
+    Metric(
+        "embedding_parameters", "parameter", "lower", "V x d: weights of an embedding of the vocabulary",
+        format=Format("{:.1f}", 1e-6, "million"),
+    ),
+    Metric(
+        "scaffold_share", "share", "none", "|S| / |V|: tokens that are merged but never written, beside V",
+        format=PERCENT,
+    ),
+)  # fmt: skip

@@ -1,22 +1,40 @@
 """Reports: a record as tables for people (terminal, Markdown, HTML) or as flat rows for programs.
 
-Renders, measures nothing: values come from the record, intervals from the values it holds.
+Renders, measures nothing: values come from the record, intervals from the values it holds. Numbers stay numbers in the
+cells of a ``Sheet`` until an exporter writes them; which numbers a table shows, its benchmark declares.
 """
 
 from __future__ import annotations
 
-from pyharness.report.cells import Table, case_name
-from pyharness.report.flat import to_csv, to_frame, to_json, to_parquet
-from pyharness.report.profiles import profile_tables
-from pyharness.report.render import to_html, to_markdown, to_page, to_text, visible
-from pyharness.report.tables import difference_tables, tables
+from pyharness.report.cases import case_name
+from pyharness.report.differences import difference_sheets, flat_differences
+from pyharness.report.escaping import shorten, visible
+from pyharness.report.exporters import (
+    to_csv,
+    to_frame,
+    to_html,
+    to_json,
+    to_markdown,
+    to_page,
+    to_parquet,
+    to_text,
+)
+from pyharness.report.flat import flat_sheet
+from pyharness.report.profiles import profile_sheets
+from pyharness.report.sheet import Cell, Heading, Sheet
+from pyharness.report.tables import sheets
 
 __all__ = [
-    "Table",
+    "Cell",
+    "Heading",
+    "Sheet",
     "case_name",
-    "difference_tables",
-    "profile_tables",
-    "tables",
+    "difference_sheets",
+    "flat_differences",
+    "flat_sheet",
+    "profile_sheets",
+    "sheets",
+    "shorten",
     "to_csv",
     "to_frame",
     "to_html",

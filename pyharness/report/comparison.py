@@ -8,12 +8,13 @@ parts of the text are looked at, too, and there is a verdict only where all of t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from pyharness.metrics import all_metrics
 from pyharness.plugins.registry import suggest
+from pyharness.report.cases import variant
 from pyharness.statistics.jackknife import paired_interval
 from pyharness.store import Record
 from pyharness.types import CaseResult, InputError, Measurement
@@ -83,13 +84,6 @@ def rows(record: Record, first: str, second: str) -> list[Difference]:
     if not found:
         raise InputError(f"the record has no deterministic metric for both {first!r} and {second!r}")
     return found
-
-
-def variant(result: CaseResult, among: Sequence[CaseResult]) -> str:
-    """Parameters of a case in which the cases of its benchmark differ: what tables must tell apart."""
-    given = result.case.parameters
-    differing = [name for name in sorted(given) if any(one.case.parameters.get(name) != given[name] for one in among)]
-    return ", ".join(f"{name}={given[name]}" for name in differing)
 
 
 def _without_row(result: CaseResult) -> tuple[str, str | None, str]:

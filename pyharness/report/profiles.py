@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pyharness.profiling import Floor, Phase, reference
 from pyharness.profiling.measuring import Samples
 from pyharness.profiling.record import OURS, Figures, Outcome, ProfileRecord, Roof
-from pyharness.report.cells import NOTHING, Table, size
+from pyharness.report.sheet import NOTHING, Heading, Kind, Sheet, size, text_row
 
 _COLUMNS = ("implementation", "median ms", "p5", "p95", "n", "noise %", "GB/s", "copy %", "times ours")
 
 
-def profile_tables(record: ProfileRecord) -> list[Table]:
+_KINDS: Mapping[str, Kind] = {
+    "implementation": "word", "name": "word", "problem": "word", "status": "word", "here": "word", "about": "prose",
+    "reason": "prose",
+}  # fmt: skip
+
+
+def _sheet(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str] = ()) -> Sheet:
+    headings = tuple(Heading(column, _KINDS.get(column, "number")) for column in columns)
+    return Sheet(title, headings, tuple(text_row(*row) for row in rows), tuple(notes))
+
+
+def profile_sheets(record: ProfileRecord) -> list[Sheet]:
     """Return a table per problem and phase, then what the names mean, what is missing, and floors of absent devices."""
     found = [
         _timings(record, outcome, phase)
@@ -25,12 +36,12 @@ def profile_tables(record: ProfileRecord) -> list[Table]:
     return [table for table in found if table.rows]
 
 
-def _timings(record: ProfileRecord, outcome: Outcome, phase: Phase) -> Table:
+def _timings(record: ProfileRecord, outcome: Outcome, phase: Phase) -> Sheet:
     figures = [(name, outcome.figures(phase, name)) for name in outcome.samples[phase]]
     rows = tuple(_row(name, found) for name, found in figures if found is not None)
     where = "cuda" if outcome.problem.device == "cuda" else f"cpu, threads: {outcome.problem.threads}"
     title = f"{record.kernel} {outcome.problem.label}, {phase} ({where})"
-    return Table(title, _COLUMNS, rows, tuple(_roof_notes(record, outcome, phase)))
+    return _sheet(title, _COLUMNS, rows, tuple(_roof_notes(record, outcome, phase)))
 
 
 def _row(name: str, found: Figures) -> tuple[str, ...]:
@@ -84,7 +95,7 @@ def _rate(roof: Roof, unit: str) -> str:
     return f"{scaled(roof.rate)}{unit}" if roof.rate is not None else f"not measured ({roof.samples.reason})"
 
 
-def _contenders(record: ProfileRecord) -> Table:
+def _contenders(record: ProfileRecord) -> Sheet:
     timed = {name for outcome in record.outcomes for found in outcome.samples.values() for name in found}
     rows = tuple((name, about) for name, about in record.peers.items() if name in timed)
     notes = (
@@ -93,7 +104,7 @@ def _contenders(record: ProfileRecord) -> Table:
         "times ours: as long as ours takes, median over the rounds that both were timed in.",
         *record.notes,
     )
-    return Table("Implementations, each verified against ours before it was timed", ("name", "about"), rows, notes)
+    return _sheet("Implementations, each verified against ours before it was timed", ("name", "about"), rows, notes)
 
 
 def _device_notes(device: Mapping[str, Any]) -> list[str]:
@@ -113,7 +124,7 @@ def _device_notes(device: Mapping[str, Any]) -> list[str]:
     return notes
 
 
-def _missing(record: ProfileRecord) -> Table:
+def _missing(record: ProfileRecord) -> Sheet:
     rows: list[tuple[str, str, str, str | None]] = []
     for outcome in record.outcomes:
         label = outcome.problem.label
@@ -121,7 +132,7 @@ def _missing(record: ProfileRecord) -> Table:
             rows.append((label, OURS, outcome.status, outcome.reason))
         rows += [(label, name, found.status, found.reason) for name, found in outcome.missing.items()]
         rows += [(label, name, "failed", found.reason) for name, found in _failed_while_timed(outcome)]
-    return Table(
+    return _sheet(
         "Not measured",
         ("problem", "name", "status", "reason"),
         tuple(tuple(cell or NOTHING for cell in row) for row in rows),
@@ -137,7 +148,7 @@ def _failed_while_timed(outcome: Outcome) -> list[tuple[str, Samples]]:
     ]
 
 
-def _unmeasured(record: ProfileRecord) -> Table:
+def _unmeasured(record: ProfileRecord) -> Sheet:
     rows = []
     for problem, floor in record.unmeasured:
         seconds = reference.seconds(floor, problem.dtype)
@@ -146,7 +157,7 @@ def _unmeasured(record: ProfileRecord) -> Table:
         rows.append((problem.label, f"{floor.bytes / 1e9:.4g}", intensity, least, "not measured"))
     columns = ("problem", "GB", "FLOP/byte", "H200 floor ms", "here")
     notes = (f"No GPU: {record.unmeasured_reason}.", f"Floor: at the roofs of {reference.NAME}.")
-    return Table(f"{record.kernel} on a GPU: floors", columns, tuple(rows), notes)
+    return _sheet(f"{record.kernel} on a GPU: floors", columns, tuple(rows), notes)
 
 
 def milliseconds(seconds: float) -> str:

@@ -1,77 +1,91 @@
-"""What tables are made of: the table itself, and numbers as text."""
+"""A sheet: typed cells between a record and the exporters. A number stays a number until an exporter writes it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal, TypeAlias
 
-from pyharness.statistics.jackknife import interval
-from pyharness.store import Record
-from pyharness.types import Case, CaseResult, Measurement
+from pyharness.types import PLAIN, Direction, Format
 
 NOTHING = "-"
-_AXES = {"threads": " x{}", "width": " d={}", "context": " context={}"}
+
+# How a column is set: names can be cut in the middle, prose wraps, words stand left, numbers stand right and whole.
+Kind: TypeAlias = Literal["name", "prose", "word", "number"]
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """A title, a header, rows of text and notes under them. The first column is text, the others numbers."""
+class Heading:
+    """The head of a column, and what its numbers mean."""
 
     title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+    kind: Kind = "number"
+    unit: str = ""  # of the values, not of what is shown
+    direction: Direction = "none"
+    metric: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One value: a number with its interval and format, or text; None with the reason for it."""
+
+    value: float | int | str | None = None
+    format: Format = PLAIN
+    interval: tuple[float, float] | None = None
+    bounds: bool = False  # the interval is shown by its ends, not by half of its width
+    part: str | None = None  # of the case, shown behind the value
+    case: str | None = None  # key of the case that the value is from
+    reason: str | None = None
+
+    @property
+    def text(self) -> str:
+        """What people see.
+
+        >>> Cell(1.3199, Format("{:.2f} x"), (1.29, 1.36), bounds=True).text
+        '1.32 x [1.29, 1.36]'
+        >>> Cell(4.3649, interval=(4.2, 4.6)).text, Cell().text
+        ('4.3649 ±0.2000', '-')
+        """
+        if self.value is None:
+            return NOTHING
+        if isinstance(self.value, str):
+            return self.value
+        shown = [self.format.show(self.value)]
+        if self.interval is not None:
+            shown.append(self._interval(*self.interval))
+        if self.part is not None:
+            shown.append(self.part)
+        return " ".join(shown)
+
+    def _interval(self, low: float, high: float) -> str:
+        if self.bounds:
+            ends = (self.format.show(end).partition(" ")[0] for end in (low, high))
+            return f"[{', '.join(ends)}]"
+        return f"±{self.format.show_width((high - low) / 2).partition(' ')[0]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A title, headings, rows of cells and notes below them."""
+
+    title: str
+    headings: tuple[Heading, ...]
+    rows: tuple[tuple[Cell, ...], ...]
     notes: tuple[str, ...] = ()
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Titles of the columns."""
+        return tuple(heading.title for heading in self.headings)
 
-def pick(result: CaseResult, metric: str, part: str | None = None) -> Measurement | None:
-    """Find the measurement of a metric, or None."""
-    for measurement in result.measurements:
-        if measurement.metric == metric and (part is None or measurement.part == part):
-            return measurement
-    return None
-
-
-def plain(measurement: Measurement | None, pattern: str = "{:.4f}", scale: float = 1.0) -> str:
-    """Format one value; a dash when there is none."""
-    if measurement is None or measurement.value is None:
-        return NOTHING
-    return pattern.format(measurement.value * scale)
+    @property
+    def texts(self) -> tuple[tuple[str, ...], ...]:
+        """Rows as people see them."""
+        return tuple(tuple(cell.text for cell in row) for row in self.rows)
 
 
-def with_interval(measurement: Measurement | None, pattern: str = "{:.4f}", scale: float = 1.0) -> str:
-    """Format a value with half of its 95 % interval."""
-    text = plain(measurement, pattern, scale)
-    if measurement is not None and (found := interval(measurement.value, measurement.replicates)) is not None:
-        text += " ±" + pattern.replace("+", "").format((found[1] - found[0]) / 2 * scale)
-    return text
-
-
-def case_name(case: Case) -> str:
-    """Name the benchmark of a case, with the parameters that a suite gives it several of."""
-    given = case.parameters
-    return case.benchmark + "".join(shape.format(given[key]) for key, shape in _AXES.items() if key in given)
-
-
-def lossy(record: Record, rows: Iterable[str]) -> Iterator[str]:
-    """Warn of rows that look better for what they leave out."""
-    found = [row for row in rows if about_row(record, row).get("round_trip") == "lossy"]
-    if found:
-        yield f"Lossy, so flattered by what they leave out (WordPiece: white space): {', '.join(found)}."
-
-
-def about_row(record: Record, row: str) -> Mapping[str, Any]:
-    """Return what the record says of a tokenizer; nothing in one that was edited by hand."""
-    about = record.data["tokenizers"].get(row)
-    return about if isinstance(about, dict) else {}
-
-
-def about_intervals(results: Iterable[CaseResult], metric: str) -> Iterator[str]:
-    """Say what ± is about, or why values stand without, once for all rows of one text."""
-    shown = [one for one in (pick(result, metric) for result in results) if one is not None]
-    if any(one.replicates for one in shown):
-        yield "±: half of a 95 % interval, of as much other text of this kind."
-    yield from (f"No interval: {reason}." for reason in dict.fromkeys(one.no_interval for one in shown) if reason)
+def text_row(*values: str | None) -> tuple[Cell, ...]:
+    """Return a row of text; None is shown as a dash."""
+    return tuple(Cell(value) for value in values)
 
 
 def size(count: float) -> str:

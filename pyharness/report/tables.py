@@ -1,293 +1,187 @@
-"""What a record says, as tables of strings: one shape for the terminal, Markdown and HTML."""
+"""The tables that benchmarks declare, filled from a record: no benchmark or metric is known here by its name.
+
+A table is made per text and per value of the parameters in which its cases differ. A row is a tokenizer. A column finds
+its numbers among the results of the benchmark that declares the table, or, for a metric that this one does not report,
+among all results of the row on the same text.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, TypeAlias
 
-from pyharness.metrics.counting import word_positions
-from pyharness.report.algorithms import algorithm_tables
-from pyharness.report.cells import NOTHING, Table, about_intervals, case_name, lossy, pick, plain, size, with_interval
-from pyharness.report.comparison import Difference, variant
+from pyharness.benchmarks import benchmarks
+from pyharness.report import texts
+from pyharness.report.cases import differing, not_measured
+from pyharness.report.columns import (
+    Measured,
+    Rows,
+    cell,
+    expanded,
+    heading,
+    interval_notes,
+    published_rows,
+    with_undeclared,
+)
+from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.store import Record
-from pyharness.types import CaseResult
+from pyharness.types import CaseResult, Column, Measurement, Table
 
-WHOLE_GROUPS_SINCE = 2  # schema of records whose groups hold whole documents
-_MET = {
-    "empty_documents": "empty documents left out",
-    "cut_documents": "long documents cut",
-    "replaced_sequences": "invalid UTF-8 sequences replaced",
-}
+Used: TypeAlias = tuple[CaseResult, Sequence[Measurement]]
 
 
-def tables(record: Record) -> list[Table]:
-    """Every table that the record has results for."""
-    found = [*_compression(record), *_fairness(record), *_next_token_entropy(record), *_reachability(record)]
-    found += [*algorithm_tables(record), *_integrity(record), *_throughput(record), *_latency(record), *_load(record)]
-    found += _not_measured(record)
-    return [table for table in found if table.rows]
-
-
-# ---------------------------------------------------------------------------------------------- numbers
-
-
-def _count(found: Mapping[str, Any], name: str) -> int:
-    """Whole number behind a key; 0 where a record that was edited by hand has none."""
-    value = found.get(name)
-    return value if isinstance(value, int) else 0
-
-
-def _by_corpus(results: Iterable[CaseResult]) -> dict[str, list[CaseResult]]:
-    found: dict[str, list[CaseResult]] = {}
-    for result in results:
-        if result.status == "ok":
-            found.setdefault(str(result.case.corpus), []).append(result)
-    return found
-
-
-def _about(record: Record, label: str, results: Sequence[CaseResult]) -> str:
-    corpus = record.data["corpora"].get(label, {})
-    tally = corpus.get("tally")
-    text = f"{label}"
-    if tally:
-        read = f"{tally['documents']:,} documents"
-        if (uncut := _uncut(results)) is not None and uncut != tally["documents"]:
-            read = f"{uncut:,} documents in {tally['documents']:,} pieces"
-        text += f" ({size(tally['bytes'])}, {read})"
-    return text + (" [smoke test]" if corpus.get("smoke_test") else "")
-
-
-def _uncut(results: Sequence[CaseResult]) -> int | None:
-    """Count the documents before any was cut; None in a record that does not tell."""
-    groups = results[0].details.get("groups")
-    if not isinstance(groups, dict) or "pieces" not in groups:
-        return None
-    counts = groups.get("documents")
-    return sum(count for count in counts if isinstance(count, int)) if isinstance(counts, list) else None
-
-
-def _notes(record: Record, label: str) -> tuple[str, ...]:
-    corpus = record.data["corpora"].get(label, {})
-    notes = []
-    if corpus.get("smoke_test"):
-        notes.append("The sample is a smoke test: differences and premiums on it are not evidence.")
-    tally = corpus.get("tally") or {}
-    if tally.get("cut_documents") and record.data["schema"] < WHOLE_GROUPS_SINCE:
-        notes.append("Too narrow: this record's intervals take the pieces of a cut document for documents.")
-    met = [f"{tally[name]:,} {what}" for name, what in _MET.items() if tally.get(name)]
-    return (*notes, *([f"Text as read: {', '.join(met)}."] if met else []))
-
-
-# ---------------------------------------------------------------------------------------------- text
-
-
-def _compression(record: Record) -> list[Table]:
-    found = []
-    for label, results in _by_corpus(record.of("compression")).items():
-        rows = tuple(
-            (
-                result.case.tokenizer,
-                f"{_count(record.data['tokenizers'].get(result.case.tokenizer, {}), 'vocab_size'):,}",
-                with_interval(pick(result, "bytes_per_token")),
-                plain(pick(result, "tokens_per_word")),
-                plain(pick(result, "renyi_efficiency")),
-                plain(pick(result, "vocabulary_used"), "{:.1f}", 100),
-                plain(pick(result, "normalized_sequence_length"), "{:.3f}"),
-            )
-            for result in results
-        )
-        columns = ("tokenizer", "V", "bytes/token", "tok/word", "Rényi 2.5", "used %", "NSL")
-        notes = (*_notes(record, label), *_reference(results), *about_intervals(results, "bytes_per_token"))
-        notes += tuple(lossy(record, [row[0] for row in rows]))
-        found.append(Table(f"Compression: {_about(record, label, results)}", columns, rows, notes))
-    return found
-
-
-def _reference(results: Iterable[CaseResult]) -> list[str]:
-    """Name the row that the lengths of the others are relative to."""
-    lengths = [pick(result, "normalized_sequence_length") for result in results]
-    homes = dict.fromkeys(one.part for one in lengths if one is not None and one.value is not None)
-    return [f"NSL: length in tokens, where that of {home} is 1." for home in homes]
-
-
-def _fairness(record: Record) -> list[Table]:
-    found = []
-    for label, results in _by_corpus(record.of("fairness")).items():
-        rows = []
-        for result in results:
-            parity = sorted((m.value, str(m.part)) for m in result.measurements if m.metric == "parity" and m.value)
-            lowest, highest = (f"{value:.2f} {part}" for value, part in (parity[0], parity[-1])) if parity else ("", "")
-            middle = f"{parity[len(parity) // 2][0]:.3f}" if parity else NOTHING
-            gini = with_interval(pick(result, "premium_gini"))
-            rows.append((result.case.tokenizer, gini, middle, lowest or NOTHING, highest or NOTHING))
-        details = results[0].details
-        tokens = details.get("tokens")
-        languages = len(tokens) if isinstance(tokens, dict) else 0
-        title = f"Fairness: {label}, {languages} languages, {_count(details, 'rows'):,} rows"
-        columns = ("tokenizer", "Gini", "median", f"least, of {details.get('reference', NOTHING)}", "most")
-        notes = (*_notes(record, label), *about_intervals(results, "premium_gini"))
-        found.append(Table(title, columns, tuple(rows), notes))
-    return found
-
-
-def _next_token_entropy(record: Record) -> list[Table]:
-    found = []
-    columns = ("tokenizer", "bits/byte", "NLL", "entropy", *(f"NLL at {place}" for place in word_positions.PARTS))
-    for label, of_corpus in _by_corpus(record.of("next_token_entropy")).items():
-        for told_apart in dict.fromkeys(variants := [variant(result, of_corpus) for result in of_corpus]):
-            results = [result for result, its in zip(of_corpus, variants, strict=True) if its == told_apart]
-            title = f"Next token: {_about(record, label, results)}" + (f", {told_apart}" if told_apart else "")
-            notes = (*_notes(record, label), *about_intervals(results, "bits_per_byte"), *_prediction_notes(results))
-            found.append(Table(title, columns, _plain_rows(results, _predictions), notes))
-    return found
-
-
-def _prediction_notes(results: Iterable[CaseResult]) -> list[str]:
-    unchecked = [one.case.tokenizer for one in results if str(one.details.get("pairing")).startswith("not checked")]
-    said = [f"Not checked whether the tokenizer is the model's: {', '.join(unchecked)}."] if unchecked else []
-    return [
-        *said,
-        "NLL and entropy: bits per token; of these, bits/byte alone compares tokenizers.",
-        "NLL at 0, 1, 2, 3+: by the number of tokens since the word's start.",
-    ]
-
-
-def _predictions(result: CaseResult) -> list[str]:
-    whole = [plain(pick(result, metric), "{:.3f}") for metric in ("next_token_nll", "next_token_entropy")]
-    places = [plain(pick(result, "word_position_nll", part), "{:.3f}") for part in word_positions.PARTS]
-    return [with_interval(pick(result, "bits_per_byte")), *whole, *places]
-
-
-def _reachability(record: Record) -> list[Table]:
-    metrics = ("stt_tested", "unreachable_graph", "unreachable_model", "unreachable_pipeline", "no_witness_found",
-               "undecodable", "unused_on_corpus")  # fmt: skip
-    columns = ("tokenizer", "tested", "graph", "model", "pipeline", "open", "no text", "unused")
-    rows = _plain_rows(record.of("reachability"), lambda r: [plain(pick(r, metric), "{:,.0f}") for metric in metrics])
-    return [Table("Dead tokens (self-tokenization test: graph, model, pipeline)", columns, rows)]
-
-
-def _integrity(record: Record) -> list[Table]:
-    by_row: dict[str, list[CaseResult]] = {}
-    for result in record.of("integrity"):
-        if result.status == "ok":
-            by_row.setdefault(result.case.tokenizer, []).append(result)
-    rows = tuple(
-        (row, str(results[0].details.get("class", NOTHING)), *_round_trips(results)) for row, results in by_row.items()
-    )
-    columns = ("tokenizer", "class", "documents", "as class", "exact", "idempotent", "same ids")
-    notes = ("Shares are the lowest over the corpora; the sample's code and odd Unicode are always read too.",)
-    return [Table("Round trips", columns, rows, notes)]
-
-
-def _round_trips(results: Sequence[CaseResult]) -> list[str]:
-    cells = [f"{sum(_count(result.details, 'documents') for result in results):,}"]
-    for metric in ("round_trip_share", "exact_round_trip_share", "idempotent_share"):
-        shares = [m for result in results if (m := pick(result, metric)) is not None and m.value is not None]
-        cells.append(plain(min(shares, key=lambda m: m.value or 0.0, default=None)))
-    compared = [found for one in results if isinstance(found := one.details.get("identical_ids"), dict)]
-    left_out = sum(_count(found, "left_out") for found in compared)
-    same = f"{sum(_count(found, 'documents') for found in compared):,}" + (f" (-{left_out})" if left_out else "")
-    return [*cells, same if compared else NOTHING]
-
-
-def _plain_rows(
-    results: Iterable[CaseResult], cells: Callable[[CaseResult], Sequence[str]]
-) -> tuple[tuple[str, ...], ...]:
-    return tuple((result.case.tokenizer, *cells(result)) for result in results if result.status == "ok")
-
-
-# ---------------------------------------------------------------------------------------------- speed
-
-
-def _throughput(record: Record) -> list[Table]:
-    found = []
-    for label, results in _by_corpus(record.of("throughput")).items():
-        for count in sorted({_count(result.case.parameters, "threads") for result in results}):
-            chosen = [result for result in results if _count(result.case.parameters, "threads") == count]
-            rows = _plain_rows(chosen, _rates)
-            columns = ("tokenizer", "cold", "steady", "replay", "Mtok/s", "decode")
-            title = f"Throughput, MB/s: {label}" + (f", {count} thread{'s' if count > 1 else ''}" if count else "")
-            notes = ("cold: first text in a fresh process; steady: new text; replay: the same text again.",)
-            found.append(Table(title, columns, rows, notes))
-    return found
-
-
-def _rates(result: CaseResult) -> list[str]:
-    wanted = [("encode_bytes_per_second", phase) for phase in ("cold", "steady", "replay")]
-    wanted += [("encode_tokens_per_second", "steady"), ("decode_bytes_per_second", "steady")]
-    return [plain(pick(result, metric, part), "{:.2f}", 1e-6) for metric, part in wanted]
-
-
-def _latency(record: Record) -> list[Table]:
-    found = []
-    for label, results in _by_corpus(record.of("latency")).items():
-        parts = list(dict.fromkeys(str(m.part) for result in results for m in result.measurements))
-        rows = _plain_rows(
-            results,
-            lambda result, parts=parts: [  # type: ignore[misc]
-                plain(pick(result, metric, part), "{:.1f}", 1e6)
-                for part in parts
-                for metric in ("latency_p50", "latency_p99")
-            ],
-        )
-        columns = ("tokenizer", *(f"{part} {quantile}" for part in parts for quantile in ("p50", "p99")))
-        found.append(Table(f"Latency of one call, µs: {label}", columns, rows))
-    return found
-
-
-def _load(record: Record) -> list[Table]:
-    rows = _plain_rows(
-        record.of("load"),
-        lambda result: [
-            plain(pick(result, "load_seconds"), "{:.3f}"),
-            plain(pick(result, "peak_memory_bytes"), "{:.1f}", 1e-6),
-        ],
-    )
-    return [Table("Load, in a fresh process", ("tokenizer", "seconds", "memory MB"), rows)]
-
-
-def _not_measured(record: Record) -> list[Table]:
-    """Say it once for all cases of a row that share a reason."""
-    cases: dict[tuple[str, str, str], list[str]] = {}
+def sheets(record: Record, every: bool = False) -> list[Sheet]:
+    """Every table that the record has results for; ``every``: with all metrics, not only the declared columns."""
+    finished: dict[str | None, list[CaseResult]] = {}
     for result in record.results:
-        if result.status != "ok":
-            about = result.case
-            name = case_name(about) + (f" on {about.corpus}" if about.corpus else "")
-            cases.setdefault((about.tokenizer, result.status, str(result.reason)), []).append(name)
-    rows = tuple((row, status, ", ".join(names), reason) for (row, status, reason), names in cases.items())
-    return [Table("Not measured", ("tokenizer", "status", "cases", "reason"), rows)]
+        if result.status == "ok":
+            finished.setdefault(result.case.corpus, []).append(result)
+    filled = [sheet for name in _order(record) for sheet in _of_benchmark(record, name, finished, every)]
+    return [sheet for sheet in (*filled, not_measured(record.results)) if sheet.rows]
 
 
-def difference_tables(differences: Sequence[Difference]) -> list[Table]:
-    """Tables of a comparison, one per pair of rows and text."""
-    found: dict[str, list[tuple[str, ...]]] = {}
-    for difference in differences:
-        name = difference.metric if difference.part is None else f"{difference.metric} {difference.part}"
-        if difference.a is None or difference.b is None:
-            continue
-        low, high = difference.interval or (None, None)
-        half = NOTHING if low is None or high is None else f"{(high - low) / 2:.2g}"
-        cells = (f"{difference.a:.5g}", f"{difference.b:.5g}", f"{difference.b - difference.a:+.4g}", half)
-        found.setdefault(difference.title, []).append((name, *cells, difference.verdict))
-    columns = ("metric", "A", "B", "B - A", "±", "verdict")
-    notes = (
-        "±: half of the paired 95 % interval of the difference, of as much other text of this kind;",
-        "-: too few documents, or a metric without an interval.",
-    )
-    last = list(found)[-1:]
-    return [
-        Table(title, columns, tuple(rows), (*_along_curve(title, differences), *notes * (title in last)))
-        for title, rows in found.items()
-    ]
+def _order(record: Record) -> list[str]:
+    """Benchmarks as the suite lists them, then others; what is timed comes last."""
+    listed, known = record.data["suite"].get("benchmarks"), benchmarks()
+    chosen = [one.get("name") for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    names = [*(name for name in chosen if isinstance(name, str)), *known]
+    names += [result.case.benchmark for result in record.results]
+    return sorted(dict.fromkeys(names), key=lambda name: name in known and known[name].timed)
 
 
-def _along_curve(title: str, differences: Sequence[Difference]) -> Iterator[str]:
-    """Say of what grows with the text how the difference goes with its size."""
-    growing = [one for one in differences if one.title == title and one.grows_with_text and one.curve]
-    if not growing:
-        return
-    yield "These grow with the text, so that sign and size of B - A can change with more of it;"
-    yield "on 1/8, 1/4, 1/2 and all of it B - A is:"
-    for one in growing:
-        steps = ", ".join(NOTHING if step is None else f"{step:+.3g}" for step in one.curve)
-        yield f"{one.metric}: {steps}"
+def _of_benchmark(
+    record: Record, name: str, finished: Mapping[str | None, Sequence[CaseResult]], every: bool
+) -> Iterator[Sheet]:
+    benchmark = benchmarks().get(name)
+    declared = benchmark.tables if benchmark is not None else ()
+    own = [result for result in record.of(name) if result.status == "ok"]
+    reported = {one.metric for result in own for one in result.measurements}
+    reported |= set(benchmark.metrics if benchmark is not None else ())
+    first, *others = declared or (Table(name.replace("_", " ").capitalize()),)
+    for table in (with_undeclared(first, own, every), *others):
+        yield from Filling(record.data, table, own, reported, finished).sheets()
+
+
+@dataclass(frozen=True, slots=True)
+class Filling:
+    """One declared table and the results that fill it."""
+
+    data: Mapping[str, Any]  # of the record
+    table: Table
+    own: Sequence[CaseResult]  # of the benchmark that declares the table
+    reported: set[str]  # metrics of that benchmark
+    finished: Mapping[str | None, Sequence[CaseResult]]  # all results, by text
+
+    def sheets(self) -> Iterator[Sheet]:
+        """One sheet per text and variant."""
+        for label in self._labels():
+            own = [one for one in self.own if self.table.all_texts or one.case.corpus in (label, None)]
+            for variant, chosen in self._variants(own):
+                yield self._sheet(label, variant, chosen)
+
+    def _labels(self) -> list[str | None]:
+        if self.table.all_texts:
+            return [None]
+        foreign = {column.metric for column in self.table.columns if isinstance(column, Column)} - self.reported
+        labels = dict.fromkeys(result.case.corpus for result in self.own)
+        for label, results in self.finished.items():
+            if any(one.metric in foreign for result in results for one in result.measurements):
+                labels.setdefault(label)
+        return [label for label in labels if label is not None] or [None]
+
+    def _variants(self, own: Sequence[CaseResult]) -> Iterator[tuple[str, Sequence[CaseResult]]]:
+        """Results by the parameters that tell their cases apart, with these in words."""
+        per, joined = self.table.per, self.table.joined
+        names = [*per, *(name for name in differing(own, own) if name not in (*per, *joined))]
+        groups: dict[str, list[CaseResult]] = {} if own else {"": []}
+        for result in own:
+            given = {name: result.case.parameters.get(name) for name in names}
+            groups.setdefault(json.dumps(given, sort_keys=True, default=str), []).append(result)
+        for results in sorted(groups.values(), key=self._rank):
+            shown: Mapping[str, Any] = results[0].case.parameters if results else {}
+            yield ", ".join(_named(name, shown[name], name in per) for name in names if name in shown), results
+
+    def _rank(self, results: Sequence[CaseResult]) -> list[int]:
+        values = [results[0].case.parameters.get(name) for name in self.table.per] if results else []
+        return [value if isinstance(value, int) else 0 for value in values]
+
+    def _sheet(self, label: str | None, variant: str, own: Sequence[CaseResult]) -> Sheet:
+        used = self._used(label, own)
+        known = Rows(_by_row(used), self.data)
+        rows = [row for row in used if self._belongs(known, row, label, used[row])]
+        columns = expanded(self.table.columns, known, rows)
+        cells = [(Cell(row), *(cell(column, known, row) for column in columns)) for row in rows]
+        headings = (Heading("tokenizer", "name"), *(heading(column, known, rows) for column in columns))
+        results = [result for row in rows for result, _ in used[row]]
+        notes = [*self._notes(label, results), *interval_notes(columns, known, rows)]
+        published = self.table.published
+        if published is not None and any(known.has(row, metric) for row in rows for metric in published.metrics):
+            cells += published_rows(published, columns)
+            notes.append(published.source)
+        return Sheet(self._title(label, variant, results), headings, tuple(cells), tuple(dict.fromkeys(notes)))
+
+    def _used(self, label: str | None, own: Sequence[CaseResult]) -> dict[str, list[Used]]:
+        """Results of every row with what is read of them: all of the benchmark's own, other metrics of others."""
+        wanted = self._foreign()
+        used: dict[str, list[Used]] = {}
+        for result in own:
+            used.setdefault(result.case.tokenizer, []).append((result, result.measurements))
+        read = self.finished if self.table.all_texts else (label, None) if label is not None else (None,)
+        for result in chain.from_iterable(self.finished.get(text, ()) for text in read if wanted):
+            if measurements := tuple(one for one in result.measurements if one.metric in wanted):
+                used.setdefault(result.case.tokenizer, []).append((result, measurements))
+        return used
+
+    def _foreign(self) -> set[str]:
+        """Metrics that the table takes from the results of other benchmarks."""
+        metrics = {column.metric for column in self.table.columns if isinstance(column, Column)}
+        published = () if self.table.published is None else self.table.published.metrics
+        return {*metrics, *self.table.needs, *published} - self.reported
+
+    def _belongs(self, known: Rows, row: str, label: str | None, used: Sequence[Used]) -> bool:
+        """Whether a row stands in the table: it has results on the text, and the numbers that the table needs."""
+        about_text = label is None or any(result.case.corpus == label for result, _ in used)
+        measured = any(result.case.benchmark in self._benchmarks() for result, _ in used) or any(
+            known.has(row, column.metric) for column in self.table.columns if isinstance(column, Column)
+        )
+        return about_text and measured and all(known.has(row, metric) for metric in self.table.needs)
+
+    def _benchmarks(self) -> set[str]:
+        return {result.case.benchmark for result in self.own}
+
+    def _notes(self, label: str | None, results: Sequence[CaseResult]) -> Iterator[str]:
+        if not results:
+            return
+        if label is not None and self.table.sized:
+            yield from texts.notes(self.data, label)
+        for note in self.table.notes:
+            yield from [note] if isinstance(note, str) else note(results, self.data)
+
+    def _title(self, label: str | None, variant: str, results: Sequence[CaseResult]) -> str:
+        title = self.table.title
+        if label is not None:
+            describe = self.table.text
+            text = texts.describe(results, self.data, label) if self.table.sized else label
+            text = describe(results, self.data) if describe is not None and results else text
+            title = f"{self.table.title_with_text or title}: {text}"
+        return ", ".join(filter(None, (title, variant)))
+
+
+def _by_row(used: Mapping[str, Sequence[Used]]) -> dict[str, dict[str, list[Measured]]]:
+    measured: dict[str, dict[str, list[Measured]]] = {}
+    for row, results in used.items():
+        by_metric = measured.setdefault(row, {})
+        for result, measurements in results:
+            for one in measurements:
+                by_metric.setdefault(one.metric, []).append((result, one))
+    return measured
+
+
+def _named(name: str, value: object, counted: bool) -> str:
+    """Name a parameter in a title: ``2 threads``, or ``context=512``."""
+    if not counted:
+        return f"{name}={value}"
+    return f"{value} {name.removesuffix('s')}" if value == 1 else f"{value} {name}"

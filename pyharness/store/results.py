@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pyharness.statistics.jackknife import GROUPS
+from pyharness.store.older import lifted
 from pyharness.store.shape import Misshapen, check_tally, get, number, number_or_null, short
 from pyharness.types import Case, CaseResult, Failure, Measurement
 
@@ -68,6 +69,8 @@ def result_from_json(data: Mapping[str, Any]) -> CaseResult:
         raise Misshapen(f"'status' is {short(status)}; known: {', '.join(_STATUSES)}")
     measurements = tuple(measurement_from_json(item) for item in get(data, "measurements", list))
     details = get(data, "details", dict)
+    if status == "ok":
+        measurements = (*measurements, *lifted(case.benchmark, measurements, details))
     check_tally(details)
     if "tally" in details and details["tally"] is None:  # a case that read no text has none
         details = {name: value for name, value in details.items() if name != "tally"}

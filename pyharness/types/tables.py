@@ -64,7 +64,7 @@ class Table:
     joined: tuple[str, ...] = ()  # parameters that do not make tables of their own
     needs: tuple[str, ...] = ()  # metrics that a row must have to stand in the table
     title_with_text: str = ""  # the title of a table about a text, where it is another
-    of_part: bool = False  # the cases read only a part of the text: the title names it and does not say its size
+    sized: bool = True  # the title says how large the text is, and notes say what was met in it
     published: Published | None = None
     # Describes the text in the title, from the results and the record's data; None: its label, size and documents.
     text: Callable[[Sequence[CaseResult], Mapping[str, Any]], str] | None = None

@@ -104,7 +104,7 @@ def test_tables_tell_contexts_apart_and_say_what_was_not_checked(tmp_path: Path)
     chosen = {"name": "next_token_entropy", "context": [8, 16], "model": str(bare)}
     corpus = written(tmp_path / "texts.jsonl", TEXTS)
     found = session.run([row], [corpus], [chosen])
-    tables = [table for table in report.tables(found.record) if table.title.startswith("Next token")]
+    tables = [table for table in report.sheets(found.record) if table.title.startswith("Next token")]
     assert [table.title.rpartition(", ")[2] for table in tables] == ["context=8", "context=16"]
     for table in tables:
         assert len(table.rows) == 1

@@ -52,9 +52,9 @@ def test_what_is_measured_and_its_table() -> None:
     assert (found["train_peak_memory_bytes", None].value or 0) >= 0
     assert result.details["probes"][0]["checked"].startswith("vocabulary; round trip (exact) of ")
     assert result.details["trainer"]["trainer"] == "tokenizers-bpe"
-    (table,) = [one for one in report.tables(run.record) if one.title.startswith("Training")]
+    (table,) = [one for one in report.sheets(run.record) if one.title.startswith("Training")]
     assert table.title == "Training, 1 thread"
-    assert table.rows[0][4:6] == ("344", "600")
+    assert table.texts[0][4:6] == ("344", "600")
     assert table.notes[-1] == "Trained on sample:prose."
     assert max(map(len, report.to_text([table]).splitlines())) <= 80
 

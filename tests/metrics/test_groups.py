@@ -218,7 +218,7 @@ def compressed(schema: int, cut: int, groups: object = None, **measured: object)
     }  # fmt: skip
     record = store.Record.from_json(data, "record")
     assert report.flat.rows(record)[0]["reason"] == measured.get("no_interval")
-    return report.to_text(report.tables(record), 200)
+    return report.to_text(report.sheets(record), 200)
 
 
 def test_a_table_says_why_there_is_no_interval() -> None:

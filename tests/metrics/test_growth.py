@@ -168,7 +168,7 @@ def test_a_verdict_needs_one_sign_along_the_curve(b: Sequence[float | None], ver
     assert difference.interval is not None
     assert difference.interval[0] > 0
     assert difference.verdict == verdict
-    text = report.to_text(report.difference_tables([difference]), 200)
+    text = report.to_text(report.difference_sheets([difference]), 200)
     assert "sign and size of B - A can change with more of it" in text
     assert "vocabulary_used: " + ("-" if b[0] is None else f"{b[0] - 0.5:+.3g}") in text
 
@@ -176,7 +176,7 @@ def test_a_verdict_needs_one_sign_along_the_curve(b: Sequence[float | None], ver
 def test_what_does_not_grow_needs_no_curve() -> None:
     (difference,) = comparison.rows(record(2, ((), ()), grows=False), "a", "b")
     assert difference.verdict == "better"
-    assert "can change" not in report.to_text(report.difference_tables([difference]), 200)
+    assert "can change" not in report.to_text(report.difference_sheets([difference]), 200)
 
 
 def test_older_records_have_no_verdict_on_what_grows() -> None:

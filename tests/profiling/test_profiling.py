@@ -137,7 +137,7 @@ def test_floors_of_a_gpu_are_shown_only_where_there_is_none(
         monkeypatch.setattr("pyharness.profiling.session.cuda_reason", lambda reason=reason: reason)
         found = measured(profile_of(lambda: 0.2), FakeDevice(), known)
         assert len(found.unmeasured) == floors
-        assert ("No GPU: no driver." in report.to_text(report.profile_tables(found))) is bool(floors)
+        assert ("No GPU: no driver." in report.to_text(report.profile_sheets(found))) is bool(floors)
 
 
 def test_a_wrong_result_of_ours_gets_no_number_and_gives_none(known: Callable[[Profile], None]) -> None:
@@ -148,7 +148,7 @@ def test_a_wrong_result_of_ours_gets_no_number_and_gives_none(known: Callable[[P
     assert found.failed
     assert found.outcomes[0].samples == {}
     assert found.outcomes[0].reason == "Mismatch: nothing was timed: row 0: 1, ours 2"
-    assert "row 0: 1, ours 2" in report.to_text(report.profile_tables(found), width=200)
+    assert "row 0: 1, ours 2" in report.to_text(report.profile_sheets(found), width=200)
 
 
 def test_a_problem_that_breaks_down_costs_itself_only(known: Callable[[Profile], None]) -> None:
@@ -176,11 +176,11 @@ def test_a_record_is_json_and_shows_itself(known: Callable[[Profile], None]) -> 
     assert len(ours["seconds"]) == ours["figures"]["samples"] >= 3
     assert problem["phases"]["cold"]["copy"]["bytes_per_second"] == pytest.approx(10 * GB)
     assert data["not_measured"]["problems"][0]["shape"] == [4, 5]
-    text = report.to_text(report.profile_tables(found), width=100)
+    text = report.to_text(report.profile_sheets(found), width=100)
     assert "fake 2x3 fp32, cold" in text
     assert "as slow as that" in text
     assert "not measured" in text
-    assert max(map(len, report.to_text(report.profile_tables(found)).splitlines())) <= 80
+    assert max(map(len, report.to_text(report.profile_sheets(found)).splitlines())) <= 80
 
 
 def test_once_is_one_launch_and_nothing_else(known: Callable[[Profile], None]) -> None:

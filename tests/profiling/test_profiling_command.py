@@ -134,10 +134,9 @@ def test_digits_are_never_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "40")
     assert "…" not in small("entropy").stdout
     numbers = ("0.00017354", "123456.789", "98765.4321", "442.17")
-    table = report.Table(
-        "t", ("implementation", "GB/s", "median ms", "p95", "copy %"), (("ours", *numbers),), ("a note",)
-    )
-    text = report.to_text([table], width=20)
+    headings = (report.Heading("implementation", "word"), *map(report.Heading, ("GB/s", "median ms", "p95", "copy %")))
+    sheet = report.Sheet("t", headings, (tuple(map(report.Cell, ("ours", *numbers))),), ("a note",))
+    text = report.to_text([sheet], width=20)
     assert all(number in text for number in numbers)
 
 

@@ -19,7 +19,7 @@ from pyharness.profiling.machines.clocks import ClockWatch, device_state, watchi
 from pyharness.profiling.machines.cuda import Cuda, bus_id
 from pyharness.profiling.measuring import Samples
 from pyharness.profiling.record import Outcome, ProfileRecord
-from pyharness.report import profile_tables, to_text
+from pyharness.report import profile_sheets, to_text
 from pyharness.system.timing import StoppingRule
 
 INFO = DeviceInfo(0, "A device", (9, 0), 132, 50_000_000, 80 << 30, 7, 1_980_000, 2_619_000, 5120, "13.0", "13.0")
@@ -160,7 +160,7 @@ def test_the_state_of_a_device_is_recorded(nvidia_smi: Path) -> None:
     record = ProfileRecord("entropy", {}, {}, StoppingRule(), found, (), {"peer": "a peer"})
     samples = {"warm": {"pyharness": Samples((1.0,)), "copy": Samples((1.0,)), "peer": Samples((1.0,))}}
     outcome = Outcome(Problem((1, 1), "fp32", "cuda", 1), "data", Floor(1, 1, 0, 1), 1, samples)  # type: ignore[arg-type]
-    text = " ".join(to_text(profile_tables(replace(record, outcomes=(outcome,)))).split())
+    text = " ".join(to_text(profile_sheets(replace(record, outcomes=(outcome,)))).split())
     assert "Device: A device, driver 580.1, CUDA runtime 13.0, newest that the driver runs 13.0." in text
     assert "After the last table: SM 600 of 1980 MHz, memory 2619 of 2619 MHz, 90 of 700 W, 41 Celsius." in text
 

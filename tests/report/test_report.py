@@ -39,7 +39,7 @@ def renamed(record: store.Record, names: dict[str, str]) -> store.Record:
 
 @pytest.mark.parametrize("name", ["raw_bytes", "file:/a/long/path/to/some/folder/of/models/tokenizer.json"])
 def test_tables_fit_eighty_columns_without_losing_a_number(result: session.Result, name: str) -> None:
-    text = report.to_text(report.tables(renamed(result.record, {"raw_bytes": name})))
+    text = report.to_text(report.sheets(renamed(result.record, {"raw_bytes": name})))
     assert max(map(len, text.splitlines())) <= 80
     assert "\x1b" not in text
     numbers = [word for line in text.splitlines() for word in line.split() if "…" in word]
@@ -52,13 +52,13 @@ def test_tables_fit_eighty_columns_without_losing_a_number(result: session.Resul
 @pytest.mark.parametrize("name", NASTY)
 def test_names_from_strangers_are_escaped(result: session.Result, name: str) -> None:
     record = renamed(result.record, {"raw_bytes": name})
-    tables = report.tables(record)
+    tables = report.sheets(record)
     assert "<script>" not in report.to_html(tables)
     assert "<script>" not in report.to_markdown(tables)
     for text in (report.to_text(tables), report.to_markdown(tables), report.to_html(tables)):
         assert "\x1b" not in text
         assert "\u202e" not in text
-    rows = list(csv.DictReader(io.StringIO(report.to_csv(record))))
+    rows = list(csv.DictReader(io.StringIO(report.to_csv(report.flat_sheet(record)))))
     assert not any(cell.startswith(("=", "+", "@")) for row in rows for cell in (row["tokenizer"], row["reason"]))
     for table in tables:
         lines = report.to_markdown([table]).splitlines()[2 : 4 + len(table.rows)]
@@ -69,9 +69,9 @@ def test_flat_rows_hold_every_number(result: session.Result, tmp_path: Path) -> 
     expected = sum(max(len(one.measurements), 1) for one in result.record.results)
     frame = result.to_dataframe()
     assert len(frame) == expected
-    assert len(json.loads(report.to_json(result.record))) == expected
-    assert len(list(csv.reader(io.StringIO(report.to_csv(result.record))))) == expected + 1
-    report.to_parquet(result.record, tmp_path / "rows.parquet")
+    assert len(json.loads(report.to_json(report.flat_sheet(result.record)))) == expected
+    assert len(list(csv.reader(io.StringIO(report.to_csv(report.flat_sheet(result.record)))))) == expected + 1
+    report.to_parquet(report.flat_sheet(result.record), tmp_path / "rows.parquet")
     pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "rows.parquet"), frame, check_dtype=False)
     speed = frame[(frame.metric == "encode_bytes_per_second") & (frame.part == "steady")]
     assert (speed.low <= speed.value).all()
@@ -88,8 +88,9 @@ def test_any_name_is_read_back_from_csv(result: session.Result) -> None:
     data = json.loads(json.dumps(result.record.data))
     for number, name in enumerate(NAMES):
         data["results"][number % len(data["results"])]["corpus"] = name
-        text = report.to_csv(store.Record.from_json(data, "names"))
-        expected = [row["corpus"] for row in json.loads(report.to_json(store.Record.from_json(data, "names")))]
+        sheet = report.flat_sheet(store.Record.from_json(data, "names"))
+        text = report.to_csv(sheet)
+        expected = [row["corpus"] for row in json.loads(report.to_json(sheet))]
         shown = [f"'{one}" if one and one.startswith(("\r", "'=")) else one or "" for one in expected]
         rows = list(csv.DictReader(io.StringIO(text, newline="")))
         assert [row["corpus"] for row in rows] == shown
@@ -100,7 +101,7 @@ def test_any_name_is_read_back_from_csv(result: session.Result) -> None:
 
 def test_a_result_shows_itself(result: session.Result, tmp_path: Path) -> None:
     assert result._repr_html_().startswith("<table>")
-    page = report.to_page(report.tables(result.record), "<a> & b.json")
+    page = report.to_page(report.sheets(result.record), "<a> & b.json")
     assert page.startswith("<!doctype html>")
     assert '<meta charset="utf-8">' in page  # a browser would guess, and get ± and é wrong
     assert "<title>&lt;a&gt; &amp; b.json</title>" in page
@@ -114,7 +115,7 @@ def test_failures_are_listed_with_their_reasons(result: session.Result) -> None:
     data = json.loads(json.dumps(result.record.data))
     failed = data["results"][0]
     failed |= {"status": "failed", "reason": "because " * 40, "measurements": []}
-    text = report.to_text(report.tables(store.Record.from_json(data, "failed")))
+    text = report.to_text(report.sheets(store.Record.from_json(data, "failed")))
     assert text.count("because") == 40
     assert max(map(len, text.splitlines())) <= 80
 
@@ -124,7 +125,7 @@ def test_a_lossy_row_is_named_where_it_looks_good(result: session.Result) -> Non
     data["tokenizers"]["raw_bytes"]["round_trip"] = "lossy"
     for record, wanted in ((result.record, False), (store.Record.from_json(data, "lossy"), True)):
         notes = [
-            note for table in report.tables(record) if table.title.startswith("Compression") for note in table.notes
+            note for table in report.sheets(record) if table.title.startswith("Compression") for note in table.notes
         ]
         assert any(note.startswith("Lossy") and note.endswith("raw_bytes.") for note in notes) is wanted
 
@@ -144,7 +145,7 @@ def test_comparing_two_rows_gives_paired_intervals(result: session.Result) -> No
     assert difference.verdict == "better"
     assert found["tokens_per_word", None].verdict == "better"
     assert not any(metric.endswith("per_second") for metric, _ in found)
-    text = report.to_text(report.difference_tables(list(found.values())))
+    text = report.to_text(report.difference_sheets(list(found.values())))
     assert max(map(len, text.splitlines())) <= 80
     with pytest.raises(InputError, match="did you mean 'mistral:v3'"):
         result.compare("raw_bytes", "mistral:v2")
@@ -174,15 +175,15 @@ def places(data: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def show_everything(record: store.Record) -> None:
-    tables = report.tables(record)
+    tables = report.sheets(record)
     for text in (report.to_text(tables), report.to_markdown(tables), report.to_html(tables)):
         text.encode()
-    report.to_csv(record).encode()
-    report.to_json(record).encode()
+    report.to_csv(report.flat_sheet(record)).encode()
+    report.to_json(report.flat_sheet(record)).encode()
     with contextlib.suppress(InputError):
-        report.to_text(report.difference_tables(comparison.rows(record, "raw_bytes", "mistral:v3")))
+        report.to_text(report.difference_sheets(comparison.rows(record, "raw_bytes", "mistral:v3")))
     with contextlib.suppress(InputError):
-        report.to_text(report.difference_tables(comparison.records(record, record)))
+        report.to_text(report.difference_sheets(comparison.records(record, record)))
 
 
 def edited(data: Any) -> store.Record | None:
@@ -214,7 +215,7 @@ def test_records_edited_by_hand_are_shown_or_refused(result: session.Result) -> 
 def test_labels_that_are_described_nowhere_are_shown_all_the_same(result: session.Result, name: str) -> None:
     record = store.Record.from_json({**result.record.data, name: {}}, "edited")
     show_everything(record)
-    assert "raw_bytes" in report.to_text(report.tables(record))
+    assert "raw_bytes" in report.to_text(report.sheets(record))
 
 
 def test_details_that_are_gone_are_shown_as_nothing(result: session.Result) -> None:

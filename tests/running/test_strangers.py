@@ -81,7 +81,7 @@ def test_wrong_findings_cost_their_cases_and_the_record_can_be_reported(tmp_path
     states = {one.case.benchmark: one.status for one in found.record.results}
     assert states == dict.fromkeys(chosen[:-1], "failed") | {"reachability": states["reachability"]}
     assert states["reachability"] != "failed"
-    assert report.to_text(report.tables(store.read(path)))
+    assert report.to_text(report.sheets(store.read(path)))
 
 
 def test_a_long_message_is_cut_and_quick() -> None:

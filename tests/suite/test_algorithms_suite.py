@@ -74,22 +74,22 @@ def test_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, declared: suite
         reference="bpe-1k",
     )
     record = runner.run(suite.plan(small), store.Journal(tmp_path / "record.json"), session.Silent())
-    tables = {table.title: table for table in report.tables(record)}
+    tables = {table.title: table for table in report.sheets(record)}
     assert max(map(len, report.to_text(tables.values()).splitlines())) <= 80
     (compression,) = (table for title, table in tables.items() if title.startswith("Compression: held-out"))
     assert "NSL: length in tokens, where that of bpe-1k is 1." in compression.notes
     sizes = tables["Vocabulary size against tokens per word: held-out"]
     assert sizes.columns[-3:] == ("d=768", "d=2048", "d=4096")
-    assert sizes.rows[0][1] == "1,000"
-    assert sizes.rows[0][-3:] == ("0.8", "2.0", "4.1")
+    assert sizes.texts[0][1] == "1,000"
+    assert sizes.texts[0][-3:] == ("0.8", "2.0", "4.1")
     read = "Trained on shard:0/2:sample, measured on shard:1/2:sample."
     assert read in sizes.notes
     uses = tables["Use of the vocabulary: held-out"]
-    assert [row[0] for row in uses.rows] == ["bpe-1k", "scaffold-bpe-1k", "paper: BPE 32K", "paper: Scaffold 32K"]
-    assert [row[2] for row in uses.rows[2:]] == ["11.2382", "11.2443"]
+    assert [row[0] for row in uses.texts] == ["bpe-1k", "scaffold-bpe-1k", "paper: BPE 32K", "paper: Scaffold 32K"]
+    assert [row[2] for row in uses.texts[2:]] == ["11.2382", "11.2443"]
     assert read in uses.notes
     scaffolds = tables["Scaffold tokens: held-out"]
-    ours, paper = scaffolds.rows
+    ours, paper = scaffolds.texts
     assert float(ours[1]) >= float(ours[2]) > 0
     assert ours[3][0] in "+-"
     assert paper == ("paper: Scaffold 32K", "-", "6.07", "+76.40")
@@ -105,7 +105,7 @@ def test_tables_say_what_is_no_fair_comparison(tmp_path: Path, monkeypatch: pyte
     row = f"trained:bpe?vocab_size=2000&corpus=path:{text}?split=line"
     vocabulary = {"name": "vocabulary", "width": 768}
     found = pyharness.run([row], [f"path:{text}?split=line"], ["compression", vocabulary])
-    tables = [one for one in report.tables(found.record) if one.title.startswith(("Use", "Vocabulary size"))]
+    tables = [one for one in report.sheets(found.record) if one.title.startswith(("Use", "Vocabulary size"))]
     assert len(tables) == 2
     for table in tables:
         assert f"Not held out, trained on the very text they are measured on: {row}." in table.notes
@@ -117,10 +117,10 @@ def test_tables_without_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     alone = pyharness.run(
         ["trained:scaffold-bpe?vocab_size=600&corpus=sample:prose"], [], [{"name": "vocabulary", "width": 768}]
     )
-    sizes, scaffolds = report.tables(alone.record)
+    sizes, scaffolds = report.sheets(alone.record)
     assert (sizes.title, sizes.columns) == ("Vocabulary size", ("tokenizer", "V", "d=768"))
-    assert (scaffolds.title, scaffolds.rows[0][2:]) == ("Scaffold tokens", ("-", "-"))
-    assert float(scaffolds.rows[0][1]) > 0
+    assert (scaffolds.title, scaffolds.texts[0][2:]) == ("Scaffold tokens", ("-", "-"))
+    assert float(scaffolds.texts[0][1]) > 0
     assert "Trained on sample:prose." in scaffolds.notes
 
 

@@ -1,0 +1,63 @@
+"""Notes below the tables of several benchmarks: functions of the results shown and of the record's data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pyharness.plugins.specification import TOKENIZER
+from pyharness.types import CaseResult, InputError
+
+NOWHERE = "-"
+SCAFFOLD_PAPER = "Paper: arXiv 2404.17808, other data (the Pile): compare directions, not values."
+
+
+def about_row(data: Mapping[str, Any], row: str) -> Mapping[str, Any]:
+    """Return what a record says of a tokenizer; nothing in one that was edited by hand."""
+    about = data["tokenizers"].get(row)
+    return about if isinstance(about, dict) else {}
+
+
+def lossy(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
+    """Warn of rows that look better for what they leave out."""
+    rows = [row for row in _rows(results) if about_row(data, row).get("round_trip") == "lossy"]
+    if rows:
+        yield f"Lossy, so flattered by what they leave out (WordPiece: white space): {', '.join(rows)}."
+
+
+def provenance(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
+    """Say which text the rows were trained on and which they read, and what makes them no fair comparison."""
+    rows = _rows(results)
+    trained = {row: options for row in rows if (options := training_options(data, row))}
+    label = next((result.case.corpus for result in results if result.case.corpus is not None), None)
+    corpus = {} if label is None else data["corpora"].get(label, {})
+    yield from _trained_on(trained, f", measured on {corpus.get('spec')}" if corpus else "")
+    digest = (corpus.get("tally") or {}).get("digest")
+    seen = [row for row in trained if digest is not None and about_row(data, row).get("revision") == digest]
+    if seen:
+        yield f"Not held out, trained on the very text they are measured on: {', '.join(seen)}."
+    for row, options in trained.items():
+        asked, limit = options.get("vocab_size", ""), about_row(data, row).get("id_limit")
+        if asked.isdecimal() and isinstance(limit, int) and limit < int(asked):
+            yield f"{row}: {limit:,} ids of {int(asked):,}, the text gave no more: not comparable with its size."
+
+
+def training_options(data: Mapping[str, Any], row: str) -> Mapping[str, str]:
+    """Options of a row that was trained here; nothing for others."""
+    try:
+        spec = TOKENIZER.parse(str(about_row(data, row).get("spec")))
+    except InputError:
+        return {}
+    return spec.options if spec.name == "trained" else {}
+
+
+def _rows(results: Sequence[CaseResult]) -> list[str]:
+    return list(dict.fromkeys(result.case.tokenizer for result in results))
+
+
+def _trained_on(trained: Mapping[str, Mapping[str, str]], read: str) -> Iterator[str]:
+    by_text: dict[str, list[str]] = {}
+    for row, options in trained.items():
+        by_text.setdefault(options.get("corpus", NOWHERE), []).append(row)
+    for text, rows in by_text.items():
+        yield f"Trained on {text}{read}" + (f": {', '.join(rows)}." if len(by_text) > 1 else ".")

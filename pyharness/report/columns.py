@@ -1,0 +1,178 @@
+"""Columns that a benchmark declares, as headings and cells of the rows of one sheet."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any, TypeAlias
+
+from pyharness.metrics import all_metrics
+from pyharness.report.sheet import Cell, Heading
+from pyharness.statistics.intervals import interval_of
+from pyharness.types import COUNT, PLAIN, CaseResult, Column, Fact, Format, Measurement, Published, Table
+
+Measured: TypeAlias = tuple[CaseResult, Measurement]
+MOST_PARTS = 8  # columns of one metric that nobody declared; of more parts the least and the most are shown
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What is known of the rows of one sheet: measurements by tokenizer and metric, and the record's data."""
+
+    measured: Mapping[str, Mapping[str, Sequence[Measured]]]
+    data: Mapping[str, Any]
+
+    def of(self, row: str, column: Column) -> list[Measured]:
+        """Measurements that a cell is picked from."""
+        return [
+            (result, one)
+            for result, one in self.measured.get(row, {}).get(column.metric, ())
+            if column.part in (None, one.part) and one.part not in column.without
+        ]
+
+    def has(self, row: str, metric: str) -> bool:
+        """Whether a row has a number of a metric."""
+        return any(one.value is not None for _, one in self.measured.get(row, {}).get(metric, ()))
+
+    def parts(self, rows: Iterable[str], metrics: Iterable[str]) -> list[str]:
+        """Parts that metrics are measured of, in the order of the rows."""
+        measured = [self.measured.get(row, {}).get(metric, ()) for row in rows for metric in metrics]
+        return list(dict.fromkeys(one.part for pairs in measured for _, one in pairs if one.part is not None))
+
+    def fact(self, row: str, fact: Fact) -> float | int | str | None:
+        """What the record says of a tokenizer; None in a record that does not, or was edited by hand."""
+        about = self.data["tokenizers"].get(row)
+        value = about.get(fact.name) if isinstance(about, dict) else None
+        return value if isinstance(value, int | float | str) else None
+
+
+# ---------------------------------------------------------------------------------------------- which columns
+
+
+def with_undeclared(table: Table, own: Sequence[CaseResult], every: bool) -> Table:
+    """Add columns for metrics that the table does not declare: primary ones, or every one.
+
+    A table without any column gets those of its primary metrics, or of all where none is primary.
+    """
+    parts: dict[str, dict[str | None, None]] = {}
+    for one in (measurement for result in own for measurement in result.measurements):
+        parts.setdefault(one.metric, {})[one.part] = None
+    known = all_metrics()
+    primary = [name for name in parts if name in known and known[name].primary]
+    declared = {column.metric for column in table.columns if isinstance(column, Column)}
+    wanted = list(parts) if every or not (primary or table.columns) else primary
+    added = [column for name in wanted if name not in declared for column in _columns_of(name, list(parts[name]))]
+    return replace(table, columns=(*table.columns, *added))
+
+
+def _columns_of(metric: str, parts: Sequence[str | None]) -> Iterator[Column]:
+    words = metric.replace("_", " ")
+    if parts == [None]:
+        yield Column(metric, words, interval=True)
+    elif len(parts) <= MOST_PARTS:
+        yield Column(metric, f"{words} {{part}}", each=True, interval=True)
+    else:
+        yield Column(metric, f"{words}, least", pick="least", shows="value and part")
+        yield Column(metric, f"{words}, most", pick="most", shows="value and part")
+
+
+def expanded(columns: Sequence[Column | Fact], known: Rows, rows: Sequence[str]) -> list[Column | Fact]:
+    """Repeat columns for their parts, and leave out optional ones without content."""
+    listed: list[Column | Fact] = []
+    for repeated, group in groupby(columns, key=lambda one: isinstance(one, Column) and one.each):
+        neighbours = list(group)
+        listed += _repeated(neighbours, known, rows) if repeated else neighbours
+    return [column for column in listed if _has_content(column, known, rows)]
+
+
+def _repeated(columns: Sequence[Column | Fact], known: Rows, rows: Sequence[str]) -> Iterator[Column]:
+    repeated = [column for column in columns if isinstance(column, Column)]
+    for part in known.parts(rows, [column.metric for column in repeated]):
+        for column in repeated:
+            yield replace(column, part=part, each=False, title=column.title.replace("{part}", part))
+
+
+def _has_content(column: Column | Fact, known: Rows, rows: Sequence[str]) -> bool:
+    if isinstance(column, Fact) or not column.optional:
+        return True
+    return any(cell(column, known, row).value for row in rows)
+
+
+# ---------------------------------------------------------------------------------------------- their content
+
+
+def heading(column: Column | Fact, known: Rows, rows: Sequence[str]) -> Heading:
+    """Head of a column, with what the record or the installed metric says of its numbers."""
+    if isinstance(column, Fact):
+        words = any(isinstance(known.fact(row, column), str) for row in rows)
+        return Heading(column.title, "word" if words else "number")
+    metric = all_metrics().get(column.metric)
+    about = known.data["metrics"].get(column.metric) or {}
+    direction = about.get("direction", metric.direction if metric else "none")
+    unit = about.get("unit", metric.unit if metric else "")
+    return Heading(column.title or column.metric.replace("_", " "), "number", unit, direction, column.metric)
+
+
+def cell(column: Column | Fact, known: Rows, row: str) -> Cell:
+    """One value of a row."""
+    if isinstance(column, Fact):
+        return Cell(known.fact(row, column), column.format)
+    measured = known.of(row, column)
+    if not measured:
+        return Cell()
+    result, one = _picked(column, measured)
+    shown = Cell(one.value, _format(column, one.value), case=result.case.key, reason=one.reason or one.no_interval)
+    if one.value is None:
+        return shown
+    if column.shows == "part":
+        return replace(shown, value=one.part)
+    if column.shows == "value and part":
+        shown = replace(shown, part=one.part)
+    return replace(shown, interval=interval_of(one), bounds=bool(one.samples)) if column.interval else shown
+
+
+def _picked(column: Column, measured: Sequence[Measured]) -> Measured:
+    valued = [(result, one) for result, one in measured if one.value is not None]
+    if not valued or column.pick == "first":
+        return (valued or measured)[0]
+    if column.pick == "sum":
+        result, one = valued[0]
+        return result, Measurement(one.metric, sum(each.value or 0 for _, each in valued), part=one.part)
+    ordered = sorted(valued, key=lambda pair: (pair[1].value or 0, str(pair[1].part)))
+    return ordered[{"least": 0, "median": len(ordered) // 2, "most": -1}[column.pick]]
+
+
+def _format(column: Column | Fact, value: float | int | None = None) -> Format:
+    metric = None if isinstance(column, Fact) else all_metrics().get(column.metric)
+    known = column.format or (metric.format if metric else PLAIN)
+    return COUNT if known is PLAIN and isinstance(value, int) else known
+
+
+def published_rows(published: Published, columns: Sequence[Column | Fact]) -> Iterator[tuple[Cell, ...]]:
+    """Rows of a paper, each figure with the digits that were printed."""
+    for name, figures in published.rows:
+        yield Cell(name), *(_figure(column, figures) for column in columns)
+
+
+def _figure(column: Column | Fact, figures: Mapping[str, str]) -> Cell:
+    printed = figures.get(column.metric) if isinstance(column, Column) else None
+    if printed is None:
+        return Cell()
+    known = _format(column)
+    digits = len(printed.partition(".")[2])
+    return Cell(float(printed) / known.scale, replace(known, pattern=re.sub(r"\.\d+f", f".{digits}f", known.pattern)))
+
+
+def interval_notes(columns: Sequence[Column | Fact], known: Rows, rows: Sequence[str]) -> Iterator[str]:
+    """Say what the intervals are about, and why values stand without, once for all rows."""
+    with_intervals = [column for column in columns if isinstance(column, Column) and column.interval]
+    shown = [one for column in with_intervals for row in rows for _, one in known.of(row, column)[:1]]
+    if any(one.replicates for one in shown):
+        yield "±: half of a 95 % interval, of as much other text of this kind."
+    if any(one.paired for one in shown):
+        yield "x [low, high]: relative to the reference row in the same round, with a 95 % interval."
+    if any(one.samples and not one.paired and interval_of(one) for one in shown):
+        yield "[low, high]: 95 % interval of the median of the repetitions."
+    yield from (f"No interval: {reason}." for reason in dict.fromkeys(one.no_interval for one in shown) if reason)

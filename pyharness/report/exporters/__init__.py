@@ -1,0 +1,12 @@
+"""Exporters: sheets as text, Markdown and HTML; one sheet of raw values as CSV, JSON and Parquet."""
+
+from __future__ import annotations
+
+from pyharness.report.exporters.csv import to_csv
+from pyharness.report.exporters.html import to_html, to_page
+from pyharness.report.exporters.json import to_json
+from pyharness.report.exporters.markdown import to_markdown
+from pyharness.report.exporters.parquet import to_frame, to_parquet
+from pyharness.report.exporters.text import to_text
+
+__all__ = ["to_csv", "to_frame", "to_html", "to_json", "to_markdown", "to_page", "to_parquet", "to_text"]

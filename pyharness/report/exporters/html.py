@@ -1,0 +1,60 @@
+"""Sheets as HTML: a fragment for notebooks, a page for files. What a number means stands in the tool tips."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable
+
+from pyharness.report.escaping import visible
+from pyharness.report.sheet import Cell, Heading, Sheet
+
+_STYLE = (
+    "body{font:15px/1.4 system-ui,sans-serif;margin:2em auto;max-width:75em;padding:0 1em}"
+    "table{border-collapse:collapse;margin:2em 0 .5em;font-variant-numeric:tabular-nums}"
+    "caption{text-align:left;padding-bottom:.3em}th,td{padding:.15em .8em .15em 0;text-align:right;vertical-align:top}"
+    "th{border-bottom:1px solid}.text{text-align:left}p{margin:.1em 0}"
+)
+
+
+def to_page(sheets: Iterable[Sheet], title: str) -> str:
+    """Return sheets as an HTML file."""
+    return (
+        '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width">\n'
+        f"<title>{_escaped(title)}</title>\n<style>{_STYLE}</style>\n{to_html(sheets)}\n</html>\n"
+    )
+
+
+def to_html(sheets: Iterable[Sheet]) -> str:
+    """Return sheets as an HTML fragment: what a notebook shows."""
+    parts = []
+    for sheet in sheets:
+        head = "".join(_element("th", one.title, one.kind, _meaning(one)) for one in sheet.headings)
+        body = "".join(f"<tr>{_row(sheet.headings, row)}</tr>" for row in sheet.rows)
+        notes = "".join(f"<p><small>{_escaped(note)}</small></p>" for note in sheet.notes)
+        parts.append(
+            f"<table><caption><strong>{_escaped(sheet.title)}</strong></caption>"
+            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}"
+        )
+    return "\n".join(parts)
+
+
+def _row(headings: Iterable[Heading], row: Iterable[Cell]) -> str:
+    pairs = zip(headings, row, strict=True)
+    return "".join(_element("td", cell.text, heading.kind, cell.reason or "") for heading, cell in pairs)
+
+
+def _element(tag: str, text: str, kind: str, tip: str) -> str:
+    marks = "" if kind == "number" else " class=text"
+    if tip:
+        marks += f' title="{_escaped(tip)}"'
+    return f"<{tag}{marks}>{_escaped(text)}</{tag}>"
+
+
+def _meaning(heading: Heading) -> str:
+    better = "" if heading.direction == "none" else f"{heading.direction} is better"
+    return ", ".join(filter(None, (heading.metric, heading.unit, better)))
+
+
+def _escaped(text: str) -> str:
+    return html.escape(visible(text))

@@ -1,0 +1,50 @@
+"""What tables say of the text they are about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pyharness.report.sheet import size
+from pyharness.types import CaseResult
+
+WHOLE_GROUPS_SINCE = 2  # schema of records whose groups hold whole documents
+_MET = {
+    "empty_documents": "empty documents left out",
+    "cut_documents": "long documents cut",
+    "replaced_sequences": "invalid UTF-8 sequences replaced",
+}
+
+
+def describe(results: Sequence[CaseResult], data: Mapping[str, Any], label: str) -> str:
+    """Label, size and documents of a text."""
+    corpus = data["corpora"].get(label, {})
+    tally = corpus.get("tally")
+    text = label
+    if tally:
+        read = f"{tally['documents']:,} documents"
+        if (uncut := _uncut(results)) is not None and uncut != tally["documents"]:
+            read = f"{uncut:,} documents in {tally['documents']:,} pieces"
+        text += f" ({size(tally['bytes'])}, {read})"
+    return text + (" [smoke test]" if corpus.get("smoke_test") else "")
+
+
+def _uncut(results: Sequence[CaseResult]) -> int | None:
+    """Count the documents before any was cut; None in a record that does not tell."""
+    groups = results[0].details.get("groups") if results else None
+    if not isinstance(groups, dict) or "pieces" not in groups:
+        return None
+    counts = groups.get("documents")
+    return sum(count for count in counts if isinstance(count, int)) if isinstance(counts, list) else None
+
+
+def notes(data: Mapping[str, Any], label: str) -> Iterator[str]:
+    """Say what was met in a text, and what its numbers are no evidence of."""
+    corpus = data["corpora"].get(label, {})
+    if corpus.get("smoke_test"):
+        yield "The sample is a smoke test: differences and premiums on it are not evidence."
+    tally = corpus.get("tally") or {}
+    if tally.get("cut_documents") and data["schema"] < WHOLE_GROUPS_SINCE:
+        yield "Too narrow: this record's intervals take the pieces of a cut document for documents."
+    if met := [f"{tally[name]:,} {what}" for name, what in _MET.items() if tally.get(name)]:
+        yield f"Text as read: {', '.join(met)}."
