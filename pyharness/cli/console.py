@@ -102,7 +102,7 @@ def _leave_standard_error() -> None:
 
 def complain(line: str) -> None:
     """Write a line to standard error; what is in it must not drive the terminal."""
-    from pyharness.report.escaping import shorten, visible
+    from pyharness.report.sheet.escaping import shorten, visible
 
     _say(shorten(visible(line), LONGEST_LINE))
 

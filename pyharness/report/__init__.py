@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from pyharness.report.cases import case_name
 from pyharness.report.differences import difference_sheets, flat_differences
-from pyharness.report.escaping import shorten, visible
 from pyharness.report.exporters import (
     to_csv,
     to_frame,
@@ -22,6 +21,7 @@ from pyharness.report.exporters import (
 from pyharness.report.flat import flat_sheet
 from pyharness.report.profiles import profile_sheets
 from pyharness.report.sheet import Cell, Heading, Sheet
+from pyharness.report.sheet.escaping import shorten, visible
 from pyharness.report.tables import sheets
 
 __all__ = [

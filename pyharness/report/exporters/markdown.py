@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from pyharness.report.escaping import visible
 from pyharness.report.sheet import Sheet
+from pyharness.report.sheet.escaping import visible
 
 _SPECIAL = re.compile(r"([\\`*\[\]|~])|(?<![^\W_])(_)|(_)(?![^\W_])")  # an underscore within a word marks nothing
 _REFERENCE = re.compile(r"([@#])(?=\w)")  # GitHub would tell a person, or link an issue

@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable, Sequence
 
-from pyharness.report.escaping import shorten, visible
 from pyharness.report.sheet import Cell, Heading, Sheet
+from pyharness.report.sheet.escaping import shorten, visible
 
 HEADER_WIDTH = 7
 WRAPPED_WIDTH = 24
