@@ -22,7 +22,7 @@ class _MergeGraph(TypedDict):
     duplicates: NDArray[np.uint32]
     rule_count: int
 
-class Encoder:
+class BpeEncoder:
     def __init__(self, model: Any) -> None: ...
     def encode(self, base: NDArray[np.uint32]) -> NDArray[np.uint32]: ...
     def encode_batch(

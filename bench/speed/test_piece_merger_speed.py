@@ -14,7 +14,7 @@ import pytest
 
 from oracles import bpe as oracle
 from pyharness import _core
-from pyharness.bpe import Encoder, TextSplitter
+from pyharness.bpe import BpeEncoder, TextSplitter
 from pyharness.types import Ids, MergeModel, Offsets
 from pyharness.vocabularies.ranks.rank_file import RankVocabulary, merge_model, read_ranks
 from speed_fixtures import NEEDS_DATA, Benchmark, documents, median_of, rank_file, report
@@ -62,13 +62,13 @@ def packed(pieces: tuple[bytes, ...]) -> tuple[np.ndarray[tuple[int], np.dtype[n
     return np.frombuffer(b"".join(pieces), np.uint8), oracle.offsets_of(pieces)
 
 
-def reference(name: str, pieces: tuple[bytes, ...]) -> tuple[Encoder, Ids, Offsets]:
+def reference(name: str, pieces: tuple[bytes, ...]) -> tuple[BpeEncoder, Ids, Offsets]:
     data, offsets = packed(pieces)
     merges = model(name)
     ids = np.zeros(256, np.uint32)
     for token in np.flatnonzero(merges.atomic):
         ids[merges.data[merges.offsets[token]]] = token
-    return Encoder(merges), ids[data], offsets
+    return BpeEncoder(merges), ids[data], offsets
 
 
 @pytest.mark.parametrize("corpus", CORPORA)

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from fuzzed_text import FuzzedText
-from pyharness.bpe import Encoder, TextSplitter
+from pyharness.bpe import BpeEncoder, TextSplitter
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer
 from pyharness.bpe.formats.importing import import_model
 from pyharness.vocabularies.ranks import encodings
@@ -132,7 +132,7 @@ class Reference:
         assert model.byte_ids is not None
         assert isinstance(model.splitter, str)
         self._byte_ids, self._splitter = model.byte_ids, TextSplitter(model.splitter)
-        self._encoder = Encoder(model.merges)
+        self._encoder = BpeEncoder(model.merges)
         special = set(model.special.values())
         self._whole = {model.vocabulary[token]: token for token in range(model.id_limit) if token not in special}
 

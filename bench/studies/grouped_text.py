@@ -118,7 +118,7 @@ class Encoded:
             trained.data, trained.offsets, base, trained.offsets, everything, np.arange(len(trained)) < 256,
             rules=trained.rules,
         )  # fmt: skip
-        merged = bpe.Encoder(model).encode_batch(pieces.symbols, pieces.offsets)
+        merged = bpe.BpeEncoder(model).encode_batch(pieces.symbols, pieces.offsets)
         parts, starts = trained.demolition()
         sizes = np.diff(starts)[merged.ids]
         ends = np.concatenate(([0], np.cumsum(sizes)))

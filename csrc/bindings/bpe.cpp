@@ -13,9 +13,9 @@ py::tuple tokens(EncodedBatch&& batch) {
 }
 
 // Look-up tables of a model and the arrays they point into.
-class Encoder {
+class BpeEncoderHandle {
  public:
-  explicit Encoder(const py::object& model) : arrays_(model), encoder_(build(arrays_.view())) {}
+  explicit BpeEncoderHandle(const py::object& model) : arrays_(model), encoder_(build(arrays_.view())) {}
 
   py::array_t<std::uint32_t> encode(const py::array& base) const {
     const auto symbols = view_1d<std::uint32_t>(base, "base");
@@ -85,10 +85,10 @@ py::tuple self_tokenization_of(const py::object& model, int threads) {
 }  // namespace
 
 void bind_bpe(py::module_& module) {
-  py::class_<Encoder>(module, "Encoder")
+  py::class_<BpeEncoderHandle>(module, "BpeEncoder")
       .def(py::init<const py::object&>(), py::arg("model"))
-      .def("encode", &Encoder::encode, py::arg("base"))
-      .def("encode_batch", &Encoder::encode_batch, py::arg("base"), py::arg("base_offsets"),
+      .def("encode", &BpeEncoderHandle::encode, py::arg("base"))
+      .def("encode_batch", &BpeEncoderHandle::encode_batch, py::arg("base"), py::arg("base_offsets"),
            py::arg("threads") = 1);
   module.def("merge_graph", &merge_graph_of, py::arg("model"));
   module.def("self_tokenization", &self_tokenization_of, py::arg("model"), py::arg("threads") = 1);

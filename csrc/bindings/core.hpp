@@ -9,7 +9,7 @@ void bind_added_tokens(pybind11::module_& module);     // TextParts, AddedTokenC
 void bind_text(pybind11::module_& module);             // text_statistics
 void bind_counts(pybind11::module_& module);           // token_frequency, character_splits, pair_histogram
 void bind_entropy(pybind11::module_& module);          // entropy, its states and reference
-void bind_bpe(pybind11::module_& module);              // Encoder, merge_graph, self_tokenization
+void bind_bpe(pybind11::module_& module);              // BpeEncoder, merge_graph, self_tokenization
 void bind_training(pybind11::module_& module);         // train_bpe, demolition
 void bind_piece_merging(pybind11::module_& module);    // PieceMerger
 void bind_splitting(pybind11::module_& module);        // CompiledSplitter, split_texts, split_and_remove

@@ -38,10 +38,10 @@ std::optional<Splitter> pattern_of(const py::object& pattern) {
   return splitter_of(pattern);
 }
 
-class Encoder {
+class TextEncoderHandle {
  public:
-  Encoder(const py::object& model, const py::object& pattern, bool whole_pieces,
-          const std::optional<std::pair<py::array, py::array>>& expansion, std::size_t cache_bytes)
+  TextEncoderHandle(const py::object& model, const py::object& pattern, bool whole_pieces,
+                    const std::optional<std::pair<py::array, py::array>>& expansion, std::size_t cache_bytes)
       : arrays_(model),
         encoder_(
             build(arrays_.view(), whole_pieces, expansion_of(expansion), pattern_of(pattern), cache_bytes)) {}
@@ -97,7 +97,7 @@ class Encoder {
 // Called by the interpreter itself: binding the arguments would take longer than encoding a short text.
 PyObject* encode(PyObject* self, PyObject* text) {
   try {
-    return py::handle(self).cast<Encoder&>().encode(text).release().ptr();
+    return py::handle(self).cast<TextEncoderHandle&>().encode(text).release().ptr();
   } catch (py::error_already_set& error) {
     error.restore();
   } catch (const py::builtin_exception& error) {
@@ -117,17 +117,17 @@ PyMethodDef kEncode = {"encode", encode, METH_O, nullptr};
 }  // namespace
 
 void bind_text_encoding(py::module_& module) {
-  py::class_<Encoder> type(module, "TextEncoder");
+  py::class_<TextEncoderHandle> type(module, "TextEncoder");
   auto* const python_type = reinterpret_cast<PyTypeObject*>(type.ptr());
   type.attr("encode") = py::reinterpret_steal<py::object>(PyDescr_NewMethod(python_type, &kEncode));
   type.def(py::init<const py::object&, const py::object&, bool,
                     const std::optional<std::pair<py::array, py::array>>&, std::size_t>(),
            py::arg("model"), py::arg("pattern"), py::arg("whole_pieces"), py::arg("expansion"),
            py::arg("cache_bytes"))
-      .def("encode_batch", &Encoder::encode_batch, py::arg("texts"), py::arg("threads") = 1)
-      .def("encode_pieces", &Encoder::encode_pieces, py::arg("texts"), py::arg("ends"), py::arg("offsets"),
-           py::arg("threads") = 1)
-      .def("cached_bytes", &Encoder::cached_bytes);
+      .def("encode_batch", &TextEncoderHandle::encode_batch, py::arg("texts"), py::arg("threads") = 1)
+      .def("encode_pieces", &TextEncoderHandle::encode_pieces, py::arg("texts"), py::arg("ends"),
+           py::arg("offsets"), py::arg("threads") = 1)
+      .def("cached_bytes", &TextEncoderHandle::cached_bytes);
 }
 
 }  // namespace pyharness::bindings

@@ -2,7 +2,7 @@
 
 from pyharness.bpe.analysis.merge_graph import MergeGraph, merge_graph
 from pyharness.bpe.analysis.self_tokenization import NEVER, SelfTokenization, Verdict, self_tokenization
-from pyharness.bpe.encoding.encoder import Encoder
+from pyharness.bpe.encoding.bpe_encoder import BpeEncoder
 from pyharness.bpe.encoding.text_encoder import TextEncoder
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer
 from pyharness.bpe.formats.exporting import export_model
@@ -18,9 +18,9 @@ from pyharness.vocabularies.patterns.split_patterns import SPLIT_PATTERNS, Split
 __all__ = [
     "NEVER",
     "SPLIT_PATTERNS",
+    "BpeEncoder",
     "BpeModel",
     "BpeTokenizer",
-    "Encoder",
     "MergeGraph",
     "PieceCounter",
     "Pieces",

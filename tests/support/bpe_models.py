@@ -10,7 +10,7 @@ import numpy as np
 import regex
 from hypothesis import strategies as st
 
-from pyharness.bpe.encoding.encoder import Encoder
+from pyharness.bpe.encoding.bpe_encoder import BpeEncoder
 from pyharness.bpe.model.model import BpeModel
 from pyharness.bpe.splitting.text_splitter import TextSplitter
 from pyharness.bpe.training.piece_counter import PieceCounter
@@ -83,7 +83,7 @@ class Reference:
         assert isinstance(model.splitter, str)
         assert model.byte_ids is not None
         self.model, self.byte_ids, self.splitter = model, model.byte_ids, TextSplitter(model.splitter)
-        self.encoder = Encoder(model.merges)
+        self.encoder = BpeEncoder(model.merges)
         normal = np.flatnonzero(model.vocabulary.kinds == TokenKind.NORMAL).tolist()
         self.whole = {model.vocabulary[token]: token for token in normal} if model.whole_pieces else {}
         self.pieces: dict[bytes, list[int]] = {}

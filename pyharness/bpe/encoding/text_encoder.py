@@ -13,8 +13,8 @@ from pyharness.types import Ids, InputError, MergeModel, Offsets, Tokens
 class TextEncoder:
     """Splits texts, looks the pieces up in a cache and merges what is not there.
 
-    The ids are those of :class:`pyharness.bpe.Encoder` over the pieces of :class:`pyharness.bpe.TextSplitter`, for any
-    bytes: bytes that are not UTF-8 too. They depend neither on threads nor on batches nor on what was encoded before.
+    The ids are those of :class:`pyharness.bpe.BpeEncoder` over the pieces of :class:`pyharness.bpe.TextSplitter`, for
+    any bytes: bytes that are not UTF-8 too. They depend neither on threads nor on batches nor on earlier texts.
     One instance may be used by several threads at once; they share its cache, which stays warm between calls.
 
     Args:

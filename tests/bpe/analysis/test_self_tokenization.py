@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from oracles import bpe as oracle
-from pyharness.bpe import NEVER, Encoder, SelfTokenization, Verdict, merge_graph, self_tokenization
+from pyharness.bpe import NEVER, BpeEncoder, SelfTokenization, Verdict, merge_graph, self_tokenization
 from pyharness.types import MergeModel
 
 VECTORS = json.loads((Path(__file__).parents[2] / "support" / "vectors.json").read_text(encoding="utf-8"))["vectors"]
@@ -35,7 +35,7 @@ def test_vectors(vector: dict[str, Any]) -> None:
     model = oracle.model(tokens, rules=rules)
     result = self_tokenization(model)
     assert [tokens[token].decode() for token in result.failed.tolist()] == vector["expected"]["unreachable"]
-    encoder = Encoder(model)
+    encoder = BpeEncoder(model)
     for word, expected in vector["expected"].items():
         if word not in ("unreachable", "abc_with_ignore_merges"):
             base = np.frombuffer(word.split("_")[0].encode(), np.uint8).astype(np.uint32)
@@ -66,7 +66,7 @@ def check(result: SelfTokenization, model: MergeModel) -> None:
     assert result.failed.tolist() == failed.tolist()
     assert (result.verdict[failed] == Verdict.UNDERIVABLE).tolist() == (~graph.derivable[failed]).tolist()
     check_parts(result, model)
-    encoder = Encoder(model)
+    encoder = BpeEncoder(model)
     for position, token in enumerate(failed.tolist()):
         base = model.base[model.base_offsets[token] : model.base_offsets[token + 1]]
         witness = result.witnesses.document(position).tolist()

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles import bpe as oracle
-from pyharness.bpe import Encoder
+from pyharness.bpe import BpeEncoder
 from pyharness.types import Tokens
 
 VECTORS = json.loads((Path(__file__).parents[2] / "support" / "vectors.json").read_text(encoding="utf-8"))["vectors"]
@@ -41,7 +41,7 @@ def train_vector(name: str) -> Trained:
 @pytest.mark.parametrize("vector", VECTORS["bpe_encode"], ids=lambda vector: vector["name"])
 def test_vectors(vector: dict[str, Any]) -> None:
     vocabulary, rules = train_vector(vector["input"]["model"])
-    encoder = Encoder(oracle.model(vocabulary, rules=rules))
+    encoder = BpeEncoder(oracle.model(vocabulary, rules=rules))
     tokens = encoder.encode(ids(list(bytes.fromhex(vector["input"]["bytes_hex"]))))
     assert [vocabulary[token].hex() for token in tokens.tolist()] == vector["expected"]
 
@@ -50,9 +50,9 @@ def test_vectors(vector: dict[str, Any]) -> None:
 def test_random_corpora_in_both_forms(seed: int) -> None:
     generator = random.Random(seed)
     vocabulary, rules = oracle.train(random_corpus(generator), 256 + generator.randint(1, 12))
-    by_rule = Encoder(oracle.model(vocabulary, rules=rules))
+    by_rule = BpeEncoder(oracle.model(vocabulary, rules=rules))
     ranks = {token: token for token in vocabulary}
-    by_rank = Encoder(oracle.model(vocabulary, ranks=ranks))
+    by_rank = BpeEncoder(oracle.model(vocabulary, ranks=ranks))
     for _ in range(5):
         word = list(generator.choices(b"abc\xe4\xb8\xad d", k=generator.randint(0, 14)))
         assert by_rule.encode(ids(word)).tolist() == oracle.encode(word, rules)
@@ -66,7 +66,7 @@ rule_lists = st.lists(st.tuples(*[st.integers(0, 7)] * 3), max_size=20)
 def test_any_rules_short_and_long(rules: list[oracle.Rule], piece: list[int], repeats: int) -> None:
     """Cycles, duplicates and rules that give existing ids; repeated pieces cross from the scan to the queue."""
     tokens = {token: bytes([65 + token]) for token in range(8)}
-    encoder = Encoder(oracle.model(tokens, rules=rules))
+    encoder = BpeEncoder(oracle.model(tokens, rules=rules))
     for base in (piece, piece * repeats):
         assert encoder.encode(ids(base)).tolist() == oracle.encode(base, rules)
 
@@ -79,7 +79,7 @@ def test_any_rules_short_and_long(rules: list[oracle.Rule], piece: list[int], re
 def test_ranks_may_tie_and_differ_from_ids(strings: set[str], order: random.Random, piece: str) -> None:
     tokens = dict(enumerate([b"a", b"b", b"c", *sorted(string.encode() for string in strings)]))
     ranks = {token: order.choice([*range(6), oracle.NEVER]) for token in tokens}
-    encoder = Encoder(oracle.model(tokens, ranks=ranks))
+    encoder = BpeEncoder(oracle.model(tokens, ranks=ranks))
     base = ["abc".index(character) for character in piece]
     assert encoder.encode(ids(base)).tolist() == oracle.encode_ranks(base, tokens, ranks)
 
@@ -87,14 +87,14 @@ def test_ranks_may_tie_and_differ_from_ids(strings: set[str], order: random.Rand
 def test_equal_strings_give_the_lowest_rank() -> None:
     tokens = {0: b"a", 1: b"b", 2: b"ab", 3: b"ab", 4: b"ab"}
     ranks = {2: 9, 3: 4, 4: 4}
-    assert Encoder(oracle.model(tokens, ranks=ranks)).encode(ids([0, 1])).tolist() == [3]
+    assert BpeEncoder(oracle.model(tokens, ranks=ranks)).encode(ids([0, 1])).tolist() == [3]
 
 
 def test_symbols_are_characters_in_character_level_models() -> None:
     """SentencePiece: base symbols are characters of several bytes, and ids are far from ranks."""
     tokens = {5: "▁".encode(), 6: "é".encode(), 7: "▁é".encode(), 9: "é▁".encode()}
     ranks = {7: 1, 9: 0}
-    encoder = Encoder(oracle.model(tokens, ranks=ranks))
+    encoder = BpeEncoder(oracle.model(tokens, ranks=ranks))
     for base in ([5, 6], [5, 6, 5], [6, 5, 6, 5]):
         assert encoder.encode(ids(base)).tolist() == oracle.encode_ranks(base, tokens, ranks)
 
@@ -102,7 +102,7 @@ def test_symbols_are_characters_in_character_level_models() -> None:
 @given(pieces=st.lists(st.binary(max_size=9), max_size=200), threads=st.integers(1, 5))
 def test_batches_equal_single_pieces(pieces: list[bytes], threads: int) -> None:
     vocabulary, rules = train_vector("bpe_train/hf_course_hug")
-    encoder = Encoder(oracle.model(vocabulary, rules=rules))
+    encoder = BpeEncoder(oracle.model(vocabulary, rules=rules))
     batch = Tokens.from_lists([list(piece) for piece in [*pieces, b"hugs", b"pun"]])
     encoded = encoder.encode_batch(batch.ids, batch.offsets, threads)
     assert [encoded.document(d).tolist() for d in range(len(batch))] == [
@@ -113,7 +113,7 @@ def test_batches_equal_single_pieces(pieces: list[bytes], threads: int) -> None:
 def test_long_pieces_of_one_byte() -> None:
     tokens = {0: b"a"} | {level: b"a" * 2**level for level in range(1, 8)}
     rules = [(level, level, level + 1) for level in range(7)]
-    encoded = Encoder(oracle.model(tokens, rules=rules)).encode(ids([0] * 100_003))
+    encoded = BpeEncoder(oracle.model(tokens, rules=rules)).encode(ids([0] * 100_003))
     assert encoded.tolist() == [7] * (100_003 // 128) + [5, 1, 0]
 
 
@@ -140,14 +140,14 @@ def test_bad_models_are_refused(case: str) -> None:
     good = oracle.model({0: b"a", 1: b"b", 2: b""}, rules=[(0, 1, 2)])
     changes, message = bad_models()[case]
     with pytest.raises(ValueError, match=message):
-        Encoder(dataclasses.replace(good, **changes))
+        BpeEncoder(dataclasses.replace(good, **changes))
 
 
 def test_wrong_dtypes_and_ids_are_refused() -> None:
     good = oracle.model({0: b"a", 1: b"b"}, rules=[(0, 1, 1)])
     with pytest.raises(TypeError, match="base must have dtype uint32"):
-        Encoder(dataclasses.replace(good, base=good.base.astype(np.int64)))
-    encoder = Encoder(good)
+        BpeEncoder(dataclasses.replace(good, base=good.base.astype(np.int64)))
+    encoder = BpeEncoder(good)
     with pytest.raises(ValueError, match=r"base\[0\] = 2 is not below the limit 2"):
         encoder.encode(ids([2]))
     with pytest.raises(ValueError, match=r"base\[1\] = 9"):
@@ -161,5 +161,7 @@ def test_wrong_dtypes_and_ids_are_refused() -> None:
 
 
 def test_encoder_keeps_its_arrays_alive() -> None:
-    encoder = Encoder(oracle.model({0: b"a", 1: b"b", 2: b"a" * 9, 3: b"b" * 9, 4: b"a" * 9 + b"b" * 9}, ranks={4: 0}))
+    encoder = BpeEncoder(
+        oracle.model({0: b"a", 1: b"b", 2: b"a" * 9, 3: b"b" * 9, 4: b"a" * 9 + b"b" * 9}, ranks={4: 0})
+    )
     assert encoder.encode(ids([2, 3])).tolist() == [4]

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bpe_files import characters_file
-from pyharness.bpe import Encoder
+from pyharness.bpe import BpeEncoder
 from pyharness.bpe.encoding.added_tokens import AddedTokens, Stretches
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer
 from pyharness.bpe.formats.importing import import_model
@@ -155,5 +155,5 @@ def test_cutting_at_borders_does_not_change_ids(text: str) -> None:
     """The reference: all symbols of the whole text merged at once."""
     model = import_model(json.dumps(characters_file(fuse_unk=False)).encode())
     symbols = [model.alphabet.get(character.encode(), model.unknown) for character in text]
-    expected = Encoder(model.merges).encode(np.array(symbols, np.uint32))
+    expected = BpeEncoder(model.merges).encode(np.array(symbols, np.uint32))
     assert BpeTokenizer(model).encode(text).tolist() == expected.tolist()

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from oracles import bpe as oracle
 from pyharness import _core
-from pyharness.bpe import Encoder, WeightedPieces, train
+from pyharness.bpe import BpeEncoder, WeightedPieces, train
 from pyharness.types import MergeModel, Tokens
 
 DATA = os.environ.get("PYHARNESS_DATA")
@@ -39,7 +39,7 @@ def token_bytes(model: MergeModel, token: int) -> bytes:
 def expected(model: MergeModel, pieces: Sequence[bytes]) -> Tokens:
     ids = byte_ids(model)
     base = Tokens.from_lists([[ids[byte] for byte in piece if byte in ids] for piece in pieces])
-    return Encoder(model).encode_batch(base.ids, base.offsets)
+    return BpeEncoder(model).encode_batch(base.ids, base.offsets)
 
 
 def assert_exact(model: MergeModel, pieces: Sequence[bytes]) -> None:

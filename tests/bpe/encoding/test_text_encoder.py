@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from made_words import WORDS, model, vocabulary
 from oracles import bpe as oracle
-from pyharness.bpe import Encoder, Pieces, TextEncoder, TextSplitter
+from pyharness.bpe import BpeEncoder, Pieces, TextEncoder, TextSplitter
 from pyharness.types import InputError, Tokens
 
 DATA = os.environ.get("PYHARNESS_DATA")
@@ -38,7 +38,7 @@ TEXTS: tuple[bytes, ...] = (
 
 
 def reference(
-    encoder: Encoder, splitter: TextSplitter, texts: Sequence[str | bytes], byte_ids: Sequence[int] = range(256)
+    encoder: BpeEncoder, splitter: TextSplitter, texts: Sequence[str | bytes], byte_ids: Sequence[int] = range(256)
 ) -> list[list[int]]:
     """Every text split, and every piece merged by itself."""
     table = np.array(byte_ids, np.uint32)
@@ -60,7 +60,7 @@ any_text = st.one_of(st.binary(max_size=80), st.lists(words, max_size=40).map(b"
 @pytest.mark.parametrize("pattern", ["gpt2", "cl100k", "o200k", "none"])
 @pytest.mark.parametrize("cache_bytes", [0, 1 << 13, 64 << 20])
 def test_examples(pattern: str, cache_bytes: int) -> None:
-    expected = reference(Encoder(model()), TextSplitter(pattern), TEXTS)
+    expected = reference(BpeEncoder(model()), TextSplitter(pattern), TEXTS)
     encoder = TextEncoder(model(), pattern, cache_bytes=cache_bytes)
     for threads in (1, 2, 5):
         assert lists(encoder.encode_batch(TEXTS, threads)) == expected
@@ -80,7 +80,7 @@ def shared_encoder(pattern: str, cache_bytes: int) -> TextEncoder:
     threads=st.integers(1, 4),
 )
 def test_any_bytes(texts: list[str | bytes], pattern: str, cache_bytes: int, threads: int) -> None:
-    expected = reference(Encoder(model()), TextSplitter(pattern), texts)
+    expected = reference(BpeEncoder(model()), TextSplitter(pattern), texts)
     encoder = shared_encoder(pattern, cache_bytes)
     assert lists(encoder.encode_batch(texts, threads)) == expected
     assert [encoder.encode(text).tolist() for text in texts] == expected
@@ -92,7 +92,7 @@ def test_pieces_from_elsewhere(texts: list[str | bytes], cuts: random.Random, th
     ends = [sorted({len(text), *cuts.choices(range(1, len(text) + 1), k=4)}) if text else [] for text in data]
     offsets = np.cumsum([0, *map(len, ends)])
     pieces = Pieces(np.array([end for text in ends for end in text], np.int64), offsets.astype(np.int64))
-    encoder = Encoder(model())
+    encoder = BpeEncoder(model())
     expected = [
         [
             token
@@ -107,7 +107,7 @@ def test_pieces_from_elsewhere(texts: list[str | bytes], cuts: random.Random, th
 def test_pattern_of_ones_own() -> None:
     texts = ["the then", "", "x-y"]
     encoder = TextEncoder(model(), r"\w+|[^\w]")
-    expected = reference(Encoder(model()), TextSplitter(r"\w+|[^\w]"), texts)
+    expected = reference(BpeEncoder(model()), TextSplitter(r"\w+|[^\w]"), texts)
     assert lists(encoder.encode_batch(texts)) == expected
     assert [encoder.encode(text).tolist() for text in texts] == expected
 
@@ -137,7 +137,7 @@ def test_expansion_and_bytes_without_symbols() -> None:
 def test_keys_of_every_length(length: int) -> None:
     """Pieces that share all but their last byte, or of which one is the other and a NUL."""
     bodies = [b"q" * (length - 1) + end for end in (b"q", b"w", b"\0", b"")]
-    encoder, plain = TextEncoder(model(), "none"), Encoder(model())
+    encoder, plain = TextEncoder(model(), "none"), BpeEncoder(model())
     for _ in range(2):
         for body in bodies:
             assert (
@@ -151,7 +151,7 @@ def test_the_cache_is_bounded_and_forgets() -> None:
     texts += ["".join(generator.choices("abcdefghij ", k=40_000)) for _ in range(40)]
     bound = 1 << 17
     encoder = TextEncoder(model(), "gpt2", cache_bytes=bound)
-    expected = reference(Encoder(model()), TextSplitter("gpt2"), texts)
+    expected = reference(BpeEncoder(model()), TextSplitter("gpt2"), texts)
     for threads in (1, 3):
         assert lists(encoder.encode_batch(texts, threads)) == expected
         assert encoder.cached_bytes <= bound
@@ -165,7 +165,7 @@ def test_long_pieces_fill_the_cache_too() -> None:
     texts = ["".join(generator.choices("abcdefgh", k=generator.randrange(16, 300))) for _ in range(3_000)]
     bound = 1 << 17
     encoder = TextEncoder(model(), "none", cache_bytes=bound)
-    expected = reference(Encoder(model()), TextSplitter("none"), texts)
+    expected = reference(BpeEncoder(model()), TextSplitter("none"), texts)
     for threads in (1, 3, 1):
         assert lists(encoder.encode_batch(texts, threads)) == expected
         assert encoder.cached_bytes <= bound
@@ -174,7 +174,7 @@ def test_long_pieces_fill_the_cache_too() -> None:
 def test_several_python_threads_share_an_encoder() -> None:
     generator = random.Random(6)
     batches = [["".join(generator.choices("abcde the\n", k=3_000)) for _ in range(20)] for _ in range(12)]
-    expected = [reference(Encoder(model()), TextSplitter("o200k"), batch) for batch in batches]
+    expected = [reference(BpeEncoder(model()), TextSplitter("o200k"), batch) for batch in batches]
     encoder = TextEncoder(model(), "o200k", cache_bytes=1 << 16)
     with ThreadPoolExecutor(4) as pool:
         for threads in (1, 2):
@@ -269,5 +269,5 @@ def test_equal_to_tiktoken_and_to_the_reference(name: str, pattern: str) -> None
     tiny = TextEncoder(model_, pattern, whole_pieces=True, cache_bytes=1 << 14)
     assert lists(tiny.encode_batch(texts, 1)) == found
     assert [encoder.encode(text).tolist() for text in texts] == found
-    without = reference(Encoder(model_), splitter, texts, [ranks[bytes([byte])] for byte in range(256)])
+    without = reference(BpeEncoder(model_), splitter, texts, [ranks[bytes([byte])] for byte in range(256)])
     assert lists(TextEncoder(model_, pattern).encode_batch(texts, 2)) == without

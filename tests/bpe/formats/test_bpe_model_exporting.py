@@ -27,7 +27,7 @@ from bpe_models import (
 )
 from oracles import bpe as oracle
 from pyharness.bpe.analysis.canonical_rules import by_ids, canonical_rules
-from pyharness.bpe.encoding.encoder import Encoder
+from pyharness.bpe.encoding.bpe_encoder import BpeEncoder
 from pyharness.bpe.formats.exporting import export_model, single_expression
 from pyharness.bpe.formats.importing import import_model
 from pyharness.bpe.model.model import BpeModel
@@ -170,7 +170,7 @@ def test_characters_in_tokenizers() -> None:
     encoder, again = in_tokenizers(data), import_model(data)
     assert again.alphabet == model.alphabet
     assert again.unknown == model.unknown
-    merges = Encoder(model.merges)
+    merges = BpeEncoder(model.merges)
     for text in sample()[:100:5]:
         pieces = [piece.decode() for piece in TextSplitter("gpt2").split(text)]
         base = [np.array([model.alphabet[c.encode()] for c in piece], np.uint32) for piece in pieces]
@@ -232,7 +232,7 @@ def test_canonical_rules_give_the_ids_of_any_model(seed: int) -> None:
     for _ in range(40):
         piece = generator.choice([97, 98, 99], generator.integers(1, 14)).tolist()
         expected = oracle.encode_ranks(piece, tokens, ranks)
-        assert Encoder(by_rules).encode(np.array(piece, np.uint32)).tolist() == expected
+        assert BpeEncoder(by_rules).encode(np.array(piece, np.uint32)).tolist() == expected
 
 
 def test_rules_that_no_order_of_ids_expresses() -> None:

@@ -6,7 +6,7 @@ from pyharness import _core
 from pyharness.types import Ids, MergeModel, Offsets, Tokens
 
 
-class Encoder:
+class BpeEncoder:
     """Encodes pieces that are given as base symbols. No pre-tokenizer, no whole-piece shortcut, no cache.
 
     Building it makes the look-up table of the model; the model's arrays are kept and must not be changed meanwhile.
@@ -21,7 +21,7 @@ class Encoder:
     """
 
     def __init__(self, model: MergeModel) -> None:
-        self._encoder = _core.Encoder(model)
+        self._encoder = _core.BpeEncoder(model)
 
     def encode(self, base: Ids) -> Ids:
         """Encode one piece: uint32 [symbols] -> uint32 [tokens]."""
