@@ -19,7 +19,7 @@ import lzma
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count, islice, pairwise
 from pathlib import Path
@@ -31,6 +31,7 @@ from fuzzed_text import FuzzedText
 from pyharness.bpe import BpeEncoder, TextSplitter
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer
 from pyharness.bpe.formats.importing import import_model
+from pyharness.corpora.batching import batches
 from pyharness.vocabularies.ranks import encodings
 
 BATCH = 1 << 20  # characters
@@ -206,19 +207,6 @@ def documents(path: Path) -> Iterator[str]:
                 yield block
 
 
-def batches(texts: Iterable[str]) -> Iterator[list[str]]:
-    batch: list[str] = []
-    size = 0
-    for text in texts:
-        batch.append(text)
-        size += len(text)
-        if size >= BATCH:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
-
-
 class Run:
     """One tokenizer's pass over the texts."""
 
@@ -230,7 +218,7 @@ class Run:
     def corpora(self, folder: Path) -> None:
         for path in sorted(folder.rglob("*.*")):
             if path.suffix in (".xz", ".tsv"):
-                for batch in batches(documents(path)):
+                for batch in batches(documents(path), size=BATCH):
                     self._check(batch, path.name)
 
     def fuzzed(self, size: int, seed: int) -> None:
@@ -239,7 +227,7 @@ class Run:
         source = FuzzedText(seed, added, [token for token in tokens if token])
         end = self.bytes + size
         reference = Reference(self.pair.ours) if self.pair.bytes_too else None
-        for batch in batches(map(source.document, count())):
+        for batch in batches(map(source.document, count()), size=BATCH):
             if self.bytes >= end:
                 return
             self._check(batch, f"fuzzed, seed {seed}")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness import corpora, kernels
-from pyharness.benchmarks import batches
+from pyharness.corpora.batching import BATCH_SIZE, batches
 from pyharness.corpora.streaming import Read
 from pyharness.metrics import counters
 from pyharness.metrics.counting.state import Batch, CorpusState, Facts
@@ -136,7 +136,7 @@ def _encoded(
     tokenizer: Tokenizer, facts: Facts, pieces: Sequence[Read]
 ) -> Iterator[tuple[Integers, Integers, Integers, dict[str, Integers]]]:
     """Distinct ids of every piece, end to end, with their counts; how many each piece has; its counters."""
-    for batch in batches(pieces, lambda piece: len(piece.text)):
+    for batch in batches(pieces, size=BATCH_SIZE, size_of=lambda piece: len(piece.text)):
         texts = [piece.text for piece in batch]
         tokens = tokenizer.encode_batch(texts)
         opens = np.array([piece.opens for piece in batch], np.bool_)

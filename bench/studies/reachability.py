@@ -24,7 +24,7 @@ import sys
 import time
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -34,6 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness import suite, tokenizers
+from pyharness.corpora.batching import batches
 from pyharness.metrics import reachability
 from pyharness.metrics.reachability import UNREACHABLE, PipelineTest, Verdict
 from pyharness.types import HasVocabulary, InputError, Tokenizer
@@ -84,18 +85,11 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(item)
 
 
-def batches(texts: Iterator[str]) -> Iterator[list[str]]:
-    """Group documents, long ones cut."""
-    batch, size = [], 0
+def cut(texts: Iterable[str]) -> Iterator[str]:
+    """Documents, long ones cut."""
     for text in texts:
         for start in range(0, len(text), LONGEST):
-            batch.append(text[start : start + LONGEST])
-            size += len(batch[-1])
-        if size >= BATCH_CHARACTERS:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
+            yield text[start : start + LONGEST]
 
 
 class Contexts:
@@ -153,7 +147,7 @@ def try_contexts(row: Row, test: PipelineTest, dead: NDArray[np.bool_], contexts
 
 def try_corpora(row: Row, tokenizer: Tokenizer, dead: NDArray[np.bool_], texts: Iterator[str]) -> None:
     """Encode running text."""
-    for batch in batches(texts):
+    for batch in batches(cut(texts), size=BATCH_CHARACTERS):
         row.refuted += [(token, text[:200]) for token, text in emitted(tokenizer, batch, dead)]
         row.corpora_bytes += sum(len(text.encode()) for text in batch)
 

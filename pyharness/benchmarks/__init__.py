@@ -7,11 +7,11 @@ decides what that process has done before.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from pyharness.plugins.registry import discover
 from pyharness.types import (
@@ -132,23 +132,6 @@ def benchmarks() -> Mapping[str, Benchmark]:
     """Every benchmark by name."""
     found: Mapping[str, Benchmark] = discover(sys.modules[__name__], "BENCHMARKS")
     return found
-
-
-T = TypeVar("T")
-
-
-def batches(documents: Iterable[T], size_of: Callable[[T], int], least: int = 1 << 20) -> Iterator[list[T]]:
-    """Group documents into lists whose sizes add up to at least ``least`` (the last one may be smaller)."""
-    batch: list[T] = []
-    size = 0
-    for document in documents:
-        batch.append(document)
-        size += size_of(document)
-        if size >= least:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
 
 
 def first_documents(corpus: Corpus, max_bytes: int, tally: Tally) -> list[str]:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from pyharness import corpora
-from pyharness.benchmarks import Benchmark, Findings, Work, batches, notes
+from pyharness.benchmarks import Benchmark, Findings, Work, notes
+from pyharness.corpora.batching import BATCH_SIZE, batches
 from pyharness.metrics import compression, continued_words, corpus_metrics, counters
 from pyharness.metrics.counting import measuring, pairs, state_arrays
 from pyharness.metrics.counting.sampling import DocumentSample
@@ -54,7 +55,7 @@ class CorpusPass:
     def read(self, corpus: Corpus, threads: int = 1, progress: Any = lambda _: None) -> CorpusPass:
         """Stream the corpus through the tokenizer, a batch at a time."""
         counting = counters().values()
-        for batch in batches(corpora.read(corpus, self.tally), lambda one: len(one.text)):
+        for batch in batches(corpora.read(corpus, self.tally), size=BATCH_SIZE, size_of=lambda one: len(one.text)):
             texts = [one.text for one in batch]
             groups = np.array([group_of(one.key) for one in batch], np.uint8)
             opens = np.array([one.opens for one in batch], np.bool_)

@@ -10,6 +10,7 @@ import numpy as np
 
 from pyharness.benchmarks import Benchmark, Findings, Work
 from pyharness.benchmarks.compression import describe
+from pyharness.corpora.batching import batches
 from pyharness.metrics import fairness
 from pyharness.statistics.jackknife import group_of
 from pyharness.types import (
@@ -46,15 +47,9 @@ def run(work: Work) -> Findings:
     """Stream the rows of the corpus."""
     corpus, tokenizer, tally = work.aligned, work.load(), Tally()
     state = fairness.FairnessState.empty(corpus.languages, corpus.reference)
-    pending: list[Mapping[str, str]] = []
-    for row in corpus.rows(tally):
-        pending.append(row)
-        if len(pending) == ROWS_PER_BATCH:
-            add_rows(state, tokenizer, pending, work.threads, tally)
-            pending = []
-            work.progress(tally.bytes)
-    if pending:
-        add_rows(state, tokenizer, pending, work.threads, tally)
+    for rows in batches(corpus.rows(tally), count=ROWS_PER_BATCH):
+        add_rows(state, tokenizer, rows, work.threads, tally)
+        work.progress(tally.bytes)
     found = _findings(state)
     return replace(found, details={"tally": describe(tally), **found.details}, state=state.arrays())
 

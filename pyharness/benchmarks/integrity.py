@@ -12,8 +12,9 @@ from typing import Any, get_args
 import numpy as np
 
 from pyharness import corpora
-from pyharness.benchmarks import Benchmark, Findings, Role, Work, batches, first_documents
+from pyharness.benchmarks import Benchmark, Findings, Role, Work, first_documents
 from pyharness.benchmarks.compression import describe
+from pyharness.corpora.batching import BATCH_SIZE, batches
 from pyharness.metrics.counting import state_arrays
 from pyharness.tokenizers import HasNormalize, mapped_strings
 from pyharness.types import (
@@ -212,7 +213,7 @@ def run(work: Work) -> Findings:
     except OtherText as reason:
         return Findings(details={"tally": describe(tally)}, status="failed", reason=str(reason))
     done = 0
-    for texts in batches(documents, len):
+    for texts in batches(documents, size=BATCH_SIZE):
         tokens = tokenizer.encode_batch(texts, work.threads)
         if comparison is not None:
             comparison.check(tokenizer, texts, tokens)

@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from pyharness import corpora, language_models, tokenizers
-from pyharness.benchmarks import Benchmark, Findings, Work, batches
+from pyharness.benchmarks import Benchmark, Findings, Work
 from pyharness.benchmarks.compression import describe
 from pyharness.benchmarks.next_token_scoring import NoNumber, Scoring
+from pyharness.corpora.batching import batches
 from pyharness.language_models import CausalModel
 from pyharness.metrics import language_model
 from pyharness.metrics.counting import state_arrays, word_positions
@@ -106,7 +107,7 @@ def run(work: Work) -> Findings:
     details: dict[str, Any] = {"model": about(scoring), "pairing": pairing}
     tally = Tally()
     try:
-        for batch in batches(corpora.read(work.text, tally), lambda one: len(one.text), BYTES_AT_ONCE):
+        for batch in batches(corpora.read(work.text, tally), size=BYTES_AT_ONCE, size_of=lambda one: len(one.text)):
             groups = [group_of(one.key) for one in batch]
             scoring.read([one.text for one in batch], groups, [one.opens for one in batch])
             work.progress(tally.bytes)

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.benchmarks import Benchmark, Findings, Work, batches
+from pyharness.benchmarks import Benchmark, Findings, Work
 from pyharness.benchmarks.compression import describe
+from pyharness.corpora.batching import BATCH_SIZE, batches
 from pyharness.metrics import integrity, reachability
 from pyharness.metrics.reachability import UNREACHABLE, ModelTest, PipelineTest, Verdict
 from pyharness.types import Column, HasVocabulary, Ids, Measurement, Table, Tally, Tokenizer, TokenizerSpec, Vocabulary
@@ -52,7 +53,7 @@ def emitted_tokens(work: Work, tokenizer: Tokenizer) -> tuple[NDArray[np.uint64]
     """Count every id over the corpus given for witnesses; zeros without one."""
     counts, tally = np.zeros(tokenizer.id_limit, np.uint64), Tally(beginnings=[])
     if work.corpus is not None:
-        for texts in batches(work.corpus.documents(tally), len):
+        for texts in batches(work.corpus.documents(tally), size=BATCH_SIZE):
             for text in texts:
                 tally.add(text)
             ids = tokenizer.encode_batch(texts, work.threads).ids

@@ -16,7 +16,8 @@ from pyharness.system import ending
 from pyharness.types import InputError
 
 if TYPE_CHECKING:
-    from pyharness.commands.training import Outcome, Text
+    from pyharness.commands.training import Outcome
+    from pyharness.corpora.texts import Text
     from pyharness.trainers import TrainedTokenizer, TrainerSpec
 
 DEFAULT_CORPUS = "sample"
@@ -93,12 +94,13 @@ def train(algorithm: str, folder: Path, texts: tuple[str, ...], max_bytes: str |
     from pyharness.cli.progress import training_listener
     from pyharness.commands import training
     from pyharness.corpora.options import size
+    from pyharness.corpora.texts import Text
     from pyharness.system.environment import cores
 
     if not quiet:
         check_output()
     trainer = trainers.resolve(algorithm)
-    text = training.Text.of(texts or (DEFAULT_CORPUS,), size("--max-bytes", max_bytes) if max_bytes else None)
+    text = Text.of(texts or (DEFAULT_CORPUS,), size("--max-bytes", max_bytes) if max_bytes else None)
     given = {name: value for name, value in options.items() if value is not None and value != ()}
     with training_listener(quiet) as progress:
         request = trainers.TrainingRequest(

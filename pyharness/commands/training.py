@@ -4,57 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from pyharness import corpora, tokenizers, trainers
-from pyharness.corpora.streaming import fits
+from pyharness import tokenizers, trainers
+from pyharness.corpora.batching import batches
+from pyharness.corpora.texts import Text
 from pyharness.store.folders import check_new_folder, write_folder
 from pyharness.system.environment import version_of
 from pyharness.trainers import TrainedTokenizer, TrainerSpec, TrainingRequest
-from pyharness.types import Corpus, InputError, Tally
+from pyharness.types import InputError, Tally
 
 RECORD = "training.json"
 EXPORTS = {"tokenizer.json": "tokenizer.json", "tiktoken": "ranks.tiktoken", "minbpe": "minbpe.model"}
 JUDGED_BYTES = 2_000_000  # of the training text: sentencepiece takes 2 s for that much
 JUDGED_DOCUMENTS = 256  # at a time
-
-
-@dataclass(slots=True)
-class Text:
-    """The documents of several corpora in turn, up to ``max_bytes`` of them in all."""
-
-    corpora: Sequence[Corpus]
-    max_bytes: int | None = None
-    tally: Tally = field(default_factory=Tally)
-
-    @classmethod
-    def of(cls, specifications: Sequence[str], max_bytes: int | None = None) -> Text:
-        """Open corpora; what can be checked without reading is checked here."""
-        return cls([corpora.open_corpus(one) for one in specifications], max_bytes)
-
-    def documents(self) -> Iterator[str]:
-        """Start a new pass, and a new count of it."""
-        self.tally = Tally()
-        for corpus in self.corpora:
-            for text in corpus.documents(self.tally):
-                if self.max_bytes is not None:
-                    size = len(text.encode())
-                    if not fits(self.tally.bytes + size, size, self.max_bytes):
-                        return
-                self.tally.add(text)
-                yield text
-
-    def source(self) -> dict[str, Any]:
-        """What was read, for the files that can keep it."""
-        return {
-            "corpora": [corpus.name for corpus in self.corpora],
-            "max_bytes": self.max_bytes,
-            "digest": f"{self.tally.digest:032x}",
-            "replaced_sequences": self.tally.replaced_sequences,
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,22 +128,16 @@ def bytes_per_token(specification: str, text: Text) -> tuple[float, int]:
     """Bytes per token on the start of the training text, and the bytes of that start."""
     tokenizer = tokenizers.load(specification)
     size = count = 0
-    for batch in _start(text):
+    for batch in batches(_front(text.documents(), JUDGED_BYTES), count=JUDGED_DOCUMENTS):
         size += sum(len(document.encode()) for document in batch)
         count += len(tokenizer.encode_batch(batch).ids)
     return size / max(count, 1), size
 
 
-def _start(text: Text) -> Iterator[list[str]]:
-    batch: list[str] = []
-    left = JUDGED_BYTES
-    for document in text.documents():
-        left -= len(document.encode())
-        batch.append(document)
-        if len(batch) >= JUDGED_DOCUMENTS or left <= 0:
-            yield batch
-            batch = []
-        if left <= 0:
+def _front(documents: Iterable[str], size: int) -> Iterator[str]:
+    """Documents up to the one that reaches ``size`` bytes."""
+    for document in documents:
+        yield document
+        size -= len(document.encode())
+        if size <= 0:
             return
-    if batch:
-        yield batch

@@ -1,4 +1,4 @@
-"""Feeding texts to a library that pulls them one by one: from the request to what is said of the training."""
+"""The text of a request as a trainer reads it: counted, told to a listener, and what a library makes of it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from pyharness.trainers import TrainedTokenizer, TrainingRequest
-from pyharness.trainers.batching import utf8_length
 from pyharness.trainers.phases import Phases
 from pyharness.types import InputError
 
@@ -24,14 +23,24 @@ class Feed:
         report = self.phases.gauge("reading", "bytes", self.request.text_bytes)
         try:
             for text in self.request.texts():
-                self.bytes += utf8_length(text, self.documents)
-                self.documents += 1
+                self.count(text)
                 report(self.bytes)
                 yield text
             self.phases.gauge("training", "bytes", first=self.bytes)
         except Exception as error:
             self._failure = error
             raise
+
+    def count(self, text: str) -> int:
+        """Count a document; returns its bytes.
+
+        Raises:
+            InputError: it cannot be written as UTF-8.
+        """
+        size = utf8_length(text, self.documents)
+        self.documents += 1
+        self.bytes += size
+        return size
 
     def check(self) -> None:
         """Raise what reading raised, or that there was nothing to read."""
@@ -79,3 +88,16 @@ class Feed:
             notes=(*notes, *(ended if short else ())),
             details={"documents": self.documents, "bytes": self.bytes},
         )
+
+
+def utf8_length(text: str, number: int) -> int:
+    """Bytes of a document in UTF-8; ``number`` is what the error calls it."""
+    if text.isascii():
+        return len(text)
+    try:
+        return len(text.encode())
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"document {number} has a lone surrogate at character {error.start}, which UTF-8 cannot hold; decode the "
+            "text with errors='replace', or leave that document out"
+        ) from None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,23 +14,16 @@ from pyharness.bpe.training.piece_counter import PieceCounter
 from pyharness.bpe.training.piece_symbols import in_forms, of_characters
 from pyharness.bpe.training.trained_model import model_of_training
 from pyharness.bpe.training.trainer import TrainedBpe, WeightedPieces, train
+from pyharness.corpora.batching import batches
 from pyharness.trainers import TrainedTokenizer, TrainerSpec, TrainingRequest
-from pyharness.trainers.batching import batches
-from pyharness.trainers.phases import Phases
+from pyharness.trainers.feeding import Feed
 from pyharness.types import InputError
 
 PATTERN = "gpt2"
+BATCH_BYTES = 8 << 20
 MODEL = "model.json"
 TRACE = "scaffold-trace.jsonl"
 _NEWER = ("max_token_characters", "limit_alphabet", "continuing_subword_prefix", "end_of_word_suffix")  # said if given
-
-
-@dataclass(slots=True)
-class Read:
-    """How much text was read."""
-
-    documents: int = 0
-    bytes: int = 0
 
 
 def train_bpe(request: TrainingRequest) -> TrainedTokenizer:
@@ -47,8 +39,9 @@ def train_scaffold(request: TrainingRequest) -> TrainedTokenizer:
 def _train(request: TrainingRequest, *, scaffold: bool) -> TrainedTokenizer:
     _check(request)
     splitter = TextSplitter(request.pattern or PATTERN)
-    phases = Phases(request.progress)
-    counted, read = _count(request, splitter, phases)
+    feed = Feed(request)
+    phases = feed.phases
+    counted = _count(feed, splitter)
     with phases.timed("counting"):
         spelled = counted.pieces()
         pieces = _symbols(spelled, request)
@@ -68,7 +61,7 @@ def _train(request: TrainingRequest, *, scaffold: bool) -> TrainedTokenizer:
     with phases.timed("writing"):
         model = model_of_training(
             trained, splitter, special=request.added, unknown=request.unknown, demolition=request.demolition,
-            origin=_origin(request, splitter, pieces, read),
+            origin=_origin(feed, splitter, pieces),
         )  # fmt: skip
         files = {MODEL: save_bytes(model)}
         if request.trace:
@@ -82,8 +75,8 @@ def _train(request: TrainingRequest, *, scaffold: bool) -> TrainedTokenizer:
         seconds=phases.seconds,
         notes=_notes(request, trained, splitter),
         details={
-            "documents": read.documents,
-            "bytes": read.bytes,
+            "documents": feed.documents,
+            "bytes": feed.bytes,
             "distinct_pieces": len(pieces.weights),
             "alphabet": base,
             **_left_out(spelled, pieces, request),
@@ -119,11 +112,12 @@ def too_small(request: TrainingRequest, alphabet: int) -> InputError:
     )
 
 
-def _count(request: TrainingRequest, splitter: TextSplitter, phases: Phases) -> tuple[PieceCounter, Read]:
+def _count(feed: Feed, splitter: TextSplitter) -> PieceCounter:
     """Count pieces; with more than one thread, the next batch is read while one is counted."""
-    counter, read = PieceCounter(splitter), Read()
+    request, phases, counter = feed.request, feed.phases, PieceCounter(splitter)
     report = phases.gauge("counting", "bytes", request.text_bytes)
-    source = iter(batches(request.texts()))
+    source = batches(request.texts(), size=BATCH_BYTES, size_of=feed.count)
+    handed_over = 0  # bytes
     with ThreadPoolExecutor(1, "pyharness-counting") as aside:
         running: Future[None] | None = None
         while True:
@@ -132,17 +126,15 @@ def _count(request: TrainingRequest, splitter: TextSplitter, phases: Phases) -> 
             with phases.timed("counting"):
                 if running is not None:
                     running.result()
-                    report(read.bytes)
+                    report(handed_over)
                 if batch is None:
                     break
-                read.documents += len(batch.texts)
-                read.bytes += batch.bytes
-                running = aside.submit(counter.add, batch.texts, request.threads)
+                handed_over = feed.bytes
+                running = aside.submit(counter.add, batch, request.threads)
                 if request.threads == 1:
                     running.result()
-    if not read.bytes:
-        raise InputError("the corpus has no text to train on")
-    return counter, read
+    feed.check()
+    return counter
 
 
 def _left_out(spelled: WeightedPieces, pieces: WeightedPieces, request: TrainingRequest) -> dict[str, int]:
@@ -186,9 +178,10 @@ def _trace(trained: TrainedBpe) -> bytes:
     return "".join(lines).encode()
 
 
-def _origin(request: TrainingRequest, splitter: TextSplitter, pieces: WeightedPieces, read: Read) -> dict[str, Any]:
+def _origin(feed: Feed, splitter: TextSplitter, pieces: WeightedPieces) -> dict[str, Any]:
+    request = feed.request
     return {
-        "trained_on": {**request.source(), "documents": read.documents, "bytes": read.bytes},
+        "trained_on": {**request.source(), "documents": feed.documents, "bytes": feed.bytes},
         "pattern": splitter.name,
         "symbols": request.symbols,
         "tie_rule": request.tie_rule,

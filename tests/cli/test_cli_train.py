@@ -24,6 +24,7 @@ from pyharness import tokenizers
 from pyharness.cli import main
 from pyharness.cli.progress import Bar, TrainingBar, TrainingLines, _how_far
 from pyharness.commands import training
+from pyharness.corpora.texts import Text
 from pyharness.store import folders
 from pyharness.types import InputError, TrainingProgress
 
@@ -66,7 +67,7 @@ def test_a_folder_with_the_model_and_how_it_was_made(tmp_path: Path) -> None:
     assert rows["merges"] == "143"
     assert {"reading", "counting", "merging"} <= {part.split()[0] for part in rows["seconds"].split(", ")}
     model = tokenizers.load(f"file:{out / 'model.json'}")
-    text = training.Text.of(["sample:prose"])
+    text = Text.of(["sample:prose"])
     documents = list(text.documents())
     tokens = len(model.encode_batch(documents).ids)
     assert rows["bytes/token"] == f"{text.tally.bytes / tokens:.4f} on the training text"
@@ -118,10 +119,10 @@ def test_too_little_text_is_no_error_but_is_said(tmp_path: Path) -> None:
 
 
 def test_bad_input_is_refused_before_any_text_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def read(self: training.Text) -> Any:
+    def read(self: Text) -> Any:
         raise AssertionError("text was read")
 
-    monkeypatch.setattr(training.Text, "documents", read)
+    monkeypatch.setattr(Text, "documents", read)
     out = ("--out", tmp_path / "m")
     assert "did you mean 'scaffold-bpe'" in refused("scafold-bpe", *SMALL, *out)
     assert "did you mean 'sample'" in refused("bpe", "--vocab-size", 300, "-c", "sampel", *out)
@@ -175,14 +176,14 @@ def test_a_character_outside_the_alphabet_is_the_unknown_token(tmp_path: Path) -
 
 def test_a_folder_that_appears_during_a_training_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "m"
-    documents = training.Text.documents
+    documents = Text.documents
 
-    def meanwhile(self: training.Text) -> Any:
+    def meanwhile(self: Text) -> Any:
         out.mkdir(exist_ok=True)
         (out / "precious").touch()
         return documents(self)
 
-    monkeypatch.setattr(training.Text, "documents", meanwhile)
+    monkeypatch.setattr(Text, "documents", meanwhile)
     assert "exists already" in refused("bpe", *SMALL, "--out", out)
     assert [path.name for path in out.iterdir()] == ["precious"]
 

@@ -66,7 +66,7 @@ def test_ours_give_the_same_file_for_any_number_of_threads_and_any_batches(
 ) -> None:
     size = 400 if symbols == "bytes" else 2000
     first = train(name, sample(), size, symbols=symbols)
-    monkeypatch.setattr("pyharness.trainers.batching.batches.__defaults__", (1000,))
+    monkeypatch.setattr("pyharness.trainers.native.BATCH_BYTES", 1000)
     for threads in (1, 2, 4):
         assert train(name, sample(), size, symbols=symbols, threads=threads).files == first.files
 

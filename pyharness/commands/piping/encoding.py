@@ -10,6 +10,7 @@ from pyharness import tokenizers
 from pyharness.bpe.encoding.safe_cuts import SafeCuts
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer
 from pyharness.commands.piping.documents import Part
+from pyharness.corpora.batching import batches
 from pyharness.types import Ids, InputError, Tokenizer, Tokens
 
 BATCH_BYTES = 4 << 20
@@ -54,7 +55,7 @@ def encoded(
         InputError: a document cannot be encoded.
     """
     done = 0
-    for batch in _batches(found):
+    for batch in batches(found, size=BATCH_BYTES, count=BATCH_PARTS, size_of=lambda part: len(part.data)):
         if isinstance(tokenizer, BpeTokenizer):
             tokens = _of_bytes(tokenizer, batch, threads, done, special)
         else:
@@ -85,16 +86,3 @@ def _text(part: Part) -> str:
             f"{part.name} is not UTF-8 at byte {part.at + error.start}, and this tokenizer needs text; a byte-level "
             "model of ours (file:model.json, native+SPEC) takes any bytes"
         ) from None
-
-
-def _batches(found: Iterable[Part]) -> Iterator[list[Part]]:
-    batch: list[Part] = []
-    size = 0
-    for part in found:
-        batch.append(part)
-        size += len(part.data)
-        if size >= BATCH_BYTES or len(batch) >= BATCH_PARTS:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch

@@ -8,9 +8,9 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pyharness import corpora, kernels, tokenizers
+from pyharness.corpora.batching import batches
 from pyharness.profiling import Axis, Floor, Problem, Profile, Task, Text
 from pyharness.profiling.arrays import SEED, array_library, on_host
 from pyharness.profiling.kernels.pair_peers import cuda_peers, numpy_peers, polars_peers
@@ -108,17 +108,8 @@ def _zipf(generator: Any, count: int, size: int, shift: float, library: Any) -> 
 def encoded(text: Text, threads: int) -> tuple[Ids, int]:
     """Ids of a whole corpus and the size of their vocabulary."""
     tokenizer = tokenizers.load(text.tokenizer)
-    parts: list[NDArray[np.uint32]] = []
-    batch: list[str] = []
-    size = 0
-    for document in corpora.open_corpus(text.corpus).documents(Tally()):
-        batch.append(document)
-        size += len(document)
-        if size >= BATCH:
-            parts.append(tokenizer.encode_batch(batch, threads).ids)
-            batch, size = [], 0
-    parts.append(tokenizer.encode_batch(batch, threads).ids)
-    ids = np.concatenate(parts)
+    documents = corpora.open_corpus(text.corpus).documents(Tally())
+    ids = np.concatenate([tokenizer.encode_batch(batch, threads).ids for batch in batches(documents, size=BATCH)])
     if len(ids) < 2:
         raise InputError(f"corpus {text.corpus!r} has {len(ids)} tokens; a pair needs two")
     return ids, tokenizer.id_limit

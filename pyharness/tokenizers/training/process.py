@@ -14,11 +14,12 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from pyharness import trainers
+from pyharness.corpora.texts import Text
 from pyharness.system import lifeline
 from pyharness.system.child_process import ChildDied, said_by
 from pyharness.system.environment import cores
 from pyharness.tokenizers.training.cache import Place
-from pyharness.tokenizers.training.recipe import Reading, Recipe
+from pyharness.tokenizers.training.recipe import Recipe
 from pyharness.types import InputError, TrainingProgress
 
 OnProgress: TypeAlias = Callable[[TrainingProgress], None]
@@ -43,16 +44,20 @@ def train_and_keep(
 ) -> None:
     """Train in this process; the cache gets the files, or the reason why the trainer refuses."""
     recipe = Recipe.of(trainer, options)
-    place, reading = Place.of(recipe.as_json()), Reading(recipe.corpus)
+    place, text = Place.of(recipe.as_json()), Text.of([recipe.corpus])
     request = recipe.request(
-        recipe.threads or cores(), texts=reading.texts, source=reading.source, text_bytes=size, progress=progress
+        recipe.threads or cores(),
+        texts=text.documents,
+        source=lambda: {"corpus": recipe.corpus, "digest": text.digest},
+        text_bytes=size,
+        progress=progress,
     )
     try:
-        found = trainers.train(recipe.trainer, request)
+        trained = trainers.train(recipe.trainer, request)
     except InputError as error:  # the options were checked: the text will not do, or a library is missing
         place.refuse(digest, str(error))
     else:
-        place.keep(reading.digest, found)
+        place.keep(text.digest, trained)
 
 
 def main() -> None:

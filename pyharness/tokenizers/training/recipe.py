@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pyharness import corpora, trainers
+from pyharness.corpora.texts import Text
 from pyharness.plugins.specification import check_options
 from pyharness.system.environment import version_of
 from pyharness.trainers import TrainerSpec, TrainingRequest
@@ -93,39 +94,15 @@ def code_digest() -> str:
     return hashlib.sha256(b"".join(hashlib.sha256(path.read_bytes()).digest() for path in files)).hexdigest()[:32]
 
 
-@dataclass(slots=True)
-class Reading:
-    """A pass over a recipe's text that counts it: what the text was when the trainer read it."""
-
-    corpus: str
-    tally: Tally = field(default_factory=Tally)
-
-    def texts(self) -> Iterator[str]:
-        """Start a pass, and a new count."""
-        self.tally = Tally()
-        for text in corpora.open_corpus(self.corpus).documents(self.tally):
-            self.tally.add(text)
-            yield text
-
-    @property
-    def digest(self) -> str:
-        """Digest of what was read."""
-        return f"{self.tally.digest:032x}"
-
-    def source(self) -> dict[str, Any]:
-        """Where the text comes from, for files that can keep it."""
-        return {"corpus": self.corpus, "digest": self.digest}
-
-
 _TEXTS: dict[str, tuple[str, int]] = {}
 
 
 def text_of(corpus: str, progress: Callable[[TrainingProgress], None] | None = None) -> tuple[str, int]:
     """Digest and bytes of a corpus, read once per process: rows of a suite share their text."""
     if corpus not in _TEXTS:
-        reading = Reading(corpus)
+        text = Text.of([corpus])
         report = Phases(progress).gauge("reading the text", "bytes")
-        for _ in reading.texts():
-            report(reading.tally.bytes)
-        _TEXTS[corpus] = reading.digest, reading.tally.bytes
+        for _ in text.documents():
+            report(text.tally.bytes)
+        _TEXTS[corpus] = text.digest, text.tally.bytes
     return _TEXTS[corpus]

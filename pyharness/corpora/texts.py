@@ -1,0 +1,51 @@
+"""The text that something is made from: documents of corpora, and what they came to when they were read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyharness.corpora import open_corpus
+from pyharness.corpora.streaming import fits
+from pyharness.types import Corpus, Tally
+
+
+@dataclass(slots=True)
+class Text:
+    """The documents of several corpora in turn, up to ``max_bytes`` of them in all; ``tally`` is of the last pass."""
+
+    corpora: Sequence[Corpus]
+    max_bytes: int | None = None
+    tally: Tally = field(default_factory=Tally)
+
+    @classmethod
+    def of(cls, specifications: Sequence[str], max_bytes: int | None = None) -> Text:
+        """Open corpora; what can be checked without reading is checked here."""
+        return cls([open_corpus(one) for one in specifications], max_bytes)
+
+    def documents(self) -> Iterator[str]:
+        """Start a new pass, and a new count of it."""
+        self.tally = Tally()
+        for corpus in self.corpora:
+            for text in corpus.documents(self.tally):
+                if self.max_bytes is not None:
+                    size = len(text.encode())
+                    if not fits(self.tally.bytes + size, size, self.max_bytes):
+                        return
+                self.tally.add(text)
+                yield text
+
+    @property
+    def digest(self) -> str:
+        """Digest of what was read: 32 hexadecimal digits, of any order of the documents."""
+        return f"{self.tally.digest:032x}"
+
+    def source(self) -> dict[str, Any]:
+        """What was read, as JSON values for the files that can keep it."""
+        return {
+            "corpora": [corpus.name for corpus in self.corpora],
+            "max_bytes": self.max_bytes,
+            "digest": self.digest,
+            "replaced_sequences": self.tally.replaced_sequences,
+        }
