@@ -1,31 +1,60 @@
 """Speed of the text encoder: ``pytest bench/speed/test_encoding_speed.py -s``. Every benchmark asserts its result.
 
-``bench/encoding_table.py`` has the table with all peers; here one number each beside tiktoken, in the same run. Nothing
-here asserts a time, because machines differ and neighbours disturb: compare ratios.
+The suite ``encoding`` has the table with all peers; here one number each beside tiktoken, in the same run. Nothing here
+asserts a time, because machines differ and neighbours disturb: compare ratios.
 """
 
 from __future__ import annotations
 
+import random
+from bisect import bisect_left
 from functools import cache
+from itertools import accumulate
 from typing import Any
 
 import pytest
 import tiktoken
-from encoding_engines import PATTERNS, read_model
-from encoding_table import CORPORA, documents, halves
 
 from pyharness.bpe import SPLIT_PATTERNS, TextEncoder
-from pyharness.vocabularies.ranks.rank_file import read_ranks
-from speed_fixtures import DATA, NEEDS_DATA, Benchmark, median_of, median_seconds, rank_file, report
+from pyharness.types import MergeModel
+from pyharness.vocabularies.ranks.rank_file import RankVocabulary, merge_model, read_ranks
+from speed_fixtures import NEEDS_DATA, Benchmark, documents, median_of, median_seconds, rank_file, report
 
-BYTES = 4_000_000  # of each corpus
+PATTERNS = {"r50k_base": "gpt2", "cl100k_base": "cl100k", "o200k_base": "o200k"}
+CORPORA = {
+    "english": ("english/books",),
+    "code": tuple(f"code/{name}" for name in ("c", "cpp", "go", "java", "javascript", "python", "rust", "typescript")),
+    "multilingual": (
+        "multilingual/ar/nahda_books",
+        "multilingual/de/eltec_novels",
+        "multilingual/et/riigiteataja_laws",
+        "multilingual/fi/gnome_help",
+        "multilingual/hi/classic_novels",
+        "multilingual/ja/aozora",
+        "multilingual/ko/nsmc_reviews",
+        "multilingual/ru/dracor_plays",
+        "multilingual/th/thaigov_news",
+        "multilingual/zh/tang_song_poetry",
+    ),
+}
+CHARACTERS = 4_000_000  # of each corpus, an equal share of each of its files
 
 pytestmark = NEEDS_DATA
 
 
 @cache
 def corpus_halves(corpus: str) -> tuple[list[str], list[str]]:
-    return halves(documents(DATA, corpus, BYTES))
+    """Shuffled documents, cut where about half of the characters are."""
+    files = CORPORA[corpus]
+    texts = [text for file in files for text in documents(file, CHARACTERS // len(files))]
+    random.Random(1).shuffle(texts)
+    ends = list(accumulate(map(len, texts)))
+    middle = bisect_left(ends, ends[-1] / 2) + 1
+    return texts[:middle], texts[middle:]
+
+
+def read_model(name: str) -> MergeModel:
+    return merge_model(RankVocabulary(read_ranks(rank_file(name).read_bytes(), name), {}, ""))
 
 
 @cache
@@ -41,7 +70,7 @@ def tiktoken_encoding(name: str) -> tiktoken.Encoding:
 def test_steady(benchmark: Benchmark, name: str, corpus: str, threads: int) -> None:
     """The second half of a corpus, by an encoder that has seen only the first."""
     first, second = corpus_halves(corpus)
-    model = read_model(rank_file(name))
+    model = read_model(name)
 
     def warm() -> tuple[tuple[TextEncoder], dict[str, Any]]:
         encoder = TextEncoder(model, PATTERNS[name], whole_pieces=True)

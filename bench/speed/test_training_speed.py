@@ -1,6 +1,6 @@
 """Speed of BPE training: ``pytest bench/speed/test_training_speed.py -s``. Every benchmark asserts its result.
 
-Nothing here asserts a time, because machines differ and neighbours disturb. ``training_table.py`` has the peers.
+Nothing here asserts a time, because machines differ and neighbours disturb. The suite ``training`` has the peers.
 """
 
 from __future__ import annotations

@@ -122,12 +122,16 @@ def _without(labels: tuple[str, ...] | None, gone: set[str]) -> tuple[str, ...] 
     return tuple(label for label in labels if label not in gone) or None
 
 
-def entries(items: Iterable[str | Mapping[str, str]], key: str = "tokenizers") -> tuple[Entry, ...]:
-    """Labels and specifications, with ``${VARIABLE}`` and ``${VARIABLE:-otherwise}`` filled in from the environment.
+def entries(
+    items: Iterable[str | Mapping[str, str]], key: str = "tokenizers", variables: Mapping[str, str] | None = None
+) -> tuple[Entry, ...]:
+    """Labels and specifications, with ``${VARIABLE}`` and ``${VARIABLE:-otherwise}`` filled in.
+
+    They come from ``variables``, those of the suite, or from the environment.
 
     Within the options of a tokenizer it is a value, so a ``%`` or ``&`` of it becomes ``%25`` or ``%26``.
     """
-    found = [_entry(item, key) for item in _list(items, key)]
+    found = [_entry(item, key, variables or {}) for item in _list(items, key)]
     labels = [entry.label for entry in found]
     for label in labels:
         if labels.count(label) > 1:
@@ -135,9 +139,9 @@ def entries(items: Iterable[str | Mapping[str, str]], key: str = "tokenizers") -
     return tuple(found)
 
 
-def _entry(item: str | Mapping[str, str], key: str) -> Entry:
+def _entry(item: str | Mapping[str, str], key: str, variables: Mapping[str, str]) -> Entry:
     if isinstance(item, str):
-        return Entry(item, _fill_in(item, key))
+        return Entry(item, _fill_in(item, key == "tokenizers", variables))
     if not isinstance(item, Mapping):
         raise InputError(
             f"{shown(item)} in {key} is not laid out like one: write text, or {{ name = ..., spec = ... }}"
@@ -148,18 +152,35 @@ def _entry(item: str | Mapping[str, str], key: str) -> Entry:
     for name, value in given.items():
         if not isinstance(value, str) or not value:
             raise InputError(f"{name} = {shown(value)} in {key} is not text; write it in quotes")
-    return Entry(item.get("name", item["spec"]), _fill_in(item["spec"], key))
+    return Entry(item.get("name", item["spec"]), _fill_in(item["spec"], key == "tokenizers", variables))
 
 
-def _fill_in(text: str, key: str) -> str:
+def variables(given: Any) -> dict[str, str]:
+    """Variables of a suite by name: text, or of a list the first whose environment variables are set."""
+    if not isinstance(given, Mapping):
+        raise InputError(f'variables = {shown(given)} is not a table, such as variables = {{ TEXT = "sample" }}')
+    return {name: _first_that_is_set(name, value) for name, value in given.items()}
+
+
+def _first_that_is_set(name: str, value: Any) -> str:
+    choices = value if isinstance(value, list) else [value]
+    if not choices or not all(isinstance(choice, str) and choice for choice in choices):
+        raise InputError(f"variable {name} = {shown(value)} is neither text nor a list of texts; write it in quotes")
+    for choice in choices[:-1]:
+        if all(os.environ.get(match[1]) or match[2] is not None for match in _VARIABLE.finditer(choice)):
+            return _fill_in(choice, False, {})
+    return _fill_in(choices[-1], False, {})
+
+
+def _fill_in(text: str, is_tokenizer: bool, variables: Mapping[str, str]) -> str:
     def value(match: re.Match[str]) -> str:
-        found, otherwise = os.environ.get(match[1]), match[2]
-        if not found and otherwise is not None:
-            found = otherwise
-        if found is None:
+        filled, otherwise = variables.get(match[1]) or os.environ.get(match[1]), match[2]
+        if not filled and otherwise is not None:
+            filled = otherwise
+        if filled is None:
             raise InputError(f"{text!r} needs the environment variable {match[1]}, which is not set")
-        within_options = key == "tokenizers" and "?" in text[: match.start()]
-        return escaped(found) if within_options else found
+        within_options = is_tokenizer and "?" in text[: match.start()]
+        return escaped(filled) if within_options else filled
 
     return _VARIABLE.sub(value, text)
 

@@ -131,12 +131,17 @@ def resolve(spec: str) -> TokenizerSpec:
     if wanted.engine is None:
         return _home(wanted)
     engine = registry.pick("tokenizer engine", wanted.engine, engines_by_name())
-    bare = TOKENIZER.parse(wanted.home)
-    own = {key: bare.options[key] for key in engine.options if key in bare.options}
-    rest = {key: value for key, value in bare.options.items() if key not in own}
-    home = _home(dataclasses.replace(bare, options=rest))
+    bare, own = _without_options(TOKENIZER.parse(wanted.home), engine)
+    home = _home(bare)
     row = engine.wrap(dataclasses.replace(home, options={**home.options, **own}))
     return dataclasses.replace(row, name=spec)
+
+
+def _without_options(home: Specification, engine: Engine) -> tuple[Specification, dict[str, str]]:
+    """The home row of an engine, which never sees the options of the engine, and these."""
+    own = {key: home.options[key] for key in engine.options if key in home.options}
+    rest = {key: value for key, value in home.options.items() if key not in own}
+    return dataclasses.replace(home, options=rest), own
 
 
 def obtain(spec: str, progress: Callable[[TrainingProgress], None] | None = None) -> TokenizerSpec:
@@ -146,6 +151,8 @@ def obtain(spec: str, progress: Callable[[TrainingProgress], None] | None = None
     """
     wanted = TOKENIZER.parse(spec)
     bare = TOKENIZER.parse(wanted.home)
+    if wanted.engine is not None:
+        bare, _ = _without_options(bare, registry.pick("tokenizer engine", wanted.engine, engines_by_name()))
     family = families_by_name().get(bare.name)
     if family is not None and family.prepare is not None and bare.argument is not None:
         family.prepare(bare.argument, bare.options, progress)

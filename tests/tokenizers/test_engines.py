@@ -252,3 +252,19 @@ def test_special_tokens_do_not_reach_gigatoken_and_splintr() -> None:
         row = load(f"{engine}+tiktoken:cl100k_base")
         assert len(row.encode_batch(text).ids) == 7
         assert encodings.END_OF_TEXT not in str(row.encode_batch(text).ids)
+
+
+def test_fastokens_has_its_own_spelling_of_cl100k() -> None:
+    pytest.importorskip("fastokens")
+    pytest.importorskip("tiktoken")
+    home, fast = (
+        tokenizers.load(tokenizers.obtain(f"fastokens+tiktoken:cl100k_base{option}"))
+        for option in ("", "?spelling=fast")
+    )
+    for text in TEXTS[:1] + TEXTS[2:]:  # the second ends in a newline and white space
+        assert np.array_equal(home.encode_batch([text]).ids, fast.encode_batch([text]).ids)
+    with pytest.raises(InputError, match=r"unknown spelling of .*'fats'; did you mean 'fast'"):
+        tokenizers.load("fastokens+tiktoken:cl100k_base?spelling=fats")
+    for other in ("tiktoken:o200k_base", "deepseek"):
+        with pytest.raises(InputError, match=r"spelling=fast is for .* of cl100k"):
+            tokenizers.load(f"fastokens+{other}?spelling=fast")
