@@ -17,6 +17,11 @@ class MergeGraph:
 
     A row of ``rules`` whose pair has an earlier row never fires: it is listed in ``shadowed_rules`` and counts nowhere
     else. In the ranks form a rule is a split of a token into two strings of the vocabulary.
+
+    >>> trained = train(WeightedPieces.of_bytes({b"hug": 5, b"pug": 3}), 259)
+    >>> graph = merge_graph(model_of_training(trained, "gpt2").merges)
+    >>> bool(graph.derivable.all()), graph.rule_count, graph.orphan_rules.tolist()
+    (True, 3, [])
     """
 
     derivable: NDArray[np.bool_]  # [n] atomic, or made from derivable parts
@@ -33,6 +38,13 @@ def merge_graph(model: MergeModel) -> MergeGraph:
     """Examine the rules of a model; nothing is encoded.
 
     Derivability is a least fixed point, so rules in a cycle derive nothing by themselves.
+
+    >>> trained = train(WeightedPieces.of_bytes({b"hug": 5, b"pug": 3}), 259)
+    >>> [trained[token] for token in (256, 257, 258)]
+    [b'ug', b'hug', b'pug']
+    >>> graph = merge_graph(model_of_training(trained, "gpt2").merges)
+    >>> graph.depth[[ord("u"), 256, 257]].tolist(), int(graph.children[256])  # ug is a part of hug and of pug
+    ([0, 1, 2], 2)
 
     Raises:
         ValueError: the model's arrays do not fit each other, or an id is out of range.

@@ -15,7 +15,11 @@ NEVER = 2**32 - 1
 
 
 class Verdict(IntEnum):
-    """What became of an id."""
+    """What became of an id.
+
+    >>> Verdict(1).name
+    'REACHABLE'
+    """
 
     NOT_TESTED = 0
     REACHABLE = 1  # its base symbols encode to itself
@@ -25,7 +29,13 @@ class Verdict(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class SelfTokenization:
-    """Verdict of every id, and what the model gives instead of the ids that failed."""
+    """Verdict of every id, and what the model gives instead of the ids that failed.
+
+    >>> trained = train(WeightedPieces.of_bytes({b"hug": 5, b"pug": 3}), 259)
+    >>> result = self_tokenization(model_of_training(trained, "gpt2").merges)
+    >>> result.parts[257].tolist(), result.parts[0].tolist() == [NEVER, NEVER]  # h and ug; a byte is not merged
+    ([104, 256], True)
+    """
 
     verdict: NDArray[np.uint8]  # Verdict [n]
     parts: NDArray[np.uint32]  # [n, 2]: the symbols whose merge made each reachable id; NEVER where no merge did
@@ -37,6 +47,13 @@ def self_tokenization(model: MergeModel, threads: int = 1) -> SelfTokenization:
     """Test every id that ``model.tested`` names, with whole-piece shortcuts off.
 
     ``threads`` does not change the result.
+
+    >>> model = import_model(b"minbpe v1\\n\\n0\\n98 99\\n97 98\\n257 99\\n")  # 256 is bc, 257 is ab, 258 is ab + c
+    >>> result = self_tokenization(model.merges)
+    >>> result.failed.tolist(), result.witnesses.document(0).tolist()  # in abc, the rule of bc comes first
+    ([258], [97, 256])
+    >>> Verdict(result.verdict[258]).name
+    'MODEL'
 
     Raises:
         ValueError: the model's arrays do not fit each other, or an id is out of range.

@@ -13,6 +13,11 @@ class BpeEncoder:
     A rule that occurs twice has the rank of its first row. In the ranks form symbols are byte strings; of ids with
     equal bytes a merge gives the one with the lowest rank.
 
+    >>> trained = train(WeightedPieces.of_bytes({b"hug": 5, b"pug": 3}), 259)
+    >>> encoder = BpeEncoder(model_of_training(trained, "gpt2").merges)
+    >>> encoder.encode(np.array([*b"hugs"], np.uint32)).tolist()  # base symbols are bytes here
+    [257, 115]
+
     Raises:
         ValueError: the model's arrays do not fit each other, or an id is out of range.
         TypeError: an array has another dtype.

@@ -17,6 +17,14 @@ class TextEncoder:
     any bytes: bytes that are not UTF-8 too. They depend neither on threads nor on batches nor on earlier texts.
     One instance may be used by several threads at once; they share its cache, which stays warm between calls.
 
+    >>> trained = train(WeightedPieces.of_bytes({b"hug": 5, b"pug": 3}), 259)
+    >>> encoder = TextEncoder(model_of_training(trained, "gpt2").merges, "gpt2")
+    >>> encoder.encode("hug a pug").tolist()
+    [257, 32, 97, 32, 258]
+    >>> tokens = encoder.encode_batch(["hugs", "pug"], threads=2)
+    >>> tokens.ids.tolist(), tokens.offsets.tolist()
+    ([257, 115, 258], [0, 2, 3])
+
     Args:
         model: a byte-level model: its base symbols are its atomic ids of one byte. Bytes that have none are left out.
             The arrays are kept and must not be changed meanwhile.

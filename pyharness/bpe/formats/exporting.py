@@ -28,6 +28,13 @@ def export_model(model: BpeModel, kind: ExportKind) -> bytes:
     ``minbpe`` is a ``.model`` file for ``RegexTokenizer``, whose ``load`` does not compile the pattern that it reads
     (make it with :func:`single_expression`), or for ``BasicTokenizer`` when its pattern is empty.
 
+    >>> trained = train(WeightedPieces.of_bytes({b"hug": 5, b"pug": 3}), 259)
+    >>> model = model_of_training(trained, "gpt2")
+    >>> export_model(model, "tiktoken").splitlines()[-1]  # base64 of pug, and its rank
+    b'cHVn 258'
+    >>> export_model(model, "minbpe").splitlines()[-1]  # p and ug
+    b'112 256'
+
     Raises:
         InputError: the kind is unknown, or cannot express the model; the message says why.
     """

@@ -40,6 +40,15 @@ def import_model(
 
     A ``vocab.json`` is read with the ``merges.txt`` beside it.
 
+    >>> trained = train(WeightedPieces.of_bytes({b"hug": 5, b"pug": 3}), 259)
+    >>> ranks = export_model(model_of_training(trained, "gpt2"), "tiktoken")
+    >>> model = import_model(ranks, pattern="cl100k", special={"<|end|>": 259})
+    >>> model.splitter, model.vocab_size, BpeTokenizer(model).encode("pug hug").tolist()
+    ('cl100k', 259, [258, 32, 257])
+    >>> import_model(b"neither")
+    Traceback (most recent call last):
+    pyharness.types.InputError: the file is no tokenizer file: ...
+
     Args:
         source: a file, a folder that has one, or the content of one.
         label: what errors call it; the path, where it is None and there is one.

@@ -24,6 +24,13 @@ Spaces: TypeAlias = Literal["spaces"]
 class BpeModel:
     """Everything that decides ids, in the order in which it is applied.
 
+    >>> trained = train(WeightedPieces.of_bytes({b"hug": 5, b"pug": 3}), 259)
+    >>> model = model_of_training(trained, "gpt2")
+    >>> model.splitter, model.symbols, model.id_limit, model.round_trip
+    ('gpt2', 'bytes', 259, 'exact')
+    >>> model.alphabet[b"u"], model.vocabulary[258], model.kind(258).name
+    (117, b'pug', 'NORMAL')
+
     Two numberings: *output ids* index ``vocabulary``; *internal ids* index ``merges`` and are what ``alphabet``,
     ``fallback`` and ``unknown`` name. They are the same unless ``expansion`` is set.
 

@@ -31,6 +31,10 @@ class Pieces:
     """Where the pieces of texts end. They are never empty, and together they are the whole text.
 
     The pieces of text ``t`` end at the bytes ``ends[offsets[t]:offsets[t + 1]]`` of its UTF-8.
+
+    >>> pieces = TextSplitter("gpt2").split_batch(["a bc", "d"])
+    >>> pieces.ends.tolist(), pieces.offsets.tolist(), pieces.of(0).tolist()
+    ([1, 4, 1], [0, 2, 3], [1, 4])
     """
 
     ends: NDArray[np.int64]  # [pieces]
@@ -58,6 +62,12 @@ class TextSplitter:
     its Unicode version. Texts must be valid UTF-8 there.
 
     Text between matches is a piece of its own, and empty matches cut nothing.
+
+    >>> TextSplitter("gpt2").split("I'm 9 pugs")
+    [b'I', b"'m", b' 9', b' pugs']
+    >>> digits = TextSplitter(r"\\d")
+    >>> digits.split("ab12"), digits.engine
+    ([b'ab', b'1', b'2'], 'compiled')
 
     Args:
         pattern: a name of :data:`pyharness.bpe.SPLIT_PATTERNS` or a regular expression.

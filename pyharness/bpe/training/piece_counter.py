@@ -20,6 +20,12 @@ class PieceCounter:
     Neither batches nor threads change the result. Memory grows with the distinct pieces, up to ``max_bytes``, never
     with the text.
 
+    >>> counter = PieceCounter(TextSplitter("gpt2"))
+    >>> counter.add(["a hug, a hug", " a pug"])
+    >>> pieces = counter.pieces()
+    >>> bytes(pieces.symbols.tolist()), pieces.weights.tolist()  # a, hug, a comma, a with its space, pug
+    (b'a hug, a pug', [1, 2, 1, 2, 1])
+
     Args:
         splitter: how texts are cut; pieces are its pieces, as UTF-8 bytes.
         max_bytes: what the counts may take before counting is refused.

@@ -30,6 +30,11 @@ def model_of_training(
 
     Output ids are the tokens that are no scaffold, in rank order without gaps, then the special tokens.
 
+    >>> trained = train(WeightedPieces.of_bytes({b"hug": 5, b"pug": 3}), 259)
+    >>> model = model_of_training(trained, "gpt2", special=["<|end|>"])
+    >>> model.id_limit, model.vocab_size, dict(model.special)
+    (260, 259, {'<|end|>': 259})
+
     Args:
         trained: over the 256 bytes, in any order, or over characters.
         splitter: what cut the training text.

@@ -23,6 +23,10 @@ class WeightedPieces:
     Piece ``i`` is ``symbols[offsets[i]:offsets[i + 1]]`` and occurs ``weights[i]`` times. Base symbol ``s`` is the
     bytes ``data[data_offsets[s]:data_offsets[s + 1]]``. The order of the pieces matters to the tie rule ``first_seen``
     only.
+
+    >>> pieces = WeightedPieces.of_characters({"née": 2, "en": 1})
+    >>> pieces.symbols.tolist(), pieces.offsets.tolist(), pieces.weights.tolist()  # the alphabet is e, n, é
+    ([1, 2, 0, 0, 1], [0, 3, 5], [2, 1])
     """
 
     symbols: Ids  # uint32 [total symbols]
@@ -85,7 +89,12 @@ def _weights(pieces: Mapping[bytes, int] | Mapping[str, int]) -> NDArray[np.uint
 
 @dataclass(frozen=True, slots=True)
 class ScaffoldEvent:
-    """A token that left the vocabulary (``demoted``) or came back (``promoted``), after ``rules`` merges."""
+    """A token that left the vocabulary (``demoted``) or came back (``promoted``), after ``rules`` merges.
+
+    >>> pieces = WeightedPieces.of_bytes({b"low": 10, b"est": 5})
+    >>> train(pieces, 258, scaffold=True, keep_events=True).events  # every lo became a low; es occurs 5 times
+    (ScaffoldEvent(kind='demoted', token=256, rules=2, frequency=0, head=5),)
+    """
 
     kind: Literal["demoted", "promoted"]
     token: int
@@ -101,6 +110,12 @@ class TrainedBpe:
     Token ``t`` is the bytes ``data[offsets[t]:offsets[t + 1]]``. Rule ``r`` merges ``rules[r, 0]`` and ``rules[r, 1]``
     into ``rules[r, 2]``; its pair had ``counts[r]`` occurrences when it was chosen. ``complete`` is False when no pair
     was left to merge before the vocabulary had its size.
+
+    >>> trained = train(WeightedPieces.of_bytes({b"hug": 5, b"pug": 3}), 259)
+    >>> trained.rules.tolist(), trained.counts.tolist(), trained.complete
+    ([[117, 103, 256], [104, 256, 257], [112, 256, 258]], [8, 5, 3], True)
+    >>> trained[257], len(trained), trained.vocab_size
+    (b'hug', 259, 259)
     """
 
     data: NDArray[np.uint8]
@@ -155,6 +170,13 @@ def train(
     Counts are exact: a pair occurs wherever its parts are adjacent, and the result equals recounting everything before
     each merge. With ``scaffold``, tokens that their own merges made rarer than the next candidate are demoted and do
     not count towards ``vocab_size``.
+
+    >>> trained = train(WeightedPieces.of_bytes({b"hug": 5, b"pug": 3}), 258)
+    >>> [trained[token] for token in (256, 257)]
+    [b'ug', b'hug']
+    >>> scaffold = train(WeightedPieces.of_bytes({b"low": 10, b"est": 5}), 258, scaffold=True)
+    >>> [scaffold[token] for token in range(256, len(scaffold))], scaffold.scaffold[256:].tolist()
+    ([b'lo', b'low', b'es'], [True, False, False])
 
     Args:
         pieces: what to learn from; no pair crosses pieces.

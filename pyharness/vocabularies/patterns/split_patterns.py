@@ -47,7 +47,13 @@ DEEPSEEK_V3 = (
 
 @dataclass(frozen=True, slots=True)
 class SplitPattern:
-    """A known pattern. Every expression cuts what the one before it left; text between matches is a piece, too."""
+    """A known pattern. Every expression cuts what the one before it left; text between matches is a piece, too.
+
+    >>> SPLIT_PATTERNS["whitespace"].expressions
+    ('[ ]?\\\\S+|\\\\s+(?!\\\\S)|\\\\s+',)
+    >>> SPLIT_PATTERNS["gpt2"].aliases
+    ('r50k', 'r50k_base', 'p50k', 'p50k_base')
+    """
 
     expressions: tuple[str, ...]
     rules: str  # of the native core

@@ -49,6 +49,11 @@ VERSION = 2
 def save(model: BpeModel, path: str | Path) -> None:
     """Write a model file, whole or not at all. What is there is replaced; links, devices and pipes stay.
 
+    >>> trained = train(WeightedPieces.of_bytes({b"hug": 5, b"pug": 3}), 259)
+    >>> save(model_of_training(trained, "gpt2"), "model.json")
+    >>> BpeTokenizer(load("model.json")).encode("hugs").tolist()
+    [257, 115]
+
     Raises:
         InputError: the model contradicts itself, or the file cannot be written.
     """
@@ -57,6 +62,11 @@ def save(model: BpeModel, path: str | Path) -> None:
 
 def load(path: str | Path) -> BpeModel:
     """Read a model file of our own; :func:`pyharness.bpe.import_model` reads those of others, too.
+
+    >>> trained = train(WeightedPieces.of_bytes({b"hug": 5, b"pug": 3}), 259)
+    >>> save(model_of_training(trained, "gpt2"), "model.json")
+    >>> load("model.json").vocabulary[257]
+    b'hug'
 
     Raises:
         InputError: the file is damaged, of a newer version, or no model file.
