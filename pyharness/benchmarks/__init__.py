@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import IntEnum
 from pathlib import Path
 from typing import Any, Literal
@@ -145,3 +145,10 @@ def first_documents(corpus: Corpus, max_bytes: int, tally: Tally) -> list[str]:
         tally.add(document)
         taken.append(document)
     return taken
+
+
+def describe(tally: Tally) -> dict[str, Any]:
+    """Return a tally as JSON values: its digests are hexadecimal."""
+    found = asdict(tally) | {"digest": f"{tally.digest:032x}"}
+    beginnings = found.pop("beginnings")
+    return found if beginnings is None else found | {"beginnings": [f"{digest:032x}" for digest in beginnings]}

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, astuple, dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from pyharness import corpora
-from pyharness.benchmarks import Benchmark, Findings, Work, notes
+from pyharness.benchmarks import Benchmark, Findings, Work, describe, notes
 from pyharness.corpora.batching import BATCH_SIZE, batches
 from pyharness.metrics import compression, continued_words, corpus_metrics, counters
 from pyharness.metrics.counting import measuring, pairs, state_arrays
@@ -168,13 +168,6 @@ def _spectrum(arrays: State, name: str) -> pairs.Spectrum:
     if int(types.astype(object).sum()) > MOST_PAIRS:
         raise InputError(f"a spectrum of more than {MOST_PAIRS:,} {name}")
     return pairs.Spectrum(counts.astype(np.uint64), types.astype(np.int64))
-
-
-def describe(tally: Tally) -> dict[str, Any]:
-    """Return a tally as JSON values: its digests are hexadecimal."""
-    found = asdict(tally) | {"digest": f"{tally.digest:032x}"}
-    beginnings = found.pop("beginnings")
-    return found if beginnings is None else found | {"beginnings": [f"{digest:032x}" for digest in beginnings]}
 
 
 def token_lengths(histogram: np.typing.NDArray[np.uint64], facts: Facts) -> dict[str, dict[str, int]]:

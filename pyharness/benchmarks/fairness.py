@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pyharness.benchmarks import Benchmark, Findings, Work
-from pyharness.benchmarks.compression import describe
+from pyharness.benchmarks import Benchmark, Findings, Work, describe
 from pyharness.corpora.batching import batches
 from pyharness.metrics import fairness
 from pyharness.statistics.jackknife import group_of

@@ -12,8 +12,7 @@ from typing import Any, get_args
 import numpy as np
 
 from pyharness import corpora
-from pyharness.benchmarks import Benchmark, Findings, Role, Work, first_documents
-from pyharness.benchmarks.compression import describe
+from pyharness.benchmarks import Benchmark, Findings, Role, Work, describe, first_documents
 from pyharness.corpora.batching import BATCH_SIZE, batches
 from pyharness.metrics.counting import state_arrays
 from pyharness.tokenizers import HasNormalize, mapped_strings

@@ -8,8 +8,7 @@ from itertools import islice
 import numpy as np
 
 from pyharness import tokenizers
-from pyharness.benchmarks import Benchmark, Findings, Role, Work, first_documents, rounds
-from pyharness.benchmarks.compression import describe
+from pyharness.benchmarks import Benchmark, Findings, Role, Work, describe, first_documents, rounds
 from pyharness.benchmarks.throughput import fingerprint
 from pyharness.system.timing import percentile, quick_laps
 from pyharness.types import Column, Measurement, Table, Tally, Tokens

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pyharness import corpora, language_models, tokenizers
-from pyharness.benchmarks import Benchmark, Findings, Work
-from pyharness.benchmarks.compression import describe
+from pyharness.benchmarks import Benchmark, Findings, Work, describe
 from pyharness.benchmarks.next_token_scoring import NoNumber, Scoring
 from pyharness.corpora.batching import batches
 from pyharness.language_models import CausalModel

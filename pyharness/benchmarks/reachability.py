@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.benchmarks import Benchmark, Findings, Work
-from pyharness.benchmarks.compression import describe
+from pyharness.benchmarks import Benchmark, Findings, Work, describe
 from pyharness.corpora.batching import BATCH_SIZE, batches
 from pyharness.metrics import integrity, reachability
 from pyharness.metrics.reachability import UNREACHABLE, ModelTest, PipelineTest, Verdict

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pyharness import tokenizers
-from pyharness.benchmarks import Benchmark, Findings, Work, notes
-from pyharness.benchmarks.compression import CorpusPass, describe
+from pyharness.benchmarks import Benchmark, Findings, Work, describe, notes
+from pyharness.benchmarks.compression import CorpusPass
 from pyharness.metrics import replaced_tokens
 from pyharness.metrics.counting import state_arrays
 from pyharness.plugins.specification import TOKENIZER

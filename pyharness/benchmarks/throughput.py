@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from pyharness import tokenizers
-from pyharness.benchmarks import Benchmark, Findings, Role, Work, first_documents, rounds
-from pyharness.benchmarks.compression import describe
+from pyharness.benchmarks import Benchmark, Findings, Role, Work, describe, first_documents, rounds
 from pyharness.system.timing import Lap, lap, median
 from pyharness.types import Column, Measurement, Table, Tally, Tokenizer, Tokens, Unsupported
 
