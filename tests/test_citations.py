@@ -48,13 +48,13 @@ def _is_there(name: str) -> bool:
     parts = name.split(".")
     for end in range(len(parts), 0, -1):
         try:
-            found = importlib.import_module(".".join(parts[:end]))
+            thing = importlib.import_module(".".join(parts[:end]))
         except ModuleNotFoundError:
             continue
         for attribute in parts[end:]:
-            if not hasattr(found, attribute):
+            if not hasattr(thing, attribute):
                 return False
-            found = getattr(found, attribute)
+            thing = getattr(thing, attribute)
         return True
     return False
 

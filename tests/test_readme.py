@@ -31,8 +31,8 @@ MOST_LINES = 200
 
 
 def block(word: str) -> str:
-    (found,) = (text for text in BLOCKS if word in text)
-    return found
+    (example,) = (text for text in BLOCKS if word in text)
+    return example
 
 
 def test_a_tokenizer_and_a_metric_are_one_file_each(tmp_path: Path) -> None:

@@ -1,11 +1,9 @@
-"""The command line as a person or a script meets it: exit codes, messages, pipes."""
+"""The command line: runs, records, comparisons, lists."""
 
 from __future__ import annotations
 
 import io
 import json
-import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,27 +12,10 @@ import pytest
 from rich.console import Console
 from rich.progress import Progress, TextColumn
 
+from cases.command_line import QUICK, RUN, call, refused
 from pyharness import suite
 from pyharness.cli import progress, running
-from pyharness.commands import session
 from pyharness.types import Case, CaseResult, InputError, TrainingProgress
-
-RUN = [sys.executable, "-P", "-m", "pyharness"]
-QUICK = ("run", "-t", "raw_bytes", "-c", "sample:prose", "-b", "compression")
-
-
-def call(*arguments: str, cwd: Path | None = None, **variables: str) -> subprocess.CompletedProcess[str]:
-    environment = {name: value for name, value in os.environ.items() if name != "PYHARNESS_DATA"} | variables
-    return subprocess.run(
-        [*RUN, *arguments], capture_output=True, text=True, check=False, cwd=cwd, env=environment, encoding="utf-8"
-    )
-
-
-def refused(*arguments: str, cwd: Path | None = None, **variables: str) -> str:
-    done = call(*arguments, cwd=cwd, **variables)
-    assert done.returncode == 2, done.stderr
-    assert "Traceback" not in done.stderr
-    return done.stderr
 
 
 def test_a_run_prints_tables_and_keeps_a_record(tmp_path: Path) -> None:
@@ -55,51 +36,6 @@ def test_a_run_prints_tables_and_keeps_a_record(tmp_path: Path) -> None:
 def test_quiet_says_only_where_the_record_is(tmp_path: Path) -> None:
     done = call(*QUICK, "-q", "-o", str(tmp_path / "r.json"))
     assert (done.stdout, done.stderr) == ("", f"record: {tmp_path / 'r.json'}\n")
-
-
-def test_everything_unknown_is_named_at_once_before_anything_runs(tmp_path: Path) -> None:
-    message = refused("run", "-t", "raw_byte", "-c", "sampel", "-b", "sped", "-b", "throughput?byts=1", cwd=tmp_path)
-    for expected in ("'raw_byte'; did you mean 'raw_bytes'?", "'sampel'; did you mean 'sample'", "'sped'", "'byts'"):
-        assert expected in message
-    assert all(line.startswith("error: ") for line in message.splitlines())
-    assert not list(tmp_path.iterdir())
-
-
-def test_bad_text_is_exit_code_two_and_costs_nothing_else(tmp_path: Path) -> None:
-    (tmp_path / "bad.jsonl").write_text('{"text": "fine"}\n{"text": \n', encoding="utf-8")
-    output = tmp_path / "r.json"
-    done = call(*QUICK, "-c", f"path:{tmp_path / 'bad.jsonl'}", "-o", str(output))
-    assert done.returncode == 2
-    assert "bad.jsonl" in done.stderr.splitlines()[-1]
-    assert "line 2" in done.stderr
-    states = {(one["corpus"], one["status"]) for one in json.loads(output.read_text(encoding="utf-8"))["results"]}
-    assert ("sample:prose", "ok") in states
-
-
-def test_a_missing_extra_says_what_to_install() -> None:
-    script = (
-        "import importlib.util, sys\n"
-        "real = importlib.util.find_spec\n"
-        "importlib.util.find_spec = lambda name, *a: None if name == 'mistral_common' else real(name, *a)\n"
-        "from pyharness.cli import main; main()\n"
-    )
-    command = [sys.executable, "-P", "-c", script, "run", "-t", "mistral:v3", "-c", "sample"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert "pip install 'pyharness[zoo]'" in done.stderr
-
-
-def test_a_suite_that_needs_data_says_so() -> None:
-    assert "PYHARNESS_DATA, which is not set" in refused("run", "full")
-
-
-def test_unwritable_output_is_found_out_before_measuring(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("", encoding="utf-8")
-    assert "cannot write to" in refused(*QUICK, "-o", str(tmp_path / "file" / "r.json"))
-
-
-def test_resume_without_a_run_to_resume(tmp_path: Path) -> None:
-    assert "no unfinished run" in refused(*QUICK, "--resume", cwd=tmp_path)
 
 
 def test_comparing(tmp_path: Path) -> None:
@@ -160,25 +96,6 @@ def test_suites_of_ones_own(tmp_path: Path) -> None:
         suite.find(str(tmp_path / "other.toml"))
 
 
-def test_an_output_is_never_overwritten_unasked(tmp_path: Path) -> None:
-    output = tmp_path / "r.json"
-    for folder in (str(tmp_path), f"{tmp_path}/", ".", ".."):
-        assert "is a folder; name a file in it" in refused(*QUICK, "-o", folder, cwd=tmp_path)
-    assert not list(tmp_path.iterdir())
-    output.write_text("mine", encoding="utf-8")
-    assert "exists already: replace it with --force" in refused(*QUICK, "-o", str(output))
-    assert "no unfinished run to resume" in refused(*QUICK, "-o", str(output), "--resume")
-    assert output.read_text(encoding="utf-8") == "mine"
-    assert call(*QUICK, "-q", "-o", str(output), "--force").returncode == 0
-    assert json.loads(output.read_text(encoding="utf-8"))["complete"] is True
-    with pytest.raises(InputError, match="overwrite=True"):
-        session.run(["raw_bytes"], ["sample:prose"], ["load"], output=output)
-    session.run(["raw_bytes"], ["sample:prose"], ["load"], output=output, overwrite=True)
-    assert [file.name for file in tmp_path.iterdir()] == ["r.json"]
-    assert "--force" in call("run", "--help").stdout
-    assert "is a folder" in refused("report", str(output), "--format", "parquet", "-o", ".", cwd=tmp_path)
-
-
 def test_parameters_on_the_command_line(tmp_path: Path) -> None:
     output = tmp_path / "r.json"
     chosen = ("-b", "throughput?bytes=20kB&threads=1")
@@ -197,35 +114,6 @@ def test_parameters_on_the_command_line(tmp_path: Path) -> None:
         "tokenizers": ["b"],
         "u": "\u00b2",
     }
-
-
-@pytest.mark.parametrize(
-    ("chosen", "message"),
-    [
-        ("throughput?threads=1,9999", "benchmark 'throughput': threads = 9999"),
-        ("throughput?threads=0", "threads = 0 is out of range"),
-        ("throughput?bytes=", "bytes= is not a size"),
-        ("throughput?bytes", "option 'bytes' is not key=value"),
-        ("throughput?bytes=\u00b2", "is not a size"),
-        ("throughput?bytes=" + "9" * 5000, "benchmark 'throughput': bytes"),
-        ("throughput?bytes=1&bytes=2", "gives bytes= twice"),
-        ("throughput?name=load", "'name' is no parameter"),
-        ("throughput?tokenizers=nobody", "unknown tokenizer 'nobody'"),
-        ("compression?list_unused=1", "list_unused = 1 is not true or false"),
-    ],
-)
-def test_bad_parameters_on_the_command_line(tmp_path: Path, chosen: str, message: str) -> None:
-    said = refused("run", "-t", "raw_bytes", "-c", "sample:prose", "-b", chosen, cwd=tmp_path)
-    assert message in said
-    assert len(said.splitlines()) == 1
-    assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("columns", ["", "wide", "-1", "0", "\u00b2", "1" * 30])
-def test_columns_that_are_no_number(columns: str) -> None:
-    done = call("list", "suites", COLUMNS=columns)
-    assert done.returncode == 0, done.stderr
-    assert max(map(len, done.stdout.splitlines())) <= 80
 
 
 def test_a_folder_named_like_a_suite_hides_nothing(tmp_path: Path) -> None:
@@ -287,54 +175,3 @@ def test_the_bar_of_a_terminal_takes_brackets_as_they_are(monkeypatch: pytest.Mo
         assert isinstance(watching, progress.Bar)
         (column,) = (one for one in watching.bar.columns if isinstance(one, TextColumn))
         assert column.render(watching.bar.tasks[0]).plain == "compression  path:[/a]  [bold]"
-
-
-PLUGINS = {
-    "raises": ("raise RuntimeError('no luck\\ntoday')", "cannot be imported: RuntimeError: no luck today"),
-    "leaves": ("raise SystemExit(0)", "cannot be imported: SystemExit: 0"),
-    "typo": ("def", "cannot be imported: SyntaxError"),
-    "lacks": ("import no_such_library", "cannot be imported: No module named 'no_such_library'"),
-    "shapeless": ("TOKENIZERS = 5", "TOKENIZERS is not a tuple"),
-    "nameless": ("TOKENIZERS = (object(),)", "TOKENIZERS is not a tuple"),
-    "doubled": ("from pyharness.tokenizers.families.raw_bytes import TOKENIZERS", "defines 'raw_bytes'"),
-}
-
-
-@pytest.mark.parametrize("name", PLUGINS)
-def test_a_broken_plug_in_names_itself(tmp_path: Path, name: str) -> None:
-    code, message = PLUGINS[name]
-    (tmp_path / f"plug_{name}.py").write_text(code, encoding="utf-8")
-    said = refused("list", "tokenizers", PYTHONPATH=str(tmp_path), PYHARNESS_PLUGINS=f"plug_{name}")
-    assert f"'plug_{name}'" in said
-    assert message in said
-    assert len(said.splitlines()) == 1
-    info = tmp_path / "stranger-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: stranger\nVersion: 1.0\n", encoding="utf-8")
-    (info / "entry_points.txt").write_text(f"[pyharness.tokenizers]\nodd = plug_{name}\n", encoding="utf-8")
-    said = refused("list", "tokenizers", PYTHONPATH=str(tmp_path))
-    assert "plug-in 'odd' of package stranger" in said
-    assert message in said
-
-
-def test_a_run_that_measured_nothing_says_so(tmp_path: Path) -> None:
-    text = tmp_path / "one.txt"
-    text.write_text("one document\n", encoding="utf-8")
-    options = ("-t", "raw_bytes", "-c", f"path:{text}", "-b", "throughput?threads=1", "-q")
-    done = call("run", *options, "-o", str(tmp_path / "r.json"))
-    assert done.returncode == 1
-    assert "error: nothing was measured: fewer than three documents" in done.stderr
-    done = call("run", *options, "-b", "compression", "-o", str(tmp_path / "s.json"))
-    assert done.returncode == 0, "one number is enough"
-
-
-@pytest.mark.parametrize("kilobytes", [100_000, 200_000])
-def test_too_small_an_address_space_is_said_at_once(kilobytes: int, tmp_path: Path) -> None:
-    run = " ".join([*RUN, "run", "-t", "raw_bytes", "-c", "sample", "-o", str(tmp_path / "r.json")])
-    command = f"ulimit -v {kilobytes} || exit 9; exec {run}"
-    done = subprocess.run(["/bin/bash", "-c", command], capture_output=True, text=True, check=False, timeout=60)
-    if done.returncode == 9:
-        pytest.skip("the limit cannot be set here")
-    assert done.returncode == 2
-    (line,) = done.stderr.splitlines()
-    assert re.fullmatch(r"error: an address space of 0\.[12]0 GB is too small: .*", line)

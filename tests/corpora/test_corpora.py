@@ -119,8 +119,8 @@ def whole_decode(data: bytes) -> tuple[str, int]:
 
 def streamed(data: bytes, split: str, block: int, limit: int) -> tuple[list[str], Tally]:
     tally = Tally()
-    found = admitted(pieces(SPLITS[split](decoded(cut_up(data, block))), limit), None, tally)
-    return [piece.text for piece in found], tally
+    cuts = admitted(pieces(SPLITS[split](decoded(cut_up(data, block))), limit), None, tally)
+    return [piece.text for piece in cuts], tally
 
 
 @given(mostly_text, st.integers(1, 40), st.integers(4, 60))

@@ -54,11 +54,11 @@ def independent(row: str, documents: list[str]) -> tuple[float, float]:
 def test_equals_an_independent_script(row: str) -> None:
     documents = list(corpora.open_corpus("sample:prose").documents(Tally()))
     expected, types = independent(row, documents)
-    found = measured(row, "sample:prose")
-    assert found["bytes_per_token"].value == expected
+    measurements = measured(row, "sample:prose")
+    assert measurements["bytes_per_token"].value == expected
     macro = np.mean([independent(row, [text])[0] for text in documents])
-    assert found["bytes_per_token_macro"].value == pytest.approx(macro, rel=1e-11)
-    assert found["renyi_entropy_0"].value == pytest.approx(np.log2(types), abs=1e-12)
+    assert measurements["bytes_per_token_macro"].value == pytest.approx(macro, rel=1e-11)
+    assert measurements["renyi_entropy_0"].value == pytest.approx(np.log2(types), abs=1e-12)
 
 
 @pytest.mark.parametrize("shards", [2, 7])
@@ -82,30 +82,33 @@ def test_threads_do_not_matter() -> None:
 
 
 def test_raw_bytes_are_one_byte_each_and_tear_every_wide_character() -> None:
-    found = measured("raw_bytes", "sample:unicode")
+    measurements = measured("raw_bytes", "sample:unicode")
     text = "".join(corpora.open_corpus("sample:unicode").documents(Tally()))
-    assert found["bytes_per_token"].value == 1.0
-    assert found["character_split_share"].value == sum(len(c.encode()) > 1 for c in text) / len(text)
-    assert found["byte_fallback_rate"].value is None
-    assert "byte-level" in str(found["byte_fallback_rate"].reason)
+    assert measurements["bytes_per_token"].value == 1.0
+    assert measurements["character_split_share"].value == sum(len(c.encode()) > 1 for c in text) / len(text)
+    assert measurements["byte_fallback_rate"].value is None
+    assert "byte-level" in str(measurements["byte_fallback_rate"].reason)
 
 
 def test_intervals_come_from_groups_of_documents() -> None:
-    found = measured("raw_bytes", "sample:prose")["chars_per_token"]
-    assert sum(replicate is not None for replicate in found.replicates) >= 16
-    low, high = interval(found.value, found.replicates) or (0, 0)
-    assert low < float(found.value or 0) < high
+    measurements = measured("raw_bytes", "sample:prose")["chars_per_token"]
+    assert sum(replicate is not None for replicate in measurements.replicates) >= 16
+    low, high = interval(measurements.value, measurements.replicates) or (0, 0)
+    assert low < float(measurements.value or 0) < high
 
 
 def test_null_is_not_zero(tmp_path: Path) -> None:
     path = tmp_path / "thai.txt"
     path.write_text("สวัสดีครับ ยินดีที่ได้รู้จัก", encoding="utf-8")
-    found = measured("raw_bytes", f"path:{path}")
+    measurements = measured("raw_bytes", f"path:{path}")
     for name in ("tokens_per_word", "tokens_per_whitespace_word", "continued_word_share"):
-        assert found[name].value is None
-        assert "without spaces" in str(found[name].reason)
-    assert found["bytes_per_token"].replicates == ()
-    assert found["bytes_per_token"].no_interval == "1 document, those that were cut counted once; an interval needs 64"
+        assert measurements[name].value is None
+        assert "without spaces" in str(measurements[name].reason)
+    assert measurements["bytes_per_token"].replicates == ()
+    assert (
+        measurements["bytes_per_token"].no_interval
+        == "1 document, those that were cut counted once; an interval needs 64"
+    )
     path.write_text("aaaa", encoding="utf-8")
     assert measured("raw_bytes", f"path:{path}")["renyi_efficiency_observed"].value is None
 

@@ -70,9 +70,9 @@ def test_equals_a_loop_over_bytes(text: str, data: st.DataObject) -> None:
     size = len(text.encode())
     edges = sorted(data.draw(st.lists(st.integers(0, size), max_size=12)))  # equal edges: empty tokens
     pieces = [text.encode()[a:b] for a, b in zip([0, *edges], [*edges, size], strict=True)]
-    found = cuts(text, pieces)
-    assert (found.words, found.continued) == slow(text, pieces)
-    assert found.unplaced == 0
+    word_cuts = cuts(text, pieces)
+    assert (word_cuts.words, word_cuts.continued) == slow(text, pieces)
+    assert word_cuts.unplaced == 0
     assert spelled_by(np.arange(len(pieces), dtype=np.uint32), Pieces(pieces).pieces) == text.encode()
 
 
@@ -171,7 +171,7 @@ def test_equals_the_offsets_of_tokenizers_on_english(data: Path, name: str) -> N
 
 def check(tokenizer: Tokenizer, library: Any, texts: list[str]) -> None:
     tokens = tokenizer.encode_batch(texts)
-    found = count(tokenizer, [(text, tokens.document(index)) for index, text in enumerate(texts)])
+    word_cuts = count(tokenizer, [(text, tokens.document(index)) for index, text in enumerate(texts)])
     by_library = np.array([of_library(library, text) for text in texts]).sum(axis=0).tolist()
-    assert (found.words, found.continued, found.unplaced) == (*by_library, 0)
-    assert found.continued > 100
+    assert (word_cuts.words, word_cuts.continued, word_cuts.unplaced) == (*by_library, 0)
+    assert word_cuts.continued > 100

@@ -26,8 +26,8 @@ def test_gini_follows_its_definition(costs: list[int]) -> None:
 def test_premiums_are_ratios_of_sums() -> None:
     corpus = corpora.open_corpus("sample:parallel")
     assert isinstance(corpus, ParallelCorpus)
-    found = pyharness.run(tokenizers=["mistral:v3"], corpora=["sample:parallel"], benchmarks=["fairness"])
-    result = found.record.of("fairness")[0]
+    run = pyharness.run(tokenizers=["mistral:v3"], corpora=["sample:parallel"], benchmarks=["fairness"])
+    result = run.record.of("fairness")[0]
     model = tokenizers.load("mistral:v3")
     rows = list(corpus.rows(Tally()))
     tokens = {
@@ -57,10 +57,10 @@ def test_states_merge() -> None:
 @pytest.mark.data
 def test_flores_premiums_are_those_known_of_gpt2(data: Path) -> None:
     flores = f"parallel:{data}/corpora/parallel/flores200?languages=eng_Latn,deu_Latn,shn_Mymr&max_bytes=1MB"
-    found = pyharness.run(
+    result = pyharness.run(
         tokenizers=[f"file:{data}/tokenizers/gpt2/tokenizer.json"], corpora=[flores], benchmarks=["fairness"]
     )
-    parity = {m.part: m.value for m in found.record.of("fairness")[0].measurements if m.metric == "parity"}
+    parity = {m.part: m.value for m in result.record.of("fairness")[0].measurements if m.metric == "parity"}
     # Petrov et al. 2023, table 1 (GPT-2): German 2.14, Shan 18.76 on the whole of FLORES-200.
     assert parity["deu_Latn"] == pytest.approx(2.14, abs=0.1)
     assert parity["shn_Mymr"] == pytest.approx(18.76, rel=0.05)

@@ -47,18 +47,18 @@ def chars_per_token(of: CorpusPass) -> Measurement:
 
 
 def test_forty_documents_in_a_thousand_pieces_are_forty_documents(tmp_path: Path) -> None:
-    found = passed(f"path:{written(tmp_path, 40)}?max_document_bytes=64")
-    assert int(found.state.counters["documents"].sum()) == 40
-    assert int(found.state.counters["pieces"].sum()) > 1000
-    assert chars_per_token(found).replicates == ()
-    assert str(chars_per_token(found).no_interval).startswith("40 documents, those that were cut counted once")
+    reading = passed(f"path:{written(tmp_path, 40)}?max_document_bytes=64")
+    assert int(reading.state.counters["documents"].sum()) == 40
+    assert int(reading.state.counters["pieces"].sum()) > 1000
+    assert chars_per_token(reading).replicates == ()
+    assert str(chars_per_token(reading).no_interval).startswith("40 documents, those that were cut counted once")
 
 
 def test_one_document_has_no_interval_however_it_is_cut(tmp_path: Path) -> None:
-    found = chars_per_token(passed(f"path:{written(tmp_path, 1, 20_000)}?max_document_bytes=100"))
-    assert found.value is not None
-    assert found.replicates == ()
-    assert str(found.no_interval).startswith("1 document,")
+    measurement = chars_per_token(passed(f"path:{written(tmp_path, 1, 20_000)}?max_document_bytes=100"))
+    assert measurement.value is not None
+    assert measurement.replicates == ()
+    assert str(measurement.no_interval).startswith("1 document,")
 
 
 def test_cutting_changes_nothing_of_an_interval(tmp_path: Path) -> None:
@@ -96,10 +96,10 @@ def test_a_shard_holds_whole_documents(tmp_path: Path) -> None:
 def test_repeated_passes_are_no_further_evidence(tmp_path: Path) -> None:
     file = written(tmp_path, 40)
     assert MIN_DOCUMENTS <= 80
-    found = passed(f"repeat:2:path:{file}")
-    assert int(found.state.counters["documents"].sum()) == 40
-    assert int(found.state.counters["pieces"].sum()) == 80
-    assert chars_per_token(found).replicates == ()
+    reading = passed(f"repeat:2:path:{file}")
+    assert int(reading.state.counters["documents"].sum()) == 40
+    assert int(reading.state.counters["pieces"].sum()) == 80
+    assert chars_per_token(reading).replicates == ()
 
 
 @given(
@@ -114,8 +114,8 @@ def test_a_key_does_not_depend_on_where_a_document_is_cut(texts: list[str], limi
                 yield text[start : start + block], False
             yield "", True
 
-    found = list(pieces(fragments(), limit))
-    together = _by_document(found)
+    cuts = list(pieces(fragments(), limit))
+    together = _by_document(cuts)
     assert ["".join(cut.text for cut in document) for document in together] == texts
     assert all(cut.key == text for document, text in zip(together, texts, strict=True) for cut in document)
     assert [sum(cut.parted for cut in document) for document in together] == [
@@ -143,8 +143,8 @@ def test_documents_alike_for_64_kib_share_a_group_and_others_do_not(limit: int) 
 
 
 def test_a_key_ends_between_two_code_points() -> None:
-    found = next(pieces([("a" + "é" * KEY_BYTES, True)], 100))
-    assert found.key == "a" + "é" * ((KEY_BYTES - 1) // 2)
+    cut = next(pieces([("a" + "é" * KEY_BYTES, True)], 100))
+    assert cut.key == "a" + "é" * ((KEY_BYTES - 1) // 2)
 
 
 def test_an_endless_document_is_passed_on_as_it_comes() -> None:
@@ -177,9 +177,9 @@ class Pairs:
 
 
 def test_a_plug_in_may_give_pairs_or_no_keys() -> None:
-    found = list(corpora.read(Pairs(), Tally()))
-    assert [group_of(one.key) for one in found] == [group_of(digest_of(key)) for key in ("k", "k", "other")]
-    assert all(one.opens for one in found)
+    cuts = list(corpora.read(Pairs(), Tally()))
+    assert [group_of(one.key) for one in cuts] == [group_of(digest_of(key)) for key in ("k", "k", "other")]
+    assert all(one.opens for one in cuts)
 
 
 @pytest.mark.parametrize("item", ["text", ("text",), ("text", 7), (b"text", "key"), ("a", "b", True, False, 5), None])
@@ -195,9 +195,9 @@ def test_a_plug_in_that_yields_something_else_is_named(item: object) -> None:
 
 
 def test_a_ratio_to_the_reference_counts_uncut_documents() -> None:
-    found = compression.normalized_sequence_length([10] * 32, [8] * 32, [1] * 32, "home")
-    assert (found.value, found.replicates) == (1.25, ())
-    assert str(found.no_interval).startswith("32 documents")
+    measurement = compression.normalized_sequence_length([10] * 32, [8] * 32, [1] * 32, "home")
+    assert (measurement.value, measurement.replicates) == (1.25, ())
+    assert str(measurement.no_interval).startswith("32 documents")
     enough = compression.normalized_sequence_length([10] * 32, [8] * 32, [2] * 32, "home")
     assert (enough.no_interval, enough.replicates) == (None, (1.25,) * 32)
     few = compression.normalized_sequence_length([10] * 32, [8] * 32, [64] + [0] * 31, "home")

@@ -76,13 +76,13 @@ def test_intervals_of_what_grows_are_as_wide_as_texts_of_one_size_differ() -> No
         lengths = np.array([int(20 * 100 ** generator.random()) for _ in range(400)])
         documents = [zipf(generator, length) for length in lengths[np.cumsum(lengths) < 60_000]]
         state = state_of(documents, order)
-        (found,) = measuring.measure(state, [metric])
-        low, high = jackknife.interval(found.value, found.replicates) or (0.0, 0.0)
-        values.append(float(found.value or 0))
+        (measurement,) = measuring.measure(state, [metric])
+        low, high = jackknife.interval(measurement.value, measurement.replicates) or (0.0, 0.0)
+        values.append(float(measurement.value or 0))
         widths.append((high - low) / 2)
         total = state.total()
         plain = [float(metric.compute(state.without(group, total))) for group in range(GROUPS)]
-        low, high = jackknife.interval(found.value, plain) or (0.0, 0.0)
+        low, high = jackknife.interval(measurement.value, plain) or (0.0, 0.0)
         uncorrected.append((high - low) / 2)
     needed = 1.96 * float(np.std(values))
     assert np.mean(uncorrected) > 3 * needed
@@ -110,17 +110,19 @@ def test_a_curve_is_the_value_of_nested_parts() -> None:
 
 def test_too_few_documents_have_no_curve() -> None:
     state = state_of([zipf(np.random.default_rng(1), 500)] * 40, random.Random(1))
-    (found,) = measuring.measure(state, [corpus_metrics()["vocabulary_used"]])
-    assert found.curve == found.replicates == ()
-    assert found.no_interval is not None
+    (measurement,) = measuring.measure(state, [corpus_metrics()["vocabulary_used"]])
+    assert measurement.curve == measurement.replicates == ()
+    assert measurement.no_interval is not None
 
 
 def test_a_curve_without_documents_is_null() -> None:
     documents = [2] * GROUPS
     documents[:8] = [0] * 8
     documents[8] = 60
-    found = jackknife.estimate("vocabulary_used", documents, lambda groups: float(groups.sum()), sizes=[1] * GROUPS)
-    assert found.curve == (None, None, 16.0, 32.0)
+    measurement = jackknife.estimate(
+        "vocabulary_used", documents, lambda groups: float(groups.sum()), sizes=[1] * GROUPS
+    )
+    assert measurement.curve == (None, None, 16.0, 32.0)
 
 
 # ---------------------------------------------------------------------------------------------- verdicts
@@ -186,6 +188,6 @@ def test_older_records_have_no_verdict_on_what_grows() -> None:
 
 def test_curves_are_kept_in_a_record() -> None:
     kept = {"metric": "vocabulary_used", "value": 1.0, "replicates": [1.0, None], "curve": [None, 0.5, 0.75, 1.0]}
-    found = store.measurement_from_json(kept)
-    assert found.curve == (None, 0.5, 0.75, 1.0)
-    assert store.measurement_as_json(found) == kept
+    measurement = store.measurement_from_json(kept)
+    assert measurement.curve == (None, 0.5, 0.75, 1.0)
+    assert store.measurement_as_json(measurement) == kept

@@ -47,8 +47,8 @@ def planted(tmp_path: Path, words: list[str], merges: list[str], **options: Any)
         vocabulary[word] = len(vocabulary)
     path = tmp_path / "tokenizer.json"
     path.write_text(json.dumps(byte_level(vocabulary, merges, **options)), encoding="utf-8")
-    found = pyharness.run(tokenizers=[f"file:{path}"], corpora=["sample:prose"], benchmarks=["reachability"])
-    return {one.case.benchmark: one for one in found.record.results}
+    result = pyharness.run(tokenizers=[f"file:{path}"], corpora=["sample:prose"], benchmarks=["reachability"])
+    return {one.case.benchmark: one for one in result.record.results}
 
 
 def values(result: CaseResult) -> dict[str, float | int | None]:
@@ -56,25 +56,25 @@ def values(result: CaseResult) -> dict[str, float | int | None]:
 
 
 def test_a_planted_dead_token_is_named_with_a_witness(tmp_path: Path) -> None:
-    found = planted(tmp_path, ["ab", "bc", "abc", "xyz"], ["a b", "b c", "a bc"])["reachability"]
-    assert found.status == "ok", found.reason
-    listed = {entry["token"]: entry for entry in found.details["model"]}
+    result = planted(tmp_path, ["ab", "bc", "abc", "xyz"], ["a b", "b c", "a bc"])["reachability"]
+    assert result.status == "ok", result.reason
+    listed = {entry["token"]: entry for entry in result.details["model"]}
     assert set(listed) == {"abc", "xyz"}
     assert listed["abc"]["layer"] == 2
     assert listed["abc"]["spelled"] == ["ab", "c"]
     assert listed["xyz"]["layer"] == 1
     assert listed["xyz"]["spelled"] == ["x", "y", "z"]
-    assert values(found)["unreachable_graph"] == 1
-    assert values(found)["unreachable_model"] == 2
-    assert values(found)["unreachable_pipeline"] == 2
-    verdicts = {entry["token"]: entry["verdict"] for entry in found.details["pipeline"]}
+    assert values(result)["unreachable_graph"] == 1
+    assert values(result)["unreachable_model"] == 2
+    assert values(result)["unreachable_pipeline"] == 2
+    verdicts = {entry["token"]: entry["verdict"] for entry in result.details["pipeline"]}
     assert verdicts == {"abc": "merge_unreachable", "xyz": "merge_unreachable"}
 
 
 def test_whole_piece_shortcuts_hide_nothing_from_layer_two(tmp_path: Path) -> None:
-    found = planted(tmp_path, ["ab", "bc", "abc"], ["a b", "b c", "a bc"], ignore_merges=True)["reachability"]
-    assert values(found)["unreachable_model"] == 1
-    assert values(found)["unreachable_pipeline"] == 0, "the shortcut does emit it"
+    result = planted(tmp_path, ["ab", "bc", "abc"], ["a b", "b c", "a bc"], ignore_merges=True)["reachability"]
+    assert values(result)["unreachable_model"] == 1
+    assert values(result)["unreachable_pipeline"] == 0, "the shortcut does emit it"
 
 
 def spelled(data: bytes) -> str:
@@ -93,22 +93,22 @@ def test_each_argument(tmp_path: Path) -> None:
         "rstrip": False,
         "normalized": False,
     }
-    found = planted(
+    result = planted(
         tmp_path,
         words,
         ["1 a", "z z", "q zz", " ".join(accent), f"e {accent}"],
         added_tokens=[added | {"special": False}],
         normalizer={"type": "NFC"},
     )["reachability"]
-    assert found.status == "ok", found.reason
-    assert found.details["model"] == []
-    verdicts = {entry["token"]: entry["verdict"] for entry in found.details["pipeline"]}
+    assert result.status == "ok", result.reason
+    assert result.details["model"] == []
+    verdicts = {entry["token"]: entry["verdict"] for entry in result.details["pipeline"]}
     assert verdicts == {
         "1a": "pretokenizer_unreachable",
         "qzz": "shadowed_by_added",
         "e\u0301": "normalization_unreachable",
     }
-    assert found.details["categories"]["added"] == 1
+    assert result.details["categories"]["added"] == 1
 
 
 TESTED = {
@@ -137,19 +137,19 @@ DEAD = dict.fromkeys(TESTED, 0) | {
 def model_test(path: Path) -> reachability.ModelTest:
     tokenizer = tokenizers.load(f"file:{path}")
     assert isinstance(tokenizer, HasVocabulary)
-    found = reachability.examine_model(tokenizer, tokenizer.vocabulary(), threads=2)
-    assert found is not None
-    return found
+    layers = reachability.examine_model(tokenizer, tokenizer.vocabulary(), threads=2)
+    assert layers is not None
+    return layers
 
 
 @pytest.mark.data
 @pytest.mark.parametrize("name", sorted(DEAD))
 def test_layers_one_and_two_on_real_files(data: Path, name: str) -> None:
-    found = model_test(data / "tokenizers" / name)
-    assert len(found.failed) == DEAD[name]
-    assert len(found.underivable) == DEAD[name]
+    layers = model_test(data / "tokenizers" / name)
+    assert len(layers.failed) == DEAD[name]
+    assert len(layers.underivable) == DEAD[name]
     if name in TESTED:
-        assert found.tested == TESTED[name]
+        assert layers.tested == TESTED[name]
 
 
 @pytest.mark.data
@@ -157,10 +157,10 @@ def test_the_dead_tokens_of_yi_are_named(data: Path) -> None:
     tokenizer = tokenizers.load(f"file:{data}/tokenizers/yi/tokenizer.json")
     assert isinstance(tokenizer, HasVocabulary)
     vocabulary = tokenizer.vocabulary()
-    found = reachability.examine_model(tokenizer, vocabulary)
-    assert found is not None
-    assert {b"<|im_start|>", b"<h1>"} <= {vocabulary[int(token)] for token in found.failed}
-    assert all(len(instead) > 1 for instead in found.instead)
+    layers = reachability.examine_model(tokenizer, vocabulary)
+    assert layers is not None
+    assert {b"<|im_start|>", b"<h1>"} <= {vocabulary[int(token)] for token in layers.failed}
+    assert all(len(instead) > 1 for instead in layers.instead)
 
 
 PIPELINE = {

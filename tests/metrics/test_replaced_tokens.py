@@ -46,7 +46,7 @@ def test_the_definition(
     first: set[bytes], second: set[bytes], counts: dict[bytes, int], others: dict[bytes, int]
 ) -> None:
     left, entered = first - second, second - first
-    before, after = (Counter({data: found.get(data, 0) for data in LETTERS}) for found in (counts, others))
+    before, after = (Counter({data: bounds.get(data, 0) for data in LETTERS}) for bounds in (counts, others))
     share, frequency = replaced_tokens.measure(state(sorted(first), counts), state(sorted(second), others))
     if not left:
         assert (share.value, share.reason) == (None, "both vocabularies have the same tokens")
@@ -58,16 +58,16 @@ def test_the_definition(
         return
     expected = sum(after[data] for data in entered) / total - 1
     assert frequency.value == pytest.approx(expected)
-    found = interval(frequency.value, frequency.replicates)
-    assert found is not None
-    assert found[0] == pytest.approx(expected)  # every group has the same shares: nothing varies
-    assert found[1] == pytest.approx(expected)
+    bounds = interval(frequency.value, frequency.replicates)
+    assert bounds is not None
+    assert bounds[0] == pytest.approx(expected)  # every group has the same shares: nothing varies
+    assert bounds[1] == pytest.approx(expected)
 
 
 def test_ids_may_differ_and_special_tokens_do_not_count() -> None:
     first, second = vocabulary([b"a", b"b", b"<s>"], b"<s>"), vocabulary([b"<s>", b"c", b"b"], b"<s>")
-    found = replaced_tokens.Replacement.of(first, second)
-    assert (found.left.tolist(), found.entered.tolist()) == ([0], [1])
+    replacement = replaced_tokens.Replacement.of(first, second)
+    assert (replacement.left.tolist(), replacement.entered.tolist()) == ([0], [1])
 
 
 def test_vocabularies_of_other_sizes_are_not_compared() -> None:
@@ -110,8 +110,8 @@ def share_of(tokenizer: Tokenizer) -> Measurement:
 
 
 def test_scaffold_share_is_null_for_others() -> None:
-    found = share_of(tokenizers.load("raw_bytes"))
-    assert (found.value, found.reason) == (None, "no Scaffold-BPE model, or one in which nothing was demoted")
+    share = share_of(tokenizers.load("raw_bytes"))
+    assert (share.value, share.reason) == (None, "no Scaffold-BPE model, or one in which nothing was demoted")
 
 
 def test_scaffold_share_counts_what_is_never_written(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,5 +125,5 @@ def test_scaffold_share_counts_what_is_never_written(tmp_path: object, monkeypat
     assert recipe is not None
     counter.add(list(recipe.texts()))
     expected = bpe.train(counter.pieces(), 600, scaffold=True)
-    found = share_of(tokenizers.load(tokenizers.obtain(name)))
-    assert found.value == int(expected.scaffold.sum()) / 600 > 0
+    share = share_of(tokenizers.load(tokenizers.obtain(name)))
+    assert share.value == int(expected.scaffold.sum()) / 600 > 0

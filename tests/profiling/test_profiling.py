@@ -70,9 +70,9 @@ def test_peers_are_verified_before_anything_is_timed(known: Callable[[Profile], 
         Peer("absent", "absent", broken, 0, agrees),
         Peer("large", "large", lambda: lambda: 0.4, 11 * GB, agrees),
     )
-    found = measured(profile, FakeDevice(free=10 * GB), known)
-    (outcome,) = found.outcomes
-    assert not found.failed
+    record = measured(profile, FakeDevice(free=10 * GB), known)
+    (outcome,) = record.outcomes
+    assert not record.failed
     assert outcome.missing == {
         "wrong": Missing("failed", "Mismatch: another result: 0.1 is below 0.2"),
         "absent": Missing("failed", "ImportError: No module named 'peer'"),
@@ -86,16 +86,16 @@ def test_peers_are_verified_before_anything_is_timed(known: Callable[[Profile], 
 
 def test_figures_are_those_of_the_samples(known: Callable[[Profile], None]) -> None:
     profile = profile_of(lambda: 0.2, Peer("slow", "", lambda: lambda: 0.4, 0, agrees))
-    found = measured(profile, FakeDevice(), known)
-    figures = found.outcomes[0].figures("warm", "slow")
+    record = measured(profile, FakeDevice(), known)
+    figures = record.outcomes[0].figures("warm", "slow")
     assert figures is not None
     assert figures.median_seconds == figures.p5_seconds == figures.p95_seconds == 0.4
     assert figures.bytes_per_second == pytest.approx(GB / 2 / 0.4)
     assert figures.copy_share == pytest.approx((GB / 2 / 0.4) / (GB / 0.1))
     assert figures.tokens_per_second == pytest.approx(2500)
     assert figures.times_ours == pytest.approx(2.0)
-    assert found.matrix["fp32"].rate == pytest.approx(1e12)
-    copy = found.outcomes[0].figures("warm", COPY)
+    assert record.matrix["fp32"].rate == pytest.approx(1e12)
+    copy = record.outcomes[0].figures("warm", COPY)
     assert copy is not None
     assert copy.copy_share == pytest.approx(1.0)
     assert copy.times_ours is None
@@ -135,20 +135,20 @@ def test_floors_of_a_gpu_are_shown_only_where_there_is_none(
 ) -> None:
     for reason, floors in ((None, 0), ("no driver", 1)):
         monkeypatch.setattr("pyharness.profiling.session.cuda_reason", lambda reason=reason: reason)
-        found = measured(profile_of(lambda: 0.2), FakeDevice(), known)
-        assert len(found.unmeasured) == floors
-        assert ("No GPU: no driver." in report.to_text(report.profile_sheets(found))) is bool(floors)
+        record = measured(profile_of(lambda: 0.2), FakeDevice(), known)
+        assert len(record.unmeasured) == floors
+        assert ("No GPU: no driver." in report.to_text(report.profile_sheets(record))) is bool(floors)
 
 
 def test_a_wrong_result_of_ours_gets_no_number_and_gives_none(known: Callable[[Profile], None]) -> None:
     profile = profile_of(
         lambda: 0.2, Peer("slow", "", lambda: lambda: 0.4, 0, agrees), check=lambda _: "row 0: 1, ours 2"
     )
-    found = measured(profile, FakeDevice(), known)
-    assert found.failed
-    assert found.outcomes[0].samples == {}
-    assert found.outcomes[0].reason == "Mismatch: nothing was timed: row 0: 1, ours 2"
-    assert "row 0: 1, ours 2" in report.to_text(report.profile_sheets(found), width=200)
+    record = measured(profile, FakeDevice(), known)
+    assert record.failed
+    assert record.outcomes[0].samples == {}
+    assert record.outcomes[0].reason == "Mismatch: nothing was timed: row 0: 1, ours 2"
+    assert "row 0: 1, ours 2" in report.to_text(report.profile_sheets(record), width=200)
 
 
 def test_a_problem_that_breaks_down_costs_itself_only(known: Callable[[Profile], None]) -> None:
@@ -159,28 +159,28 @@ def test_a_problem_that_breaks_down_costs_itself_only(known: Callable[[Profile],
         return 0.2
 
     calls: list[int] = []
-    found = measured(profile_of(ours), FakeDevice(), known, dtypes=["fp32", "fp16"])
-    assert [outcome.status for outcome in found.outcomes] == ["failed", "ok"]
-    assert found.outcomes[0].reason == "MemoryError: needs 5 GB"
-    assert found.matrix["fp16"].rate is None
-    assert found.matrix["fp16"].samples.reason == "Unsupported: no fp16 here"
+    record = measured(profile_of(ours), FakeDevice(), known, dtypes=["fp32", "fp16"])
+    assert [outcome.status for outcome in record.outcomes] == ["failed", "ok"]
+    assert record.outcomes[0].reason == "MemoryError: needs 5 GB"
+    assert record.matrix["fp16"].rate is None
+    assert record.matrix["fp16"].samples.reason == "Unsupported: no fp16 here"
 
 
 def test_a_record_is_json_and_shows_itself(known: Callable[[Profile], None]) -> None:
     profile = profile_of(lambda: 0.2, Peer("slow", "as slow as that", lambda: lambda: 0.4, 0, agrees))
-    found = measured(profile, FakeDevice(), known)
-    data = json.loads(json.dumps(found.as_json(), allow_nan=False))
+    record = measured(profile, FakeDevice(), known)
+    data = json.loads(json.dumps(record.as_json(), allow_nan=False))
     assert (data["kind"], data["schema"], data["finished"]) == ("pyharness-profile", 1, True)
     (problem,) = data["problems"]
     ours = problem["phases"]["warm"]["contenders"][OURS]
     assert len(ours["seconds"]) == ours["figures"]["samples"] >= 3
     assert problem["phases"]["cold"]["copy"]["bytes_per_second"] == pytest.approx(10 * GB)
     assert data["not_measured"]["problems"][0]["shape"] == [4, 5]
-    text = report.to_text(report.profile_sheets(found), width=100)
+    text = report.to_text(report.profile_sheets(record), width=100)
     assert "fake 2x3 fp32, cold" in text
     assert "as slow as that" in text
     assert "not measured" in text
-    assert max(map(len, report.to_text(report.profile_sheets(found)).splitlines())) <= 80
+    assert max(map(len, report.to_text(report.profile_sheets(record)).splitlines())) <= 80
 
 
 def test_once_is_one_launch_and_nothing_else(known: Callable[[Profile], None]) -> None:

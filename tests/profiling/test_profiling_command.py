@@ -169,8 +169,8 @@ def test_a_wrong_kernel_is_caught_and_gets_no_number(monkeypatch: pytest.MonkeyP
     right = kernels.entropy
 
     def wrong(logits: Any, **options: Any) -> Any:
-        found = right(logits, **options)
-        return replace(found, entropy=found.entropy + 1e-5)
+        answer = right(logits, **options)
+        return replace(answer, entropy=answer.entropy + 1e-5)
 
     monkeypatch.setattr(kernels, "entropy", wrong)
     done = small("entropy", "--dtype", "fp32")
@@ -181,8 +181,8 @@ def test_a_wrong_kernel_is_caught_and_gets_no_number(monkeypatch: pytest.MonkeyP
 
 def test_a_wrong_histogram_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     def wrong(tokens: Any, **options: Any) -> PairHistogram:
-        found = pair_histogram(tokens, **options)
-        return replace(found, left=found.left ^ np.uint32(1))
+        answer = pair_histogram(tokens, **options)
+        return replace(answer, left=answer.left ^ np.uint32(1))
 
     monkeypatch.setattr(kernels, "pair_histogram", wrong)
     done = small("pair_histogram")

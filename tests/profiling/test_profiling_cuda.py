@@ -152,12 +152,12 @@ def test_nvidia_smi_is_watched_and_ended(nvidia_smi: Path) -> None:
 
 
 def test_the_state_of_a_device_is_recorded(nvidia_smi: Path) -> None:
-    found = Cuda(Recorder(), INFO, None).describe()
-    assert (found["name"], found["driver_version"]) == ("A device", "13.0")
-    state = found["state"]
+    description = Cuda(Recorder(), INFO, None).describe()
+    assert (description["name"], description["driver_version"]) == ("A device", "13.0")
+    state = description["state"]
     assert state["driver_version"] == "580.1"
     assert state["clocks.sm"] == "600"
-    record = ProfileRecord("entropy", {}, {}, StoppingRule(), found, (), {"peer": "a peer"})
+    record = ProfileRecord("entropy", {}, {}, StoppingRule(), description, (), {"peer": "a peer"})
     samples = {"warm": {"pyharness": Samples((1.0,)), "copy": Samples((1.0,)), "peer": Samples((1.0,))}}
     outcome = Outcome(Problem((1, 1), "fp32", "cuda", 1), "data", Floor(1, 1, 0, 1), 1, samples)  # type: ignore[arg-type]
     text = " ".join(to_text(profile_sheets(replace(record, outcomes=(outcome,)))).split())

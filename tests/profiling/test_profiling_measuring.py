@@ -31,36 +31,36 @@ def test_contenders_take_turns_until_each_has_enough() -> None:
         return call
 
     calls = {"a": contender("a", [9.0, 1.0, 1.0, 1.0]), "b": contender("b", [9.0, 1.0, 2.0, 1.0, 2.0])}
-    found = interleaved(device, calls, "warm", replace(RULE, max_seconds=9.0), clock=lambda: device.now)
+    samples = interleaved(device, calls, "warm", replace(RULE, max_seconds=9.0), clock=lambda: device.now)
     assert "".join(order) == "ab" + "abababb"  # the first round is not counted
-    assert found["a"].seconds == (1.0, 1.0, 1.0)
-    assert found["b"].seconds == (1.0, 2.0, 1.0, 2.0)
+    assert samples["a"].seconds == (1.0, 1.0, 1.0)
+    assert samples["b"].seconds == (1.0, 2.0, 1.0, 2.0)
 
 
 def test_throttled_samples_are_dropped_from_all_contenders_alike() -> None:
     device = FakeDevice(throttled=lambda now: 4.5 < now < 8.5)
-    found = interleaved(device, {"a": lambda: 1.0, "b": lambda: 1.0}, "warm", RULE, clock=lambda: device.now / 10)
-    assert [(len(one.seconds), one.dropped) for one in found.values()] == [(3, 2), (3, 2)]
+    samples = interleaved(device, {"a": lambda: 1.0, "b": lambda: 1.0}, "warm", RULE, clock=lambda: device.now / 10)
+    assert [(len(one.seconds), one.dropped) for one in samples.values()] == [(3, 2), (3, 2)]
 
 
 def test_a_clock_that_is_always_low_is_what_the_device_sustains() -> None:
     device = FakeDevice(throttled=lambda now: True)
-    (found,) = interleaved(device, {"a": lambda: 1.0}, "warm", RULE, clock=lambda: device.now).values()
-    assert found == Samples((1.0,) * 5, throttled=True)
+    (samples,) = interleaved(device, {"a": lambda: 1.0}, "warm", RULE, clock=lambda: device.now).values()
+    assert samples == Samples((1.0,) * 5, throttled=True)
 
 
 def test_a_call_below_the_clocks_resolution_has_no_rate() -> None:
-    found = interleaved(FakeDevice(), {"a": lambda: 0.0}, "warm", RULE)["a"]
-    assert found.seconds == ()
-    assert "less than the clock can tell" in str(found.reason)
+    samples = interleaved(FakeDevice(), {"a": lambda: 0.0}, "warm", RULE)["a"]
+    assert samples.seconds == ()
+    assert "less than the clock can tell" in str(samples.reason)
 
 
 def test_a_contender_that_breaks_down_loses_its_own_numbers_only() -> None:
     device = FakeDevice()
     calls = {"good": lambda: 1.0, "bad": lambda: 1.0 if device.now < 4 else 1 / 0}
-    found = interleaved(device, calls, "warm", RULE, clock=lambda: device.now)
-    assert found["good"].seconds == (1.0, 1.0, 1.0)
-    assert found["bad"] == Samples(reason="ZeroDivisionError: division by zero")
+    samples = interleaved(device, calls, "warm", RULE, clock=lambda: device.now)
+    assert samples["good"].seconds == (1.0, 1.0, 1.0)
+    assert samples["bad"] == Samples(reason="ZeroDivisionError: division by zero")
 
 
 @pytest.mark.parametrize("seconds", [0.0, -1.0, float("nan"), float("inf")])

@@ -100,8 +100,8 @@ def test_shapes_can_be_written_short() -> None:
 
 
 def test_shapes_and_dtypes_given_twice_are_profiled_once() -> None:
-    found = plan("entropy", shapes=["2x3", "2x3", "4x5"], dtypes=["fp32", "fp32"], threads=1)
-    assert [problem.shape for problem in found.problems] == [(2, 3), (4, 5)]
+    planned = plan("entropy", shapes=["2x3", "2x3", "4x5"], dtypes=["fp32", "fp32"], threads=1)
+    assert [problem.shape for problem in planned.problems] == [(2, 3), (4, 5)]
 
 
 def test_memory_is_checked_before_anything_is_allocated() -> None:
@@ -140,9 +140,9 @@ def test_every_batch_of_synthetic_ids_is_drawn_anew(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("dtype", ["fp16", "fp32"])
 def test_normal_values_without_torch(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(arrays, "torch_for", lambda kind: None)
-    found = arrays.normal("cpu", dtype, (50, 2000), 3.0)
-    assert (found.dtype, found.shape) == ({"fp16": np.float16, "fp32": np.float32}[dtype], (50, 2000))
-    assert found.std(dtype=np.float64) == pytest.approx(3.0, rel=0.02)
-    assert not np.array_equal(found[0], found[1])
+    values = arrays.normal("cpu", dtype, (50, 2000), 3.0)
+    assert (values.dtype, values.shape) == ({"fp16": np.float16, "fp32": np.float32}[dtype], (50, 2000))
+    assert values.std(dtype=np.float64) == pytest.approx(3.0, rel=0.02)
+    assert not np.array_equal(values[0], values[1])
     with pytest.raises(Unsupported, match="bf16 needs torch"):
         arrays.normal("cpu", "bf16", (2, 2), 1.0)

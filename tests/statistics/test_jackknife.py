@@ -59,9 +59,9 @@ def test_interval_covers_the_truth_about_as_often_as_it_says() -> None:
             bottom = generator.uniform(50, 150)
             groups.append((4 * bottom + generator.gauss(0, 10), bottom))
         value, replicates = replicates_of_ratio(groups)
-        found = interval(value, replicates)
-        assert found is not None
-        covered += found[0] <= 4 <= found[1]
+        bounds = interval(value, replicates)
+        assert bounds is not None
+        covered += bounds[0] <= 4 <= bounds[1]
     assert 925 <= covered <= 975
 
 
@@ -111,9 +111,9 @@ def test_pairs_are_narrower_than_two_intervals() -> None:
 def test_median_interval_holds_its_level() -> None:
     for count in range(6, 60):
         values = list(range(count))
-        found = median_interval(values)
-        assert found is not None
-        below = int(found[0])  # ranks left out at each end
+        bounds = median_interval(values)
+        assert bounds is not None
+        below = int(bounds[0])  # ranks left out at each end
         assert 2 * stats.binom.cdf(below, count, 0.5) <= 0.05
         assert 2 * stats.binom.cdf(below + 1, count, 0.5) > 0.05
     assert median_interval([1, 2, 3, 4, 5]) is None

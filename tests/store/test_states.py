@@ -43,11 +43,11 @@ def test_what_is_read_is_what_was_written(
     assert paths[0].read_bytes() == paths[1].read_bytes(), "the same arrays give the same bytes"
     with StateReader(paths[0]) as reader:
         for case, state in cases.items():
-            found = reader.of(case)
-            assert found.keys() == state.keys()
+            arrays = reader.of(case)
+            assert arrays.keys() == state.keys()
             for name, array in state.items():
-                assert np.array_equal(found[name], array)
-                assert found[name].dtype == array.dtype.newbyteorder("<")
+                assert np.array_equal(arrays[name], array)
+                assert arrays[name].dtype == array.dtype.newbyteorder("<")
         assert "no such case" not in reader
 
 

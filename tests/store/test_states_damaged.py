@@ -90,11 +90,11 @@ def test_every_cut_and_changed_byte_is_noticed_or_harmless(tmp_path: Path) -> No
             with StateReader(path) as reader:
                 if "case" not in reader:
                     continue
-                found = reader.of("case")
+                arrays = reader.of("case")
         except NoState:
             continue
-        for name in found.keys() & state.keys():
-            assert np.array_equal(found[name], state[name])
+        for name in arrays.keys() & state.keys():
+            assert np.array_equal(arrays[name], state[name])
 
 
 def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

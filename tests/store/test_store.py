@@ -281,12 +281,12 @@ def test_a_header_that_cannot_be_recorded_is_refused_before_measuring(tmp_path: 
 def test_records_of_the_first_schema_are_read() -> None:
     before = {"metric": "bytes_per_token", "value": 4.0, "replicates": [3.9, None, 4.1]}
     record = store.Record.from_json(EMPTY | {"schema": 1, "results": [CASE | {"measurements": [before]}]}, "old")
-    (found,) = record.results[0].measurements
-    assert (found.replicates, found.no_interval) == ((3.9, None, 4.1), None)
+    (measurement,) = record.results[0].measurements
+    assert (measurement.replicates, measurement.no_interval) == ((3.9, None, 4.1), None)
 
 
 def test_why_there_is_no_interval_is_kept() -> None:
     told = {"metric": "bytes_per_token", "value": 4.0, "no_interval": "40 documents; an interval needs 64"}
-    found = store.measurement_from_json(told)
-    assert found.no_interval == told["no_interval"]
-    assert store.measurement_as_json(found) == told
+    measurement = store.measurement_from_json(told)
+    assert measurement.no_interval == told["no_interval"]
+    assert store.measurement_as_json(measurement) == told

@@ -26,17 +26,17 @@ def declared(monkeypatch: pytest.MonkeyPatch) -> suite.Suite:
 
 
 def recipes(declared: suite.Suite) -> dict[str, Recipe]:
-    found = {entry.label: trained.recipe_of(entry.spec) for entry in declared.tokenizers}
-    return {label: recipe for label, recipe in found.items() if recipe is not None}
+    by_label = {entry.label: trained.recipe_of(entry.spec) for entry in declared.tokenizers}
+    return {label: recipe for label, recipe in by_label.items() if recipe is not None}
 
 
 def test_every_algorithm_at_every_size_on_the_same_text(declared: suite.Suite) -> None:
-    found = recipes(declared)
-    assert set(found) == {f"{name}-{size}" for name in ALGORITHMS for size in SIZES}
-    for label, recipe in found.items():
+    by_label = recipes(declared)
+    assert set(by_label) == {f"{name}-{size}" for name in ALGORITHMS for size in SIZES}
+    for label, recipe in by_label.items():
         name, _, size = label.rpartition("-")
         assert (recipe.trainer.name, recipe.options["vocab_size"]) == (name, SIZES[size])
-    assert {recipe.corpus for recipe in found.values()} == {"shard:0/2:installed:python-code"}
+    assert {recipe.corpus for recipe in by_label.values()} == {"shard:0/2:installed:python-code"}
 
 
 def test_what_is_measured_was_not_trained_on(declared: suite.Suite) -> None:
@@ -104,8 +104,8 @@ def test_tables_say_what_is_no_fair_comparison(tmp_path: Path, monkeypatch: pyte
     text.write_text("ab ab cd\n" * 80, encoding="utf-8")
     row = f"trained:bpe?vocab_size=2000&corpus=path:{text}?split=line"
     vocabulary = {"name": "vocabulary", "width": 768}
-    found = pyharness.run([row], [f"path:{text}?split=line"], ["compression", vocabulary])
-    tables = [one for one in report.sheets(found.record) if one.title.startswith(("Use", "Vocabulary size"))]
+    result = pyharness.run([row], [f"path:{text}?split=line"], ["compression", vocabulary])
+    tables = [one for one in report.sheets(result.record) if one.title.startswith(("Use", "Vocabulary size"))]
     assert len(tables) == 2
     for table in tables:
         assert f"Not held out, trained on the very text they are measured on: {row}." in table.notes
@@ -126,12 +126,12 @@ def test_tables_without_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_the_suite_of_trainings_has_every_trainer_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PYHARNESS_TRAINING_TEXT", raising=False)
-    found = recipes(suite.read(suite.find("training")))
+    by_label = recipes(suite.read(suite.find("training")))
     for size in (8192, 32768):
-        assert {one.trainer.name for one in found.values() if one.options["vocab_size"] == size} == set(
+        assert {one.trainer.name for one in by_label.values() if one.options["vocab_size"] == size} == set(
             trainers.specs()
         )
-    assert {recipe.options["pattern"] for recipe in found.values() if "pattern" in recipe.options} == {"gpt2"}
+    assert {recipe.options["pattern"] for recipe in by_label.values() if "pattern" in recipe.options} == {"gpt2"}
 
 
 @pytest.mark.parametrize(

@@ -157,8 +157,8 @@ def test_no_process_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def measured(row: str, **options: object) -> CaseResult:
-    found = pyharness.run([row, "raw_bytes"], ["sample:prose"], ["integrity"], **options)  # type: ignore[arg-type]
-    by_row = {one.case.tokenizer: one for one in found.record.results}
+    result = pyharness.run([row, "raw_bytes"], ["sample:prose"], ["integrity"], **options)  # type: ignore[arg-type]
+    by_row = {one.case.tokenizer: one for one in result.record.results}
     assert by_row["raw_bytes"].status == "ok", "a stranger costs its own case"
     return by_row[row]
 

@@ -16,10 +16,10 @@ TIMES = st.lists(st.floats(1e-6, 1e3), min_size=2, max_size=200)
 
 
 def series(samples: list[float], **changes: float) -> Series:
-    found = Series(StoppingRule(**changes))  # type: ignore[arg-type]
+    timings = Series(StoppingRule(**changes))  # type: ignore[arg-type]
     for sample in samples:
-        found.add(sample)
-    return found
+        timings.add(sample)
+    return timings
 
 
 def test_the_rule_is_nvbenchs() -> None:
@@ -45,17 +45,17 @@ def test_quiet_series_end_when_they_are_long_enough(samples: list[float], enough
 
 def test_a_noisy_series_ends_once_its_noise_has_settled() -> None:
     generator = random.Random(1)
-    found = Series()
-    while not found.enough and len(found.samples) < 5000:
-        found.add(generator.gauss(0.1, 0.02))
-    assert 64 <= len(found.samples) < 2000
-    assert found.noise == pytest.approx(0.2, rel=0.3)
+    timings = Series()
+    while not timings.enough and len(timings.samples) < 5000:
+        timings.add(generator.gauss(0.1, 0.02))
+    assert 64 <= len(timings.samples) < 2000
+    assert timings.noise == pytest.approx(0.2, rel=0.3)
 
 
 def test_noise_that_still_moves_is_not_settled() -> None:
-    found = series([0.1] * 10 + [0.1 * 1.02**step for step in range(200)])
-    assert found.noise > 0.5
-    assert not found.enough
+    timings = series([0.1] * 10 + [0.1 * 1.02**step for step in range(200)])
+    assert timings.noise > 0.5
+    assert not timings.enough
 
 
 @given(TIMES)

@@ -90,21 +90,21 @@ def load(spec: str) -> Tokenizer:
 
 
 def check_same(engine: Tokenizer, home: Tokenizer, texts: list[str]) -> None:
-    expected, found = home.encode_batch(texts), engine.encode_batch(texts)
+    expected, encoded = home.encode_batch(texts), engine.encode_batch(texts)
     for index, text in enumerate(texts):
-        assert found.document(index).tolist() == expected.document(index).tolist(), f"other ids for {text[:80]!r}"
-    assert found.ids.dtype == np.uint32
-    assert found.offsets.dtype == np.int64
+        assert encoded.document(index).tolist() == expected.document(index).tolist(), f"other ids for {text[:80]!r}"
+    assert encoded.ids.dtype == np.uint32
+    assert encoded.offsets.dtype == np.int64
     assert engine.round_trip == home.round_trip
     both = engine.encode_batch(texts, 2)
-    assert np.array_equal(both.ids, found.ids)
+    assert np.array_equal(both.ids, encoded.ids)
     for index, text in enumerate(texts):
         if engine.round_trip == "exact":
-            assert engine.decode(found.document(index)) == text.encode()
+            assert engine.decode(encoded.document(index)) == text.encode()
         elif engine.round_trip == "normalised" and isinstance(engine, tokenizers.HasNormalize):
             assert isinstance(home, HasPipeline)
             assert engine.normalize(text) == home.normalize(text)
-            assert engine.decode(found.document(index)).decode() == engine.normalize(text)
+            assert engine.decode(encoded.document(index)).decode() == engine.normalize(text)
     check_timed(engine, texts)
 
 

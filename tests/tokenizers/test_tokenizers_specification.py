@@ -23,10 +23,10 @@ from tokenizer_files import byte_level, rank_data, sentencepiece_data, write
 
 
 def test_parse() -> None:
-    found = TOKENIZER.parse("gigatoken+file:/x/a+b:c.tiktoken?pattern=a%26b|c=d&special=<s>:1")
-    assert (found.engine, found.name, found.argument) == ("gigatoken", "file", "/x/a+b:c.tiktoken")
-    assert found.options == {"pattern": "a&b|c=d", "special": "<s>:1"}
-    assert found.home == "file:/x/a+b:c.tiktoken?pattern=a%26b|c=d&special=<s>:1"
+    parsed = TOKENIZER.parse("gigatoken+file:/x/a+b:c.tiktoken?pattern=a%26b|c=d&special=<s>:1")
+    assert (parsed.engine, parsed.name, parsed.argument) == ("gigatoken", "file", "/x/a+b:c.tiktoken")
+    assert parsed.options == {"pattern": "a&b|c=d", "special": "<s>:1"}
+    assert parsed.home == "file:/x/a+b:c.tiktoken?pattern=a%26b|c=d&special=<s>:1"
 
 
 @pytest.mark.parametrize(

@@ -76,9 +76,9 @@ def test_equals_recounting(prefix: str, suffix: str) -> None:
             slow, size, max_length=longest, base=base, max_characters=characters, prefix=prefix.encode(),
             texts=[base[symbol] for symbol in bare],
         )  # fmt: skip
-        found = train(pieces, size, max_token_length=longest, max_token_characters=characters)
-        assert [tuple(rule) for rule in found.rules.tolist()] == rules, seed
-        assert {token: found[token] for token in range(len(found))} == vocabulary, seed
+        trained = train(pieces, size, max_token_length=longest, max_token_characters=characters)
+        assert [tuple(rule) for rule in trained.rules.tolist()] == rules, seed
+        assert {token: trained[token] for token in range(len(trained))} == vocabulary, seed
 
 
 class TrainedBpeStrings:
@@ -113,7 +113,7 @@ def test_equals_the_trainer_of_tokenizers(prefix: str, suffix: str) -> None:
             max_characters=longest, until_tie=True,
         )  # fmt: skip
         size = len(base) + len(rules)
-        found = train(pieces, size, max_token_characters=longest)
+        trained = train(pieces, size, max_token_characters=longest)
         home = tokenizers.Tokenizer(tokenizers.models.BPE())
         home.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
         options = {
@@ -124,10 +124,10 @@ def test_equals_the_trainer_of_tokenizers(prefix: str, suffix: str) -> None:
         trainer = tokenizers.trainers.BpeTrainer(vocab_size=size, show_progress=False, **given)
         home.train_from_iterator([" ".join([word] * count) for word, count in words.items()], trainer)
         model = json.loads(home.to_str())["model"]
-        assert [(found[left].decode(), found[right].decode()) for left, right, _ in found.rules.tolist()] == [
+        assert [(trained[left].decode(), trained[right].decode()) for left, right, _ in trained.rules.tolist()] == [
             tuple(pair) for pair in model["merges"]
         ], seed
-        assert {found[token].decode() for token in range(len(found))} == set(model["vocab"]), seed
+        assert {trained[token].decode() for token in range(len(trained))} == set(model["vocab"]), seed
         compared += len(rules)
     assert compared > 100
 

@@ -42,12 +42,12 @@ def test_what_is_trained_loads_and_encodes(name: str, tmp_path: Path) -> None:
     if spec.extra:
         pytest.importorskip(spec.library, reason="an optional library")
     size = 600 if spec.patterns is None or spec.patterns else 1500
-    found = train(name, sample(), size, threads=2)
-    assert found.vocab_size == size
-    assert found.complete
-    assert all(seconds >= 0 for seconds in found.seconds.values())
-    assert found.details["bytes"] == sum(len(text.encode()) for text in sample())
-    file, data = next(iter(found.files.items()))
+    trained = train(name, sample(), size, threads=2)
+    assert trained.vocab_size == size
+    assert trained.complete
+    assert all(seconds >= 0 for seconds in trained.seconds.values())
+    assert trained.details["bytes"] == sum(len(text.encode()) for text in sample())
+    file, data = next(iter(trained.files.items()))
     (tmp_path / file).write_bytes(data)
     ending = "?pattern=r50k_base" if file.endswith(".tiktoken") else ""
     tokenizer = tokenizers.load(f"file:{tmp_path / file}{ending}")
@@ -76,9 +76,9 @@ def test_ours_is_the_trainer_underneath() -> None:
     counter = bpe.PieceCounter(bpe.TextSplitter("cl100k"))
     counter.add(texts)
     expected = bpe.train(counter.pieces(), 500 - 1, tie_rule="first_seen", min_frequency=2, max_token_length=6)
-    found = train("bpe", texts, 500, pattern="cl100k", tie_rule="first_seen", min_frequency=2, max_token_length=6,
+    trained = train("bpe", texts, 500, pattern="cl100k", tie_rule="first_seen", min_frequency=2, max_token_length=6,
                   special=("<|end|>",))  # fmt: skip
-    model = load_bytes(found.files["model.json"], "model.json")
+    model = load_bytes(trained.files["model.json"], "model.json")
     assert [model.vocabulary[token] for token in range(499)] == [expected[token] for token in range(499)]
     assert model.special == {"<|end|>": 499}
     assert model.origin["tie_rule"] == "first_seen"
@@ -90,7 +90,7 @@ def test_characters_are_those_of_the_pieces(texts: list[str]) -> None:
     counter = bpe.PieceCounter(bpe.TextSplitter("gpt2"))
     counter.add(texts)
     pieces = counter.pieces()
-    found = of_characters(pieces, "zé")
+    spelled = of_characters(pieces, "zé")
     strings = [
         pieces.symbols[start:end].astype("u1").tobytes().decode()
         for start, end in zip(pieces.offsets[:-1], pieces.offsets[1:], strict=True)
@@ -98,7 +98,7 @@ def test_characters_are_those_of_the_pieces(texts: list[str]) -> None:
     alphabet = sorted(set("zé").union(*strings))
     expected = bpe.WeightedPieces.of_characters(dict(zip(strings, pieces.weights.tolist(), strict=True)), alphabet)
     for name in ("symbols", "offsets", "weights", "data", "data_offsets"):
-        assert getattr(found, name).tolist() == getattr(expected, name).tolist()
+        assert getattr(spelled, name).tolist() == getattr(expected, name).tolist()
 
 
 def test_pieces_that_are_no_characters_are_refused() -> None:
@@ -107,14 +107,14 @@ def test_pieces_that_are_no_characters_are_refused() -> None:
 
 
 def test_a_trace_has_every_event_in_order() -> None:
-    found = train("scaffold-bpe", sample(), 400, trace=True)
-    rows = [json.loads(line) for line in found.files[native.TRACE].splitlines()]
+    trained = train("scaffold-bpe", sample(), 400, trace=True)
+    rows = [json.loads(line) for line in trained.files[native.TRACE].splitlines()]
     assert [row["event"] for row in rows] == list(range(len(rows)))
     assert {row["kind"] for row in rows} <= {"demoted", "promoted"}
     out = sum(1 if row["kind"] == "demoted" else -1 for row in rows)
-    assert out == found.details["scaffold_tokens"] > 0
+    assert out == trained.details["scaffold_tokens"] > 0
     assert all(bytes.fromhex(row["hex"]).decode(errors="backslashreplace") == row["text"] for row in rows)
-    assert found.files[native.TRACE].isascii()
+    assert trained.files[native.TRACE].isascii()
 
 
 def test_progress_says_how_far_and_what_is_left() -> None:
@@ -141,14 +141,14 @@ def test_what_a_listener_raises_ends_the_training() -> None:
 
 
 def test_a_corpus_without_pairs_stops_early_and_says_so() -> None:
-    found = train("bpe", ["a"], 300)
-    assert (found.vocab_size, found.merges, found.complete) == (256, 0, False)
-    assert "stopped after 0 merges" in found.notes[0]
-    found = train("bpe", ["abab"], 2**31 - 1)
-    assert (found.vocab_size, found.merges, found.complete) == (258, 2, False)
-    found = train("bpe", ["abc abc"], 1000, min_frequency=2, symbols="characters", initial_alphabet="xyz")
-    assert not found.complete
-    assert "at least 2 times" in found.notes[0]
+    trained = train("bpe", ["a"], 300)
+    assert (trained.vocab_size, trained.merges, trained.complete) == (256, 0, False)
+    assert "stopped after 0 merges" in trained.notes[0]
+    trained = train("bpe", ["abab"], 2**31 - 1)
+    assert (trained.vocab_size, trained.merges, trained.complete) == (258, 2, False)
+    trained = train("bpe", ["abc abc"], 1000, min_frequency=2, symbols="characters", initial_alphabet="xyz")
+    assert not trained.complete
+    assert "at least 2 times" in trained.notes[0]
 
 
 @pytest.mark.parametrize(
@@ -219,16 +219,16 @@ def test_the_split_pattern_of_tokenizers_is_ours() -> None:
     library = pytest.importorskip("tokenizers")
     texts = ["I'll pay 12345.67 €  \r\n\n  ok\t123", "x\u00a0 'S 1234567\n", "日本語 ١٢٣٤ \U0001f642!!\r\n"]
     for pattern in bpe.SPLIT_PATTERNS:
-        found = train("tokenizers-bpe", [" ".join(texts)], 256, pattern=pattern)
-        pre = library.Tokenizer.from_str(found.files["tokenizer.json"].decode()).pre_tokenizer
+        trained = train("tokenizers-bpe", [" ".join(texts)], 256, pattern=pattern)
+        pre = library.Tokenizer.from_str(trained.files["tokenizer.json"].decode()).pre_tokenizer
         for text in texts:
             spans = [span for _, span in pre.pre_tokenize_str(text)]
             assert [text[a:b].encode() for a, b in spans] == bpe.TextSplitter(pattern).split(text)
 
 
 def test_a_limited_alphabet_of_wordpiece() -> None:
-    found = train("wordpiece", ["abc abc ab xyz"], 300, limit_alphabet=2)
-    vocab = json.loads(next(iter(found.files.values())))["model"]["vocab"]
+    trained = train("wordpiece", ["abc abc ab xyz"], 300, limit_alphabet=2)
+    vocab = json.loads(next(iter(trained.files.values())))["model"]["vocab"]
     assert {token for token in vocab if len(token) == 1} == {"a", "b"}
 
 
@@ -247,14 +247,14 @@ def test_gigatoken_leaves_no_copy_of_the_text(tmp_path: Path, monkeypatch: pytes
             assert not list(tmp_path.iterdir())
             yield text
 
-    found = trainers.train("gigatoken", TrainingRequest(texts=texts, vocab_size=300))
-    assert found.vocab_size == 300
+    trained = trainers.train("gigatoken", TrainingRequest(texts=texts, vocab_size=300))
+    assert trained.vocab_size == 300
 
 
 def test_a_rank_file_is_named_with_the_pattern_it_was_trained_on(tmp_path: Path) -> None:
     pytest.importorskip("rustbpe", reason="an optional library")
-    found = train("rustbpe", sample(), 300, pattern="cl100k")
-    (tmp_path / "a.tiktoken").write_bytes(found.files["ranks.tiktoken"])
+    trained = train("rustbpe", sample(), 300, pattern="cl100k")
+    (tmp_path / "a.tiktoken").write_bytes(trained.files["ranks.tiktoken"])
     text = "I'VE 12345"
     by_name, by_expression = (
         tokenizers.load(f"file:{tmp_path / 'a.tiktoken'}?pattern={pattern}").encode_batch([text]).ids.tolist()

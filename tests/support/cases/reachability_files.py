@@ -74,7 +74,7 @@ def verdict_of(folder: Path, file: dict[str, Any], token: str, options: str = ""
     test, vocabulary = examined(folder, file, options)
     number = vocabulary[token]
     argument = test.arguments.get(number)
-    found = argument.kind if argument else test.witnesses.get(number, "")
-    if found and not argument:
-        assert number in test.tokenizer.encode_batch([found]).ids
-    return Verdict(int(test.verdicts[number])), found
+    evidence = argument.kind if argument else test.witnesses.get(number, "")
+    if evidence and not argument:
+        assert number in test.tokenizer.encode_batch([evidence]).ids
+    return Verdict(int(test.verdicts[number])), evidence

@@ -86,8 +86,8 @@ def _python_comments(text: str) -> Iterator[tuple[int, str]]:
 
 def _line_comments(text: str, mark: str) -> Iterator[tuple[int, str]]:
     for number, line in enumerate(text.splitlines()):
-        before, found, comment = line.partition(mark)
-        if found and not before.endswith(":"):  # of an address
+        before, separator, comment = line.partition(mark)
+        if separator and not before.endswith(":"):  # of an address
             yield number, comment.strip()
 
 

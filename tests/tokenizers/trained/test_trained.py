@@ -1,66 +1,27 @@
-"""Rows that are trained here: the specification, the cache, concurrent processes, and bad input."""
+"""Rows ``trained:...``: trained once, kept, found again by what decides the result."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import subprocess
-import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import pyharness
+from cases.trained_rows import TEXT, row
 from pyharness import tokenizers, trainers
 from pyharness.cli import progress
 from pyharness.plugins.specification import TOKENIZER
-from pyharness.system import atomic_file, child_process
 from pyharness.tokenizers.families import trained
 from pyharness.tokenizers.training import cache as trained_cache
 from pyharness.tokenizers.training import process as training_process
 from pyharness.tokenizers.training import recipe as training_recipe
-from pyharness.trainers import TrainedTokenizer
 from pyharness.types import InputError, TrainingProgress
 from pyharness.vocabularies.sentencepiece.model import read_model
 
 PROSE = Path(trainers.__file__).parents[1] / "corpora" / "sample" / "prose.jsonl"
-TEXT = "the cat sat on the mat; the rat sat on the cat\n"
-
-
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A cache of one's own, and no memory of texts that earlier tests have read."""
-    monkeypatch.setenv("PYHARNESS_CACHE", str(tmp_path / "cache"))
-    training_recipe._TEXTS.clear()
-    return tmp_path / "cache" / "trained"
-
-
-@pytest.fixture
-def in_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No process for a training where that is not what is tested: it takes a third of a second."""
-    monkeypatch.setattr(training_process, "run", training_process.train_and_keep)
-
-
-def plugin(folder: Path, monkeypatch: pytest.MonkeyPatch, change: str) -> None:
-    """Have every process that is started from here make a change; this one imports the module, too, and does not."""
-    source = f"import sys\nif 'pytest' not in sys.modules:\n    {change}\nTRAINERS = ()\n"
-    (folder / "intruder.py").write_text(source, encoding="utf-8")
-    monkeypatch.syspath_prepend(str(folder))
-    monkeypatch.setenv("PYTHONPATH", str(folder))
-    monkeypatch.setenv("PYHARNESS_PLUGINS", "intruder")
-
-
-@pytest.fixture
-def text(tmp_path: Path) -> Path:
-    path = tmp_path / "text.txt"
-    path.write_text(TEXT * 20, encoding="utf-8")
-    return path
-
-
-def row(path: Path, trainer: str = "tokenizers-bpe", size: int = 270, more: str = "") -> str:
-    return f"trained:{trainer}?vocab_size={size}&corpus=path:{path}?split=line%26name=mine{more}"
 
 
 def test_a_row_is_trained_once_and_found_again(text: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -209,142 +170,6 @@ def test_changed_text_is_trained_on_again(text: Path) -> None:
     second = tokenizers.obtain(row(text))
     assert (first.revision, first.vocabulary) != (second.revision, second.vocabulary)
     assert tokenizers.resolve(row(text)).path == second.path
-
-
-@pytest.mark.parametrize("damage", ["entry", "file", "gone", "outside"])
-def test_a_damaged_cache_is_mended(text: Path, cache: Path, damage: str, in_process: None) -> None:
-    spec = tokenizers.obtain(row(text))
-    (entry,) = cache.glob("*/entry.json")
-    assert spec.path is not None
-    content = Path(spec.path).read_bytes()
-    if damage == "entry":
-        entry.write_text("{", encoding="utf-8")
-    elif damage == "file":
-        Path(spec.path).write_bytes(b"{}")
-    elif damage == "gone":
-        Path(spec.path).unlink()
-    else:
-        entry.write_text(json.dumps(json.loads(entry.read_text()) | {"file": "../../text.txt"}), encoding="utf-8")
-    assert tokenizers.resolve(row(text)).path is None
-    again = tokenizers.obtain(row(text))
-    assert again.path == spec.path
-    assert Path(spec.path).read_bytes() == content
-
-
-def test_a_run_that_is_interrupted_leaves_nothing(text: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched:
-        patched.setattr(training_process, "run", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            tokenizers.obtain(row(text))
-    assert [path.name for path in cache.glob("*/*")] == ["lock"]
-    assert tokenizers.obtain(row(text)).path is not None
-
-
-def test_a_library_that_aborts_costs_its_rows_only_and_is_tried_again(
-    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    aborting = "import os; from pyharness.trainers import huggingface as it; it._train = lambda *_: os.abort()"
-    with monkeypatch.context() as patched:
-        plugin(tmp_path, patched, aborting)
-        found = pyharness.run([row(text), "raw_bytes"], ["sample:prose"], ["compression"])
-    result = {(one.case.benchmark, one.case.tokenizer): one for one in found.record.results}
-    assert result["compression", "raw_bytes"].status == "ok"
-    assert result["compression", row(text)].status == "failed"
-    reason = result["integrity", row(text)].reason or ""
-    assert reason.startswith("tokenizers-bpe gave nothing: training was killed by signal 6")
-    assert tokenizers.resolve(row(text)).path is None
-    assert tokenizers.obtain(row(text)).path is not None
-
-
-@pytest.mark.parametrize(
-    ("status", "stderr", "expected"),
-    [
-        (-6, "", "was killed by signal 6"),
-        (-9, "", "was killed by signal 9 (by the system, perhaps for lack of memory, or by somebody)"),
-        (1, "Traceback\n  x\nTypeError: no\n\n", "ended with status 1: TypeError: no"),
-    ],
-)
-def test_how_a_process_ended(status: int, stderr: str, expected: str) -> None:
-    assert child_process.ending(status, stderr) == expected
-
-
-def test_a_text_that_a_trainer_refuses_costs_its_rows_only(text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    refused = row(text, "unigram", 5000)
-    found = pyharness.run([refused, "raw_bytes"], ["sample:prose"], ["compression"])
-    status = {(one.case.benchmark, one.case.tokenizer): one for one in found.record.results}
-    assert status["compression", "raw_bytes"].status == "ok"
-    assert status["compression", refused].status == "skipped"
-    assert (status["compression", refused].reason or "").startswith("unigram cannot train this: a vocabulary of 5,000")
-    monkeypatch.setattr(training_process, "run", lambda *_: pytest.fail("asked twice"))
-    assert tokenizers.obtain(refused).path is None
-    with pytest.raises(InputError, match="unigram cannot train this"):
-        tokenizers.load(refused)
-
-
-def test_files_are_moved_in_whole(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = TrainedTokenizer(
-        files={"a": b"1", "b": b"2"}, vocab_size=1, merges=0, complete=True, seconds={"training": 0.0}
-    )
-    with trained_cache.locked({"trainer": "x"}) as place:
-        monkeypatch.setattr(atomic_file, "replace", lambda *_: (_ for _ in ()).throw(OSError(28, "disk full")))
-        with pytest.raises(InputError, match=r"disk full; name another folder in PYHARNESS_CACHE"):
-            place.keep("d" * 32, found)
-        assert place.find() is None
-        monkeypatch.undo()
-        (place.folder / ".part-of-a-killed-process").mkdir()
-        place.keep("d" * 32, found)
-    kept = place.find()
-    assert kept is not None
-    assert kept.path is not None
-    assert kept.path.read_bytes() == b"1"
-    assert sorted(path.name for path in kept.path.parent.parent.iterdir()) == ["d" * 32, "entry.json", "lock"]
-    assert kept.path.is_relative_to(cache)
-
-
-def test_processes_that_want_the_same_at_once(text: Path, cache: Path) -> None:
-    script = "import sys; from pyharness import tokenizers; print(tokenizers.obtain(sys.argv[1]).path)"
-
-    def obtain(_: int) -> str:
-        command = [sys.executable, "-P", "-c", script, row(text)]
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-
-    with ThreadPoolExecutor(3) as pool:
-        paths = set(pool.map(obtain, range(3)))
-    assert len(paths) == 1
-    assert len(list(cache.glob("*/entry.json"))) == 1
-
-
-@pytest.mark.parametrize(
-    ("specification", "message"),
-    [
-        ("trained:bpe", r"'trained:bpe' lacks vocab_size=; write trained:bpe\?vocab_size=8192&corpus=sample"),
-        ("trained:bpe?vocab_size=300", "lacks corpus="),
-        ("trained:bpee?vocab_size=300&corpus=sample", "unknown trainer 'bpee'; did you mean 'bpe'"),
-        ("trained:bpe?vocab_size=x&corpus=sample", "vocab_size=x is not a whole number"),
-        ("trained:bpe?vocab_size=-5&corpus=sample", "vocab_size=-5 is not a whole number"),
-        ("trained:bpe?vocab_size=9999999999999999999&corpus=sample", "is not a whole number"),
-        ("trained:bpe?vocab_size=300&corpus=sampel", "unknown corpus 'sampel'; did you mean 'sample'"),
-        ("trained:bpe?vocab_size=300&corpus=sample&size=3", "'size'"),
-        ("trained:bpe?vocab_size=300&corpus=sample&max_bytes=2", "'max_bytes'"),  # an option of the corpus, unescaped
-        ("trained:unigram?vocab_size=300&corpus=sample&pattern=gpt2", "cannot split by 'gpt2'"),
-        ("trained:wordpiece?vocab_size=300&corpus=sample&tie_rule=first_seen", "no option 'tie_rule'"),
-        ("trained", "needs an argument"),
-    ],
-)
-def test_bad_specifications(specification: str, message: str, cache: Path) -> None:
-    with pytest.raises(InputError, match=message):
-        tokenizers.obtain(specification)
-    assert not cache.exists()
-
-
-def test_a_cache_that_cannot_be_written(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "file").write_text("", encoding="utf-8")
-    monkeypatch.setenv("PYHARNESS_CACHE", str(tmp_path / "file"))
-    with pytest.raises(InputError, match=r"cannot keep trained tokenizers in .*PYHARNESS_CACHE"):
-        tokenizers.obtain(row(text))
 
 
 def test_where_the_cache_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,1 @@
+"""Records with states, derived again."""

@@ -1,0 +1,1 @@
+"""Rows that are trained before anything is measured."""
