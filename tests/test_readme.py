@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import doctest
 import io
-import json
 import os
 import re
 import subprocess
@@ -35,20 +34,12 @@ def block(word: str) -> str:
     return example
 
 
-def test_a_tokenizer_and_a_metric_are_one_file_each(tmp_path: Path) -> None:
-    (tmp_path / "my_tokenizer.py").write_text(block("TOKENIZERS ="), encoding="utf-8")
-    (tmp_path / "my_metric.py").write_text(block("METRICS ="), encoding="utf-8")
-    output = tmp_path / "record.json"
-    environment = os.environ | {"PYTHONPATH": str(tmp_path), "PYHARNESS_PLUGINS": "my_tokenizer,my_metric"}
-    command = [sys.executable, "-P", "-m", "pyharness", "run", "-t", "mine", "-c", "sample", "-o", str(output)]
-    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    results = json.loads(output.read_text(encoding="utf-8"))["results"]
-    (compression,) = (one for one in results if one["benchmark"] == "compression")
-    values = {one["metric"]: one["value"] for one in compression["measurements"]}
-    groups = compression["details"]["groups"]
-    assert values["tokens_per_document"] == sum(groups["tokens"]) / sum(groups["documents"])
-    assert 1 < values["bytes_per_token"] < 3
+def test_the_example_of_a_plug_in_is_the_file_that_a_test_runs() -> None:
+    example = (ROOT / "examples" / "my_plugin.py").read_text(encoding="utf-8")
+    assert block("TOKENIZERS =") == block("METRICS =")
+    assert block("TOKENIZERS =") in example
+    (command,) = re.findall(r"^PYTHONPATH=examples .*$", README, re.MULTILINE)
+    assert command in example.splitlines()
 
 
 def test_the_kernels_give_what_the_readme_shows() -> None:
