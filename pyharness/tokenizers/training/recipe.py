@@ -5,13 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
-from importlib.util import find_spec
-from pathlib import Path
+from functools import cache
 from typing import Any
 
 from pyharness import corpora, trainers
 from pyharness.corpora.texts import Text
+from pyharness.plugins.closure import import_closure
 from pyharness.plugins.specification import check_options
 from pyharness.system.environment import version_of
 from pyharness.trainers import TrainerSpec, TrainingRequest
@@ -74,7 +73,7 @@ class Recipe:
             "options": dict(self.options),
             "threads": self.threads,
             "versions": versions,
-            "code": code_digest(),
+            "code": code_digest(self.trainer.train.__module__),
         }
 
 
@@ -84,14 +83,12 @@ def _number(name: str, key: str, value: str) -> int:
     return int(value)
 
 
-@lru_cache(maxsize=1)
-def code_digest() -> str:
-    """Digest of the code of ours that trains and writes models: a change of it must not find what older code made."""
-    package = Path(trainers.__file__).parent.parent
-    files = [path for room in ("bpe", "trainers") for path in sorted((package / room).glob("*.py"))]
-    core = find_spec("pyharness._core")
-    files += [Path(core.origin)] if core is not None and core.origin is not None else []
-    return hashlib.sha256(b"".join(hashlib.sha256(path.read_bytes()).digest() for path in files)).hexdigest()[:32]
+@cache
+def code_digest(module: str) -> str:
+    """Digest of a trainer's module and of all code of ours that it runs: what older code trained is not found again."""
+    files = import_closure(module, "pyharness")
+    digests = (f"{name} {hashlib.sha256(files[name].read_bytes()).hexdigest()}" for name in sorted(files))
+    return hashlib.sha256("\n".join(digests).encode()).hexdigest()[:32]
 
 
 _TEXTS: dict[str, tuple[str, int]] = {}

@@ -13,6 +13,7 @@ import pyharness
 from cases.trained_rows import TEXT, row
 from pyharness import tokenizers, trainers
 from pyharness.cli import progress
+from pyharness.plugins.closure import import_closure
 from pyharness.plugins.specification import TOKENIZER
 from pyharness.tokenizers.families import trained
 from pyharness.tokenizers.training import cache as trained_cache
@@ -138,17 +139,17 @@ def test_what_older_code_trained_is_not_found(
     assert tokenizers.obtain(row(text)).path != older
 
 
-def test_code_that_trains_is_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    digests = set()
-    for source in ("", "TIE = 1\n"):
-        for room in ("trainers", "bpe"):
-            (tmp_path / room).mkdir(exist_ok=True)
-            (tmp_path / room / "__init__.py").write_text(source, encoding="utf-8")
-            monkeypatch.setattr(trainers, "__file__", str(tmp_path / "trainers" / "__init__.py"))
-            training_recipe.code_digest.cache_clear()
-            digests.add(training_recipe.code_digest())
-    training_recipe.code_digest.cache_clear()
-    assert len(digests) == 4
+@pytest.mark.parametrize(
+    "changed",
+    ["pyharness.trainers.native", "pyharness.bpe.formats.own.writing", "pyharness.vocabularies.files.byte_alphabet"],
+)
+def test_code_that_trains_is_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: str) -> None:
+    files = import_closure("pyharness.trainers.native", "pyharness")
+    before = training_recipe.code_digest.__wrapped__("pyharness.trainers.native")
+    other = tmp_path / "other.py"
+    other.write_bytes(files[changed].read_bytes() + b"\n# another rule\n")
+    monkeypatch.setattr(training_recipe, "import_closure", lambda *_: {**files, changed: other})
+    assert training_recipe.code_digest.__wrapped__("pyharness.trainers.native") != before
 
 
 def test_what_is_kept_names_the_text_that_the_trainer_read(text: Path) -> None:
