@@ -25,7 +25,7 @@ def test_every_kind_of_import_is_followed(tmp_path: Path, monkeypatch: pytest.Mo
     files = {
         "made/__init__.py": "from made import everything\n",
         "made/everything.py": "",
-        "made/first.py": "from made.inner import (  # one of two\n  second,\n  number,\n)\nimport os, made.third as x\n",
+        "made/first.py": "from made.inner import (  # of two\n  second,\n  number,\n)\nimport os, made.third as x\n",
         "made/inner/__init__.py": "number = 1\n",
         "made/inner/second.py": "def call():\n    from made.fourth import name as other\n# import made.sixth\n",
         "made/third.py": "import made.first\n",
