@@ -9,9 +9,9 @@ set(PYHARNESS_KERNELS
   csrc/kernels/pairs/positions.cu
   csrc/kernels/pairs/primitives.cu)
 set(PYHARNESS_KERNEL_BINDINGS
-  csrc/bindings/kernels.cpp
-  csrc/bindings/kernel_entropy.cpp
-  csrc/bindings/kernel_pairs.cpp)
+  csrc/bindings/kernels/kernels.cpp
+  csrc/bindings/kernels/entropy.cpp
+  csrc/bindings/kernels/pairs.cpp)
 
 set(PYHARNESS_CUDA AUTO CACHE STRING "Build _cuda: ON, OFF, or AUTO for when a CUDA compiler works")
 set_property(CACHE PYHARNESS_CUDA PROPERTY STRINGS AUTO ON OFF)

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "bindings/kernels.hpp"
+#include "bindings/kernels/kernels.hpp"
 #include "kernels/pairs/pair_histogram.hpp"
 
 namespace pyharness::bindings {

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "bindings/kernels.hpp"
+#include "bindings/kernels/kernels.hpp"
 #include "kernels/entropy/entropy.hpp"
 
 namespace pyharness::bindings {

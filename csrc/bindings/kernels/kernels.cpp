@@ -1,4 +1,4 @@
-#include "bindings/kernels.hpp"
+#include "bindings/kernels/kernels.hpp"
 
 #include <string>
 #include <utility>
