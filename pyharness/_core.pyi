@@ -1,4 +1,7 @@
-"""The native core. Only ``pyharness.kernels`` and ``pyharness.bpe`` import it; they carry the documentation."""
+"""The native core, in the order of its rooms (csrc/core).
+
+Only ``pyharness.kernels`` and ``pyharness.bpe`` import it; they carry the documentation.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypedDict
@@ -8,19 +11,38 @@ from numpy.typing import NDArray
 
 from pyharness.vocabularies.patterns.tables import SplitTable
 
+# ---- machine
+
+def describe_array(array: Any, name: str) -> tuple[int, int, str, int, tuple[int, ...], tuple[int, ...], bool, int]: ...
+def instruction_sets() -> list[str]: ...
+def instruction_set() -> str: ...
+
+# ---- text
+
 UNICODE_VERSION: str
 REGEX_VERSION: str
+
+def text_statistics(texts: Sequence[str | bytes], threads: int = 1) -> NDArray[np.int64]: ...
+def character_splits(
+    ids: NDArray[np.uint32], offsets: NDArray[np.int64], flags: NDArray[np.uint8]
+) -> NDArray[np.int64]: ...
+
+# ---- splitting
+
 SPLIT_UNICODE_VERSION: str
 
-class _MergeGraph(TypedDict):
-    derivable: NDArray[np.bool_]
-    depth: NDArray[np.int32]
-    children: NDArray[np.int64]
-    derivations: NDArray[np.int64]
-    orphan_rules: NDArray[np.int64]
-    shadowed_rules: NDArray[np.int64]
-    duplicates: NDArray[np.uint32]
-    rule_count: int
+class CompiledSplitter:
+    def __init__(self, tables: Sequence[SplitTable]) -> None: ...
+    def keeps_all(self) -> bool: ...
+
+def split_texts(
+    pattern: str | CompiledSplitter, texts: Sequence[str | bytes], threads: int = 1
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
+def split_and_remove(
+    pattern: str | CompiledSplitter, texts: Sequence[str | bytes], threads: int = 1
+) -> tuple[list[bytes], NDArray[np.int64], NDArray[np.int64]]: ...
+
+# ---- merging
 
 class BpeEncoder:
     def __init__(self, model: Any) -> None: ...
@@ -40,34 +62,9 @@ class PieceMerger:
         self, data: NDArray[np.uint8], offsets: NDArray[np.int64], threads: int = 1
     ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...
 
-def text_statistics(texts: Sequence[str | bytes], threads: int = 1) -> NDArray[np.int64]: ...
+def philox(counter: Sequence[int], key: int) -> list[int]: ...
 
-class CompiledSplitter:
-    def __init__(self, tables: Sequence[SplitTable]) -> None: ...
-    def keeps_all(self) -> bool: ...
-
-def split_texts(
-    pattern: str | CompiledSplitter, texts: Sequence[str | bytes], threads: int = 1
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
-def split_and_remove(
-    pattern: str | CompiledSplitter, texts: Sequence[str | bytes], threads: int = 1
-) -> tuple[list[bytes], NDArray[np.int64], NDArray[np.int64]]: ...
-def token_frequency(
-    ids: NDArray[np.uint32], offsets: NDArray[np.int64], groups: NDArray[np.uint8], out: NDArray[np.uint64]
-) -> None: ...
-def character_splits(
-    ids: NDArray[np.uint32], offsets: NDArray[np.int64], flags: NDArray[np.uint8]
-) -> NDArray[np.int64]: ...
-def pair_histogram(
-    ids: NDArray[np.uint32],
-    offsets: NDArray[np.int64] | None = None,
-    weights: NDArray[np.uint64] | None = None,
-    threads: int = 1,
-) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint64]]: ...
-def merge_graph(model: Any) -> _MergeGraph: ...
-def self_tokenization(
-    model: Any, threads: int = 1
-) -> tuple[NDArray[np.uint8], NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32], NDArray[np.int64]]: ...
+# ---- encoding
 
 class TextEncoder:
     def __init__(
@@ -133,7 +130,8 @@ def join_stretches(
     item_offsets: NDArray[np.int64],
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...
 def decode(data: NDArray[np.uint8], offsets: NDArray[np.int64], ids: NDArray[np.uint32]) -> bytes: ...
-def philox(counter: Sequence[int], key: int) -> list[int]: ...
+
+# ---- training
 
 class PieceCounter:
     def __init__(self, pattern: str | CompiledSplitter, max_bytes: int) -> None: ...
@@ -166,6 +164,40 @@ def demolition(
     scaffold: NDArray[np.bool_],
     rule: str,
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...
+
+# ---- reachability
+
+class _MergeGraph(TypedDict):
+    derivable: NDArray[np.bool_]
+    depth: NDArray[np.int32]
+    children: NDArray[np.int64]
+    derivations: NDArray[np.int64]
+    orphan_rules: NDArray[np.int64]
+    shadowed_rules: NDArray[np.int64]
+    duplicates: NDArray[np.uint32]
+    rule_count: int
+
+def merge_graph(model: Any) -> _MergeGraph: ...
+def self_tokenization(
+    model: Any, threads: int = 1
+) -> tuple[NDArray[np.uint8], NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32], NDArray[np.int64]]: ...
+
+# ---- pairs
+
+def pair_histogram(
+    tokens: Any,
+    offsets: Any = None,
+    weights: Any = None,
+    *,
+    threads: int = 1,
+) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint64]]: ...
+def check_segments(offsets: Any, weights: Any, total: int, *, threads: int = 1) -> None: ...
+def token_frequency(
+    ids: NDArray[np.uint32], offsets: NDArray[np.int64], groups: NDArray[np.uint8], out: NDArray[np.uint64]
+) -> None: ...
+
+# ---- entropy
+
 def entropy(
     logits: Any,
     targets: Any = None,
@@ -178,8 +210,42 @@ def entropy(
     max_probability: Any = None,
     argmax: Any = None,
     margin: Any = None,
-    workspace: Any = None,
-    stream: int | None = None,
+    threads: int = 1,
+) -> None: ...
+def entropy_workspace(rows: int, columns: int) -> int: ...
+def entropy_states(
+    logits: Any,
+    targets: Any,
+    states: Any,
+    *,
+    first_column: int = 0,
+    temperature: float = 1.0,
+    threads: int = 1,
+) -> None: ...
+def entropy_merge(
+    states: Any,
+    other: Any,
+    *,
+    temperature: float = 1.0,
+    threads: int = 1,
+) -> None: ...
+def entropy_finish(
+    states: Any,
+    *,
+    temperature: float = 1.0,
+    unit_scale: float = 1.0,
+    entropy: Any = None,
+    log_sum_exp: Any = None,
+    nll: Any = None,
+    max_probability: Any = None,
+    argmax: Any = None,
+    margin: Any = None,
+    threads: int = 1,
+) -> None: ...
+def check_targets(
+    targets: Any,
+    vocab_size: int,
+    *,
     threads: int = 1,
 ) -> None: ...
 def entropy_reference(
@@ -195,38 +261,3 @@ def entropy_reference(
     argmax: Any = None,
     margin: Any = None,
 ) -> None: ...
-def entropy_workspace(rows: int, columns: int) -> int: ...
-def entropy_states(
-    logits: Any,
-    targets: Any,
-    states: Any,
-    *,
-    first_column: int = 0,
-    temperature: float = 1.0,
-    workspace: Any = None,
-    stream: int | None = None,
-    threads: int = 1,
-) -> None: ...
-def entropy_merge(
-    states: Any, other: Any, *, temperature: float = 1.0, stream: int | None = None, threads: int = 1
-) -> None: ...
-def entropy_finish(
-    states: Any,
-    *,
-    temperature: float = 1.0,
-    unit_scale: float = 1.0,
-    entropy: Any = None,
-    log_sum_exp: Any = None,
-    nll: Any = None,
-    max_probability: Any = None,
-    argmax: Any = None,
-    margin: Any = None,
-    stream: int | None = None,
-    threads: int = 1,
-) -> None: ...
-def check_targets(
-    targets: Any, vocab_size: int, *, workspace: Any = None, stream: int | None = None, threads: int = 1
-) -> None: ...
-def describe_array(array: Any, name: str) -> tuple[int, int, str, int, tuple[int, ...], tuple[int, ...], bool, int]: ...
-def instruction_sets() -> list[str]: ...
-def instruction_set() -> str: ...

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any, TypedDict
 
+# ---- devices
+
 class _DeviceInfo(TypedDict):
     name: str
     compute_capability: tuple[int, int]
@@ -19,9 +21,13 @@ class _DeviceInfo(TypedDict):
 def device_count() -> int: ...
 def why_unavailable() -> str | None: ...
 def device_info(device: int = 0) -> _DeviceInfo: ...
+
+# ---- entropy
+
 def entropy(
     logits: Any,
     targets: Any = None,
+    *,
     temperature: float = 1.0,
     unit_scale: float = 1.0,
     entropy: Any = None,
@@ -30,26 +36,31 @@ def entropy(
     max_probability: Any = None,
     argmax: Any = None,
     margin: Any = None,
-    workspace: Any = None,
     stream: int | None = None,
-    threads: int = 1,
+    allocate: Callable[[int, str], Any] | None = None,
 ) -> None: ...
 def entropy_workspace(rows: int, columns: int) -> int: ...
 def entropy_states(
     logits: Any,
-    targets: Any = None,
-    states: Any = None,
+    targets: Any,
+    states: Any,
+    *,
     first_column: int = 0,
     temperature: float = 1.0,
-    workspace: Any = None,
     stream: int | None = None,
-    threads: int = 1,
+    allocate: Callable[[int, str], Any] | None = None,
 ) -> None: ...
 def entropy_merge(
-    states: Any, other: Any, temperature: float = 1.0, stream: int | None = None, threads: int = 1
+    states: Any,
+    other: Any,
+    *,
+    temperature: float = 1.0,
+    stream: int | None = None,
+    allocate: Callable[[int, str], Any] | None = None,
 ) -> None: ...
 def entropy_finish(
     states: Any,
+    *,
     temperature: float = 1.0,
     unit_scale: float = 1.0,
     entropy: Any = None,
@@ -59,11 +70,17 @@ def entropy_finish(
     argmax: Any = None,
     margin: Any = None,
     stream: int | None = None,
-    threads: int = 1,
+    allocate: Callable[[int, str], Any] | None = None,
 ) -> None: ...
 def check_targets(
-    targets: Any, vocab_size: int, workspace: Any = None, stream: int | None = None, threads: int = 1
+    targets: Any,
+    vocab_size: int,
+    *,
+    stream: int | None = None,
+    allocate: Callable[[int, str], Any] | None = None,
 ) -> None: ...
+
+# ---- pairs
 
 class PairCounter:
     def __init__(
@@ -75,8 +92,19 @@ class PairCounter:
     def order(self, stream: int | None = None) -> int: ...
     def write(self, left: Any, right: Any, count: Any, stream: int | None = None) -> None: ...
 
-def find_bad_id(tokens: Any, narrow: Any, allocate: Callable[[int, str], Any], stream: int | None = None) -> int: ...
+def find_bad_id(
+    tokens: Any,
+    narrow: Any,
+    *,
+    stream: int | None = None,
+    allocate: Callable[[int, str], Any] | None = None,
+) -> int: ...
 def check_segments(
-    offsets: Any, weights: Any, total: int, allocate: Callable[[int, str], Any], stream: int | None = None
+    offsets: Any,
+    weights: Any,
+    total: int,
+    *,
+    stream: int | None = None,
+    allocate: Callable[[int, str], Any] | None = None,
 ) -> None: ...
 def copy_array(to: Any, from_: Any, stream: int | None = None) -> None: ...

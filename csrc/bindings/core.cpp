@@ -9,8 +9,9 @@ PYBIND11_MODULE(_core, module) {
   module.attr("UNICODE_VERSION") = pyharness::unicode::kUnicodeVersion;
   module.attr("REGEX_VERSION") = pyharness::unicode::kRegexVersion;
   pyharness::bindings::bind_added_tokens(module);
+  pyharness::bindings::bind_machine(module);
   pyharness::bindings::bind_text(module);
-  pyharness::bindings::bind_counts(module);
+  pyharness::bindings::bind_pairs(module);
   pyharness::bindings::bind_entropy(module);
   pyharness::bindings::bind_bpe(module);
   pyharness::bindings::bind_training(module);

@@ -1,8 +1,10 @@
+#include "bindings/pairs.hpp"
+
 #include "bindings/arrays/arrays.hpp"
 #include "bindings/core.hpp"
+#include "bindings/host_run.hpp"
 #include "core/pairs/pair_histogram.hpp"
 #include "core/pairs/token_frequency.hpp"
-#include "core/text/character_splits.hpp"
 
 namespace pyharness::bindings {
 namespace {
@@ -21,43 +23,36 @@ void add_token_frequency(const py::array& ids, const py::array& offsets, const p
   token_frequency(ids_view, offsets_view, groups_view, id_limit, {first, counts.size()});
 }
 
-py::array_t<std::int64_t> character_splits_of(const py::array& ids, const py::array& offsets,
-                                              const py::array& flags) {
-  const auto ids_view = view_1d<std::uint32_t>(ids, "ids");
-  const auto offsets_view = view_1d<std::int64_t>(offsets, "offsets");
-  const auto flags_view = view_1d<std::uint8_t>(flags, "flags");
-  std::vector<std::int64_t> splits(offsets_view.empty() ? 0 : offsets_view.size() - 1);
-  {
-    const py::gil_scoped_release release;
-    character_splits(ids_view, offsets_view, flags_view, splits);
-  }
-  return hand_over(std::move(splits));
-}
-
-py::tuple pair_histogram_of(const py::array& ids, const std::optional<py::array>& offsets,
-                            const std::optional<py::array>& weights, int threads) {
-  const auto ids_view = view_1d<std::uint32_t>(ids, "ids");
-  std::optional<std::span<const std::int64_t>> offsets_view;
-  std::optional<std::span<const std::uint64_t>> weights_view;
-  if (offsets) offsets_view = view_1d<std::int64_t>(*offsets, "offsets");
-  if (weights) weights_view = view_1d<std::uint64_t>(*weights, "weights");
+py::tuple pair_histogram_of(const py::object& tokens, const py::object& offsets, const py::object& weights,
+                            const py::kwargs& options) {
+  const HostRun run(options);
+  CallArrays arrays = run.arrays();
+  const DlArray& array = arrays.read(tokens, "tokens");
+  const std::span ids(vector_of<const std::uint32_t>(array), static_cast<std::size_t>(array.size()));
+  const PairSegments segments = segments_of(arrays, offsets, weights);
   PairHistogram histogram;
-  {
-    const py::gil_scoped_release release;
-    histogram = pair_histogram(ids_view, offsets_view, weights_view, threads);
-  }
+  run(arrays, [&] { histogram = pair_histogram(ids, segments, run.threads()); });
   return py::make_tuple(hand_over(std::move(histogram.left)), hand_over(std::move(histogram.right)),
                         hand_over(std::move(histogram.count)));
 }
 
+void check_segments_of(const py::object& offsets, const py::object& weights, std::int64_t total,
+                       const py::kwargs& options) {
+  const HostRun run(options);
+  CallArrays arrays = run.arrays();
+  const PairSegments segments = segments_of(arrays, offsets, weights);
+  run(arrays, [&] { check_segments(segments, total); });
+}
+
 }  // namespace
 
-void bind_counts(py::module_& module) {
-  module.def("token_frequency", &add_token_frequency, py::arg("ids"), py::arg("offsets"), py::arg("groups"),
-             py::arg("out"));
-  module.def("character_splits", &character_splits_of, py::arg("ids"), py::arg("offsets"), py::arg("flags"));
-  module.def("pair_histogram", &pair_histogram_of, py::arg("ids"), py::arg("offsets") = py::none(),
-             py::arg("weights") = py::none(), py::arg("threads") = 1);
+void bind_pairs(py::module_& module) {
+  using py::arg;
+  const py::none none;
+  module.def("token_frequency", &add_token_frequency, arg("ids"), arg("offsets"), arg("groups"), arg("out"));
+  module.def("pair_histogram", &pair_histogram_of, arg("tokens"), arg("offsets") = none,
+             arg("weights") = none);
+  module.def("check_segments", &check_segments_of, arg("offsets"), arg("weights"), arg("total"));
 }
 
 }  // namespace pyharness::bindings

@@ -1,6 +1,7 @@
 #include "bindings/arrays/arrays.hpp"
 #include "bindings/arrays/texts.hpp"
 #include "bindings/core.hpp"
+#include "core/text/character_splits.hpp"
 #include "core/text/text_statistics.hpp"
 
 namespace pyharness::bindings {
@@ -19,10 +20,24 @@ py::array_t<std::int64_t> text_statistics_of(const py::sequence& texts, int thre
   return table;
 }
 
+py::array_t<std::int64_t> character_splits_of(const py::array& ids, const py::array& offsets,
+                                              const py::array& flags) {
+  const auto ids_view = view_1d<std::uint32_t>(ids, "ids");
+  const auto offsets_view = view_1d<std::int64_t>(offsets, "offsets");
+  const auto flags_view = view_1d<std::uint8_t>(flags, "flags");
+  std::vector<std::int64_t> splits(offsets_view.empty() ? 0 : offsets_view.size() - 1);
+  {
+    const py::gil_scoped_release release;
+    character_splits(ids_view, offsets_view, flags_view, splits);
+  }
+  return hand_over(std::move(splits));
+}
+
 }  // namespace
 
 void bind_text(py::module_& module) {
   module.def("text_statistics", &text_statistics_of, py::arg("texts"), py::arg("threads") = 1);
+  module.def("character_splits", &character_splits_of, py::arg("ids"), py::arg("offsets"), py::arg("flags"));
 }
 
 }  // namespace pyharness::bindings

@@ -34,6 +34,7 @@ from pair_counts import (
 )
 from pyharness import tokenizers
 from pyharness.kernels import PairHistogram, pair_histogram
+from pyharness.kernels.arrays.place import Place
 from pyharness.kernels.pairs import chunks as pair_chunks
 from pyharness.kernels.pairs import device as pair_histogram_device
 from pyharness.kernels.pairs import uploads as pair_uploads
@@ -275,10 +276,8 @@ def test_chunks_arrive_before_they_are_counted(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=cuda))
     monkeypatch.setitem(sys.modules, "cupyx", SimpleNamespace(empty_pinned=np.empty))
     monkeypatch.setattr(pair_histogram_device, "uploads_for", pair_uploads.PinnedUploads)
-    empty = pair_histogram_device.PairWorkspace.empty
-    monkeypatch.setattr(
-        pair_histogram_device.PairWorkspace, "empty", lambda *arguments: empty(*arguments).view(LateArray)
-    )
+    empty = Place.empty
+    monkeypatch.setattr(Place, "empty", lambda *arguments: empty(*arguments).view(LateArray))
     documents = np.array_split(np.random.default_rng(3).integers(0, 9, 500), 60)
     tokens = Tokens.from_lists([document.tolist() for document in documents])
     weights = np.arange(len(documents), dtype=np.uint64)

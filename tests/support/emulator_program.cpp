@@ -117,11 +117,11 @@ bool entropy_of(int columns) {
 
   std::vector<float> entropies(kRows, -1.0f);
   std::vector<std::int64_t> largest(kRows, -1);
-  EntropyOutputs outputs;
+  EntropyOutputs<float> outputs;
   outputs.entropy = entropies.data();
   outputs.argmax = largest.data();
   std::vector<EntropyState> workspace(entropy_workspace(kRows, columns) / sizeof(EntropyState) + 1);
-  entropy({flat.data(), LogitType::kFloat32, kRows, columns, columns}, {targets.data(), true}, 1.0, outputs,
+  entropy({flat.data(), LogitType::kFloat32, kRows, columns, columns}, {targets.data(), true}, {}, outputs,
           workspace.data(), nullptr);
   bool right = true;
   for (std::size_t r = 0; r < kRows; ++r) {

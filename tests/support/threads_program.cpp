@@ -92,8 +92,10 @@ void check_counting(const Texts& texts, const CountedPieces& one) {
   require(one.bytes == many.bytes && one.offsets == many.offsets && one.counts == many.counts,
           "PieceCounter");
   const Ids ids(one.bytes.begin(), one.bytes.end());
-  const PairHistogram pairs = pair_histogram(ids, one.offsets, one.counts, 1);
-  const PairHistogram again = pair_histogram(ids, one.offsets, one.counts, kThreads);
+  const PairSegments segments{one.offsets.data(), static_cast<std::int64_t>(one.counts.size()),
+                              one.counts.data(), false};
+  const PairHistogram pairs = pair_histogram(ids, segments, 1);
+  const PairHistogram again = pair_histogram(ids, segments, kThreads);
   require(pairs.left == again.left && pairs.right == again.right && pairs.count == again.count,
           "pair_histogram");
 }

@@ -1,7 +1,11 @@
 #include "bindings/kernels/kernels.hpp"
 
+#include <pybind11/stl.h>  // std::optional
+
+#include <optional>
 #include <string>
-#include <utility>
+
+#include "kernels/device.hpp"
 
 #if defined(PH_EMULATED)
 #include "kernels/emulator/emulator.hpp"
@@ -9,6 +13,8 @@
 
 namespace pyharness::bindings {
 namespace {
+
+namespace py = pybind11;
 
 py::dict device_info(int device) {
   const kernels::DeviceInfo info = kernels::device_info(device);
@@ -43,50 +49,7 @@ void bind_devices(py::module_& module) {
 #endif
 }
 
-std::string shape_text(const std::vector<std::int64_t>& shape) {
-  std::string text;
-  for (const std::int64_t length : shape) text += (text.empty() ? "" : ", ") + std::to_string(length);
-  return "[" + text + "]";
-}
-
 }  // namespace
-
-KernelArrays::KernelArrays(std::optional<std::intptr_t> stream) : stream_(stream) {
-  if (stream && *stream < 0)
-    throw std::invalid_argument("stream must be a CUDA handle, which " + std::to_string(*stream) + " is not");
-}
-
-DlArray KernelArrays::read(const py::object& object, const char* name) {
-  DlArray array(object, name, kEmulated ? std::nullopt : stream_);
-  if (kEmulated ? !array.is_host() : !array.is_cuda())
-    throw std::invalid_argument(array.name() +
-                                (kEmulated ? " must be in host memory" : " must be on a CUDA device"));
-  const int device = kEmulated ? 0 : array.device_id();
-  if (!device_) device_ = device;
-  if (device != *device_)
-    throw std::invalid_argument(array.name() + " is on device " + std::to_string(device) +
-                                ", not on device " + std::to_string(*device_) + " like the arrays before it");
-  return array;
-}
-
-DlArray KernelArrays::write(const py::object& object, const char* name) {
-  DlArray array = read(object, name);
-  if (array.read_only()) throw std::invalid_argument(array.name() + " must be writeable");
-  return array;
-}
-
-void expect_shape(const DlArray& array, const std::vector<std::int64_t>& shape) {
-  if (array.shape() != shape)
-    throw std::invalid_argument(array.name() + " must have shape " + shape_text(shape) + ", not " +
-                                shape_text(array.shape()));
-  std::int64_t compact = 1;
-  for (std::size_t axis = shape.size(); axis-- > 0;) {
-    if (shape[axis] > 1 && array.size() > 0 && array.stride(axis) != compact)
-      throw std::invalid_argument(array.name() + " must be C-contiguous");
-    compact *= shape[axis];
-  }
-}
-
 }  // namespace pyharness::bindings
 
 PYBIND11_MODULE(PH_MODULE, module) {

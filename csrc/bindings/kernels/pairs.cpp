@@ -1,3 +1,5 @@
+#include "bindings/pairs.hpp"
+
 #include <pybind11/stl.h>  // std::optional
 
 #include <algorithm>
@@ -6,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "bindings/kernels/device_run.hpp"
 #include "bindings/kernels/kernels.hpp"
 #include "kernels/pairs/pair_histogram.hpp"
 
@@ -14,43 +17,6 @@ namespace {
 
 using kernels::PairTuning;
 using kernels::Word;
-
-// Memory from a Python callable, allocate(bytes, purpose) -> array: cupy's pool, or NumPy for the emulator.
-class PythonMemory final : public kernels::DeviceMemory {
- public:
-  explicit PythonMemory(py::object allocate) : allocate_(std::move(allocate)) {}
-
-  std::shared_ptr<void> allocate(std::size_t bytes, const char* purpose) override {
-    const py::gil_scoped_acquire hold;
-    constexpr std::intptr_t kUnordered = -1;  // nothing is pending on fresh memory
-    auto array = std::make_unique<DlArray>(allocate_(bytes, purpose), "what allocate returned", kUnordered);
-    if (static_cast<std::size_t>(array->size()) * array->itemsize() < bytes)
-      throw std::invalid_argument("allocate returned less memory than it was asked for");
-    void* const memory = array->data();
-    const auto give_back = [owner = array.release()](void*) {
-      const py::gil_scoped_acquire hold_again;
-      delete owner;
-    };
-    return {memory, give_back};
-  }
-
- private:
-  py::object allocate_;
-};
-
-const DlArray& expect_integers(const DlArray& array, int bits, bool is_signed) {
-  if (!array.is_integer(bits, is_signed))
-    throw py::type_error(array.name() + " must hold " + (is_signed ? "int" : "uint") + std::to_string(bits) +
-                         ", not " + array.dtype_name());
-  if (array.ndim() != 1 || (array.size() > 1 && array.stride(0) != 1))
-    throw std::invalid_argument(array.name() + " must have one dimension and be contiguous");
-  return array;
-}
-
-const DlArray& expect_size(const DlArray& array, std::int64_t size) {
-  expect_shape(array, {size});
-  return array;
-}
 
 PairTuning default_tuning(int device) {
   PairTuning tuning;
@@ -99,57 +65,46 @@ class PairCounter {
   // as in kernels::PairChunk, checked by the caller.
   void add(const py::object& tokens, std::int64_t first, const py::object& offsets, const py::object& weights,
            std::optional<std::intptr_t> stream) {
-    KernelArrays arrays(stream);
-    const DlArray ids = arrays.read(tokens, "tokens");
-    expect_integers(ids, 32, ids.is_integer(32, true));
+    const DeviceRun run(stream, py::none());
+    CallArrays arrays = run.arrays();
+    const DlArray& array = arrays.read(tokens, "tokens");
     kernels::PairChunk chunk;
-    chunk.tokens = static_cast<const std::uint32_t*>(ids.data());
+    chunk.tokens = array.is_integer(32, true)
+                       ? reinterpret_cast<const std::uint32_t*>(vector_of<const std::int32_t>(array))
+                       : vector_of<const std::uint32_t>(array);
     chunk.first = first;
-    chunk.last = first + ids.size() - 1;
+    chunk.last = first + array.size() - 1;
     if (chunk.last <= chunk.first) return;
-    std::optional<DlArray> ends;
-    std::optional<DlArray> times;
     if (!offsets.is_none()) {
-      ends.emplace(arrays.read(offsets, "offsets"));
-      chunk.offsets = static_cast<const std::int64_t*>(expect_integers(*ends, 64, true).data());
-      chunk.segments = ends->size() - 1;
-    }
-    if (!weights.is_none()) {
-      times.emplace(arrays.read(weights, "weights"));
-      expect_integers(*times, 64, times->is_integer(64, true));
-      chunk.weights = static_cast<const Word*>(expect_size(*times, chunk.segments).data());
+      const PairSegments segments = segments_of(arrays, offsets, weights);
+      chunk.offsets = segments.offsets;
+      chunk.segments = segments.size;
+      chunk.weights = reinterpret_cast<const Word*>(segments.weights);
+    } else if (!weights.is_none()) {
+      throw std::invalid_argument("weights need offsets");
     }
     if (arrays.device() != device_)
       throw std::invalid_argument("tokens are on device " + std::to_string(arrays.device()) +
                                   ", the counter on device " + std::to_string(device_));
-    const py::gil_scoped_release release;
-    const kernels::DeviceGuard guard(device_);
-    counter_->add(chunk, arrays.stream());
+    run(arrays, [&] { counter_->add(chunk, run.stream()); });
   }
 
   std::size_t order(std::optional<std::intptr_t> stream) {
-    const KernelArrays arrays(stream);
+    const DeviceRun run(stream, py::none());
     const py::gil_scoped_release release;
     const kernels::DeviceGuard guard(device_);
-    rows_ = kernels::order_pairs(counter_->collect(arrays.stream()), memory_, tuning_, arrays.stream());
+    rows_ = kernels::order_pairs(counter_->collect(run.stream()), memory_, tuning_, run.stream());
     return rows_.size;
   }
 
   void write(const py::object& left, const py::object& right, const py::object& count,
              std::optional<std::intptr_t> stream) {
-    KernelArrays arrays(stream);
-    const auto size = static_cast<std::int64_t>(rows_.size);
-    const DlArray lefts = arrays.write(left, "left");
-    const DlArray rights = arrays.write(right, "right");
-    const DlArray counts = arrays.write(count, "count");
-    auto* const left_ids =
-        static_cast<std::uint32_t*>(expect_size(expect_integers(lefts, 32, false), size).data());
-    auto* const right_ids =
-        static_cast<std::uint32_t*>(expect_size(expect_integers(rights, 32, false), size).data());
-    auto* const times = static_cast<Word*>(expect_size(expect_integers(counts, 64, false), size).data());
+    const DeviceRun run(stream, py::none());
+    CallArrays arrays = run.arrays();
+    const PairColumns columns = columns_of(arrays, left, right, count, static_cast<std::int64_t>(rows_.size));
     const py::gil_scoped_release release;
     const kernels::DeviceGuard guard(device_);
-    kernels::write_pairs(rows_, left_ids, right_ids, times, tuning_, arrays.stream());
+    kernels::write_pairs(rows_, columns, tuning_, run.stream());
   }
 
  private:
@@ -161,62 +116,45 @@ class PairCounter {
 };
 
 // The position of the first id that is no uint32, -1 without one; int64 ids are also written to `narrow`.
-std::int64_t find_bad_id(const py::object& tokens, const py::object& narrow, py::object allocate,
-                         std::optional<std::intptr_t> stream) {
-  PythonMemory memory(std::move(allocate));
-  KernelArrays arrays(stream);
-  const DlArray ids = arrays.read(tokens, "tokens");
-  const bool wide = !narrow.is_none();
-  const void* const data = expect_integers(ids, wide ? 64 : 32, true).data();
-  std::optional<DlArray> out;
-  std::uint32_t* narrow_ids = nullptr;
-  if (wide) {
-    out.emplace(arrays.write(narrow, "narrow"));
-    narrow_ids =
-        static_cast<std::uint32_t*>(expect_size(expect_integers(*out, 32, false), ids.size()).data());
-  }
-  const py::gil_scoped_release release;
-  const kernels::DeviceGuard guard(arrays.device());
+std::int64_t find_bad_id(const py::object& tokens, const py::object& narrow, const py::kwargs& options) {
+  DeviceRun run(options);
+  CallArrays arrays = run.arrays();
+  const DlArray& ids = arrays.read(tokens, "tokens");
   const PairTuning tuning = default_tuning(arrays.device());
-  if (!wide)
-    return kernels::find_bad_id(static_cast<const std::int32_t*>(data), ids.size(), memory, tuning,
-                                arrays.stream());
-  return kernels::narrow_ids(static_cast<const std::int64_t*>(data), ids.size(), narrow_ids, memory, tuning,
-                             arrays.stream());
+  std::int64_t position = -1;
+  if (narrow.is_none()) {
+    const auto* const values = vector_of<const std::int32_t>(ids);
+    run(arrays,
+        [&] { position = kernels::find_bad_id(values, ids.size(), run.memory(), tuning, run.stream()); });
+  } else {
+    const auto* const values = vector_of<const std::int64_t>(ids);
+    auto* const narrow_ids = vector_of<std::uint32_t>(arrays.write(narrow, "narrow"), ids.size());
+    run(arrays, [&] {
+      position = kernels::narrow_ids(values, ids.size(), narrow_ids, run.memory(), tuning, run.stream());
+    });
+  }
+  return position;
 }
 
 void check_segments(const py::object& offsets, const py::object& weights, std::int64_t total,
-                    py::object allocate, std::optional<std::intptr_t> stream) {
-  PythonMemory memory(std::move(allocate));
-  KernelArrays arrays(stream);
-  const DlArray ends = arrays.read(offsets, "offsets");
-  const auto* const positions = static_cast<const std::int64_t*>(expect_integers(ends, 64, true).data());
-  if (ends.size() == 0) throw std::invalid_argument("offsets must hold at least one value");
-  kernels::PairSegments segments{positions, ends.size() - 1};
-  std::optional<DlArray> times;
-  if (!weights.is_none()) {
-    times.emplace(arrays.read(weights, "weights"));
-    segments.signed_weights = times->is_integer(64, true);
-    expect_integers(*times, 64, segments.signed_weights);
-    if (times->size() != segments.size)
-      throw std::invalid_argument("weights must hold " + std::to_string(segments.size) + " values, not " +
-                                  std::to_string(times->size()));
-    segments.weights = static_cast<const Word*>(times->data());
-  }
-  const py::gil_scoped_release release;
-  const kernels::DeviceGuard guard(arrays.device());
-  kernels::check_segments(segments, total, memory, default_tuning(arrays.device()), arrays.stream());
+                    const py::kwargs& options) {
+  DeviceRun run(options);
+  CallArrays arrays = run.arrays();
+  if (offsets.is_none()) throw std::invalid_argument("offsets are needed");
+  const PairSegments segments = segments_of(arrays, offsets, weights);
+  const PairTuning tuning = default_tuning(arrays.device());
+  run(arrays, [&] { kernels::check_segments(segments, total, run.memory(), tuning, run.stream()); });
 }
 
 // Between the host and the device of the stream: both arrays compact and of one size.
 void copy_array(const py::object& to, const py::object& from, std::optional<std::intptr_t> stream) {
   const DlArray target(to, "to", kEmulated ? std::nullopt : stream);
   const DlArray source(from, "from", kEmulated ? std::nullopt : stream);
-  expect_size(source, source.size());
-  expect_size(target, source.size());
+  check_shape(source, {source.size()});
+  check_shape(target, {source.size()});
   if (target.read_only() || target.itemsize() != source.itemsize())
     throw std::invalid_argument("to must be writeable, with items of the size of from's");
-  const kernels::Stream handle = KernelArrays(stream).stream();
+  const kernels::Stream handle = DeviceRun(stream, py::none()).stream();
   const std::size_t bytes = static_cast<std::size_t>(source.size()) * source.itemsize();
   const int device =
       std::max(target.is_cuda() ? target.device_id() : 0, source.is_cuda() ? source.device_id() : 0);
@@ -236,11 +174,9 @@ void bind_pairs(py::module_& module) {
       .def("order", &PairCounter::order, py::arg("stream") = py::none())
       .def("write", &PairCounter::write, py::arg("left"), py::arg("right"), py::arg("count"),
            py::arg("stream") = py::none());
-  module.def("find_bad_id", &find_bad_id, py::arg("tokens"), py::arg("narrow"), py::arg("allocate"),
-             py::arg("stream") = py::none());
+  module.def("find_bad_id", &find_bad_id, py::arg("tokens"), py::arg("narrow"));
   module.def("copy_array", &copy_array, py::arg("to"), py::arg("from_"), py::arg("stream") = py::none());
-  module.def("check_segments", &check_segments, py::arg("offsets"), py::arg("weights"), py::arg("total"),
-             py::arg("allocate"), py::arg("stream") = py::none());
+  module.def("check_segments", &check_segments, py::arg("offsets"), py::arg("weights"), py::arg("total"));
 }
 
 }  // namespace pyharness::bindings

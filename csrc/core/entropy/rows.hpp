@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/entropy/entropy.hpp"
+#include "core/entropy/logits.hpp"
 #include "core/entropy/row.hpp"
 #include "core/machine/instruction_set.hpp"
 #include "core/machine/parallel.hpp"
@@ -103,11 +104,12 @@ class RowsPass {
 
   RowState part_of_row(std::int64_t row, std::int64_t from, std::int64_t to) const {
     RowState state;
-    add_(logits_.at(row, from), to - from, static_cast<std::int32_t>(first_column_ + from), scale_, state);
+    add_(logit_at(logits_, row, from), to - from, static_cast<std::int32_t>(first_column_ + from), scale_,
+         state);
     if (targets_.data != nullptr) {
-      const std::int64_t id = targets_[row];  // any: of another chunk, or no id at all
+      const std::int64_t id = target_of(targets_, row);  // any: of another chunk, or no id at all
       if (id >= first_column_ + from && id < first_column_ + to)
-        state.target = logits_.value(row, id - first_column_);
+        state.target = logit_value(logits_, row, id - first_column_);
     }
     return state;
   }

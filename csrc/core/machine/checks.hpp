@@ -7,25 +7,22 @@
 #include <stdexcept>
 #include <string>
 
+#include "shared/offset_errors.hpp"
+
 namespace pyharness {
 
 // Offsets of a flat array of `total` items: start at 0, never fall, end at `total`.
 inline void check_offsets(std::span<const std::int64_t> offsets, std::size_t total, const char* name) {
   const std::string who(name);
   if (offsets.empty()) throw std::invalid_argument(who + " must hold at least one value");
-  if (offsets.front() != 0) throw std::invalid_argument(who + " must start at 0");
+  if (offsets.front() != 0) throw offsets_start_late(who);
   std::int64_t previous = 0;
   for (std::size_t i = 0; i < offsets.size(); ++i) {
-    if (offsets[i] < previous) {
-      throw std::invalid_argument(who + " must not fall: " + who + "[" + std::to_string(i) +
-                                  "] = " + std::to_string(offsets[i]) + " after " + std::to_string(previous));
-    }
+    if (offsets[i] < previous) throw offsets_fall(who, static_cast<std::int64_t>(i), offsets[i], previous);
     previous = offsets[i];
   }
-  if (static_cast<std::uint64_t>(previous) != total) {
-    throw std::invalid_argument(who + " must end at " + std::to_string(total) +
-                                ", the number of items, not at " + std::to_string(previous));
-  }
+  if (static_cast<std::uint64_t>(previous) != total)
+    throw offsets_end_elsewhere(who, static_cast<std::int64_t>(total), previous);
 }
 
 inline void check_ids(std::span<const std::uint32_t> ids, std::size_t limit, const char* name) {

@@ -45,11 +45,10 @@ class PairBlocks {
   std::size_t capacity() const { return capacity_; }
 
   // Replaces the content by the pairs at positions begin..end-1.
-  void fill(std::span<const std::uint32_t> ids, const PairSegments& segments, std::size_t begin,
-            std::size_t end) {
+  void fill(std::span<const std::uint32_t> ids, const PairRuns& runs, std::size_t begin, std::size_t end) {
     used_ = 0;
     for (Item*& place : ends_) place = append_block(kNone);
-    segments.for_each_run(begin, end, [&](std::size_t first, std::size_t last, std::uint64_t weight) {
+    runs.for_each_run(begin, end, [&](std::size_t first, std::size_t last, std::uint64_t weight) {
       if (weight == 0) return;
       for (std::size_t i = first; i < last; ++i) add(Keys::mix(ids[i], ids[i + 1]), weight);
     });

@@ -120,9 +120,9 @@ class PairTable {
 template <class Keys, bool kWeighted>
 class PairCounter {
  public:
-  PairCounter(std::span<const std::uint32_t> ids, const PairSegments& segments, int threads)
+  PairCounter(std::span<const std::uint32_t> ids, const PairRuns& runs, int threads)
       : ids_(ids),
-        segments_(segments),
+        runs_(runs),
         threads_(threads),
         partitions_(ids.size()),
         shares_(static_cast<std::size_t>(threads)) {}
@@ -157,7 +157,7 @@ class PairCounter {
       auto& share = shares_[static_cast<std::size_t>(worker)];
       if (share && share->capacity() < longest) share.reset();
       if (!share) share = std::make_unique<Blocks>(partitions_.partitioning, longest);
-      share->fill(ids_, segments_, begin + share_begin(length, worker, threads_),
+      share->fill(ids_, runs_, begin + share_begin(length, worker, threads_),
                   begin + share_begin(length, worker + 1, threads_));
     });
   }
@@ -184,7 +184,7 @@ class PairCounter {
   }
 
   std::span<const std::uint32_t> ids_;
-  const PairSegments& segments_;
+  const PairRuns& runs_;
   int threads_;
   PairPartitions<Keys> partitions_;
   std::vector<std::unique_ptr<Blocks>> shares_;

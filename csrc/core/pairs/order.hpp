@@ -93,10 +93,11 @@ class PairOrder {
       resize_on_huge_pages(histogram.left, rows_count_);
       resize_on_huge_pages(histogram.right, rows_count_);
     });
+    const PairColumns columns{histogram.left.data(), histogram.right.data(), histogram.count.data()};
     std::atomic<std::size_t> next{0};
     run_on_threads(threads_, [&](int) {
       std::vector<KeyedRow> spare;
-      for (std::size_t b = next++; b < PairBuckets::count(); b = next++) write_bucket(b, spare, histogram);
+      for (std::size_t b = next++; b < PairBuckets::count(); b = next++) write_bucket(b, spare, columns);
     });
     return histogram;
   }
@@ -143,12 +144,12 @@ class PairOrder {
     });
   }
 
-  void write_bucket(std::size_t bucket, std::vector<KeyedRow>& spare, PairHistogram& histogram) {
+  void write_bucket(std::size_t bucket, std::vector<KeyedRow>& spare, const PairColumns& columns) {
     sort_bucket(bucket, spare);
     for (std::size_t i = begin_[bucket]; i < begin_[bucket + 1]; ++i) {
-      histogram.left[i] = static_cast<std::uint32_t>(rows_[i].key >> 32);
-      histogram.right[i] = static_cast<std::uint32_t>(rows_[i].key);
-      histogram.count[i] = rows_[i].count;
+      columns.left[i] = static_cast<std::uint32_t>(rows_[i].key >> 32);
+      columns.right[i] = static_cast<std::uint32_t>(rows_[i].key);
+      columns.count[i] = rows_[i].count;
     }
   }
 

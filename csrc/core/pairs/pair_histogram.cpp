@@ -23,25 +23,27 @@ int id_bits_of(std::span<const std::uint32_t> ids, int threads) {
 }
 
 template <class Keys, bool kWeighted>
-PairHistogram histogram_of(std::span<const std::uint32_t> ids, const PairSegments& segments, int id_bits,
+PairHistogram histogram_of(std::span<const std::uint32_t> ids, const PairRuns& runs, int id_bits,
                            int threads) {
-  const auto partitions = PairCounter<Keys, kWeighted>(ids, segments, threads).run();
+  const auto partitions = PairCounter<Keys, kWeighted>(ids, runs, threads).run();
   return PairOrder<Keys>(partitions, id_bits, threads).run();
 }
 
 }  // namespace
 
-PairHistogram pair_histogram(std::span<const std::uint32_t> ids,
-                             std::optional<std::span<const std::int64_t>> offsets,
-                             std::optional<std::span<const std::uint64_t>> weights, int threads) {
+PairHistogram pair_histogram(std::span<const std::uint32_t> ids, const PairSegments& segments, int threads) {
   check_threads(threads);
-  const PairSegments segments(ids.size(), offsets, weights);
+  const PairRuns runs(ids.size(), segments);
   const int id_bits = id_bits_of(ids, threads);
   // Weighted counts may leave 32 bits, so they take the wide path whatever the ids.
-  if (weights) return histogram_of<WideKeys, true>(ids, segments, id_bits, threads);
+  if (segments.weights != nullptr) return histogram_of<WideKeys, true>(ids, runs, id_bits, threads);
   const bool narrow = id_bits <= 18 && ids.size() <= 0xFFFFFFFFu;
-  return narrow ? histogram_of<NarrowKeys, false>(ids, segments, id_bits, threads)
-                : histogram_of<WideKeys, false>(ids, segments, id_bits, threads);
+  return narrow ? histogram_of<NarrowKeys, false>(ids, runs, id_bits, threads)
+                : histogram_of<WideKeys, false>(ids, runs, id_bits, threads);
+}
+
+void check_segments(const PairSegments& segments, std::int64_t total) {
+  PairRuns(static_cast<std::size_t>(total), segments);
 }
 
 }  // namespace pyharness

@@ -3,23 +3,24 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <optional>
 #include <span>
+#include <stdexcept>
+#include <string>
 
 #include "core/machine/checks.hpp"
+#include "shared/pairs.hpp"
 
 namespace pyharness {
 
-class PairSegments {
+class PairRuns {
  public:
-  PairSegments(std::size_t n_ids, std::optional<std::span<const std::int64_t>> offsets,
-               std::optional<std::span<const std::uint64_t>> weights)
-      : whole_{0, static_cast<std::int64_t>(n_ids)}, weights_(weights) {
-    if (offsets) {
-      check_offsets(*offsets, n_ids, "offsets");
-      offsets_ = *offsets;
-    }
-    if (weights) check_length(weights->size(), bounds().size() - 1, "weights");
+  // Throws std::invalid_argument for offsets that do not cut ids 0..total-1, a negative weight, and a
+  // weighted number of pairs that leaves 64 bits. The arrays outlive this.
+  PairRuns(std::size_t total, const PairSegments& segments)
+      : whole_{0, static_cast<std::int64_t>(total)}, segments_(segments) {
+    if (segments.offsets != nullptr) check_offsets(bounds(), total, "offsets");
+    if (segments.weights == nullptr) return;
+    if (segments.signed_weights) check_signs();
     check_total();
   }
 
@@ -34,22 +35,31 @@ class PairSegments {
       const auto stop = static_cast<std::size_t>(offsets[segment + 1]);
       const std::size_t first = std::max(begin, static_cast<std::size_t>(offsets[segment]));
       const std::size_t last = std::min(end, stop == 0 ? 0 : stop - 1);
-      if (first < last) run(first, last, weights_ ? (*weights_)[segment] : 1);
+      if (first < last) run(first, last, segments_.weights != nullptr ? segments_.weights[segment] : 1);
     }
   }
 
  private:
-  std::span<const std::int64_t> bounds() const { return offsets_.empty() ? std::span(whole_) : offsets_; }
+  std::span<const std::int64_t> bounds() const {
+    if (segments_.offsets == nullptr) return whole_;
+    return {segments_.offsets, static_cast<std::size_t>(segments_.size) + 1};
+  }
+
+  void check_signs() const {
+    for (std::int64_t segment = 0; segment < segments_.size; ++segment) {
+      const auto weight = static_cast<std::int64_t>(segments_.weights[segment]);
+      if (weight < 0) throw negative_weight(segment, weight);
+    }
+  }
 
   void check_total() const {
-    if (!weights_) return;
     const auto offsets = bounds();
     std::uint64_t total = 0;
     for (std::size_t segment = 0; segment + 1 < offsets.size(); ++segment) {
       const auto length = static_cast<std::uint64_t>(offsets[segment + 1] - offsets[segment]);
       std::uint64_t pairs = 0;
       if (length < 2) continue;
-      if (__builtin_mul_overflow(length - 1, (*weights_)[segment], &pairs) ||
+      if (__builtin_mul_overflow(length - 1, segments_.weights[segment], &pairs) ||
           __builtin_add_overflow(total, pairs, &total)) {
         throw std::invalid_argument("the weighted number of pairs does not fit 64 bits (segment " +
                                     std::to_string(segment) + ")");
@@ -58,8 +68,7 @@ class PairSegments {
   }
 
   std::int64_t whole_[2];
-  std::span<const std::int64_t> offsets_;
-  std::optional<std::span<const std::uint64_t>> weights_;
+  PairSegments segments_;
 };
 
 }  // namespace pyharness

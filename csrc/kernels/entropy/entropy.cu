@@ -7,6 +7,7 @@
 #include "kernels/entropy/row.hpp"
 #include "kernels/entropy/state.hpp"
 #include "kernels/exec.hpp"
+#include "shared/entropy_checks.hpp"
 
 namespace pyharness::kernels {
 namespace {
@@ -28,12 +29,15 @@ struct RowsCall {
   Finish finish;
 };
 
+PH_DEVICE std::int64_t target_of(const Targets& targets, std::int64_t row) {
+  return targets.wide ? static_cast<const std::int64_t*>(targets.data)[row]
+                      : static_cast<const std::int32_t*>(targets.data)[row];
+}
+
 template <class Logit>
 PH_DEVICE float target_logit(const Logit* row, std::int64_t at, const RowsCall& call) {
-  const Targets& targets = call.targets;
-  if (!targets.ids) return -INFINITY;
-  const std::int64_t id = targets.is_64_bit ? static_cast<const std::int64_t*>(targets.ids)[at]
-                                            : static_cast<const std::int32_t*>(targets.ids)[at];
+  if (!call.targets.data) return -INFINITY;
+  const std::int64_t id = target_of(call.targets, at);
   if (id < call.first_column) return -INFINITY;  // first: the difference of any two ids may overflow
   const std::int64_t column = id - call.first_column;
   return column < call.logits.columns ? ph_float(row[column]) : -INFINITY;
@@ -59,8 +63,8 @@ PH_GLOBAL void __launch_bounds__(kMostThreads) entropy_rows(const RowsCall call)
   EntropyState state = merge_block(running, call.scale);
 
   if (threadIdx.x != 0) return;
-  if (state.s == 0.0f) state = empty_state();
-  if (kTop && state.argmax != INT_MAX) {
+  if (state.sum == 0.0f) state = empty_state();
+  if (kTop && state.argmax != kNoColumn) {
     look_again(state, row, columns);
     state.argmax += static_cast<std::int32_t>(call.first_column);
   }
@@ -104,8 +108,7 @@ PH_GLOBAL void find_bad_target(const Targets targets, std::int64_t rows, std::in
                                unsigned long long* first) {
   const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (row >= rows) return;
-  const std::int64_t id = targets.is_64_bit ? static_cast<const std::int64_t*>(targets.ids)[row]
-                                            : static_cast<const std::int32_t*>(targets.ids)[row];
+  const std::int64_t id = target_of(targets, row);
   if (id < 0 || id >= vocab_size) atomicMin(first, static_cast<unsigned long long>(row));
 }
 
@@ -121,10 +124,23 @@ unsigned blocks_for(std::int64_t items, int per_block) {
 }
 
 float scale_of(double temperature) {
-  const float scale = static_cast<float>(kLog2E / temperature);
-  if (!(scale > 0.0f && scale <= FLT_MAX))
-    throw std::invalid_argument("temperature " + std::to_string(temperature) + " is outside 1e-38..1e38");
-  return scale;
+  check_temperature(temperature);
+  return static_cast<float>(kLog2E / temperature);
+}
+
+Finish finish_of(const EntropyScale& scale, const EntropyOutputs<float>& outputs) {
+  return {outputs, 1.0 / scale.temperature, scale.unit};
+}
+
+// One id of the device's, on the host.
+std::int64_t read_target(const Targets& targets, std::int64_t row, Stream stream) {
+  std::int64_t wide = 0;
+  std::int32_t narrow = 0;
+  const std::size_t size = targets.wide ? sizeof wide : sizeof narrow;
+  void* const id = targets.wide ? static_cast<void*>(&wide) : &narrow;
+  copy(id, static_cast<const char*>(targets.data) + static_cast<std::size_t>(row) * size, size, stream);
+  synchronize(stream);
+  return targets.wide ? wide : narrow;
 }
 
 // The same on every device, so that results are. For the widest logits: half of them load twice as many at
@@ -185,52 +201,51 @@ std::size_t entropy_workspace(std::int64_t rows, std::int64_t columns) {
              : static_cast<std::size_t>(rows) * static_cast<std::size_t>(splits) * sizeof(EntropyState);
 }
 
-void entropy(const Logits& logits, const Targets& targets, double temperature, const EntropyOutputs& outputs,
-             void* workspace, Stream stream) {
-  const RowsCall call{logits, targets, 0, scale_of(temperature), 1, nullptr, {outputs, 1.0 / temperature}};
+void entropy(const Logits& logits, const Targets& targets, const EntropyScale& scale,
+             const EntropyOutputs<float>& outputs, void* workspace, Stream stream) {
+  check_columns(0, logits.columns);
+  check_outputs(outputs, targets, logits.rows);
+  const RowsCall call{logits, targets, 0, scale_of(scale.temperature), 1, nullptr, finish_of(scale, outputs)};
   run_rows(call, nullptr, outputs.argmax || outputs.margin, workspace, stream);
 }
 
 void entropy_states(const Logits& logits, const Targets& targets, std::int64_t first_column,
                     double temperature, EntropyState* states, void* workspace, Stream stream) {
+  check_columns(first_column, logits.columns);
   const RowsCall call{logits, targets, first_column, scale_of(temperature), 1, nullptr, {}};
   run_rows(call, states, true, workspace, stream);
 }
 
 void entropy_merge(EntropyState* states, const EntropyState* other, std::int64_t rows, double temperature,
                    Stream stream) {
+  const float scale = scale_of(temperature);
   if (rows == 0) return;
   PH_LAUNCH(entropy_merge_rows, blocks_for(rows, kMostThreads), kMostThreads, 0, stream, states, other, rows,
-            scale_of(temperature));
+            scale);
 }
 
-void entropy_finish(const EntropyState* states, std::int64_t rows, double temperature,
-                    const EntropyOutputs& outputs, Stream stream) {
+void entropy_finish(const EntropyState* states, std::int64_t rows, const EntropyScale& scale,
+                    const EntropyOutputs<float>& outputs, Stream stream) {
+  check_temperature(scale.temperature);
   if (rows == 0) return;
-  const Finish finish{outputs, 1.0 / temperature};
   PH_LAUNCH(entropy_finish_rows, blocks_for(rows, kMostThreads), kMostThreads, 0, stream, states, rows,
-            finish);
+            finish_of(scale, outputs));
 }
 
-BadTarget first_bad_target(const Targets& targets, std::int64_t rows, std::int64_t vocab_size,
-                           void* workspace, Stream stream) {
-  if (rows == 0) return {};
+void check_targets(const Targets& targets, std::int64_t rows, std::int64_t vocab_size, void* workspace,
+                   Stream stream) {
+  if (rows == 0) return;
   auto* const first = static_cast<unsigned long long*>(workspace);
+  static_assert(sizeof *first == kTargetsWorkspace);
   fill(first, 0xff, sizeof *first, stream);
   PH_LAUNCH(find_bad_target, blocks_for(rows, kMostThreads), kMostThreads, 0, stream, targets, rows,
             vocab_size, first);
   unsigned long long row = 0;
   copy(&row, first, sizeof row, stream);
   synchronize(stream);
-  if (row == ~0ull) return {};
-  BadTarget bad{static_cast<std::int64_t>(row), 0};
-  std::int32_t narrow = 0;
-  const std::size_t size = targets.is_64_bit ? sizeof bad.id : sizeof narrow;
-  void* const id = targets.is_64_bit ? static_cast<void*>(&bad.id) : &narrow;
-  copy(id, static_cast<const char*>(targets.ids) + row * size, size, stream);
-  synchronize(stream);
-  if (!targets.is_64_bit) bad.id = narrow;
-  return bad;
+  if (row == ~0ull) return;
+  const auto bad_row = static_cast<std::int64_t>(row);
+  throw bad_target(bad_row, read_target(targets, bad_row, stream), vocab_size);
 }
 
 }  // namespace pyharness::kernels

@@ -72,19 +72,19 @@ PH_DEVICE uint4 alone(Logit logit) {
 // second.
 template <bool kTop>
 struct Running {
-  float m = -FLT_MAX;  // not -inf, so that -inf logits have a finite distance from it
-  float s = 0.0f;
-  float w = 0.0f;
+  float max = -FLT_MAX;  // not -inf, so that -inf logits have a finite distance from it
+  float sum = 0.0f;
+  float weighted = 0.0f;
   float top = -INFINITY;
   float second = -INFINITY;
-  int best = INT_MAX;
+  int best = kNoColumn;
 };
 
 // Adds loads whose first columns are column, column + step, ... The maximum of all of them comes first: one
 // rescale for all, and none can be waited for before all are under way.
 template <class Logit, bool kTop, int kLoads>
 PH_DEVICE void add(Running<kTop>& running, const uint4 (&bits)[kLoads], int column, int step, float scale) {
-  float m = running.m;
+  float m = running.max;
 #pragma unroll
   for (int k = 0; k < kLoads; ++k) {
     const float largest = largest_of(bits[k], Logit{});
@@ -95,11 +95,11 @@ PH_DEVICE void add(Running<kTop>& running, const uint4 (&bits)[kLoads], int colu
       running.top = fmaxf(running.top, largest);
     }
   }
-  const float exponent = exponent_of(running.m, m, scale);
+  const float exponent = exponent_of(running.max, m, scale);
   const float factor = ph_exp2(exponent);
-  running.w = (running.w + exponent * running.s) * factor;
-  running.s *= factor;
-  running.m = m;
+  running.weighted = (running.weighted + exponent * running.sum) * factor;
+  running.sum *= factor;
+  running.max = m;
 #pragma unroll
   for (int k = 0; k < kLoads; ++k) {
     float x[kPerLoad<Logit>];
@@ -113,8 +113,8 @@ PH_DEVICE void add(Running<kTop>& running, const uint4 (&bits)[kLoads], int colu
       s += power;                             // NaN for NaN and +inf: z is
       w += fmaxf(z, kLeastExponent) * power;  // 0 for -inf
     }
-    running.s += s;
-    running.w += w;
+    running.sum += s;
+    running.weighted += w;
   }
 }
 
@@ -182,11 +182,11 @@ PH_DEVICE void add_part(Running<kTop>& running, const Logit* row, int columns, i
 template <bool kTop>
 PH_DEVICE EntropyState merge_block(const Running<kTop>& running, float scale) {
   EntropyState state = empty_state();
-  state.m = running.m;
-  state.s = running.s;
-  state.w = running.w;
+  state.max = running.max;
+  state.sum = running.sum;
+  state.weighted = running.weighted;
   if (kTop) {
-    state.m = running.top;
+    state.max = running.top;
     state.second = running.second;
     state.argmax = running.best;
   }
@@ -203,16 +203,16 @@ PH_DEVICE EntropyState merge_block(const Running<kTop>& running, float scale) {
 template <class Logit>
 PH_DEVICE void look_again(EntropyState& state, const Logit* row, int columns) {
   const int first = state.argmax;
-  int found = INT_MAX;
+  int largest = kNoColumn;
 #pragma unroll
   for (int i = 0; i < kPerLoad<Logit>; ++i) {
     const float x = i < columns - first ? ph_float(row[first + i]) : -INFINITY;  // first + i may overflow
-    if (x == state.m && found == INT_MAX)
-      found = first + i;
+    if (x == state.max && largest == kNoColumn)
+      largest = first + i;
     else
       state.second = fmaxf(state.second, x);
   }
-  state.argmax = found;
+  state.argmax = largest;
 }
 
 }  // namespace pyharness::kernels

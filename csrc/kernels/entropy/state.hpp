@@ -6,8 +6,8 @@
 #include <cmath>
 #include <cstdint>
 
-#include "kernels/entropy/entropy.hpp"
 #include "kernels/exec.hpp"
+#include "shared/entropy.hpp"
 
 namespace pyharness::kernels {
 
@@ -17,7 +17,7 @@ inline constexpr double kLog2E = 1.442695040888963407360;
 inline constexpr float kLeastExponent = -200.0f;
 
 PH_DEVICE EntropyState empty_state() {
-  return {-INFINITY, 0.0f, 0.0f, -INFINITY, -INFINITY, INT_MAX, {0.0f, 0.0f}};
+  return {-INFINITY, 0.0f, 0.0f, -INFINITY, -INFINITY, kNoColumn, {0, 0}};
 }
 
 // 2^((from - to) * scale) for to >= from, and its exponent. Subtract first: logits times scale may overflow.
@@ -28,16 +28,17 @@ PH_DEVICE float exponent_of(float from, float to, float scale) {
 
 PH_DEVICE EntropyState merge(const EntropyState& a, const EntropyState& b, float scale) {
   EntropyState merged = empty_state();
-  merged.m = fmaxf(a.m, b.m);
-  const float a_exponent = exponent_of(a.m, merged.m, scale);
-  const float b_exponent = exponent_of(b.m, merged.m, scale);
+  merged.max = fmaxf(a.max, b.max);
+  const float a_exponent = exponent_of(a.max, merged.max, scale);
+  const float b_exponent = exponent_of(b.max, merged.max, scale);
   const float a_factor = ph_exp2(a_exponent);
   const float b_factor = ph_exp2(b_exponent);
-  merged.s = a.s * a_factor + b.s * b_factor;
-  merged.w = (a.w + a_exponent * a.s) * a_factor + (b.w + b_exponent * b.s) * b_factor;
-  merged.second = fmaxf(fminf(a.m, b.m), fmaxf(a.second, b.second));
+  merged.sum = a.sum * a_factor + b.sum * b_factor;
+  merged.weighted =
+      (a.weighted + a_exponent * a.sum) * a_factor + (b.weighted + b_exponent * b.sum) * b_factor;
+  merged.second = fmaxf(fminf(a.max, b.max), fmaxf(a.second, b.second));
   merged.target = fmaxf(a.target, b.target);
-  const bool a_wins = a.m > b.m || (a.m == b.m && a.argmax < b.argmax);
+  const bool a_wins = a.max > b.max || (a.max == b.max && a.argmax < b.argmax);
   merged.argmax = a_wins ? a.argmax : b.argmax;
   return merged;
 }
@@ -47,7 +48,7 @@ PH_DEVICE EntropyState merge(const EntropyState& a, const EntropyState& b, float
 template <bool kTop>
 PH_DEVICE EntropyState merge_warp(EntropyState state, float scale) {
   constexpr unsigned kAll = 0xffffffffu;
-  float m = state.m;
+  float m = state.max;
 #pragma unroll
   for (int flip = 16; flip > 0; flip /= 2) {
     const float other = __shfl_xor_sync(kAll, m, flip);
@@ -60,38 +61,40 @@ PH_DEVICE EntropyState merge_warp(EntropyState state, float scale) {
     }
     m = fmaxf(m, other);
   }
-  const float exponent = exponent_of(state.m, m, scale);
+  const float exponent = exponent_of(state.max, m, scale);
   const float factor = ph_exp2(exponent);
-  state.w = (state.w + exponent * state.s) * factor;
-  state.s *= factor;
-  state.m = m;
+  state.weighted = (state.weighted + exponent * state.sum) * factor;
+  state.sum *= factor;
+  state.max = m;
 #pragma unroll
   for (int flip = 16; flip > 0; flip /= 2) {
-    state.s += __shfl_xor_sync(kAll, state.s, flip);
-    state.w += __shfl_xor_sync(kAll, state.w, flip);
+    state.sum += __shfl_xor_sync(kAll, state.sum, flip);
+    state.weighted += __shfl_xor_sync(kAll, state.weighted, flip);
   }
   return state;
 }
 
 // How a state becomes results.
 struct Finish {
-  EntropyOutputs outputs;
+  EntropyOutputs<float> outputs;
   double inverse_temperature;
+  double unit;  // what one nat is in the unit wanted
 };
 
 // Once per row, so in double: the two terms of the entropy are up to 18 each, where floats are 1.9e-6 apart.
 PH_DEVICE void finish_row(const EntropyState& state, std::int64_t row, const Finish& finish) {
-  const EntropyOutputs& out = finish.outputs;
-  const bool ok = state.s > 0.0f;  // not for NaN
-  const double s = state.s;
+  const EntropyOutputs<float>& out = finish.outputs;
+  const bool ok = state.sum > 0.0f;  // not for NaN
+  const double s = state.sum;
   const double log_s = kLn2 * log2(s);
-  const double m = state.m;
+  const double m = state.max;
   const double over_t = finish.inverse_temperature;
-  const double unit = ok ? out.unit_scale : static_cast<double>(NAN);
-  if (out.entropy) out.entropy[row] = static_cast<float>(unit * fmax(0.0, log_s - kLn2 * (state.w / s)));
+  const double unit = ok ? finish.unit : static_cast<double>(NAN);
+  if (out.entropy)
+    out.entropy[row] = static_cast<float>(unit * fmax(0.0, log_s - kLn2 * (state.weighted / s)));
   if (out.log_sum_exp) out.log_sum_exp[row] = static_cast<float>(unit * (log_s + m * over_t));
   if (out.nll) out.nll[row] = static_cast<float>(unit * (log_s + (m - state.target) * over_t));
-  if (out.max_probability) out.max_probability[row] = ok ? 1.0f / state.s : NAN;
+  if (out.max_probability) out.max_probability[row] = ok ? 1.0f / state.sum : NAN;
   if (out.argmax) out.argmax[row] = ok ? state.argmax : -1;
   if (out.margin) out.margin[row] = static_cast<float>(unit * ((m - state.second) * over_t));
 }

@@ -1,8 +1,8 @@
 // What callers hand over is checked where it lies.
 #include <stdexcept>
-#include <string>
 
 #include "kernels/pairs/rows.hpp"
+#include "shared/offset_errors.hpp"
 
 namespace pyharness::kernels {
 namespace {
@@ -68,8 +68,6 @@ PH_GLOBAL void inspect_segments(PairSegments segments, SegmentFindings* findings
   if (wraps) atomicMax(&findings->wraps, Word{1});
 }
 
-std::string number(std::int64_t value) { return std::to_string(value); }
-
 }  // namespace
 
 std::int64_t find_bad_id(const std::int32_t* ids, std::int64_t size, DeviceMemory& memory,
@@ -85,28 +83,22 @@ std::int64_t narrow_ids(const std::int64_t* ids, std::int64_t size, std::uint32_
 void check_segments(const PairSegments& segments, std::int64_t total, DeviceMemory& memory,
                     const PairTuning& tuning, Stream stream) {
   const std::int64_t* const offsets = segments.offsets;
-  if (read_back(offsets, stream) != 0) throw std::invalid_argument("offsets must start at 0");
-  const DeviceArray<SegmentFindings> found(memory, 1, "what is wrong with the segments");
-  fill(found.data(), 0, sizeof(SegmentFindings), stream);
+  if (read_back(offsets, stream) != 0) throw offsets_start_late("offsets");
+  const DeviceArray<SegmentFindings> device_findings(memory, 1, "what is wrong with the segments");
+  fill(device_findings.data(), 0, sizeof(SegmentFindings), stream);
   PH_LAUNCH(inspect_segments, row_blocks(static_cast<std::size_t>(segments.size), tuning), kRowThreads, 0,
-            stream, segments, found.data());
-  const SegmentFindings findings = read_back(found.data(), stream);
+            stream, segments, device_findings.data());
+  const SegmentFindings findings = read_back(device_findings.data(), stream);
   if (findings.falls != 0) {
     const auto segment = static_cast<std::int64_t>(~findings.falls);
-    throw std::invalid_argument("offsets must not fall: offsets[" + number(segment + 1) +
-                                "] = " + number(read_back(offsets + segment + 1, stream)) + " after " +
-                                number(read_back(offsets + segment, stream)));
+    throw offsets_fall("offsets", segment + 1, read_back(offsets + segment + 1, stream),
+                       read_back(offsets + segment, stream));
   }
   const std::int64_t end = read_back(offsets + segments.size, stream);
-  if (end != total) {
-    throw std::invalid_argument("offsets must end at " + number(total) + ", the number of items, not at " +
-                                number(end));
-  }
+  if (end != total) throw offsets_end_elsewhere("offsets", total, end);
   if (findings.negative != 0) {
     const auto segment = static_cast<std::int64_t>(~findings.negative);
-    const auto weight = static_cast<std::int64_t>(read_back(segments.weights + segment, stream));
-    throw std::invalid_argument("weights must not be negative: weights[" + number(segment) +
-                                "] = " + number(weight));
+    throw negative_weight(segment, static_cast<std::int64_t>(read_back(segments.weights + segment, stream)));
   }
   if (findings.wraps != 0) throw std::invalid_argument("the weighted number of pairs does not fit 64 bits");
 }

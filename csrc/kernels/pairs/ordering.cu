@@ -30,12 +30,11 @@ PH_GLOBAL void find_widths(const Word* key, const Word* count, std::size_t size,
   atomicOr(&widths->counts, counts);
 }
 
-PH_GLOBAL void split_rows(const Word* key, const Word* row_count, std::size_t size, std::uint32_t* left,
-                          std::uint32_t* right, Word* count) {
+PH_GLOBAL void split_rows(const Word* key, const Word* count, std::size_t size, PairColumns columns) {
   for (std::size_t row = row_index(); row < size; row += row_stride()) {
-    left[row] = static_cast<std::uint32_t>(key[row] >> 32);
-    right[row] = static_cast<std::uint32_t>(key[row]);
-    count[row] = row_count[row];
+    columns.left[row] = static_cast<std::uint32_t>(key[row] >> 32);
+    columns.right[row] = static_cast<std::uint32_t>(key[row]);
+    columns.count[row] = count[row];
   }
 }
 
@@ -49,11 +48,11 @@ int bit_width(Word value) {
 
 PairRows order_pairs(PairRows rows, DeviceMemory& memory, const PairTuning& tuning, Stream stream) {
   if (rows.size == 0) return rows;
-  const DeviceArray<Widths> found(memory, 1, "the widths of ids and counts");
-  fill(found.data(), 0, sizeof(Widths), stream);
+  const DeviceArray<Widths> device_widths(memory, 1, "the widths of ids and counts");
+  fill(device_widths.data(), 0, sizeof(Widths), stream);
   PH_LAUNCH(find_widths, row_blocks(rows.size, tuning), kRowThreads, 0, stream, rows.key.data(),
-            rows.count.data(), rows.size, found.data());
-  const Widths widths = read_back(found.data(), stream);
+            rows.count.data(), rows.size, device_widths.data());
+  const Widths widths = read_back(device_widths.data(), stream);
   const int id_bits = std::max(1, bit_width(widths.ids));
 
   TwoArrays keys{rows.key, DeviceArray<Word>(memory, rows.size, "rows to order")};
@@ -64,11 +63,10 @@ PairRows order_pairs(PairRows rows, DeviceMemory& memory, const PairTuning& tuni
   return {keys.current, counts.current, rows.size};
 }
 
-void write_pairs(const PairRows& rows, std::uint32_t* left, std::uint32_t* right, Word* count,
-                 const PairTuning& tuning, Stream stream) {
+void write_pairs(const PairRows& rows, const PairColumns& columns, const PairTuning& tuning, Stream stream) {
   if (rows.size == 0) return;
   PH_LAUNCH(split_rows, row_blocks(rows.size, tuning), kRowThreads, 0, stream, rows.key.data(),
-            rows.count.data(), rows.size, left, right, count);
+            rows.count.data(), rows.size, columns);
   synchronize(stream);
 }
 

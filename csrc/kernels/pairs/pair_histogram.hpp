@@ -1,5 +1,6 @@
-// Counts of adjacent pairs of ids on a device: what csrc/core/pairs counts, to the last integer and
-// in the same order. Three counters behind one interface; by_hashing.cu says which counts how.
+// Counts of adjacent pairs of ids on a device: the rows of core/pairs/pair_histogram.hpp, to the last integer
+// and in the same order. Three counters behind one interface, each described in its file: by_hashing.cu,
+// by_sorting.cu, dense.cu.
 #pragma once
 
 #include <cstddef>
@@ -7,34 +8,12 @@
 #include <memory>
 
 #include "kernels/device.hpp"
+#include "kernels/memory.hpp"
+#include "shared/pairs.hpp"
 
 namespace pyharness::kernels {
 
 using Word = unsigned long long;  // CUDA's 64-bit atomics take this type, and std::uint64_t is another one
-
-// Where device memory comes from: a pool, so that a call finds what the last one gave back.
-class DeviceMemory {
- public:
-  virtual ~DeviceMemory() = default;
-  // Aligned to 16 bytes; given back in the order of the stream when the last owner goes. `purpose` is for
-  // messages.
-  virtual std::shared_ptr<void> allocate(std::size_t bytes, const char* purpose) = 0;
-};
-
-template <class Value>
-class DeviceArray {
- public:
-  DeviceArray() = default;
-  DeviceArray(DeviceMemory& memory, std::size_t size, const char* purpose)
-      : owner_(memory.allocate((size == 0 ? 1 : size) * sizeof(Value), purpose)), size_(size) {}
-
-  Value* data() const { return static_cast<Value*>(owner_.get()); }
-  std::size_t size() const { return size_; }
-
- private:
-  std::shared_ptr<void> owner_;
-  std::size_t size_ = 0;
-};
 
 // The pairs that start at positions first..last-1 of a corpus: tokens[i] is the id at position first + i, and
 // there are last - first + 1 of them. Segment s is offsets[s]..offsets[s + 1] in positions of the corpus; the
@@ -83,8 +62,7 @@ std::unique_ptr<PairCounter> make_dense_pair_counter(DeviceMemory& memory, const
 // Rows with falling count, ties in order of (left, right).
 PairRows order_pairs(PairRows rows, DeviceMemory& memory, const PairTuning& tuning, Stream stream);
 // Ordered rows as columns of rows.size values each. Waits for the stream.
-void write_pairs(const PairRows& rows, std::uint32_t* left, std::uint32_t* right, Word* count,
-                 const PairTuning& tuning, Stream stream);
+void write_pairs(const PairRows& rows, const PairColumns& columns, const PairTuning& tuning, Stream stream);
 
 // Between the host and the device, or within either; waits for the stream.
 void copy_and_wait(void* to, const void* from, std::size_t bytes, Stream stream);
@@ -96,15 +74,8 @@ std::int64_t find_bad_id(const std::int32_t* ids, std::int64_t size, DeviceMemor
 std::int64_t narrow_ids(const std::int64_t* ids, std::int64_t size, std::uint32_t* narrow,
                         DeviceMemory& memory, const PairTuning& tuning, Stream stream);
 
-// Segments of a whole corpus on the device. weights may be null; signed ones must not be negative.
-struct PairSegments {
-  const std::int64_t* offsets = nullptr;
-  std::int64_t size = 0;
-  const Word* weights = nullptr;
-  bool signed_weights = false;
-};
-// Throws std::invalid_argument as core/pair_histogram does: offsets that do not start at 0, fall or do not
-// end at `total`; a weighted number of pairs that leaves 64 bits.
+// Throws std::invalid_argument for segments of a corpus of `total` ids: offsets that do not start at 0, fall
+// or do not end at `total`; a negative weight; a weighted number of pairs that leaves 64 bits. Needs offsets.
 void check_segments(const PairSegments& segments, std::int64_t total, DeviceMemory& memory,
                     const PairTuning& tuning, Stream stream);
 

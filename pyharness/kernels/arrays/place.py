@@ -9,13 +9,16 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from pyharness import _core
 from pyharness.kernels.arrays.arrays import ArrayInfo
 from pyharness.kernels.arrays.libraries import Device, Library, is_out_of_memory, library_of
 from pyharness.system.environment import cores
 from pyharness.types import InputError
 
-ITEM_BYTES = {"uint8": 1, "float16": 2, "bfloat16": 2, "float32": 4, "int64": 8}
+ITEM_BYTES = {"uint8": 1, "float16": 2, "bfloat16": 2, "float32": 4, "uint32": 4, "int64": 8, "uint64": 8}
 
 
 def _load_cuda() -> ModuleType:
@@ -63,13 +66,16 @@ def stream_handle(stream: Any, library: Library, device: Device) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One call's place; ``stream`` is None on the CPU."""
+    """One call's place; ``stream`` is None on the CPU. ``out_of_memory`` is the text where memory runs out."""
 
     module: Any
     library: Library
     device: Device
     stream: int | None
     threads: int
+    out_of_memory: str = (
+        "{purpose} needs {needed:,} bytes on {device}, of which {free:,} are free: pass fewer rows at a time"
+    )
 
     @classmethod
     def of(cls, array: Any, info: ArrayInfo, stream: Any, threads: int | None) -> Place:
@@ -80,19 +86,26 @@ class Place:
         handle = stream_handle(stream, library, info.device)
         return cls(module_for(info.device), library, info.device, handle, threads)
 
+    @property
+    def options(self) -> dict[str, Any]:
+        """How a native function runs here, the same for all functions of a module."""
+        if self.module is _core:
+            return {"threads": self.threads}
+        return {"stream": self.stream, "allocate": self.allocate}
+
     @contextmanager
     def using(self, *arrays: Any) -> Iterator[dict[str, Any]]:
-        """Within it the library works on the stream; gives the arguments that every native function takes.
+        """Within it the library works on the stream; gives the options of the native functions.
 
         The stream first waits for what the library has enqueued on its current one: that made the arrays.
         """
         if self.stream is None:
-            yield {"stream": None, "threads": self.threads}
+            yield self.options
             return
         for array in arrays:
             self.library.keep(array, self.device, self.stream)
         with self.library.on_stream(self.device, self.stream):
-            yield {"stream": self.stream, "threads": self.threads}
+            yield self.options
 
     def empty(self, shape: tuple[int, ...], dtype: str, purpose: str) -> Any:
         """A new array here; where memory runs out, a MemoryError that says how much was needed and for what."""
@@ -101,7 +114,22 @@ class Place:
         except (MemoryError, RuntimeError) as error:
             if not is_out_of_memory(error):
                 raise
-            raise MemoryError(
-                f"{purpose} needs {math.prod(shape) * ITEM_BYTES[dtype]:,} bytes on {self.device}, of which "
-                f"{self.library.free_bytes(self.device):,} are free: pass fewer rows at a time"
-            ) from error
+            needed, free = math.prod(shape) * ITEM_BYTES[dtype], self.library.free_bytes(self.device)
+            text = self.out_of_memory.format(purpose=purpose, needed=needed, device=self.device, free=free)
+            raise MemoryError(text) from error
+
+    def allocate(self, size: int, purpose: str) -> Any:
+        """``size`` bytes here: where the kernels get the memory that they work in."""
+        return self.empty((size,), "uint8", purpose)
+
+    def upload(self, array: NDArray[Any], purpose: str) -> Any:
+        """A copy of a host array here. Only for the modules of kernels."""
+        copy = self.empty((array.size,), array.dtype.name, purpose)
+        self.module.copy_array(copy, array, self.stream)
+        return copy
+
+    def download(self, array: Any, dtype: str) -> NDArray[Any]:
+        """A copy of an array on the host. Only for the modules of kernels."""
+        copy = np.empty(len(array), dtype)
+        self.module.copy_array(copy, array, self.stream)
+        return copy

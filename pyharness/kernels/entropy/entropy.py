@@ -37,19 +37,12 @@ def check_logits(info: ArrayInfo, name: str = "logits") -> None:
         raise InputError(f"{name} must have 1 to {MOST_COLUMNS} columns, not {info.shape[1]}")
 
 
-def workspace(place: Place, rows: int, columns: int) -> Any:
-    """Scratch memory for logits of this shape, from the library's pool; None where none is needed."""
-    needed = place.module.entropy_workspace(rows, columns)
-    return place.empty((needed,), "uint8", "the workspace of entropy") if needed else None
-
-
 def check_target_ids(targets: Any, place: Place, rows: int, vocab_size: int) -> None:
     """Refuse targets that are not ids of the vocabulary. On CUDA this waits for the device, once."""
     check_vector(targets, "targets", rows, TARGET_DTYPES, place.device)
-    with place.using(targets) as arguments:
-        scratch = place.empty((256,), "uint8", "the check of targets")
+    with place.using(targets) as options:
         try:
-            place.module.check_targets(targets, vocab_size, workspace=scratch, **arguments)
+            place.module.check_targets(targets, vocab_size, **options)
         except ValueError as error:
             raise InputError(str(error)) from None
 
@@ -98,15 +91,9 @@ def entropy(
     rows, columns = info.shape
     if targets is not None:
         check_target_ids(targets, place, rows, columns)
-    with place.using(logits, targets, *as_arguments(out).values()) as arguments:
+    with place.using(logits, targets, *as_arguments(out).values()) as options:
         results = make_outputs(names, out, place, rows, {"logits": logits, "targets": targets})
         place.module.entropy(
-            logits,
-            targets,
-            temperature=temperature,
-            unit_scale=scale,
-            workspace=workspace(place, rows, columns),
-            **as_arguments(results),
-            **arguments,
+            logits, targets, temperature=temperature, unit_scale=scale, **as_arguments(results), **options
         )
     return results

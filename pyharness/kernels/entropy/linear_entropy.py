@@ -100,14 +100,14 @@ def linear_entropy(
     if targets is not None:
         check_target_ids(targets, place, rows, columns)
     inputs = {"hidden": hidden, "weight": weight, "bias": bias, "targets": targets}
-    with place.using(*inputs.values(), *as_arguments(out).values()) as arguments:
+    with place.using(*inputs.values(), *as_arguments(out).values()) as options:
         results = make_outputs(names, out, place, rows, inputs)
         if rows:
             memory = ChunkMemory(place, info.dtype, info.shape[1])
             chunks = Chunks.within(rows, columns, default_bytes(place) if max_bytes is None else max_bytes, memory)
             logits = LinearLogits.of_chunks(chunks, memory, hidden, weight, bias)
             finish = {"temperature": temperature, "unit_scale": scale}
-            add_chunks(logits, chunks, targets, results, finish, arguments)
+            add_chunks(logits, chunks, targets, results, finish, logits.options(options))
     return results
 
 
@@ -123,12 +123,11 @@ def add_chunks(
     targets: Any,
     results: EntropyOutputs,
     finish: dict[str, float],
-    arguments: dict[str, Any],
+    options: dict[str, Any],
 ) -> None:
     """States of every chunk of columns, merged; then the outputs of these rows."""
     place, temperature = logits.place, finish["temperature"]
     both = place.empty((2, chunks.row_step, STATE_WORDS), "float32", "the states of entropy")
-    options = {"temperature": temperature, **arguments}
     for rows in chunks.row_slices():
         states, part = both[0, : rows.stop - rows.start], both[1, : rows.stop - rows.start]
         row_targets = None if targets is None else place.library.own(targets)[rows]
@@ -136,11 +135,11 @@ def add_chunks(
             into = part if columns.start else states
             chunk = logits.of(rows, columns)
             place.module.entropy_states(
-                chunk, row_targets, into, first_column=columns.start, workspace=logits.scratch, **options
+                chunk, row_targets, into, first_column=columns.start, temperature=temperature, **options
             )
             if columns.start:
-                place.module.entropy_merge(states, part, **options)
-        place.module.entropy_finish(states, **finish, **of_rows(results, rows, place), **arguments)
+                place.module.entropy_merge(states, part, temperature=temperature, **options)
+        place.module.entropy_finish(states, **finish, **of_rows(results, rows, place), **options)
 
 
 def of_rows(results: EntropyOutputs, rows: slice, place: Place) -> dict[str, Any]:

@@ -96,8 +96,12 @@ class LinearLogits:
         size, dtype = chunks.row_step * aligned(chunks.column_step), place.library.product_dtype(memory.dtype)
         buffer = place.empty((size,), dtype, "a chunk of logits")
         needed = memory.workspace(chunks)
-        scratch = place.empty((needed,), "uint8", "the workspace of entropy") if needed else None
+        scratch = place.allocate(needed, "the workspace of entropy") if needed else None
         return cls(place, own(hidden), own(weight), None if bias is None else own(bias), buffer, scratch)
+
+    def options(self, options: dict[str, Any]) -> dict[str, Any]:
+        """Options of the native functions, with the scratch memory for all of them in turn."""
+        return options if self.scratch is None else {**options, "allocate": lambda *_: self.scratch}
 
     def of(self, rows: slice, columns: slice) -> Any:
         """Logits of these rows and columns; they last until the next call."""

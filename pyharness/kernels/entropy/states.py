@@ -12,7 +12,7 @@ from typing import Any
 
 from pyharness.kernels.arrays.arrays import ArrayInfo, check_apart, check_vector, describe
 from pyharness.kernels.arrays.place import Place
-from pyharness.kernels.entropy.entropy import MOST_COLUMNS, TARGET_DTYPES, check_logits, workspace
+from pyharness.kernels.entropy.entropy import MOST_COLUMNS, TARGET_DTYPES, check_logits
 from pyharness.kernels.entropy.outputs import (
     EntropyOutputs,
     Unit,
@@ -25,6 +25,7 @@ from pyharness.kernels.entropy.outputs import (
 from pyharness.types import InputError
 
 STATE_WORDS = 8
+STATE_ALIGNMENT = 16  # bytes: the kernels read a state in two loads
 
 
 def check_states(states: Any, name: str) -> ArrayInfo:
@@ -34,6 +35,8 @@ def check_states(states: Any, name: str) -> ArrayInfo:
         raise InputError(f"{name} must be float32 [rows, {STATE_WORDS}], not {info.dtype} {list(info.shape)}")
     if info.strides != (STATE_WORDS, 1) and info.shape[0] > 1:
         raise InputError(f"{name} must be contiguous: copy it")
+    if info.address % STATE_ALIGNMENT:
+        raise InputError(f"{name} must be aligned to {STATE_ALIGNMENT} bytes: copy it")
     return info
 
 
@@ -70,16 +73,11 @@ def entropy_states(
     place = Place.of(logits, info, stream, threads)
     if targets is not None:
         check_vector(targets, "targets", rows, TARGET_DTYPES, place.device)
-    with place.using(logits, targets) as arguments:
+    with place.using(logits, targets) as options:
         states = place.empty((rows, STATE_WORDS), "float32", "the states of entropy")
+        temperature = check_temperature(temperature)
         place.module.entropy_states(
-            logits,
-            targets,
-            states,
-            first_column=first_column,
-            temperature=check_temperature(temperature),
-            workspace=workspace(place, rows, columns),
-            **arguments,
+            logits, targets, states, first_column=first_column, temperature=temperature, **options
         )
     return states
 
@@ -98,8 +96,8 @@ def entropy_merge(states: Any, other: Any, *, temperature: float = 1.0, stream: 
         raise InputError("states is read-only: pass an array that can be written")
     check_apart({"states": states}, {"other": other})
     place = Place.of(states, into, stream, None)
-    with place.using(states, other) as arguments:
-        place.module.entropy_merge(states, other, temperature=check_temperature(temperature), **arguments)
+    with place.using(states, other) as options:
+        place.module.entropy_merge(states, other, temperature=check_temperature(temperature), **options)
 
 
 def entropy_finish(
@@ -122,9 +120,9 @@ def entropy_finish(
     names = check_outputs(outputs, states, out)
     temperature, scale = check_temperature(temperature), check_unit(unit)
     place = Place.of(states, info, stream, None)
-    with place.using(states, *as_arguments(out).values()) as arguments:
+    with place.using(states, *as_arguments(out).values()) as options:
         results = make_outputs(names, out, place, info.shape[0], {"states": states})
         place.module.entropy_finish(
-            states, temperature=temperature, unit_scale=scale, **as_arguments(results), **arguments
+            states, temperature=temperature, unit_scale=scale, **as_arguments(results), **options
         )
     return results

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from pyharness import _core
 from pyharness.kernels.arrays.arrays import describe
 from pyharness.kernels.arrays.libraries import Device, library_of
+from pyharness.kernels.pairs.checks import bad_id, on_host
+from pyharness.kernels.pairs.device import count_on_device
 from pyharness.plugins.registry import suggest
 from pyharness.types import InputError
 
@@ -73,14 +75,15 @@ def pair_histogram(
         raise suggest("method", method, METHODS)
     where = describe(tokens, "tokens").device
     if (kernels := _kernels_on(device, where)) is not None:
-        from pyharness.kernels.pairs.device import count_on_device
-
         return PairHistogram(*count_on_device(tokens, offsets, weights, method, kernels, stream))
     if method != "auto":
         raise InputError(f"method {method!r} is for CUDA; on the CPU leave method out, or set device='cuda'")
     if stream is not None:
         raise InputError("stream is for CUDA; these tokens are counted on the CPU: leave it out")
-    columns = _core.pair_histogram(_ids(tokens), *_segments(offsets, weights), threads)
+    offsets, weights = (
+        None if array is None else on_host(array, name) for array, name in ((offsets, "offsets"), (weights, "weights"))
+    )
+    columns = _core.pair_histogram(_ids(tokens), offsets, weights, threads=threads)
     return PairHistogram(*map(library_of(tokens, where).own, columns))
 
 
@@ -100,13 +103,6 @@ def _kernels_on(device: str | None, where: Device) -> str | Device | None:
     return where if where.is_cuda else Device(is_cuda=True, number=int(number or 0))
 
 
-def on_host(array: Any, name: str) -> NDArray[Any]:
-    """A host array as NumPy's, without a copy."""
-    if (where := describe(array, name).device).is_cuda:
-        raise InputError(f"{name} is on {where}, the tokens on the host: copy it there")
-    return array if isinstance(array, np.ndarray) else np.from_dlpack(array)
-
-
 def _ids(tokens: Any) -> NDArray[Any]:
     ids = on_host(tokens, "tokens")
     # NumPy arrays of other dtypes are refused by the core: there it is one call to make them uint32.
@@ -115,25 +111,3 @@ def _ids(tokens: Any) -> NDArray[Any]:
     if (bad := np.flatnonzero((ids < 0) | (ids > 0xFFFFFFFF))).size:
         raise bad_id(int(bad[0]), int(ids[bad[0]]))
     return ids.astype(np.uint32)
-
-
-def bad_id(position: int, value: int) -> ValueError:
-    """The error for an id that no uint32 holds."""
-    return ValueError(f"tokens[{position}] = {value} is not an id: ids are 0..{0xFFFFFFFF}")
-
-
-def _segments(offsets: Any, weights: Any) -> tuple[NDArray[Any] | None, NDArray[Any] | None]:
-    if offsets is not None:
-        offsets = on_host(offsets, "offsets")
-    if weights is not None:
-        weights = unsigned(on_host(weights, "weights"))
-    return offsets, weights
-
-
-def unsigned(weights: NDArray[Any]) -> NDArray[Any]:
-    """Host weights as uint64, without a copy; negative ones are refused."""
-    if weights.dtype != np.int64:
-        return weights
-    if weights.size and weights.min() < 0:
-        raise ValueError(f"weights must not be negative: weights[{weights.argmin()}] = {weights.min()}")
-    return weights.view(np.uint64)

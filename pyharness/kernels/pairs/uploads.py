@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from pyharness.kernels.arrays.place import Place
 from pyharness.kernels.pairs.chunks import Chunk
 from pyharness.types import Unsupported
 
@@ -28,13 +29,13 @@ class Uploads(Protocol):
 class DirectUploads:
     """Copies that are done when ``send`` returns: what the emulator needs."""
 
-    def __init__(self, workspace: Any) -> None:
-        self._workspace = workspace
+    def __init__(self, place: Place) -> None:
+        self._place = place
 
     def send(self, chunk: Chunk) -> Chunk:
         """Copy a chunk."""
         columns = (chunk.tokens, chunk.offsets, chunk.weights)
-        tokens, offsets, weights = (None if c is None else self._workspace.upload(c, "a chunk") for c in columns)
+        tokens, offsets, weights = (None if c is None else self._place.upload(c, "a chunk") for c in columns)
         return Chunk(tokens, chunk.first, offsets, weights)
 
     def receive(self, sent: Chunk) -> Chunk:
@@ -48,7 +49,7 @@ class DirectUploads:
 class PinnedUploads:
     """Two slots of pinned and device memory, and a stream of their own for the copies."""
 
-    def __init__(self, workspace: Any) -> None:
+    def __init__(self, place: Place) -> None:
         try:
             import cupy
         except ImportError as error:
@@ -56,10 +57,9 @@ class PinnedUploads:
                 f"NumPy tokens reach a CUDA device through cupy, which cannot be imported ({error}): "
                 "pip install 'pyharness[cuda]', or pass a CUDA tensor"
             ) from None
-        place = workspace.place
         self._copies = cupy.cuda.Stream(non_blocking=True)
         self._stream = cupy.cuda.ExternalStream(place.stream, place.device.number)
-        self._slots = cycle([_Slot(workspace), _Slot(workspace)])
+        self._slots = cycle([_Slot(place), _Slot(place)])
 
     def send(self, chunk: Chunk) -> tuple[Chunk, Any]:
         """Put a chunk into pinned memory and start its copy; the event that ends it comes along."""
@@ -83,11 +83,11 @@ class PinnedUploads:
 
 
 class _Slot:
-    def __init__(self, workspace: Any) -> None:
+    def __init__(self, place: Place) -> None:
         import cupy
 
         self.copied = cupy.cuda.Event(disable_timing=True)
-        self._workspace = workspace
+        self._place = place
         self._pinned: dict[int, NDArray[Any]] = {}
         self._device: dict[int, Any] = {}
         self._staged: list[tuple[Any, NDArray[Any]]] = []
@@ -100,7 +100,7 @@ class _Slot:
             import cupyx
 
             self._pinned[index] = cupyx.empty_pinned(len(column), column.dtype)
-            self._device[index] = self._workspace.empty(len(column), column.dtype.name, "a chunk")
+            self._device[index] = self._place.empty((len(column),), column.dtype.name, "a chunk")
         pinned, device = self._pinned[index][: len(column)], self._device[index][: len(column)]
         np.copyto(pinned, column)
         self._staged.append((device, pinned))
@@ -113,6 +113,6 @@ class _Slot:
         self.copied.record(stream)
 
 
-def uploads_for(workspace: Any) -> Uploads:
-    """How chunks reach the place of the workspace."""
-    return PinnedUploads(workspace) if workspace.place.device.is_cuda else DirectUploads(workspace)
+def uploads_for(place: Place) -> Uploads:
+    """How chunks reach a place."""
+    return PinnedUploads(place) if place.device.is_cuda else DirectUploads(place)
