@@ -27,7 +27,7 @@ py::tuple pair_histogram_of(const py::object& tokens, const py::object& offsets,
                             const py::kwargs& options) {
   const HostRun run(options);
   CallArrays arrays = run.arrays();
-  const DlArray& array = arrays.read(tokens, "tokens");
+  const DlArray& array = arrays.read(tokens, "ids");
   const std::span ids(vector_of<const std::uint32_t>(array), static_cast<std::size_t>(array.size()));
   const PairSegments segments = segments_of(arrays, offsets, weights);
   PairHistogram histogram;

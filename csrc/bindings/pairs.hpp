@@ -25,7 +25,7 @@ inline PairSegments segments_of(CallArrays& arrays, const py::object& offsets, c
   const DlArray& times = arrays.read(weights, "weights");
   segments.signed_weights = times.is_integer(64, true);
   if (!segments.signed_weights && !times.is_integer(64, false))
-    throw py::type_error("weights must hold int64 or uint64, not " + times.dtype_name());
+    throw py::type_error("weights must have dtype int64 or uint64, not " + times.dtype_name());
   if (times.ndim() != 1 || times.size() != segments.size)
     throw std::invalid_argument("weights must hold " + std::to_string(segments.size) + " values, not " +
                                 std::to_string(times.size()));

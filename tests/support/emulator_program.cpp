@@ -105,6 +105,7 @@ double reference(const std::vector<float>& row) {
 }
 
 bool entropy_of(int columns) {
+  using namespace pyharness;
   using namespace pyharness::kernels;
   constexpr int kRows = 2;
   std::vector<std::vector<float>> rows(kRows, std::vector<float>(static_cast<std::size_t>(columns)));
@@ -147,6 +148,7 @@ class HostMemory final : public pyharness::kernels::DeviceMemory {
 };
 
 bool counts_pairs(bool weighted) {
+  using namespace pyharness;
   using namespace pyharness::kernels;
   constexpr std::uint32_t kSize = 1500;
   std::vector<std::uint32_t> tokens(kSize);

@@ -82,7 +82,7 @@ Item* items_of(const DlArray& array) {
                                                                 : dlpack::kUint;
   if (array.dtype().code != kCode || array.dtype().bits != kBits || array.dtype().lanes != 1) {
     const char* const kind = kCode == dlpack::kFloat ? "float" : kCode == dlpack::kInt ? "int" : "uint";
-    throw py::type_error(array.name() + " must hold " + kind + std::to_string(kBits) + ", not " +
+    throw py::type_error(array.name() + " must have dtype " + kind + std::to_string(kBits) + ", not " +
                          array.dtype_name());
   }
   return static_cast<Item*>(array.data());
