@@ -1,3 +1,5 @@
+#include "core/encoding/text_encoder.hpp"
+
 #include <cstring>
 
 #include "bindings/arrays/arrays.hpp"
@@ -5,7 +7,6 @@
 #include "bindings/arrays/splitters.hpp"
 #include "bindings/arrays/texts.hpp"
 #include "bindings/core.hpp"
-#include "core/encoding/text_encoder.hpp"
 
 namespace pyharness::bindings {
 namespace {
