@@ -10,7 +10,8 @@ import numpy as np
 from pyharness import tokenizers
 from pyharness.benchmarks import Benchmark, Findings, Role, Work, describe, first_documents, rounds
 from pyharness.benchmarks.throughput import fingerprint
-from pyharness.system.timing import percentile, quick_laps
+from pyharness.statistics.samples import percentile
+from pyharness.system.timing import quick_laps
 from pyharness.types import Column, Measurement, Table, Tally, Tokens
 
 LENGTHS = {32: 400, 512: 200, 8192: 60}  # bytes of an input -> inputs timed

@@ -14,9 +14,10 @@ from pathlib import Path
 
 from pyharness import tokenizers
 from pyharness.benchmarks import Benchmark, Findings, Role, Work
+from pyharness.statistics.samples import median
 from pyharness.system import lifeline
 from pyharness.system.child_process import ChildDied, said_by
-from pyharness.system.timing import in_libraries, median
+from pyharness.system.timing import in_libraries
 from pyharness.types import Column, InputError, Measurement, Table
 
 REPETITIONS = 3

@@ -14,7 +14,7 @@ from typing import Any
 from pyharness.benchmarks import benchmarks
 from pyharness.metrics import all_metrics
 from pyharness.statistics.rounds import mean_ratio, ratios
-from pyharness.system.timing import median
+from pyharness.statistics.samples import median
 from pyharness.types import Case, CaseResult, Failure, InputError, Measurement, TokenizerSpec
 
 PARAMETERS: Mapping[str, Any] = {"rounds": 0, "reference": ""}  # not in turns; the reference of the suite

@@ -16,7 +16,8 @@ import numpy as np
 
 from pyharness import tokenizers
 from pyharness.benchmarks import Benchmark, Findings, Role, Work, describe, first_documents, rounds
-from pyharness.system.timing import Lap, lap, median
+from pyharness.statistics.samples import median
+from pyharness.system.timing import Lap, lap
 from pyharness.types import Column, Measurement, Table, Tally, Tokenizer, Tokens, Unsupported
 
 STEADY_SLICES = 7

@@ -25,9 +25,10 @@ from pyharness import tokenizers, trainers
 from pyharness.benchmarks import Benchmark, Findings, Role, Work, notes, rounds
 from pyharness.benchmarks.load import MemoryMeter
 from pyharness.metrics import training as metrics
+from pyharness.statistics.samples import median
 from pyharness.system import lifeline
 from pyharness.system.child_process import ChildDied, said_by
-from pyharness.system.timing import median, without_collector
+from pyharness.system.timing import without_collector
 from pyharness.tokenizers.families import trained as rows
 from pyharness.tokenizers.training.cache import Place
 from pyharness.tokenizers.training.recipe import Recipe

@@ -1,4 +1,4 @@
-"""Takes the samples: all contenders in turn, A B C A B C, so that a slow minute of the machine falls on all of them."""
+"""Takes the samples: all contenders in turn, in an order that none profits from, so that a slow minute falls on all."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pyharness.profiling import Device, Phase
-from pyharness.system.timing import Series, StoppingRule, without_collector
+from pyharness.statistics.rounds import turns
+from pyharness.statistics.stopping import Series, StoppingRule
+from pyharness.system.timing import without_collector
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +71,11 @@ def interleaved(
             lane.pending.clear()
         device.throttled()  # what happened before is nobody's fault
         started = checked = clock()
+        number = 0
         while running := [lane for lane in lanes.values() if lane.open]:
-            for lane in running:
-                _take(device, lane, phase)
-            now = clock()
+            for index in turns(len(running), number):
+                _take(device, running[index], phase)
+            now, number = clock(), number + 1
             if now - started >= rule.max_seconds:
                 break
             if now - checked >= device.check_seconds:

@@ -9,7 +9,9 @@ from typing import Any, Literal
 
 from pyharness.profiling import Floor, Phase, Problem, reference
 from pyharness.profiling.measuring import Samples
-from pyharness.system.timing import StoppingRule, median, noise, percentile
+from pyharness.statistics.rounds import ratios
+from pyharness.statistics.samples import median, percentile
+from pyharness.statistics.stopping import StoppingRule, noise
 from pyharness.types import Status
 
 KIND = "pyharness-profile"
@@ -121,7 +123,8 @@ def _paired(found: tuple[float, ...], other: Samples | None) -> float | None:
     """Median over the rounds that both have samples of: how many times as long as ``other``."""
     if other is None or not other.seconds:
         return None
-    return median([a / b for a, b in zip(found, other.seconds, strict=False)])
+    rounds = min(len(found), len(other.seconds))
+    return median(ratios(found[:rounds], other.seconds[:rounds]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from pyharness.profiling.measuring import Samples, interleaved, reason_of
 from pyharness.profiling.plan import Plan, check_memory
 from pyharness.profiling.record import COPY, OURS, Outcome, ProfileRecord, Roof
 from pyharness.profiling.verifying import verified
+from pyharness.statistics.stopping import StoppingRule
 from pyharness.system.environment import fingerprint, version_of
-from pyharness.system.timing import StoppingRule
 from pyharness.types import InputError, Status, Unsupported
 
 LIBRARIES = ("torch", "cupy-cuda13x", "cupy-cuda12x", "polars", "triton")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyharness.statistics.jackknife import interval
 from pyharness.statistics.rounds import ratio_interval
-from pyharness.system.timing import median_interval
+from pyharness.statistics.samples import median_interval
 from pyharness.types import Measurement
 
 MOST_SAMPLES = 1000  # binomial probabilities of more samples are too small for a float

@@ -20,7 +20,7 @@ from pyharness.profiling import Problem, session
 from pyharness.profiling.arrays import differs
 from pyharness.profiling.kernels import entropy_peers, linear_entropy, pair_peers
 from pyharness.profiling.machines import cpu
-from pyharness.system.timing import StoppingRule
+from pyharness.statistics.stopping import StoppingRule
 from pyharness.types import Unsupported
 
 SHORT = StoppingRule(min_samples=3, min_seconds=0.0, max_noise=1e9)

@@ -20,7 +20,7 @@ from pyharness.profiling.machines.cuda import Cuda, bus_id
 from pyharness.profiling.measuring import Samples
 from pyharness.profiling.record import Outcome, ProfileRecord
 from pyharness.report import profile_sheets, to_text
-from pyharness.system.timing import StoppingRule
+from pyharness.statistics.stopping import StoppingRule
 
 INFO = DeviceInfo(0, "A device", (9, 0), 132, 50_000_000, 80 << 30, 7, 1_980_000, 2_619_000, 5120, "13.0", "13.0")
 

@@ -20,7 +20,7 @@ from pyharness.statistics.jackknife import (
     paired_interval,
     t_quantile,
 )
-from pyharness.system.timing import median, median_interval, percentile
+from pyharness.statistics.samples import median, median_interval, percentile
 from pyharness.types import Measurement
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from pyharness.system.timing import median
+from pyharness.statistics.samples import median
 
 LOWEST_SHARE = 0.75  # of the highest clock: below it a device counts as throttled, as in nvbench
 INTERVAL_MS = 100

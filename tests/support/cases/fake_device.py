@@ -10,7 +10,7 @@ from pyharness.profiling import (
     DeviceKind,
     Phase,
 )
-from pyharness.system.timing import StoppingRule
+from pyharness.statistics.stopping import StoppingRule
 from pyharness.types import Unsupported
 
 GB = 1_000_000_000
