@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import pyharness
 from bpe_models import (
     character_model,
     trained_model,
@@ -19,9 +18,11 @@ from bpe_models import (
 from pyharness.bpe.formats.importing import import_model
 from pyharness.bpe.formats.own.file import digest, load_bytes, save_bytes
 from pyharness.bpe.model import check as model_check
+from pyharness.system.environment import version_of
 from pyharness.types import InputError
 from tokenizer_files import sentencepiece_data
 
+VERSION = version_of("pyharness")
 Content = dict[str, Any]
 
 
@@ -68,7 +69,7 @@ def nested(depth: int) -> Mapping[str, Any]:
 DAMAGE = {
     "newer": (
         setting("version", to=3),
-        f"version 3 .* up to 2: install the pyharness .* .'{pyharness.__version__}'. or",
+        f"version 3 .* up to 2: install the pyharness .* .'{VERSION}'. or",
     ),
     "newer by a stranger": (
         lambda c: c.update({"version": 3, "written_by": "a\n\x1b[31m"}),

@@ -31,13 +31,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import pyharness
 from pyharness.bpe.analysis.unused_pieces import merging_unused
 from pyharness.bpe.formats.own.reading import model_of_content
 from pyharness.bpe.formats.own.writing import content_of_model
 from pyharness.bpe.model.check import check_model
 from pyharness.bpe.model.model import BpeModel
 from pyharness.system import atomic_file
+from pyharness.system.environment import version_of
 from pyharness.types import InputError
 from pyharness.vocabularies.files import vocabulary_file
 from pyharness.vocabularies.files.json_file import parse_json
@@ -77,7 +77,7 @@ def load(path: str | Path) -> BpeModel:
 def save_bytes(model: BpeModel, label: str = "the model") -> bytes:
     """Content of the file of a model; ``label`` is what errors call it."""
     check_model(model, label)
-    written_by = pyharness.__version__
+    written_by = version_of("pyharness")
     version = 2 if merging_unused(model).any() else 1
     content = {"format": FORMAT, "version": version, "written_by": written_by, **content_of_model(model)}
     try:
@@ -98,8 +98,8 @@ def load_bytes(data: bytes, label: str) -> BpeModel:
         raise InputError(f"{label}: version {str(version)[:40]!r} is no version of {FORMAT}")
     if version > VERSION:
         raise InputError(
-            f"{label} is version {str(version)[:20]} of {FORMAT}; pyharness {pyharness.__version__} reads versions up "
-            f"to {VERSION}: install the pyharness that wrote it ({str(written_by)[:40]!r}) or a newer one"
+            f"{label} is version {str(version)[:20]} of {FORMAT}; pyharness {version_of('pyharness')} reads versions "
+            f"up to {VERSION}: install the pyharness that wrote it ({str(written_by)[:40]!r}) or a newer one"
         )
     claimed = content.pop("digest", None)
     try:
