@@ -65,7 +65,7 @@ def test_a_plug_in_that_cannot_be_imported_is_named() -> None:
     assert "PYHARNESS_PLUGINS names 'no_such_module'" in done.stderr
 
 
-@pytest.mark.parametrize("name", ["quick", "full", "engines"])
+@pytest.mark.parametrize("name", ["quick", "full", "encoding"])
 def test_suites_named_in_the_readme_exist(name: str) -> None:
     assert f"{name}.toml" in README
     assert (ROOT / "bench" / "suites" / f"{name}.toml").is_file()
@@ -116,7 +116,7 @@ def test_options_named_in_the_readme_exist() -> None:
 def test_every_suite_named_in_the_readme_is_shipped() -> None:
     for page in (README, GUIDE):
         named = set(re.findall(r"\b([a-z]+)\.toml", page)) - {"suite", "pyproject"}
-        assert named == {"algorithms", "quick", "full", "engines", "training"} == set(suite.shipped())
+        assert named == {"algorithms", "quick", "full", "encoding", "training"} == set(suite.shipped())
 
 
 def test_entry_points_named_in_the_readme_are_those_looked_up() -> None:

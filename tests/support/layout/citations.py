@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-ROOMS = ("bench", "cmake", "csrc", "docs", "pyharness", "spec", "tests", r"\.ci", r"\.github")
+ROOMS = ("bench", "cmake", "csrc", "docs", "examples", "pyharness", "spec", "tests", r"\.ci", r"\.github")
 PATH = re.compile(rf"(?<![\w/.:*-])(?:{'|'.join(ROOMS)})/[\w./*-]*[\w*]")
 NATIVE = re.compile(r"(?<![\w/.*-])[\w/]+\.(?:hpp|cpp|cu)\b")  # by the end of its path: text_encoder.hpp
 SECTIONS = re.compile(r"((?:docs/)?[\w-]+\.md)`{0,2}((?:(?:,|\s+and)?\s+\"[^\"]+\")+)")
