@@ -110,7 +110,7 @@ def complain(line: str) -> None:
 def _say(line: str) -> None:
     try:
         click.echo(line, err=True)
-    except OSError:  # a full disk, say: the exit status is what is left to tell of it
+    except OSError:  # a full disk, say: the exit status alone can tell of it
         _leave_standard_error()
 
 

@@ -100,15 +100,15 @@ def _limit(text: str | None) -> int:
 def _open(paths: tuple[Path, ...]) -> Iterator[list[tuple[str, IO[bytes]]]]:
     """Open files before anything runs; none means standard input, as does ``-``."""
     with ExitStack() as stack:
-        found: list[tuple[str, IO[bytes]]] = []
+        inputs: list[tuple[str, IO[bytes]]] = []
         for path in paths or (Path("-"),):
             if str(path) == "-":
                 if sys.stdin is None:
                     raise InputError("standard input is closed; name a file")
-                found.append(("standard input", sys.stdin.buffer))
+                inputs.append(("standard input", sys.stdin.buffer))
                 continue
             try:
-                found.append((str(path), stack.enter_context(path.open("rb"))))
+                inputs.append((str(path), stack.enter_context(path.open("rb"))))
             except OSError as error:
                 raise InputError(f"cannot read {str(path)!r}: {error.strerror or error}") from None
-        yield found
+        yield inputs

@@ -36,12 +36,12 @@ def env(as_json: bool) -> None:
 
     from pyharness.system.environment import fingerprint
 
-    found = fingerprint()
+    facts = fingerprint()
     if as_json:
-        show(json.dumps(found, indent=1) + "\n")
+        show(json.dumps(facts, indent=1) + "\n")
         return
-    libraries = found.pop("libraries")
+    libraries = facts.pop("libraries")
     lines = [
-        f"{name:16} {'not installed' if value is None else value}\n" for name, value in {**found, **libraries}.items()
+        f"{name:16} {'not installed' if value is None else value}\n" for name, value in {**facts, **libraries}.items()
     ]
     show("".join(lines))

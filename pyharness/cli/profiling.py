@@ -80,6 +80,8 @@ def profile(
     with session.opened(wanted.device, wanted.threads) as opened:
         if once:
             sys.exit(0 if session.launch_once(wanted, opened, complain) else 1)
-        found = session.run(wanted, opened, rule, complain, keep)
-    show(found.to_json() if as_json else report.to_text(report.profile_sheets(found), width(), color()))
-    sys.exit(1 if found.failed else 0)
+        profile_record = session.run(wanted, opened, rule, complain, keep)
+    show(
+        profile_record.to_json() if as_json else report.to_text(report.profile_sheets(profile_record), width(), color())
+    )
+    sys.exit(1 if profile_record.failed else 0)

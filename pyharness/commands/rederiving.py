@@ -62,9 +62,9 @@ def rederive(record: Record) -> Iterator[Rederived]:
     reference = record.data["suite"].get("reference")
     again = {result.case.key: result for result in relative.add([*derived.values()], reference)}
     for result in measured:
-        found = known[result.case.key]
-        if isinstance(found, str):
-            yield Rederived(result, underivable=found)
+        state_or_reason = known[result.case.key]
+        if isinstance(state_or_reason, str):
+            yield Rederived(result, underivable=state_or_reason)
         else:
             comparison = _compared(record, result, again[result.case.key])
             yield Rederived(result, comparison.values, tuple(comparison.differences))
@@ -80,13 +80,13 @@ def _derived(result: CaseResult, states: StateReader) -> CaseResult | str:
     if result.case.key not in states:
         return "it left no state"
     try:
-        found = benchmark.rederive(states.of(result.case.key), result.case)
+        findings = benchmark.rederive(states.of(result.case.key), result.case)
     except InputError:
         raise
     except Exception as error:  # arithmetic on arrays of a plug-in, or of another's hand
         said = f"{type(error).__name__}: {str(error)[:200]}"
         raise InputError(f"case {result.case.key!r} cannot be computed from its state: {said}") from None
-    return CaseResult(result.case, "ok", None, found.measurements, found.details)
+    return CaseResult(result.case, "ok", None, findings.measurements, findings.details)
 
 
 def _compared(record: Record, recorded: CaseResult, derived: CaseResult) -> _Comparison:
@@ -132,11 +132,11 @@ def _shown(value: Any) -> str:
 MOST_LINES = 20  # of the differences of one case
 
 
-def lines(found: Iterable[Rederived]) -> Iterator[str]:
+def lines(results: Iterable[Rederived]) -> Iterator[str]:
     """Say what differs, what cannot be derived and why, and how much is equal."""
     equal: dict[str, list[int]] = {}
     underivable: dict[tuple[str, str], int] = {}
-    for one in found:
+    for one in results:
         if one.underivable is not None:
             key = one.result.case.benchmark, one.underivable
             underivable[key] = underivable.get(key, 0) + 1

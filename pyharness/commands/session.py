@@ -101,12 +101,12 @@ def declare(
     chosen = _with_corpora(suite.selections(benchmarks), suite.entries(corpora, "corpora")) if benchmarks else None
     if base is None:
         rows, texts = suite.entries(tokenizers), suite.entries(corpora or CORPORA, "corpora")
-        found = suite.Suite("custom", rows, texts, chosen or suite.selections(BENCHMARKS))
+        declared = suite.Suite("custom", rows, texts, chosen or suite.selections(BENCHMARKS))
     else:
-        found = suite.override(base, suite.entries(tokenizers), suite.entries(corpora, "corpora"), chosen or ())
+        declared = suite.override(base, suite.entries(tokenizers), suite.entries(corpora, "corpora"), chosen or ())
     if memory_limit is not None:
-        found = replace(found, memory_limit=suite.memory_limit(memory_limit))
-    return found if device is None else replace(found, device=device)
+        declared = replace(declared, memory_limit=suite.memory_limit(memory_limit))
+    return declared if device is None else replace(declared, device=device)
 
 
 def _with_corpora(chosen: tuple[suite.Selection, ...], texts: tuple[suite.Entry, ...]) -> tuple[suite.Selection, ...]:

@@ -30,16 +30,16 @@ LEFT_OUT = frozenset({"site-packages", "dist-packages", "test", "tests", "idle_t
 
 def source_files() -> list[Path]:
     """Return the standard library's source files, shuffled by a hash of their relative path."""
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     for root in map(Path, dict.fromkeys((sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")))):
         for file in _below(root):
-            found.setdefault(file.relative_to(root).as_posix(), file)
-    if not found:
+            files.setdefault(file.relative_to(root).as_posix(), file)
+    if not files:
         raise InputError(
             f"there is no Python source in {sysconfig.get_path('stdlib')}: this Python came without it; "
             "use 'sample', or your own files with path:"
         )
-    return [found[name] for name in sorted(found, key=_shuffled)]
+    return [files[name] for name in sorted(files, key=_shuffled)]
 
 
 def _below(root: Path) -> Iterator[Path]:

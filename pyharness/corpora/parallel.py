@@ -49,9 +49,9 @@ def _open_directory(spec: str, path: Path, options: Mapping[str, str]) -> Corpus
         raise InputError(f"field= does not apply to {path}, a directory of plain text; leave it out")
     files = language_files(path)
     if len(files) < 2:
-        found = f"only {', '.join(files)}" if files else "none"
+        present = f"only {', '.join(files)}" if files else "none"
         raise InputError(
-            f"{path} needs files of at least two languages like eng_Latn.txt, deu_Latn.txt.xz; found {found}"
+            f"{path} needs files of at least two languages like eng_Latn.txt, deu_Latn.txt.xz; found {present}"
         )
     languages, reference = chosen(options, tuple(files))
     used = {language: files[language] for language in languages}

@@ -54,8 +54,8 @@ def _fragments(part: str) -> Iterator[Fragment]:
 
 
 def _languages() -> dict[str, Traversable]:
-    found = sorted(ROOT.joinpath(ALIGNED).iterdir(), key=lambda file: file.name)
-    return {file.name.removesuffix(".txt"): file for file in found if file.name.endswith(".txt")}
+    files = sorted(ROOT.joinpath(ALIGNED).iterdir(), key=lambda file: file.name)
+    return {file.name.removesuffix(".txt"): file for file in files if file.name.endswith(".txt")}
 
 
 def _open(spec: str, argument: str, options: Mapping[str, str]) -> Corpus:

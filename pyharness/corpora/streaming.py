@@ -35,8 +35,8 @@ class TextCorpus:
 
     def keyed_documents(self, tally: Tally) -> Iterator[Piece]:
         """Stream the same; the pieces of one document share its beginning as their key."""
-        found = admitted(pieces(self.read(), self.max_document_bytes), self.max_bytes, tally)
-        return never_empty(self.name, found, tally)
+        documents = admitted(pieces(self.read(), self.max_document_bytes), self.max_bytes, tally)
+        return never_empty(self.name, documents, tally)
 
 
 def admitted(documents: Iterable[Cut], max_bytes: int | None, tally: Tally) -> Iterator[Piece]:
@@ -125,10 +125,10 @@ def read(corpus: Corpus, tally: Tally) -> Iterator[Read]:
 
 def never_empty(name: str, items: Iterable[T], tally: Tally) -> Iterator[T]:
     """Pass ``items`` on; a corpus without any is an error, not a row of zeros."""
-    found = False
+    any_item = False
     for item in items:
-        found = True
+        any_item = True
         yield item
-    if not found:
+    if not any_item:
         left_out = f" ({tally.empty_documents} empty ones were left out)" if tally.empty_documents else ""
         raise InputError(f"corpus {name!r} has no documents{left_out}; check what it points to and its options")

@@ -45,10 +45,10 @@ class CausalModel:
             if self.from_hidden:
                 head = self.network.get_output_embeddings()
                 rows = self.network.base_model(**self.inputs(batch)).last_hidden_state[scored]
-                found = kernels.linear_entropy(rows, head.weight, head.bias, vocab_size=columns, **options)
+                scores = kernels.linear_entropy(rows, head.weight, head.bias, vocab_size=columns, **options)
             else:
-                found = kernels.entropy(self.logits(batch)[scored][:, :columns], **options)
-            return found.entropy.cpu().numpy(), found.nll.cpu().numpy()
+                scores = kernels.entropy(self.logits(batch)[scored][:, :columns], **options)
+            return scores.entropy.cpu().numpy(), scores.nll.cpu().numpy()
 
     def gpu(self) -> str | None:
         """Name of the GPU that it runs on, if it does."""

@@ -53,13 +53,13 @@ def sliding_windows(lengths: Iterable[int], context: int, stride: int) -> Iterat
             scored = stop
 
 
-def batches(found: Iterable[Window], batch_tokens: int) -> Iterator[list[Window]]:
+def batches(windows: Iterable[Window], batch_tokens: int) -> Iterator[list[Window]]:
     """Group windows of similar length, longest first, so that a batch has at most ``batch_tokens`` with padding.
 
     A window longer than that is a batch of its own.
     """
     batch: list[Window] = []
-    for window in sorted(found, key=len, reverse=True):
+    for window in sorted(windows, key=len, reverse=True):
         if batch and (len(batch) + 1) * len(batch[0]) > batch_tokens:
             yield batch
             batch = []

@@ -18,8 +18,8 @@ from pyharness.types import Metric
 
 def corpus_metrics() -> Mapping[str, CorpusMetric]:
     """Return metrics of one pass over a corpus, by name."""
-    found = discover(sys.modules[__name__], "METRICS")
-    return {name: metric for name, metric in found.items() if isinstance(metric, CorpusMetric)}
+    metrics = discover(sys.modules[__name__], "METRICS")
+    return {name: metric for name, metric in metrics.items() if isinstance(metric, CorpusMetric)}
 
 
 def counters() -> Mapping[str, Counter]:
@@ -30,6 +30,6 @@ def counters() -> Mapping[str, Counter]:
 
 def all_metrics() -> Mapping[str, Metric]:
     """Every number that pyharness can report, by name."""
-    found = discover(sys.modules[__name__], "METRICS")
-    listed = chain(found.values(), discover(sys.modules[__name__], "REPORTED").values())
+    metrics = discover(sys.modules[__name__], "METRICS")
+    listed = chain(metrics.values(), discover(sys.modules[__name__], "REPORTED").values())
     return {metric.name: metric.about if isinstance(metric, CorpusMetric) else metric for metric in listed}

@@ -48,12 +48,12 @@ def count(tokenizer: Tokenizer, documents: Iterable[tuple[str, Ids]]) -> WordCut
         words = [WORD_LIKE.search(segment) is not None for segment in segments]
         chosen = [segment for segment, is_word in zip(segments, words, strict=True) if is_word]
         cuts.unsegmented += sum(UNSEGMENTED.search(word) is not None for word in chosen)
-        found = None if vocabulary is None else _cut_segments(segments, ids, vocabulary, normalize)
-        if found is None:
+        continued = None if vocabulary is None else _cut_segments(segments, ids, vocabulary, normalize)
+        if continued is None:
             cuts.unplaced += len(chosen)
         else:
             cuts.words += len(chosen)
-            cuts.continued += int(np.count_nonzero(found & np.array(words, np.bool_)))
+            cuts.continued += int(np.count_nonzero(continued & np.array(words, np.bool_)))
     return cuts
 
 

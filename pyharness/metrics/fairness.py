@@ -90,13 +90,13 @@ def gini(costs: Sums) -> float:
 def measure(state: FairnessState) -> list[Measurement]:
     """Premiums of every language and the Gini coefficient over all of them."""
     home = state.languages.index(state.reference)
-    found = [Measurement("aligned_rows", int(state.rows.sum()), part=state.reference)]
-    found.append(_estimate(state, "premium_gini", None, lambda tokens, _: gini(tokens)))
+    measurements = [Measurement("aligned_rows", int(state.rows.sum()), part=state.reference)]
+    measurements.append(_estimate(state, "premium_gini", None, lambda tokens, _: gini(tokens)))
     for index, language in enumerate(state.languages):
         if index != home:
-            found.append(_estimate(state, "parity", language, lambda t, _, i=index: t[i] / t[home]))  # type: ignore[misc]
-            found.append(_estimate(state, "bytes_premium", language, lambda _, b, i=index: b[i] / b[home]))  # type: ignore[misc]
-    return found
+            measurements.append(_estimate(state, "parity", language, lambda t, _, i=index: t[i] / t[home]))  # type: ignore[misc]
+            measurements.append(_estimate(state, "bytes_premium", language, lambda _, b, i=index: b[i] / b[home]))  # type: ignore[misc]
+    return measurements
 
 
 def _estimate(

@@ -101,10 +101,10 @@ def _add(state: CorpusState, name: str, group: int, value: int) -> None:
 
 def measure(state: CorpusState) -> list[Measurement]:
     """Every metric, with the replicates of its interval; metrics by place in a word carry it as their part."""
-    found = measuring.measure(state, _WHOLE)
+    measurements = measuring.measure(state, _WHOLE)
     for part in PARTS:
-        found += [replace(one, part=part) for one in measuring.measure(state, _at(part))]
-    return found
+        measurements += [replace(one, part=part) for one in measuring.measure(state, _at(part))]
+    return measurements
 
 
 def _mean(bits: str, tokens: str) -> Callable[[Counts], float]:

@@ -1,1 +1,1 @@
-"""Plug-ins: how they are found, picked and named."""
+"""Plug-ins: discovery, the grammar of specifications, and optional libraries."""

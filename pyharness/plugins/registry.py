@@ -25,18 +25,18 @@ def discover(package: ModuleType, constant: str) -> Mapping[str, Any]:
     is named in the environment variable ``PYHARNESS_PLUGINS`` (several: separated by commas).
     """
     names = [info.name for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")]
-    found: dict[str, Any] = {}
+    items: dict[str, Any] = {}
     for module in map(importlib.import_module, names):
         for item in getattr(module, constant, ()):
-            if item.name in found:
+            if item.name in items:
                 raise ValueError(f"{module.__name__} defines {item.name!r}, which already exists")
-            found[item.name] = item
+            items[item.name] = item
     for name, plugin in _plugins(package.__name__):
         for item in _items(name, plugin, constant):
-            if item.name in found:
+            if item.name in items:
                 raise InputError(f"{name} defines {item.name!r} in {constant}, which already exists; rename it")
-            found[item.name] = item
-    return found
+            items[item.name] = item
+    return items
 
 
 def _plugins(group: str) -> Iterator[tuple[str, Any]]:

@@ -34,7 +34,7 @@ class Journal:
     """Finished cases of a run in progress: one line each, synced to disk, beside the record to be.
 
     It is the claim on the name of the record, too: the file is locked while the run lives, so that two runs cannot
-    write one path. Who makes one before anything is measured knows that the record can be written. A record that goes
+    write one path. Making one before anything is measured tells that the record can be written. A record that goes
     into a device or a pipe has its journal in a file without a name, and cannot be resumed.
 
     Raises:
@@ -106,34 +106,34 @@ class Journal:
                 "or choose another --output"
             )
         for name, value in header.items():
-            if (found := lines[0]["header"].get(name)) != value:
+            if (before := lines[0]["header"].get(name)) != value:
                 self.close()
                 raise InputError(
-                    f"cannot resume {str(self.path)!r}: {name} was {short(found)}, now it is {short(value)}"
+                    f"cannot resume {str(self.path)!r}: {name} was {short(before)}, now it is {short(value)}"
                 )
         return lines[1:]
 
     def _lines(self) -> list[dict[str, Any]]:
         self.file.seek(0)
-        found: list[dict[str, Any]] = []
+        entries: list[dict[str, Any]] = []
         whole = 0
         try:
             for line in self.file:
                 if not line.endswith("\n") or not isinstance(entry := _parsed(line), dict):
                     break  # the run was killed while writing this line
-                found.append(entry)
+                entries.append(entry)
                 whole += len(line.encode())
             self.file.seek(0)
             begun = self.file.read(len(_BEGINNING))
         except UnicodeDecodeError:
-            found, begun = [], "?"
-        ours = isinstance(found[0].get("header"), dict) if found else _BEGINNING.startswith(begun)
+            entries, begun = [], "?"
+        ours = isinstance(entries[0].get("header"), dict) if entries else _BEGINNING.startswith(begun)
         if not ours:
             self.close()
             raise InputError(f"{str(self.path)!r} is in the way and no journal of a run: choose another --output")
         self.file.truncate(whole)
         self.file.seek(0, os.SEEK_END)
-        return found
+        return entries
 
     def add(self, entry: Mapping[str, Any]) -> None:
         """Keep one finished case."""

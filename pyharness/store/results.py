@@ -15,16 +15,16 @@ _STATUSES = ("ok", "skipped", "failed")
 
 def measurement_as_json(measurement: Measurement) -> dict[str, Any]:
     """Without the fields that are empty; ``value`` is always there."""
-    found: dict[str, Any] = {"metric": measurement.metric, "value": measurement.value}
+    content: dict[str, Any] = {"metric": measurement.metric, "value": measurement.value}
     for name in ("reason", "part", "no_interval"):
         if (value := getattr(measurement, name)) is not None:
-            found[name] = value
+            content[name] = value
     if measurement.paired:
-        found["paired"] = True
+        content["paired"] = True
     for name in ("samples", "replicates", "curve"):
         if values := getattr(measurement, name):
-            found[name] = list(values)
-    return found
+            content[name] = list(values)
+    return content
 
 
 def measurement_from_json(data: Mapping[str, Any]) -> Measurement:

@@ -131,12 +131,12 @@ def entries(
 
     Within the options of a tokenizer it is a value, so a ``%`` or ``&`` of it becomes ``%25`` or ``%26``.
     """
-    found = [_entry(item, key, variables or {}) for item in _list(items, key)]
-    labels = [entry.label for entry in found]
+    given = [_entry(item, key, variables or {}) for item in _list(items, key)]
+    labels = [entry.label for entry in given]
     for label in labels:
         if labels.count(label) > 1:
             raise InputError(f'the name {label!r} is used twice; give one of them another name = "..."')
-    return tuple(found)
+    return tuple(given)
 
 
 def _entry(item: str | Mapping[str, str], key: str, variables: Mapping[str, str]) -> Entry:

@@ -53,9 +53,9 @@ def plan(suite: Suite, preparing: Callable[[str, TrainingProgress], None] | None
         raise InputError("\n".join(dict.fromkeys(problems)))
     if not cases:
         raise InputError(f"suite {suite.name!r} has nothing to run: it needs tokenizers, corpora and benchmarks")
-    found = Plan(suite, rows, texts, tuple(_distinct(cases)))
-    _try_to_record(found)
-    return found
+    planned = Plan(suite, rows, texts, tuple(_distinct(cases)))
+    _try_to_record(planned)
+    return planned
 
 
 def _try_to_record(plan: Plan) -> None:
@@ -85,14 +85,14 @@ def _text(entry: Entry) -> Corpus:
 
 
 def _each(kind: str, wanted: Sequence[Entry], resolve: Callable[[Entry], Any], problems: list[str]) -> dict[str, Any]:
-    found = {}
+    resolved = {}
     for entry in wanted:
         try:
             with blamed(f"{kind} {entry.label!r}"):
-                found[entry.label] = resolve(entry)
+                resolved[entry.label] = resolve(entry)
         except InputError as error:
             problems.append(str(error))
-    return found
+    return resolved
 
 
 def _check_device(device: str) -> None:

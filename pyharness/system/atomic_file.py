@@ -40,7 +40,7 @@ def write(path: Path, content: Content, *, overwrite: bool = False, advice: str 
 
 
 def replace(path: Path, content: Content) -> None:
-    """As ``write`` over what is there, for who says in other words what went wrong: raises ``OSError``."""
+    """Write over an existing file like ``write``, but let ``OSError`` out, for callers with a message of their own."""
     if is_stream(path):
         _write_through(path, _data(content))
         return

@@ -42,17 +42,17 @@ def memory_bytes() -> int | None:
 
 def available_memory_bytes() -> int | None:
     """Memory that a process could still take: of the machine or of its control group; None where nothing says."""
-    found: list[int] = []
+    limits: list[int] = []
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        found += [int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable:")]
+        limits += [int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable:")]
         limit, used = (int((CONTROL_GROUP / f"memory.{name}").read_text()) for name in ("max", "current"))
         # Files read once fill a group up to its limit; their pages are given back when memory is asked for.
         cached = dict(line.split() for line in (CONTROL_GROUP / "memory.stat").read_text().splitlines())
-        found.append(max(limit - used + int(cached.get("inactive_file", 0)), 0))
+        limits.append(max(limit - used + int(cached.get("inactive_file", 0)), 0))
     except (OSError, ValueError):  # not Linux, no control group, or "max": no limit
         pass
-    return min(found, default=None)
+    return min(limits, default=None)
 
 
 def cores() -> int:

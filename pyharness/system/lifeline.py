@@ -1,6 +1,6 @@
-"""What a child process of ours does first: it ends with its parent, keeps what it starts, and is the first to go.
+"""First steps of a child process: it ends with its parent, keeps the processes it starts, and is the first to go.
 
-Killed runs leave nothing behind on the cores of whoever is timed next.
+A killed run leaves no process behind on the cores that the next measurement uses.
 """
 
 from __future__ import annotations

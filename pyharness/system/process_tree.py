@@ -14,19 +14,19 @@ from pathlib import Path
 
 MARK = "PYHARNESS_CHILD"  # an environment variable: what is forked inherits it, in whatever session it hides
 PROC = Path("/proc")
-ROUNDS = 50  # of looking for what is left, with a short sleep between them
+ROUNDS = 50  # of looking for processes that are left, with a short sleep between them
 PAUSE_SECONDS = 0.02
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 def members(root: int) -> list[int]:
     """A process and all that descend from it, as far as ``/proc`` tells."""
-    found, left = [root], [root]
+    processes, left = [root], [root]
     while left:
-        children = [child for child in _children(left.pop()) if child not in found]
-        found += children
+        children = [child for child in _children(left.pop()) if child not in processes]
+        processes += children
         left += children
-    return found
+    return processes
 
 
 def _children(process: int) -> Iterator[int]:

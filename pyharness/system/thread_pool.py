@@ -1,7 +1,7 @@
 """Native libraries that size their thread pool once, at first use, from an environment variable.
 
 A process can therefore measure such a library on one thread, and on one other number of threads: the first that it
-asks for. Whoever times several takes a process for each.
+asks for. Several numbers of threads take a process each.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ class TrainingRequest:
     sentences: int = 0  # train on a random sample of this many lines; 0: on all
     threads: int = 1
     source: Callable[[], Mapping[str, Any]] = dict  # where the text comes from, asked after it was read: JSON values
-    text_bytes: int | None = None  # size of the text, if known: for the estimate of what is left
+    text_bytes: int | None = None  # size of the text, if known: for the estimate of the time left
     progress: Callable[[TrainingProgress], None] | None = None
 
     @property
@@ -69,7 +69,7 @@ class TrainedTokenizer:
     merges: int | None  # None: not a tokenizer of merges
     complete: bool  # False: there was nothing left to merge before the vocabulary had its size
     seconds: Mapping[str, float]  # by phase
-    notes: tuple[str, ...] = ()  # what whoever reads a figure of this must know
+    notes: tuple[str, ...] = ()  # facts without which a figure of this is misread
     model: BpeModel | None = None  # what the first file says, where it is one of our own
     details: Mapping[str, Any] = field(default_factory=dict)  # counts, JSON values: distinct_pieces, scaffold_tokens
 

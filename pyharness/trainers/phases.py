@@ -1,4 +1,4 @@
-"""Phases of a training: how long each took, how far it is and what is left of it."""
+"""Phases of a training: how long each took, how far the present one is, and the time left."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class Tally:
     cut_documents: int = 0  # longer than the limit, cut into several documents
     replaced_sequences: int = 0  # invalid UTF-8 sequences replaced by U+FFFD
     digest: int = 0  # sum of 128-bit document digests, modulo 2**128: does not depend on order
-    # For who reads a corpus from its front, in its order: the digest of its first 1, 2, 4, 8, ... documents.
+    # Digests of the first 1, 2, 4, 8, ... documents, for a corpus that is read from its front, in its order.
     beginnings: list[int] | None = field(default=None, compare=False)
 
     def add(self, text: str) -> Digest:
@@ -61,7 +61,7 @@ class Corpus(Protocol):
 
     def documents(self, tally: Tally) -> Iterator[str]:
         """Stream non-empty documents. The reader counts what it leaves out, cuts or replaces into ``tally``;
-        whoever consumes a document counts it with ``tally.add``.
+        the consumer counts each document with ``tally.add``.
         """
         ...
 

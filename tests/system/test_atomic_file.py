@@ -36,7 +36,7 @@ WRITERS: dict[str, tuple[str, Callable[[Path], object]]] = {
     "text": ("any", lambda path: atomic_file.write(path, "né", overwrite=True)),
     "bytes": ("any", lambda path: atomic_file.write(path, b"new", overwrite=True)),
     "model": ("any", lambda path: bpe.save(trained_model("gpt2"), path)),
-    "parquet": ("any", lambda path: report.to_parquet(RECORD, path, overwrite=True)),
+    "parquet": ("any", lambda path: report.to_parquet(report.flat_sheet(RECORD), path, overwrite=True)),
     "cache": (trained_cache.ENTRY, refuse),
 }
 QUIET = {**WRITERS, "ranks": ("any", lambda path: openai_files._keep(b"new", path))}  # says nothing of a full disk

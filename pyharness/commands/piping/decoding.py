@@ -22,9 +22,9 @@ def decoded(
     Raises:
         InputError: an id is not in the vocabulary; more than ``longest`` bytes of ids would have to be held.
     """
-    found = iter(parts)
-    for first in found:
-        document = _Document(tokenizer, first, found)
+    waiting = iter(parts)
+    for first in waiting:
+        document = _Document(tokenizer, first, waiting)
         if isinstance(tokenizer, BpeTokenizer) and tokenizer.model.decoder is None:
             yield from tokenizer.decode_parts(document.ids())
         else:

@@ -30,12 +30,12 @@ def load(specification: str, special: bool = False) -> Tokenizer:
         elif Path(path).suffix or os.sep in path:
             raise InputError(f"there is no file {path[:200]!r}; tokenizers with a name: pyharness list tokenizers")
     row = tokenizers.obtain(specification)
-    found = tokenizers.load(row)
-    if special and not isinstance(found, BpeTokenizer):
+    tokenizer = tokenizers.load(row)
+    if special and not isinstance(tokenizer, BpeTokenizer):
         raise InputError(
             f"--special is for our own encoder; {specification!r} runs in {row.library}: try 'native+{specification}'"
         )
-    return found
+    return tokenizer
 
 
 def safe_cuts(tokenizer: Tokenizer, special: bool = False) -> SafeCuts | None:
@@ -44,7 +44,7 @@ def safe_cuts(tokenizer: Tokenizer, special: bool = False) -> SafeCuts | None:
 
 
 def encoded(
-    tokenizer: Tokenizer, found: Iterable[Part], threads: int = 1, special: bool = False
+    tokenizer: Tokenizer, parts: Iterable[Part], threads: int = 1, special: bool = False
 ) -> Iterator[tuple[Ids, bool]]:
     """Ids of each part, and whether its document ends there.
 
@@ -55,7 +55,7 @@ def encoded(
         InputError: a document cannot be encoded.
     """
     done = 0
-    for batch in batches(found, size=BATCH_BYTES, count=BATCH_PARTS, size_of=lambda part: len(part.data)):
+    for batch in batches(parts, size=BATCH_BYTES, count=BATCH_PARTS, size_of=lambda part: len(part.data)):
         if isinstance(tokenizer, BpeTokenizer):
             tokens = _of_bytes(tokenizer, batch, threads, done, special)
         else:

@@ -118,12 +118,12 @@ def _json(where: str, part: _LinePart) -> Ids:
 
 def _json_list(where: str, line: bytes) -> Ids:
     try:
-        found = json.loads(line)
+        ids = json.loads(line)
     except (ValueError, RecursionError):
         raise InputError(f"{where} is not JSON; write one list of ids a line") from None
-    if not isinstance(found, list) or not all(type(one) is int and 0 <= one < 1 << 32 for one in found):
+    if not isinstance(ids, list) or not all(type(one) is int and 0 <= one < 1 << 32 for one in ids):
         raise InputError(f"{where} is not a list of ids: numbers below 2^32")
-    return np.array(found, np.uint32)
+    return np.array(ids, np.uint32)
 
 
 def _raw(name: str, source: IO[bytes], size: int) -> Iterator[IdPart]:

@@ -108,13 +108,13 @@ def pieces(fragments: Iterable[Fragment], limit: int) -> Iterator[Cut]:
 
 
 def _parts(data: bytes, limit: int) -> list[bytes]:
-    """Cut what is over ``limit``; the last part is what is left, and may be all."""
-    found, start = [], 0
+    """Cut bytes into parts of at most ``limit``; the last part is the rest, and may be all of them."""
+    parts, start = [], 0
     while len(data) - start > limit:
         stop = _cut(data, start, start + limit)
-        found.append(data[start:stop])
+        parts.append(data[start:stop])
         start = stop
-    return [*found, data[start:]]
+    return [*parts, data[start:]]
 
 
 def _beginning(held: list[bytes]) -> str:

@@ -35,18 +35,18 @@ class Arguments:
         forms = self.stages.forms(token)
         if (argument := self._model(token, forms)) is not None:
             return argument
-        found = [self._form(form) for form in forms]
-        return next((argument for argument in found if argument), None) if found and all(found) else None
+        arguments = [self._form(form) for form in forms]
+        return next((argument for argument in arguments if argument), None) if arguments and all(arguments) else None
 
     @property
     def unexaminable(self) -> list[str]:
         """Stages that no argument can be taken from, and why."""
-        found = list(self.splitting.unexaminable)
+        reasons = list(self.splitting.unexaminable)
         if self.stages.normalizer is None:
-            found.append("a normaliser that is a table")
+            reasons.append("a normaliser that is a table")
         if self.stages.model == "unigram" and self.stages.scores is None:
-            found.append("a Unigram model whose sums of 32 bits may round differently in long texts")
-        return found
+            reasons.append("a Unigram model whose sums of 32 bits may round differently in long texts")
+        return reasons
 
     @cached_property
     def splitting(self) -> SplitArguments:

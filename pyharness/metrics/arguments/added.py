@@ -26,8 +26,8 @@ class AddedTokenArguments:
         # The pieces of a SentencePiece model stand in normalised text as they are.
         normalize = str if stages.normalizer is None else stages.normalize
         normal = [(normalize(token.content), token) for token in stages.added if token.normalized]
-        found = _sure([(token.content, token) for token in raw if token.content])
-        self._sure = [content for content in found if _stays(content, stages.normalizer)]
+        contents = _sure([(token.content, token) for token in raw if token.content])
+        self._sure = [content for content in contents if _stays(content, stages.normalizer)]
         self._sure += _sure([(content, token) for content, token in normal if content])
 
     def of(self, form: TokenForm) -> Argument | None:

@@ -40,8 +40,8 @@ class NormalizerArguments:
         if not self._steps:
             return None
         parts = [part for part in form.text.translate(self._inserted).split("\0") if part]
-        found = (self._form_of(part) or self._replaced(part) or self._characters(part) for part in parts)
-        return next(filter(None, found), None) or self._ideograph(form)
+        arguments = (self._form_of(part) or self._replaced(part) or self._characters(part) for part in parts)
+        return next(filter(None, arguments), None) or self._ideograph(form)
 
     def _form_of(self, part: str) -> Argument | None:
         if self._last_form is None or self._last_form[1](part) == part:
@@ -109,10 +109,10 @@ class NormalizerArguments:
 @lru_cache(maxsize=1)
 def _ideographs() -> NDArray[np.bool_]:
     """bool [0x110000]: characters that BertNormalizer puts spaces around."""
-    found = np.zeros(LIMIT, np.bool_)
+    ideographs = np.zeros(LIMIT, np.bool_)
     for first, last in _IDEOGRAPHS:
-        found[first : last + 1] = True
-    return found
+        ideographs[first : last + 1] = True
+    return ideographs
 
 
 def _is_ideograph(character: str) -> bool:
@@ -143,17 +143,17 @@ def _makes_none_of(step: Mapping[str, Any], string: str) -> bool:
 
 def _after(step: Mapping[str, Any], made: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Characters that may come out of a step that gets text of given ones; all of them where it is not known."""
-    found = made.copy()
+    after = made.copy()
     kind = step["type"]
     if kind == "Strip":
-        return found
+        return after
     if kind == "Prepend":
-        return _with(found, str(step.get("prepend")))
+        return _with(after, str(step.get("prepend")))
     if kind == "Replace" and isinstance(step.get("content"), str):
         old, _ = _replacement(step)
         if len(old) == 1:
-            found[ord(old)] = False
-        return _with(found, step["content"])
+            after[ord(old)] = False
+        return _with(after, step["content"])
     if kind not in _BY_CHARACTER:
         return np.ones_like(made)
     return _made_of(json.dumps(step), None if made.all() else made.tobytes())

@@ -35,9 +35,9 @@ def sums_of(array: NDArray[Any]) -> Sums:
     """Inverse of ``of_sums``, one for each group."""
     if array.shape != (GROUPS, 2):
         raise InputError(f"sums of a state have the shape {array.shape}, not {(GROUPS, 2)}")
-    found = np.empty(GROUPS, np.object_)
-    found[:] = [int(low) + int(high) * _HALF for low, high in array.tolist()]
-    return found
+    integers = np.empty(GROUPS, np.object_)
+    integers[:] = [int(low) + int(high) * _HALF for low, high in array.tolist()]
+    return integers
 
 
 def of_text(text: str) -> NDArray[np.uint8]:

@@ -65,7 +65,7 @@ def positions(text: str, ids: Ids, vocabulary: Vocabulary) -> NDArray[np.int64] 
     stops = token_stops(text, ids, vocabulary)
     if stops is None:
         return None
-    found = np.full(len(ids), OUTSIDE, np.int64)
+    places = np.full(len(ids), OUTSIDE, np.int64)
     word_starts, word_stops = word_bounds(text)
     starts = np.concatenate(([0], stops[:-1])) if len(stops) else stops
     filled = np.flatnonzero(stops > starts)
@@ -74,5 +74,5 @@ def positions(text: str, ids: Ids, vocabulary: Vocabulary) -> NDArray[np.int64] 
     touching = word < len(word_stops)
     touching[touching] = word_starts[word[touching]] < stops[touching]
     holder = np.searchsorted(stops, word_starts[word[touching]], side="right")  # the token where the word starts
-    found[filled[touching]] = np.minimum(np.flatnonzero(touching) - holder, LAST)
-    return found
+    places[filled[touching]] = np.minimum(np.flatnonzero(touching) - holder, LAST)
+    return places

@@ -58,9 +58,9 @@ class HuggingFaceTokenizer(HuggingFaceTables):
                 self.library.model.dropout = None
         self._exact_bytes = self.round_trip == "exact"
         for token in file.added:
-            if (found := self.library.token_to_id(token.content)) != token.id:
+            if (given := self.library.token_to_id(token.content)) != token.id:
                 raise InputError(
-                    f"{label}: added token {token.content!r} has id {token.id}, but tokenizers gives it {found}"
+                    f"{label}: added token {token.content!r} has id {token.id}, but tokenizers gives it {given}"
                 )
 
     def encode_batch(self, texts: Sequence[str], threads: int = 1) -> Tokens:
@@ -175,13 +175,13 @@ class HuggingFaceWords(HuggingFaceTokenizer):
         pieces = {number: token for token, number in self.file.vocab.items()}
         prefix = (self.file.model.get("continuing_subword_prefix") or "") if self._continuing is not None else ""
         model = self.library.model
-        found = []
+        documents = []
         for number in np.asarray(tokens).tolist():
             piece = pieces.get(number, "")
             inside = bool(prefix) and piece.startswith(prefix) and len(piece) > len(prefix)
             encoder = self._continuing if inside else model
-            found.append([token.id for token in encoder.tokenize(piece[len(prefix) :] if inside else piece)])
-        return Tokens.from_lists(found)
+            documents.append([token.id for token in encoder.tokenize(piece[len(prefix) :] if inside else piece)])
+        return Tokens.from_lists(documents)
 
     @cached_property
     def _continuing(self) -> Any:

@@ -1,7 +1,7 @@
 """One training in a process of its own: a library that aborts, hangs or is killed takes nothing else with it.
 
 ``python -m pyharness.tokenizers.training.process REQUEST`` is that process. It writes into the cache, and tells
-standard output how far it is, a JSON list on a line; whoever starts it holds the lock of the recipe's place.
+standard output how far it is, a JSON list on a line; its parent holds the lock of the recipe's place.
 """
 
 from __future__ import annotations
