@@ -36,7 +36,7 @@ def test_the_model_is_that_of_the_file(name: str) -> None:
         results = []
         for model in (trained.model, read):
             try:
-                results.append(export_model(model, kind))  # type: ignore[arg-type]
+                results.append(export_model(model, kind))
             except ValueError as error:
                 results.append(str(error).encode())
         assert results[0] == results[1]
