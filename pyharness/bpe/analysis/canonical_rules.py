@@ -1,10 +1,10 @@
 """One rule per token: the merge that makes it, wherever it is made.
 
-Whatever a token's neighbours are, no merge crosses its two ends before it is made; so what happens between them is what
-happens when its own base symbols are encoded alone, and its last merge is the same everywhere. A token that does not
-encode to itself alone is never made at all. Hence the rules below, in the order of their ranks, give the ids of the
-whole model, and two models with the same rules in the same order give the same ids. (This needs merges to be ordered by
-rank and then by position, and different ranks for different results.)
+No merge crosses the two ends of a token before it is made, whatever its neighbours. So its base symbols merge as they
+do when they are encoded alone, and its last merge is the same everywhere. A token that does not encode to itself alone
+is never made at all. Hence the rules below, in the order of their ranks, give the ids of the whole model, and two
+models with the same rules in the same order give the same ids. (This needs merges to be ordered by rank and then by
+position, and different ranks for different results.)
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ def ranks_agree(merges: MergeModel) -> None:
     if len(falls):
         first, then = rules[falls[0], 2], rules[falls[0] + 1, 2]
         raise InputError(f"ranks are ids, but token {then} is merged after token {first}")
-    found = canonical_rules(by_ids(merges))
-    if len(rules) == len(found) and np.array_equal(rules, found):
+    canonical = canonical_rules(by_ids(merges))
+    if len(rules) == len(canonical) and np.array_equal(rules, canonical):
         return
-    size = min(len(rules), len(found))
-    differs = np.flatnonzero((rules[:size] != found[:size]).any(axis=1))
-    token = int((rules if len(rules) > size else found)[size, 2]) if not len(differs) else int(rules[differs[0], 2])
+    size = min(len(rules), len(canonical))
+    differs = np.flatnonzero((rules[:size] != canonical[:size]).any(axis=1))
+    token = int((rules if len(rules) > size else canonical)[size, 2]) if not len(differs) else int(rules[differs[0], 2])
     data = merges.data[merges.offsets[token] : merges.offsets[token + 1]].tobytes()
     raise InputError(f"in order of ids other parts would be merged into token {token} ({data!r}) than the rules say")
 

@@ -29,7 +29,7 @@ def merging_unused(model: BpeModel) -> NDArray[np.bool_]:
 
 
 def expansion_of_unused(model: BpeModel) -> tuple[Ids, Offsets] | None:
-    """What stands for each id in the output, ids uint32 [total] and offsets int64 [n + 1]; None: itself.
+    """Output of each id: ids uint32 [total] and offsets int64 [n + 1]; None: itself.
 
     Source: ``resegment`` in sentencepiece ``src/bpe_model.cc``.
     """
@@ -65,7 +65,7 @@ def _fused(model: BpeModel, ids: list[int]) -> list[int]:
 
 def _parts(model: BpeModel, unused: NDArray[np.bool_]) -> dict[int, list[int]]:
     """Symbols that each unused piece is taken apart into: those of its last merge, or what it is without one."""
-    found = self_tokenization(dataclasses.replace(model.merges, tested=unused))
-    failed = {int(token): found.witnesses.document(row).tolist() for row, token in enumerate(found.failed)}
-    reached = np.flatnonzero(found.verdict == Verdict.REACHABLE).tolist()
-    return failed | {token: found.parts[token].tolist() for token in reached}
+    tested = self_tokenization(dataclasses.replace(model.merges, tested=unused))
+    failed = {int(token): tested.witnesses.document(row).tolist() for row, token in enumerate(tested.failed)}
+    reached = np.flatnonzero(tested.verdict == Verdict.REACHABLE).tolist()
+    return failed | {token: tested.parts[token].tolist() for token in reached}

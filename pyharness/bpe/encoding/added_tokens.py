@@ -1,4 +1,4 @@
-"""Added tokens: finding them in texts as ``tokenizers`` does, and what stands between them."""
+"""Added tokens in texts, as ``tokenizers`` finds them, and the stretches of text between them."""
 
 from __future__ import annotations
 
@@ -81,10 +81,10 @@ class AddedTokens:
 
     def cut(self, before: Stretches, threads: int = 1) -> Stretches:
         """Cut stretches further."""
-        found = self._cutter.cut(before.texts, threads) if self.any else None
-        if found is None:
+        cut = self._cutter.cut(before.texts, threads) if self.any else None
+        if cut is None:
             return before
-        texts, items, offsets = found
+        texts, items, offsets = cut
         if before.items is None or before.offsets is None:
             return Stretches(texts, items, offsets, before.moved)
         # Added tokens of the older cut stay where they were, the new items go where their stretch was.

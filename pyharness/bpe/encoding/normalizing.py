@@ -39,7 +39,7 @@ def keeps_start(stage: Mapping[str, Any]) -> bool:
 
 
 def start_keeper(stage: Mapping[str, Any]) -> KeepsStart:
-    """Return what tells whether the first character of a normalised text comes from the first of the text.
+    """Function that says whether the first character of a normalised text comes from the first of the text.
 
     ``tokenizers`` knows it from its alignments: a character that replaces others, or stands before one, has its place.
 

@@ -45,8 +45,8 @@ class SafeCuts:
     def last(self, data: bytes, start: int = 0) -> int:
         """Return the byte before which ``data`` can be cut, the last one behind ``start``; 0: there is none."""
         stop = len(data) - max((len(token) for token in self.tokens), default=0)
-        found = [self._last_before(data, sign, start, stop) for sign in (SPACE, NEWLINE, *self.punctuation)]
-        return max(*found, self._last_line(data, start, stop))
+        places = [self._last_before(data, sign, start, stop) for sign in (SPACE, NEWLINE, *self.punctuation)]
+        return max(*places, self._last_line(data, start, stop))
 
     def _last_before(self, data: bytes, sign: bytes, start: int, stop: int) -> int:
         at = data.rfind(sign, start + 1, stop)
@@ -57,7 +57,7 @@ class SafeCuts:
         return 0
 
     def _ends_well(self, data: bytes, at: int, sign: bytes) -> bool:
-        """Whether what stands before a sign ends there."""
+        """Whether the match before a sign ends there."""
         before = _character_before(data, at)
         if sign == SPACE:
             return bool(before) and not before.isspace()
@@ -79,7 +79,7 @@ class SafeCuts:
 
 
 def safe_cuts(model: BpeModel, splitter: str, *, searched: Sequence[AddedToken]) -> SafeCuts | None:
-    """Cuts of texts for a model, which ``searched`` added tokens are looked for in; None where nobody knows any.
+    """Cuts of texts for a model, which ``searched`` added tokens are looked for in; None where none are known.
 
     ``splitter`` is the name of the model's split pattern.
     """

@@ -48,13 +48,13 @@ def refuse(texts: Iterable[str | bytes], disallowed: frozenset[str]) -> None:
         return
     in_characters, in_bytes = _expressions(disallowed)
     for index, text in enumerate(texts):
-        found = (in_bytes if isinstance(text, bytes) else in_characters).search(text)
-        if found is None:
+        match = (in_bytes if isinstance(text, bytes) else in_characters).search(text)
+        if match is None:
             continue
-        content = found.group() if isinstance(text, str) else found.group().decode()
+        content = match.group() if isinstance(text, str) else match.group().decode()
         unit = "character" if isinstance(text, str) else "byte"
         raise InputError(
-            f"text {index} spells the special token {content!r} at {unit} {found.start()}, which is disallowed: map it "
+            f"text {index} spells the special token {content!r} at {unit} {match.start()}, which is disallowed: map it "
             f"with allowed_special={{{content!r}}}, or leave it out of disallowed_special to have it encoded as text"
         )
 

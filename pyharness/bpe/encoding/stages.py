@@ -48,7 +48,7 @@ def check(model: BpeModel, method: str, dropout: float, seed: int) -> None:
 
 
 def start_keeper_of(model: BpeModel) -> KeepsStart | None:
-    """What tells whether a normalised text starts with its first character; None where it does not matter, or does."""
+    """Function that says whether a normalised text keeps its start; None where that is sure, or does not matter."""
     if not isinstance(model.normalizer, Mapping) or isinstance(model.splitter, str):
         return None
     matters = puts_mark_first(model.splitter) and not keeps_start(model.normalizer)
@@ -56,7 +56,7 @@ def start_keeper_of(model: BpeModel) -> KeepsStart | None:
 
 
 def normalizer_of(model: BpeModel) -> Normalize | None:
-    """What is done to a text before it is split."""
+    """Normaliser of a model; None where it has none."""
     if model.normalizer is None:
         return None
     if isinstance(model.normalizer, SentencePieceNormalizer):
@@ -88,7 +88,7 @@ def added_tokens_of(
 
 
 def splitters_of(model: BpeModel) -> tuple[TextSplitter | None, PreTokenizer | None]:
-    """What splits a text: a splitter whose pieces are the text, or else a pre-tokenizer that changes it."""
+    """Splitter whose pieces are the text, or else a pre-tokenizer that changes the text; the other is None."""
     if isinstance(model.splitter, str):
         return TextSplitter(model.splitter, dialect=model.dialect), None
     pre_tokenizer = PreTokenizer(model.splitter, byte_level=model.symbols == "bytes")
@@ -130,7 +130,7 @@ def _split_steps(model: BpeModel) -> tuple[tuple[SplitStep, ...], str]:
 
 
 def _forms(model: BpeModel, normalizer: Sequence[Mapping[str, Any]]) -> Callable[[int], Sequence[TokenForm]]:
-    """Return what gives the forms of tokens; none where they are written with a mark or in another alphabet."""
+    """Function from a token to its forms; it gives none where tokens carry a mark or are in another alphabet."""
     marked = model.prefix or model.suffix or model.expansion is not None
     if marked or any(step["type"] == "ByteLevel" for step in normalizer):
         return _no_forms

@@ -40,8 +40,8 @@ def check_model(model: BpeModel, label: str) -> None:
     if model.prefix or model.suffix:
         return  # which are part of the symbols, and not of the strings of tokens
     for symbol, token in model.alphabet.items():
-        if (found := _string(model.merges, token)) != symbol:
-            raise InputError(f"{label}: the base symbol {symbol!r} has id {token}, which is {found[:40]!r}")
+        if (string := _string(model.merges, token)) != symbol:
+            raise InputError(f"{label}: the base symbol {symbol!r} has id {token}, which is {string[:40]!r}")
     if model.merges.rules is not None:
         check_rules(model.merges, model.merges.rules, label)
 
@@ -132,7 +132,7 @@ def _concatenated(
             counts = lengths[part]
             inside = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
             expected = merges.data[np.repeat(merges.offsets[part], counts) + inside]
-            found = merges.data[np.repeat(merges.offsets[result[rows]] + shift, counts) + inside]
-            differs = np.repeat(np.arange(start, end), counts)[expected != found]
+            actual = merges.data[np.repeat(merges.offsets[result[rows]] + shift, counts) + inside]
+            differs = np.repeat(np.arange(start, end), counts)[expected != actual]
             same[differs] = False
     return same

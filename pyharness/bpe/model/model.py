@@ -77,7 +77,7 @@ class BpeModel:
     suffix: str = ""
     whole_pieces: bool = False
     round_trip: RoundTrip = "exact"
-    notes: tuple[str, ...] = ()  # what was found in the file and is worth saying
+    notes: tuple[str, ...] = ()  # remarks about the file, for people
     origin: Mapping[str, Any] = field(default_factory=dict)  # where it comes from; JSON values
 
     @property

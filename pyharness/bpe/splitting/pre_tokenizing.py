@@ -119,8 +119,8 @@ def _of_library(stage: Mapping[str, Any], byte_level: bool) -> PieceStrings:
     spell = alphabet_bytes if byte_level else str.encode
 
     def pieces(text: str, first: bool) -> Sequence[bytes]:
-        found: Any = (at_start if first else inside).pre_tokenize_str(text)
-        return [spell(piece) for piece, _ in found]
+        split: Any = (at_start if first else inside).pre_tokenize_str(text)
+        return [spell(piece) for piece, _ in split]
 
     return pieces
 

@@ -58,8 +58,8 @@ class TextSplitter:
     Unicode 16.0, which are those of tiktoken 0.14 and tokenizers 0.23, and both split bytes that are not UTF-8 as if
     every maximal subpart of an ill-formed sequence were one U+FFFD.
 
-    What is left runs in the package ``regex`` (``engine`` is ``regex``; ``reason`` says why), in its dialect and with
-    its Unicode version. Texts must be valid UTF-8 there.
+    All other expressions run in the package ``regex`` (``engine`` is ``regex``; ``reason`` says why), in its dialect
+    and with its Unicode version. Texts must be valid UTF-8 there.
 
     Text between matches is a piece of its own, and empty matches cut nothing.
 
@@ -155,7 +155,7 @@ class TextSplitter:
 
 @contextmanager
 def native_errors() -> Iterator[None]:
-    """What a native splitter cannot split is the input's fault.
+    """Errors of a native splitter as errors of the input.
 
     Raises:
         InputError: a compiled pattern goes back over a text without end.
@@ -205,11 +205,11 @@ def _compiled(expression: str) -> Any:
 
 def _cut(pattern: Any, text: str, cuts: Sequence[int], deadline: float) -> list[int]:
     """Cut each part of a text at the start and end of every match in it, as if the part were the whole text."""
-    found = set(cuts)
+    edges = set(cuts)
     for start, end in pairwise(cuts):
         left = max(deadline - time.monotonic(), 1e-3)
         part = text[start:end]
         for match in pattern.finditer(part, timeout=left):
             if match.end() > match.start():
-                found.update((start + match.start(), start + match.end()))
-    return sorted(found)
+                edges.update((start + match.start(), start + match.end()))
+    return sorted(edges)

@@ -60,10 +60,10 @@ class PieceCounter:
             raise
 
     def _add_slowly(self, texts: Sequence[str | bytes]) -> None:
-        found = self._splitter.split_batch(texts)
+        pieces = self._splitter.split_batch(texts)
         for index, text in enumerate(texts):
             data = text.encode() if isinstance(text, str) else text
-            for start, end in pairwise([0, *found.of(index).tolist()]):
+            for start, end in pairwise([0, *pieces.of(index).tolist()]):
                 self._count(data[start:end])
 
     def _count(self, piece: bytes) -> None:
@@ -77,7 +77,7 @@ class PieceCounter:
                 )
 
     def pieces(self) -> WeightedPieces:
-        """What was counted, over the 256 bytes, in the order of first occurrence."""
+        """The counted pieces over the 256 bytes, in the order of first occurrence."""
         if self._native is None:
             return WeightedPieces.of_bytes(self._counts)
         data, offsets, counts = self._native.pieces()

@@ -67,10 +67,10 @@ class WeightedPieces:
         known = sorted(set(text)) if alphabet is None else list(alphabet)
         points = np.array([ord(character) for character in known], np.uint32)
         order = np.argsort(points, kind="stable")
-        found = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
-        at = np.searchsorted(points, found, sorter=order)
-        at = order[np.minimum(at, len(order) - 1)] if len(order) else np.zeros(len(found), np.int64)
-        if len(found) and (not len(points) or (wrong := points[at] != found).any()):
+        spelled = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+        at = np.searchsorted(points, spelled, sorter=order)
+        at = order[np.minimum(at, len(order) - 1)] if len(order) else np.zeros(len(spelled), np.int64)
+        if len(spelled) and (not len(points) or (wrong := points[at] != spelled).any()):
             missing = text[0] if not len(points) else text[int(np.argmax(wrong))]
             raise InputError(f"the alphabet has no {missing!r}; add it, or train on bytes")
         encoded = [character.encode() for character in known]
@@ -105,7 +105,7 @@ class ScaffoldEvent:
 
 @dataclass(frozen=True, slots=True)
 class TrainedBpe:
-    """What a training gives. Tokens are numbered: base symbols first, then one per new string, in rank order.
+    """Result of a training. Tokens are numbered: base symbols first, then one per new string, in rank order.
 
     Token ``t`` is the bytes ``data[offsets[t]:offsets[t + 1]]``. Rule ``r`` merges ``rules[r, 0]`` and ``rules[r, 1]``
     into ``rules[r, 2]``; its pair had ``counts[r]`` occurrences when it was chosen. ``complete`` is False when no pair
@@ -143,7 +143,7 @@ class TrainedBpe:
         return self.data[self.offsets[token] : self.offsets[token + 1]].tobytes()
 
     def demolition(self, rule: DemolitionRule = "eq6") -> tuple[Ids, Offsets]:
-        """What stands for each token in the output: token ``t`` becomes ``ids[offsets[t]:offsets[t + 1]]``.
+        """Output of each token: token ``t`` becomes ``ids[offsets[t]:offsets[t + 1]]``.
 
         ``eq6``: the parts it was merged from, in turn (arXiv 2404.17808, Eq. 6). ``shortest``: the fewest normal tokens
         with its bytes, then the smallest ids; an ablation, not the paper's.
@@ -214,18 +214,18 @@ def train(
         raise InputError(f"Scaffold-BPE is defined for the tie rule 'smallest_ids', not {tie_rule!r}")
     if scaffold and pieces.bare is not None:
         raise InputError("Scaffold-BPE is defined for symbols without prefix and suffix")
-    found = _core.train_bpe(
+    result = _core.train_bpe(
         symbols=pieces.symbols, offsets=pieces.offsets, weights=pieces.weights,
         data=pieces.data, token_offsets=pieces.data_offsets,
         vocabulary_size=vocab_size, min_frequency=min_frequency, max_token_length=max_token_length or 0,
         max_token_characters=max_token_characters or 0, prefix=pieces.prefix, text_lengths=pieces.text_lengths,
         tie_rule=tie_rule, scaffold=scaffold, keep_events=keep_events, progress=progress,
     )  # fmt: skip
-    tokens = len(found["offsets"]) - 1
-    flags = found.get("scaffold", np.zeros(tokens, np.bool_))
+    tokens = len(result["offsets"]) - 1
+    flags = result.get("scaffold", np.zeros(tokens, np.bool_))
     return TrainedBpe(
-        found["data"], found["offsets"], found["rules"], found["counts"], flags,
-        tuple(ScaffoldEvent(*event) for event in found.get("events", ())),
+        result["data"], result["offsets"], result["rules"], result["counts"], flags,
+        tuple(ScaffoldEvent(*event) for event in result.get("events", ())),
         complete=tokens - int(flags.sum()) >= vocab_size,
         alphabet_size=base, prefix=pieces.prefix, suffix=pieces.suffix, bare=pieces.bare,
     )  # fmt: skip

@@ -69,16 +69,16 @@ def character_symbols(
     """
 
     def symbols(piece: Iterable[str]) -> list[int]:
-        found: list[int] = []
+        ids: list[int] = []
         for character in piece:
             token = symbol(character)
             pieces = [fallback[byte] for byte in character.encode()] if fallback and token is None else [-1]
             if token is not None:
-                found.append(token)
+                ids.append(token)
             elif -1 in pieces:
-                found.append(unknown)
+                ids.append(unknown)
             else:
-                found.extend(pieces)
-        return found
+                ids.extend(pieces)
+        return ids
 
     return symbols

@@ -26,11 +26,11 @@ def parse_json(data: bytes, label: str) -> dict[str, Any]:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    members = dict(pairs)
+    if len(members) != len(pairs):
         seen: set[str] = set()
         for key, _ in pairs:
             if key in seen:
                 raise ValueError(f"key {key!r} occurs twice in one object")
             seen.add(key)
-    return found
+    return members

@@ -36,7 +36,7 @@ def check_pattern(expression: str, label: str) -> None:
 
 
 def elements_of(expression: str) -> int:
-    """Characters, classes and escapes of an expression, what stands under ``{n}`` or ``{m,n}`` counted n times.
+    """Characters, classes and escapes of an expression; those under ``{n}`` or ``{m,n}`` count n times.
 
     >>> elements_of("(ab[cd]){3}e+")
     10

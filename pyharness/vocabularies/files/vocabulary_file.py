@@ -47,8 +47,8 @@ def find(argument: str) -> Path:
         raise InputError(f"cannot look for {argument[:200]!r}: {error.strerror}") from None
     if path.is_dir():
         for name in NAMES:
-            if found := sorted(path.glob(name)):
-                return found[0]
+            if paths := sorted(path.glob(name)):
+                return paths[0]
         raise InputError(f"no tokenizer file in {path}; looked for {', '.join(NAMES)}")
     if not path.exists():
         near = next((parent for parent in path.parents if parent.exists()), Path("/"))

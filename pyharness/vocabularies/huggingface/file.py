@@ -125,7 +125,7 @@ def _vocab(model: Mapping[str, Any], kind: str, label: str) -> dict[str, int]:
 def _unigram_vocab(vocab: Any, label: str) -> dict[str, int]:
     if not isinstance(vocab, list) or not vocab:
         raise InputError(f"{label}: the Unigram model's 'vocab' is not a list of [token, score], or is empty")
-    found: dict[str, int] = {}
+    ids: dict[str, int] = {}
     for number, entry in enumerate(vocab):
         if (
             not isinstance(entry, list)
@@ -135,10 +135,10 @@ def _unigram_vocab(vocab: Any, label: str) -> dict[str, int]:
             or entry[1] != entry[1]
         ):
             raise InputError(f"{label}: vocab entry {number} is {str(entry)[:60]}, not [token, score]")
-        if entry[0] in found:
-            raise InputError(f"{label}: vocab entries {found[entry[0]]} and {number} are both {entry[0]!r}")
-        found[entry[0]] = number
-    return found
+        if entry[0] in ids:
+            raise InputError(f"{label}: vocab entries {ids[entry[0]]} and {number} are both {entry[0]!r}")
+        ids[entry[0]] = number
+    return ids
 
 
 def check_id(number: Any, token: str, label: str) -> None:

@@ -18,12 +18,12 @@ _SPELLED_DIFFERENTLY: Mapping[str, tuple[str, ...]] = {"cl100k": (CL100K.replace
 
 def _spellings() -> dict[tuple[str, ...], str]:
     """Every sequence of expressions that means a known pattern to Oniguruma."""
-    found = {}
+    names = {}
     for name, pattern in SPLIT_PATTERNS.items():
         expressions = _SPELLED_DIFFERENTLY.get(name, pattern.expressions)
-        found[expressions] = name
-        found |= {(spelling,): name for spelling in pattern.spellings if "{1,3}+" not in spelling}
-    return found
+        names[expressions] = name
+        names |= {(spelling,): name for spelling in pattern.spellings if "{1,3}+" not in spelling}
+    return names
 
 
 _KNOWN = _spellings()

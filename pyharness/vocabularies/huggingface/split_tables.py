@@ -87,7 +87,7 @@ def _pattern(pattern: Any) -> Node:
 
 
 def _cut(node: Node, behavior: str, *, inverted: bool = False) -> tuple[Node, Any, Removed]:
-    """Tree whose matches and gaps are the pieces, and what is left out.
+    """Tree whose matches and gaps are the pieces, its dialect, and the part that is left out.
 
     Where pieces are merged with their neighbours, the tree must be one set or runs of it: then another tree says it.
     """

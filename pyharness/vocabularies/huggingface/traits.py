@@ -38,7 +38,7 @@ _STEPS = {"normalizer": _NORMALIZERS, "pre_tokenizer": _PRE_TOKENIZERS, "decoder
 def round_trip(file: HuggingFaceFile) -> tuple[RoundTrip, list[str]]:
     """Class of the round trip, and the reasons it is not exact."""
     losses = list(_losses(file))
-    return worst([found for found, _ in losses]), [f"{found}: {reason}" for found, reason in losses]
+    return worst([kind for kind, _ in losses]), [f"{kind}: {reason}" for kind, reason in losses]
 
 
 def worst(classes: Sequence[RoundTrip]) -> RoundTrip:
@@ -69,25 +69,25 @@ def has_byte_fallback(file: HuggingFaceFile) -> bool:
 
 
 def notes(file: HuggingFaceFile) -> list[str]:
-    """What was found in the file and is switched off or kept when measuring."""
-    found = [f"{stage} switched off" for stage in ("truncation", "padding") if file.content.get(stage) is not None]
+    """Settings of the file that are switched off, or kept, when it is measured."""
+    notes = [f"{stage} switched off" for stage in ("truncation", "padding") if file.content.get(stage) is not None]
     if file.content.get("post_processor") is not None:
-        found.append(f"post-processor {file.content['post_processor']['type']} not applied")
+        notes.append(f"post-processor {file.content['post_processor']['type']} not applied")
     stages = {name: [step["type"] for step in file.stages(name)] for name in ("normalizer", "pre_tokenizer", "decoder")}
-    found.extend(f"{name}: {', '.join(types)}" for name, types in stages.items() if types)
+    notes.extend(f"{name}: {', '.join(types)}" for name, types in stages.items() if types)
     options = ("ignore_merges", "byte_fallback", "fuse_unk")
-    found.extend(f"{option} is on" for option in options if file.model.get(option))
+    notes.extend(f"{option} is on" for option in options if file.model.get(option))
     if file.model.get("dropout"):
-        found.append(f"dropout {file.model['dropout']} switched off")
+        notes.append(f"dropout {file.model['dropout']} switched off")
     kept = [token.content for token in file.added if not token.special]
     if file.added:
-        found.append(
+        notes.append(
             f"{len(file.added) - len(kept)} special tokens are plain text, {len(kept)} other added tokens stay on"
         )
     if file.model_type == "Unigram" and any(token.special and token.content in file.vocab for token in file.added):
         # The library has no other way to leave them out than to change the vocabulary, and then it is not theirs.
-        found.append(SPECIAL_IN_MODEL)
-    return found
+        notes.append(SPECIAL_IN_MODEL)
+    return notes
 
 
 def stage_losses(name: str, steps: Sequence[Mapping[str, Any]]) -> Iterator[tuple[RoundTrip, str]]:

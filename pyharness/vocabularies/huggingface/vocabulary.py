@@ -130,7 +130,7 @@ def _symbol_model(file: HuggingFaceFile, table: Vocabulary, rules: NDArray[np.ui
 
 
 def _symbols_of(token: str, prefix: str, suffix: str) -> list[str]:
-    """Characters with what stands before all but a word's first, and behind its last."""
+    """Characters of a word with the prefix of all but the first and the suffix of the last."""
     behind = suffix if token != suffix and token.endswith(suffix) else ""
     body = token.removesuffix(behind)
     goes_on = bool(prefix) and body != prefix and body.startswith(prefix)

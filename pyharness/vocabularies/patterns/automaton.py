@@ -142,24 +142,24 @@ class _Determinising:
         self.work = 0
 
     def run(self) -> Automaton:
-        found = Automaton(self.classes)
+        machine = Automaton(self.classes)
         numbers: dict[Places, int] = {(self.program.start,): 0}
         waiting: list[Places] = [(self.program.start,)]
         for places in waiting:  # grows while it runs
             row: list[tuple[bool, int]] = [(False, -1)] * (self.classes.count + 2)
             for symbols in self.kinds.values():
                 steps, matched = self._closure(places, symbols[0], starts=places == waiting[0])
-                found.nullable |= matched and places == waiting[0]
+                machine.nullable |= matched and places == waiting[0]
                 for symbol in symbols:
                     after = self._after(steps, symbol)
                     if after and after not in numbers:
                         numbers[after] = len(waiting)
                         waiting.append(after)
                     row[symbol] = (matched, numbers[after] if after else -1)
-            found.moves.append(row)
+            machine.moves.append(row)
             if len(waiting) > MOST_STATES or self.work > MOST_WORK:
                 raise Unsupported("its automaton grows too large")
-        return found
+        return machine
 
     def _closure(self, places: Places, symbol: int, *, starts: bool) -> tuple[list[int], bool]:
         """Steps that can be taken before a symbol, the best first, and whether the pattern has matched before it.

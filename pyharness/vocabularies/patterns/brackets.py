@@ -47,10 +47,10 @@ class Brackets:
         negated = self.reader.take("^")
         points, operator = self._operand(depth, first=True), ""
         while not self.reader.take("]"):
-            found = self.reader.next() + self.reader.next()
-            if operator not in ("", found):
-                raise Unsupported(f"{operator} and {found} in one class")
-            operator = found
+            sign = self.reader.next() + self.reader.next()
+            if operator not in ("", sign):
+                raise Unsupported(f"{operator} and {sign} in one class")
+            operator = sign
             points = _OPERATORS[operator](points, self._operand(depth, first=False))
         return ~points if negated else points
 
@@ -82,8 +82,8 @@ class Brackets:
             return self._cased(~points if posix[1] else points)
         character = self.reader.next()
         if character == "\\":
-            found = self.reader.escape(in_brackets=True)
-            return found if isinstance(found, int) else self._cased(found)
+            meant = self.reader.escape(in_brackets=True)
+            return meant if isinstance(meant, int) else self._cased(meant)
         if character == "[" and self.nested:
             return Brackets(self.reader, self.any_case, self.nested).read(depth + 1)
         if character == "-" and not edge and self.reader.peek() != "]":

@@ -60,7 +60,7 @@ def _word(dialect: Dialect, *, in_brackets: bool) -> CodePoints:
 
 
 def property_class(text: str, dialect: Dialect) -> CodePoints:
-    """Set of what stands between the braces of ``\\p{...}``.
+    """Set of a property, by the name between the braces of ``\\p{...}``.
 
     Raises:
         Unsupported: it is not in the table.

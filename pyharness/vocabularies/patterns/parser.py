@@ -98,10 +98,10 @@ class _Parser:
             if letter == "Z" and self.reader.dialect != "fancy_regex":
                 return END if self.reader.dialect == "regex" else END_OR_LAST_NEWLINE
             raise Unsupported(f"the escape \\{letter}")
-        found = self.reader.escape(in_brackets=False)
-        if isinstance(found, int):
-            return self._literal(found)
-        return Characters(self.reader.any_case(found, written_out=False) if self.any_case else found)
+        meant = self.reader.escape(in_brackets=False)
+        if isinstance(meant, int):
+            return self._literal(meant)
+        return Characters(self.reader.any_case(meant, written_out=False) if self.any_case else meant)
 
     def _group(self, depth: int) -> Node:
         if self.reader.take("?:") or self.reader.match(_NAME):
@@ -141,8 +141,8 @@ class _Parser:
         return node
 
     def _bounds(self) -> tuple[int, int | None]:
-        if found := self.reader.match(_BOUNDS):
-            least, comma, most = found.groups()
+        if braces := self.reader.match(_BOUNDS):
+            least, comma, most = braces.groups()
             if least is None and (most is None or self.reader.dialect == "fancy_regex"):
                 raise Unsupported("a brace that repeats nothing")
             bounds = int(least or 0), int(most) if most else None if comma else int(least or 0)

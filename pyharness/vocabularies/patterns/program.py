@@ -123,7 +123,7 @@ class _Building:
     def _atomic(self, body: Node, to: int, *, last: bool) -> int:
         if isinstance(body, Repeat) and body.kind == "greedy":
             return self._possessive(body, to, last=last)
-        if last:  # the match is over: there is nobody to take it back
+        if last:  # the match is over: nothing takes it back
             self.program.takes_back = False
             return self.node(body, to, last=True)
         if _one_way(body):

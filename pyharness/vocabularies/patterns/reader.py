@@ -41,17 +41,17 @@ class Reader:
 
     def match(self, expression: re.Pattern[str]) -> re.Match[str] | None:
         """Go past what the expression matches here."""
-        found = expression.match(self.text, self.at)
-        if found is not None:
-            self.at = found.end()
-        return found
+        match = expression.match(self.text, self.at)
+        if match is not None:
+            self.at = match.end()
+        return match
 
     def escape(self, *, in_brackets: bool) -> CodePoints | int:
         """Read what a backslash before this place stands for: a set or one code point."""
         if number := self.match(_HEX):
             return self._number(number)
-        if found := self.match(_PROPERTY):
-            return self._property(found)
+        if named := self.match(_PROPERTY):
+            return self._property(named)
         letter = self.next()
         points = escaped_class(letter, self.dialect, in_brackets=in_brackets)
         if points is not None:
@@ -62,21 +62,21 @@ class Reader:
             return ord(letter)
         raise Unsupported(f"the escape \\{letter}")
 
-    def _number(self, found: re.Match[str]) -> int:
-        point = int(next(filter(None, found.groups())), 16)
-        braces, two, _, eight = found.groups()
+    def _number(self, match: re.Match[str]) -> int:
+        point = int(next(filter(None, match.groups())), 16)
+        braces, two, _, eight = match.groups()
         foreign = (self.dialect == "regex" and braces) or (
             self.dialect == "oniguruma" and (eight or (point > 0x7F and two))
         )
         if foreign or point > 0x10FFFF or 0xD800 <= point < 0xE000:
-            raise Unsupported(f"the escape \\{found[0]}")
+            raise Unsupported(f"the escape \\{match[0]}")
         return point
 
-    def _property(self, found: re.Match[str]) -> CodePoints:
-        if found[2] and self.dialect == "oniguruma":
-            raise Unsupported(f"the escape \\{found[0]}")
-        points = property_class(found[1] or found[2], self.dialect)
-        return ~points if found[0][0] == "P" else points
+    def _property(self, match: re.Match[str]) -> CodePoints:
+        if match[2] and self.dialect == "oniguruma":
+            raise Unsupported(f"the escape \\{match[0]}")
+        points = property_class(match[1] or match[2], self.dialect)
+        return ~points if match[0][0] == "P" else points
 
     def any_case(self, points: CodePoints, *, written_out: bool) -> CodePoints:
         """Return the set where case is ignored. ``written_out``: by single characters and ranges.

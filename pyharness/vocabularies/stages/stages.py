@@ -77,22 +77,22 @@ class HasStages(Protocol):
 def split_steps(stages: Sequence[Mapping[str, Any]]) -> tuple[tuple[SplitStep, ...], str]:
     """Return the steps of a pre-tokenizer of tokenizer.json that are expressions, and the characters it may put in.
 
-    What is not known is left out: every step only adds cuts, so what the others cut is cut whatever it does. Behind a
+    Unknown steps are left out: every step only adds cuts, so the cuts of the others stand. Behind a
     ``ByteLevel`` text is written in another alphabet, and nothing is read.
     """
-    found: list[SplitStep] = []
+    steps: list[SplitStep] = []
     inserted = ""
     for stage in reversed(_until_bytes(stages)):
         if stage["type"] == "ByteLevel" and stage.get("use_regex", True) is not False:
-            found.append(SplitStep(GPT2_RELEASE, "oniguruma", inserted=inserted))
+            steps.append(SplitStep(GPT2_RELEASE, "oniguruma", inserted=inserted))
         elif (step := _step(stage)) is not None:
             expression, matches, gaps = step
-            found.append(SplitStep(expression, "oniguruma", matches, gaps, inserted))
+            steps.append(SplitStep(expression, "oniguruma", matches, gaps, inserted))
         if stage["type"] == "ByteLevel" and stage.get("add_prefix_space", True) is not False:
             inserted += " "
         if stage["type"] == "Metaspace":
             inserted += str(stage.get("replacement", MARK))
-    return tuple(reversed(found)), inserted
+    return tuple(reversed(steps)), inserted
 
 
 def _until_bytes(stages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -101,7 +101,7 @@ def _until_bytes(stages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]
 
 
 def _step(stage: Mapping[str, Any]) -> tuple[str, bool, bool] | None:
-    """Expression of a step, and whether its matches and what stands between them are kept; None: not known."""
+    """Expression of a step, and whether its matches and the gaps between them are kept; None: not known."""
     kind = stage["type"]
     if kind == "Split":
         return _split(stage)
@@ -134,7 +134,7 @@ def _split(stage: Mapping[str, Any]) -> tuple[str, bool, bool] | None:
 
 
 def byte_forms(vocabulary: Vocabulary) -> Callable[[int], Sequence[TokenForm]]:
-    """Return what gives the form of a token whose bytes are those of the text."""
+    """Function from a token, whose bytes are those of the text, to its form."""
 
     def forms(token: int) -> Sequence[TokenForm]:
         try:
@@ -147,7 +147,7 @@ def byte_forms(vocabulary: Vocabulary) -> Callable[[int], Sequence[TokenForm]]:
 
 
 def huggingface_forms(file: HuggingFaceFile) -> Callable[[int], Sequence[TokenForm]]:
-    """Return what gives the forms of the tokens of a tokenizer.json."""
+    """Function from a token of a tokenizer.json to its forms."""
     strings = {number: token for token, number in file.vocab.items()}
     prefix = file.model.get("continuing_subword_prefix") or ""
     suffix = file.model.get("end_of_word_suffix") or ""
@@ -162,13 +162,15 @@ def huggingface_forms(file: HuggingFaceFile) -> Callable[[int], Sequence[TokenFo
         if unknown or not string:
             return ()
         goes_on = bool(suffix) and not string.endswith(suffix)
-        found = [TokenForm(string, True if word_piece else None, goes_on)]
+        variants = [TokenForm(string, True if word_piece else None, goes_on)]
         if prefix and string.startswith(prefix) and len(string) > len(prefix):
-            found.append(TokenForm(string.removeprefix(prefix), starts=False))
+            variants.append(TokenForm(string.removeprefix(prefix), starts=False))
         if suffix and string.endswith(suffix) and len(string) > len(suffix):
-            found.append(TokenForm(string.removesuffix(suffix)))  # the text may also spell the suffix
+            variants.append(TokenForm(string.removesuffix(suffix)))  # the text may also spell the suffix
         try:
-            return [replace(form, text=alphabet_bytes(form.text).decode()) for form in found] if spelled else found
+            return (
+                [replace(form, text=alphabet_bytes(form.text).decode()) for form in variants] if spelled else variants
+            )
         except UnicodeDecodeError:
             return ()
 

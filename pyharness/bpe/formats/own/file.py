@@ -103,12 +103,12 @@ def load_bytes(data: bytes, label: str) -> BpeModel:
         )
     claimed = content.pop("digest", None)
     try:
-        found = digest({"format": FORMAT, **content})
+        actual = digest({"format": FORMAT, **content})
     except (ValueError, RecursionError) as error:  # NaN, half a surrogate pair, nested too deeply to be written again
         raise InputError(f"{label} has what no {FORMAT} file has: {error}") from None
-    if claimed != found:
+    if claimed != actual:
         raise InputError(
-            f"{label} is damaged or was edited: its digest is {found}, it says {str(claimed)[:80]!r}; make it again, "
+            f"{label} is damaged or was edited: its digest is {actual}, it says {str(claimed)[:80]!r}; make it again, "
             "or take it from where it came from"
         )
     model = model_of_content(content, label)

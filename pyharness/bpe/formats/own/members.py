@@ -18,7 +18,7 @@ _NAMES = {
 
 
 class Members:
-    """Members of an object. Whatever is not as asked for is an ``InputError`` that names the object and the member."""
+    """Members of an object. A member of another kind is an ``InputError`` that names the object and the member."""
 
     def __init__(self, content: Any, label: str) -> None:
         if not isinstance(content, dict):

@@ -61,8 +61,8 @@ def _tokens(vocabulary: Vocabulary) -> list[str | None]:
 
 def _kinds(vocabulary: Vocabulary) -> dict[str, list[int]]:
     told = (kind for kind in TokenKind if kind not in (TokenKind.NORMAL, TokenKind.ABSENT))
-    found = {kind.name.lower(): np.flatnonzero(vocabulary.kinds == kind).tolist() for kind in told}
-    return {name: ids for name, ids in found.items() if ids}
+    ids_of = {kind.name.lower(): np.flatnonzero(vocabulary.kinds == kind).tolist() for kind in told}
+    return {name: ids for name, ids in ids_of.items() if ids}
 
 
 def _normalizer(normalizer: Mapping[str, Any] | SentencePieceNormalizer | None) -> Mapping[str, Any] | None:
@@ -81,16 +81,16 @@ def _scaffold(model: BpeModel) -> dict[str, Any] | None:
 
 def _merges(model: BpeModel) -> dict[str, Any]:
     merges = model.merges
-    found: dict[str, Any] = {}
+    members: dict[str, Any] = {}
     if not _is_byte_level(model):
         base, ends = merges.base.tolist(), merges.base_offsets.tolist()
-        found["strings"] = _strings(merges.data, merges.offsets)
-        found["base"] = [base[start:end] for start, end in pairwise(ends)]
+        members["strings"] = _strings(merges.data, merges.offsets)
+        members["base"] = [base[start:end] for start, end in pairwise(ends)]
     if merges.rules is not None:
-        found["rules"] = merges.rules.ravel().tolist()
+        members["rules"] = merges.rules.ravel().tolist()
     if merges.ranks is not None:
-        found["ranks"] = merges.ranks.astype(np.int32).tolist()  # 2**32 - 1 becomes -1
-    return found
+        members["ranks"] = merges.ranks.astype(np.int32).tolist()  # 2**32 - 1 becomes -1
+    return members
 
 
 def _is_byte_level(model: BpeModel) -> bool:
