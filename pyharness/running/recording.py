@@ -10,8 +10,9 @@ from typing import Any
 
 from pyharness import store
 from pyharness.metrics import all_metrics
-from pyharness.running import relative, resuming
+from pyharness.running import relative
 from pyharness.running.schedule import Schedule
+from pyharness.running.texts_read import Part, TextsRead
 from pyharness.suite import Plan
 from pyharness.system import atomic_file
 from pyharness.types import Case, CaseResult, TokenizerSpec
@@ -32,7 +33,12 @@ class Recording:
     started: float  # seconds since the epoch
 
     def write(
-        self, results: Mapping[str, CaseResult], facts: Mapping[str, Mapping[str, Any]], *, complete: bool
+        self,
+        results: Mapping[str, CaseResult],
+        facts: Mapping[str, Mapping[str, Any]],
+        texts: TextsRead,
+        *,
+        complete: bool,
     ) -> store.Record:
         """Write the record; ``facts`` are what workers say of the rows they have loaded."""
         suite = self.plan.suite
@@ -49,7 +55,7 @@ class Recording:
                 label: self._about_row(label, spec) | dict(facts.get(label, {}))
                 for label, spec in self.schedule.rows.items()
             },
-            "corpora": _about_corpora(self.plan, results.values()),
+            "corpora": _about_corpora(self.plan, texts.parts),
             "metrics": _about_metrics(in_order),
             "state": _keep_state(self.journal, in_order),
             "results": [store.result_as_json(result) for result in in_order],
@@ -78,8 +84,7 @@ def _not_run(case: Case) -> CaseResult:
     return CaseResult(case, "skipped", "the run was interrupted before this case")
 
 
-def _about_corpora(plan: Plan, results: Iterable[CaseResult]) -> dict[str, Any]:
-    texts = resuming.texts(results)
+def _about_corpora(plan: Plan, parts: Mapping[str, Part]) -> dict[str, Any]:
     return {
         label: {
             "spec": corpus.name,
@@ -87,8 +92,8 @@ def _about_corpora(plan: Plan, results: Iterable[CaseResult]) -> dict[str, Any]:
             "domain": corpus.domain,
             "licence": corpus.licence,
             "smoke_test": corpus.smoke_test,
-            "tally": texts[label].tally if label in texts else None,
-            "whole": label in texts and texts[label].whole,
+            "tally": parts[label].tally if label in parts else None,
+            "whole": label in parts and parts[label].whole,
         }
         for label, corpus in plan.corpora.items()
     }

@@ -155,15 +155,15 @@ def run(
             going = Run(plan, schedule, listener, workdir, journal, tracebacks)
             going.take_over(finished)
             if finished:
-                resuming.check_texts(plan, going.results.values())
+                resuming.check_texts(plan, going.texts)
             listener.begin(len([case for case in schedule.cases if case.key not in going.results]))
             try:
                 going.measure_all()
             except (KeyboardInterrupt, SystemExit):
                 if going.results:
-                    recording.write(going.results, going.facts, complete=False)
+                    recording.write(going.results, going.facts, going.texts, complete=False)
                 raise
-            record = recording.write(going.results, going.facts, complete=True)
+            record = recording.write(going.results, going.facts, going.texts, complete=True)
         journal.remove()
         return record
     finally:

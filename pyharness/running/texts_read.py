@@ -1,6 +1,7 @@
 """One corpus, one text: what every case of a run has read is compared with what was read first.
 
-A file that grows, or a plug-in that draws at random, would put figures of different text into one table.
+A file that grows, or a plug-in that draws at random, would put figures of different text into one table. The record
+says of each corpus what was read of it, and a run is resumed on the same text only: all of it is kept here.
 """
 
 from __future__ import annotations
@@ -10,59 +11,89 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pyharness.types import Case, CaseResult, Failure
+from pyharness.benchmarks import Role, benchmarks, first_documents
+from pyharness.types import Case, CaseResult, Corpus, Failure, Tally
 
 
-@dataclass(slots=True)
-class Reading:
-    """A digest and the case that read it."""
+@dataclass(frozen=True, slots=True)
+class First:
+    """The digest of a part of a corpus, and the case that read it first."""
 
     digest: str
     case: Case
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The tally of a corpus, or of its front where no case reads the whole."""
+
+    tally: Mapping[str, Any]  # JSON values
+    whole: bool
+    limit: int | None = None  # bytes of the front
+
+    def read_again(self, corpus: Corpus) -> str:
+        """Digest of the same part as it is now."""
+        tally = Tally()
+        if self.whole or self.limit is None:
+            for document in corpus.documents(tally):
+                tally.add(document)
+        else:
+            first_documents(corpus, self.limit, tally)
+        return f"{tally.digest:032x}"
+
+
 @dataclass(slots=True)
 class TextsRead:
-    """Digests of the text of every corpus, by what part of it was read."""
+    """The text that the cases of a run have read."""
 
-    known: dict[tuple[str, str], Reading] = field(default_factory=dict)
+    first: dict[tuple[str, str], First] = field(default_factory=dict)  # by corpus and part of it
+    parts: dict[str, Part] = field(default_factory=dict)  # by corpus: the whole if a case has read it, or the front
 
     def checked(self, result: CaseResult) -> CaseResult:
         """Return a result, or its failure when its case has read other text than cases before it. The first wins."""
         tally, corpus = result.details.get("tally"), result.case.corpus
         if tally is None or corpus is None or result.failure is Failure.TEXT:
             return result
-        parts = _parts(result.case, tally)
-        for part, digest in parts.items():
-            first = self.known.get((corpus, part))
+        digests = _digests(result.case, tally)
+        for part, digest in digests.items():
+            first = self.first.get((corpus, part))
             if first is not None and first.digest != digest:
-                return replace(
-                    result,
-                    status="failed",
-                    reason=_reason(part, first, digest),
-                    measurements=(),
-                    details={"part": part, "first": first.digest, "read": digest},
-                    failure=Failure.TEXT,
-                )
-        for part, digest in parts.items():
-            self.known.setdefault((corpus, part), Reading(digest, result.case))
+                return _changed(result, part, first, digest)
+        for part, digest in digests.items():
+            self.first.setdefault((corpus, part), First(digest, result.case))
+        self._keep(result.case, corpus, dict(tally))
         return result
 
+    def _keep(self, case: Case, corpus: str, tally: Mapping[str, Any]) -> None:
+        benchmark = benchmarks()[case.benchmark]
+        if benchmark.whole_text:
+            self.parts[corpus] = Part(tally, whole=True)
+        elif benchmark.role is Role.VERIFIES:
+            self.parts.setdefault(corpus, Part(tally, whole=False, limit=case.parameters.get("bytes")))
 
-def _parts(case: Case, tally: Mapping[str, Any]) -> dict[str, str]:
+
+def _digests(case: Case, tally: Mapping[str, Any]) -> dict[str, str]:
     """Parts of a corpus and their digests, those that any benchmark reads alike first."""
     beginnings = tally.get("beginnings")
-    parts = {f"its first {1 << index:,} documents": digest for index, digest in enumerate(beginnings or ())}
+    digests = {f"its first {1 << index:,} documents": digest for index, digest in enumerate(beginnings or ())}
     if beginnings is not None:
-        parts[f"its first {tally['documents']:,} documents"] = tally["digest"]
+        digests[f"its first {tally['documents']:,} documents"] = tally["digest"]
     parameters = json.dumps(dict(case.parameters), sort_keys=True, default=str)
-    parts[f"what {case.benchmark} reads of it {parameters}"] = tally["digest"]
-    return parts
+    digests[f"what {case.benchmark} reads of it {parameters}"] = tally["digest"]
+    return digests
 
 
-def _reason(part: str, first: Reading, digest: str) -> str:
-    what = part.partition(" {")[0]
-    return (
-        f"the text changed during the run: {what}: digest {digest[:16]}, where {first.case.benchmark} of "
-        f"{first.case.tokenizer!r} had read {first.digest[:16]}; measure a text that stays as it is"
+def _changed(result: CaseResult, part: str, first: First, digest: str) -> CaseResult:
+    reason = (
+        f"the text changed during the run: {part.partition(' {')[0]}: digest {digest[:16]}, where "
+        f"{first.case.benchmark} of {first.case.tokenizer!r} had read {first.digest[:16]}; measure a text that stays "
+        "as it is"
+    )
+    return replace(
+        result,
+        status="failed",
+        reason=reason,
+        measurements=(),
+        details={"part": part, "first": first.digest, "read": digest},
+        failure=Failure.TEXT,
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pyharness
@@ -40,6 +40,7 @@ def test_beginnings_are_digests_of_the_first_documents() -> None:
     assert tally.beginnings is None, "of two shards nobody knows which came first"
 
 
+@settings(deadline=None)  # the first example imports the benchmarks
 @given(st.lists(st.text(max_size=3), min_size=1, max_size=40), st.data())
 def test_another_document_in_what_both_have_read_is_noticed(documents: list[str], data: Any) -> None:
     texts = TextsRead()
