@@ -8,16 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from pyharness import store
-from pyharness.running import answers, resuming
+from pyharness.running import resuming
 from pyharness.running.listening import Listener
-from pyharness.running.process import WorkerDied
 from pyharness.running.recording import Recording
-from pyharness.running.request import Request
 from pyharness.running.rounds import Rotation, Turn, rotations
 from pyharness.running.schedule import Schedule
 from pyharness.running.texts_read import TextsRead
 from pyharness.running.verification import Verification
-from pyharness.running.workers import Workers, threads_of
+from pyharness.running.workers import answers
+from pyharness.running.workers.pool import Workers, threads_of
+from pyharness.running.workers.process import WorkerDied
+from pyharness.running.workers.request import Request
 from pyharness.suite import Plan
 from pyharness.types import Case, CaseResult, Failure, InputError
 

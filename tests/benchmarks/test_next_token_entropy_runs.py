@@ -20,8 +20,8 @@ from pyharness.benchmarks import Findings
 from pyharness.commands import session
 from pyharness.metrics.language_model import TOLERANCE
 from pyharness.report import comparison
-from pyharness.running import worker, workers
-from pyharness.running.request import Request
+from pyharness.running.workers import pool, worker
+from pyharness.running.workers.request import Request
 from pyharness.types import InputError
 
 pytest.importorskip("torch", reason="needs the extra torch")
@@ -45,7 +45,7 @@ class Here:
 
 @pytest.fixture
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "Worker", Here)
+    monkeypatch.setattr(pool, "Worker", Here)
 
 
 def test_the_command_runs_it_in_a_process_of_its_own(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from pyharness import report, store, suite
 from pyharness.benchmarks import Benchmark, Findings, benchmarks
 from pyharness.commands import session
 from pyharness.plugins import registry
-from pyharness.running import answers
+from pyharness.running.workers import answers
 from pyharness.types import Case, CaseResult, InputError, Measurement
 
 pytestmark = pytest.mark.usefixtures("doubles")

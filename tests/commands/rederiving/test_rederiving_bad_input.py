@@ -12,7 +12,8 @@ from cases.rederived import STATE, asked, edited, plan
 from pyharness import store
 from pyharness.benchmarks import Findings, benchmarks
 from pyharness.commands import session
-from pyharness.running import answers, runner
+from pyharness.running import runner
+from pyharness.running.workers import answers
 from pyharness.store import case_states
 from pyharness.store.case_states import write_case
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from pyharness.benchmarks import benchmarks
-from pyharness.running.process import Worker
-from pyharness.running.request import Request
+from pyharness.running.workers.process import Worker
+from pyharness.running.workers.request import Request
 from pyharness.suite import Suite
 from pyharness.system.environment import cores
 from pyharness.types import Case

@@ -1,4 +1,4 @@
-"""The process that a tokenizer runs in: ``python -m pyharness.running.worker``.
+"""The process that a tokenizer runs in: ``python -m pyharness.running.workers.worker``.
 
 One JSON object per line, in and out. A library that panics, aborts, leaks or hangs takes this process with it and
 nothing else. Standard output belongs to the protocol, so whatever a library prints there goes to standard error.
@@ -16,8 +16,8 @@ from typing import Any, TextIO
 
 from pyharness import corpora, tokenizers
 from pyharness.benchmarks import Findings, Work, benchmarks
-from pyharness.running import answers
-from pyharness.running.request import Request
+from pyharness.running.workers import answers
+from pyharness.running.workers.request import Request
 from pyharness.system import lifeline
 from pyharness.system.environment import version_of
 from pyharness.types import Failure, HasVocabulary, InputError, Tokenizer, TokenizerSpec, Unsupported

@@ -23,7 +23,9 @@ class Worker:
         environment = _thread_limits(threads)
         if temporary is not None:  # a worker is killed in the end: the owner of the folder clears it
             environment["TMPDIR"] = str(temporary)
-        self.child = Child(["pyharness.running.worker"], environment=environment, memory_limit=memory_limit, asked=True)
+        self.child = Child(
+            ["pyharness.running.workers.worker"], environment=environment, memory_limit=memory_limit, asked=True
+        )
 
     def ask(self, request: dict[str, Any], time_limit: float, progress: Callable[[int], None]) -> dict[str, Any]:
         """Send a case and wait for its result; raises ``WorkerDied`` with the reason."""
