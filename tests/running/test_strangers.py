@@ -18,7 +18,7 @@ from pyharness import report, store, suite
 from pyharness.benchmarks import Benchmark, Findings, benchmarks
 from pyharness.commands import session
 from pyharness.plugins import registry
-from pyharness.running.workers import answers
+from pyharness.running.workers import answers, checking, culprits
 from pyharness.types import Case, CaseResult, InputError, Measurement
 
 pytestmark = pytest.mark.usefixtures("doubles")
@@ -30,8 +30,8 @@ def benchmark() -> Benchmark:
 
 @pytest.mark.parametrize("name", WRONG_FINDINGS)
 def test_a_wrong_finding_is_named(name: str) -> None:
-    with pytest.raises(answers.WrongValue) as caught:
-        answers.findings(benchmarks()[name], WRONG_FINDINGS[name]())
+    with pytest.raises(checking.WrongValue) as caught:
+        checking.findings(benchmarks()[name], WRONG_FINDINGS[name]())
     message = str(caught.value)
     assert name in message
     assert "doubles." in message
@@ -54,13 +54,13 @@ def test_a_wrong_finding_is_named(name: str) -> None:
     ],
 )
 def test_what_is_said_of_it(name: str, says: str) -> None:
-    with pytest.raises(answers.WrongValue, match=says):
-        answers.findings(benchmarks()[name], WRONG_FINDINGS[name]())
+    with pytest.raises(checking.WrongValue, match=says):
+        checking.findings(benchmarks()[name], WRONG_FINDINGS[name]())
 
 
 def test_numbers_of_numpy_are_numbers() -> None:
     values = Measurement("doubled", np.int64(3), samples=(np.float32(0.5), np.uint8(2)))  # type: ignore[arg-type]
-    found = answers.findings(benchmark(), Findings((values,)))
+    found = checking.findings(benchmark(), Findings((values,)))
     assert json.loads(json.dumps(found["measurements"])) == [{"metric": "doubled", "value": 3, "samples": [0.5, 2]}]
 
 
@@ -102,8 +102,8 @@ class Rude(Exception):
 
 
 def test_an_exception_that_cannot_be_read() -> None:
-    assert answers.said_by(Rude()).startswith("Rude: its message cannot be read")
-    assert "Rude" in answers.trace_of(Rude())
+    assert culprits.said_by(Rude()).startswith("Rude: its message cannot be read")
+    assert "Rude" in culprits.trace_of(Rude())
 
 
 ANSWERS: list[Any] = [
@@ -127,7 +127,7 @@ def test_the_parent_checks_again(answer: dict[str, Any]) -> None:
 def test_what_a_worker_says_comes_back_whole() -> None:
     case = Case("b", "t", None, {"a": 1})
     measured = Measurement("doubled", 0.5, part="p", samples=(1.0, 2.0))
-    found = answers.findings(benchmark(), Findings((measured,), {"a": [1, {"b": None}]}))
+    found = checking.findings(benchmark(), Findings((measured,), {"a": [1, {"b": None}]}))
     said = json.loads(answers.dumped({"result": found, "facts": None}))
     assert answers.result_of(case, said) == CaseResult(case, "ok", None, (measured,), {"a": [1, {"b": None}]})
 

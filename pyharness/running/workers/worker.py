@@ -16,7 +16,7 @@ from typing import Any, TextIO
 
 from pyharness import corpora, tokenizers
 from pyharness.benchmarks import Findings, Work, benchmarks
-from pyharness.running.workers import answers
+from pyharness.running.workers import answers, checking, culprits
 from pyharness.running.workers.request import Request
 from pyharness.system import lifeline
 from pyharness.system.environment import version_of
@@ -36,14 +36,14 @@ class Row:
         """Load the tokenizer, once."""
         if self._tokenizer is None:
             tokenizer = tokenizers.load(self.spec)
-            answers.facts(tokenizer)  # before anything is made of what it says
+            checking.facts(tokenizer)  # before anything is made of what it says
             self._tokenizer = tokenizer
         return self._tokenizer
 
     def facts(self) -> dict[str, Any]:
         """Describe the loaded tokenizer, for the record."""
         tokenizer = self.load()
-        about = {"library": self.spec.library, "version": version_of(self.spec.library), **answers.facts(tokenizer)}
+        about = {"library": self.spec.library, "version": version_of(self.spec.library), **checking.facts(tokenizer)}
         if isinstance(tokenizer, HasVocabulary):
             about["special"] = int((~tokenizer.vocabulary().counted).sum())
         return about
@@ -79,22 +79,22 @@ def handle(request: Request, out: TextIO) -> dict[str, Any]:
     try:
         row, benchmark = _row(request.tokenizer), benchmarks()[case.benchmark]
         findings = benchmark.run(_work(request, row, Reporter(out)))
-        result = answers.findings(benchmark, findings)
+        result = checking.findings(benchmark, findings)
         if request.keep_state is not None and findings.status == "ok":
-            answers.keep_state(benchmark, findings, Path(request.keep_state), case.key)
+            checking.keep_state(benchmark, findings, Path(request.keep_state), case.key)
         return {"result": result, "facts": None if benchmark.own_process else row.facts()}
     except Unsupported as reason:
         skipped = Findings(status="skipped", reason=str(reason) or "unsupported")
-        return {"result": answers.findings(benchmarks()[case.benchmark], skipped), "facts": None}
+        return {"result": checking.findings(benchmarks()[case.benchmark], skipped), "facts": None}
     except InputError as error:
-        return {"failed": answers.shortened(str(error)), "failure": Failure.INPUT}
-    except answers.WrongValue as error:
+        return {"failed": culprits.shortened(str(error)), "failure": Failure.INPUT}
+    except checking.WrongValue as error:
         return {"failed": str(error), "failure": Failure.ERROR}
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # a panic in Rust arrives as a BaseException
-        traced = {"traceback": answers.trace_of(error)} if request.traceback else {}
-        return {"failed": answers.said_by(error), "failure": Failure.ERROR, **traced}
+        traced = {"traceback": culprits.trace_of(error)} if request.traceback else {}
+        return {"failed": culprits.said_by(error), "failure": Failure.ERROR, **traced}
 
 
 def _work(request: Request, row: Row, progress: Reporter) -> Work:

@@ -13,7 +13,7 @@ from pyharness import store
 from pyharness.benchmarks import Findings, benchmarks
 from pyharness.commands import session
 from pyharness.running import runner
-from pyharness.running.workers import answers
+from pyharness.running.workers import checking
 from pyharness.store import case_states
 from pyharness.store.case_states import write_case
 
@@ -78,9 +78,9 @@ def test_a_benchmark_that_is_not_installed_says_so(folder: Path) -> None:
 )
 def test_what_is_no_state_costs_its_case(tmp_path: Path, state: Any, message: str) -> None:
     benchmark = benchmarks()["vocabulary"]
-    with pytest.raises(answers.WrongValue, match=message):
-        answers.keep_state(benchmark, Findings(state=state), tmp_path / "state.zip", "case")
-    answers.keep_state(benchmark, Findings(), tmp_path / "state.zip", "case")
+    with pytest.raises(checking.WrongValue, match=message):
+        checking.keep_state(benchmark, Findings(state=state), tmp_path / "state.zip", "case")
+    checking.keep_state(benchmark, Findings(), tmp_path / "state.zip", "case")
     assert not (tmp_path / "state.zip").exists()
 
 

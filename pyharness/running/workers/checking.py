@@ -1,0 +1,172 @@
+"""What plug-ins gave, checked in the worker, with the objects at hand: a wrong value is named and costs one case."""
+
+from __future__ import annotations
+
+import numbers
+import operator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pyharness import store
+from pyharness.benchmarks import Benchmark, Findings
+from pyharness.metrics import all_metrics, corpus_metrics
+from pyharness.running.workers.culprits import maker, shortened, shown
+from pyharness.store.shape import LARGEST, Misshapen, check_tally
+from pyharness.types import Measurement
+
+STATUSES = ("ok", "skipped", "failed")
+ROUND_TRIPS = ("exact", "normalised", "lossy")
+LARGEST_DETAILS = 32 << 20  # bytes of a case's details as JSON, about; ours take 2 MB at most
+ITEM_BYTES = 8  # that a number or a key counts for
+DEEPEST = 48  # levels of details: a record allows 64, of which it needs some itself
+
+
+class WrongValue(Exception):
+    """A plug-in gave a value that has no place in a record; the message names it."""
+
+
+def facts(tokenizer: object) -> dict[str, Any]:
+    """Attributes of a loaded tokenizer that a record keeps, checked."""
+    whose = f"tokenizer {maker(tokenizer)}"
+    notes = getattr(tokenizer, "notes", None)
+    if isinstance(notes, str) or not isinstance(notes, Iterable) or not all(isinstance(one, str) for one in notes):
+        raise WrongValue(f"notes of {whose} is {shown(notes)}; it must be a tuple of texts")
+    round_trip = getattr(tokenizer, "round_trip", None)
+    if round_trip not in ROUND_TRIPS:
+        raise WrongValue(f"round_trip of {whose} is {shown(round_trip)}; known: {', '.join(ROUND_TRIPS)}")
+    sizes = {name: _size(getattr(tokenizer, name, None), name, whose) for name in ("vocab_size", "id_limit")}
+    return {**sizes, "round_trip": round_trip, "notes": [shortened(note) for note in notes]}
+
+
+def _size(value: Any, name: str, whose: str) -> int:
+    if isinstance(value, numbers.Integral) and not isinstance(value, bool):
+        size = operator.index(value)
+        if 0 <= size < 1 << 32:
+            return size
+    raise WrongValue(f"{name} of {whose} is {shown(value)}; it must be a whole number from 0 to below 2^32")
+
+
+def findings(benchmark: Benchmark, found: Any) -> dict[str, Any]:
+    """What a benchmark found as JSON values, checked."""
+    whose = f"benchmark {benchmark.name!r} ({maker(benchmark.run)})"
+    if not isinstance(found, Findings):
+        raise WrongValue(f"{whose} gave {shown(found)}, not Findings")
+    if found.status not in STATUSES:
+        raise WrongValue(f"{whose} gave the status {shown(found.status)}; known: {', '.join(STATUSES)}")
+    reason: Any = found.reason
+    given: Any = found.measurements
+    if not isinstance(reason, str | None) or (found.status != "ok" and not reason):
+        raise WrongValue(f"{whose} gave the reason {shown(reason)} for the status {found.status!r}; text is due")
+    if not isinstance(found.fingerprint, str):
+        raise WrongValue(f"{whose} gave the fingerprint {shown(found.fingerprint)}; text is due")
+    if not isinstance(given, tuple | list) or (found.status != "ok" and given):
+        raise WrongValue(f"{whose} gave measurements that are no tuple, or any with the status {found.status!r}")
+    return {
+        "status": found.status,
+        "reason": None if reason is None else shortened(reason),
+        "measurements": [_measurement(one, whose) for one in given],
+        "details": _details(found.details, whose),
+        "fingerprint": found.fingerprint,
+    }
+
+
+def keep_state(benchmark: Benchmark, found: Findings, path: Path, case: str) -> None:
+    """Leave what the numbers are computed from where the parent looks for it."""
+    whose = f"benchmark {benchmark.name!r} ({maker(benchmark.run)})"
+    state: Any = found.state
+    if not isinstance(state, Mapping):
+        raise WrongValue(f"state of {whose} is {shown(state)}; it must be a mapping of arrays of integers")
+    if not state:
+        return
+    try:
+        store.write_case_state(path, case, state)
+    except ValueError as error:
+        raise WrongValue(f"state of {whose}: {error}") from None
+
+
+def _measurement(one: Any, whose: str) -> dict[str, Any]:
+    if not isinstance(one, Measurement):
+        raise WrongValue(f"{whose} gave {shown(one)} among its measurements")
+    name: Any = one.metric
+    if not isinstance(name, str) or name not in all_metrics():
+        raise WrongValue(f"{whose} measured {shown(name)}, which is no metric: METRICS and REPORTED declare them")
+    metric = corpus_metrics().get(name)
+    whose = f"metric {name!r} ({maker(metric.compute)})" if metric is not None else f"{name!r} of {whose}"
+    for field in ("reason", "part", "no_interval"):
+        if not isinstance(text := getattr(one, field), str | None):
+            raise WrongValue(f"{field} of {whose} is {shown(text)}; it must be text")
+    if one.value is None and not one.reason:
+        raise WrongValue(f"{whose} has neither a value nor a reason")
+    checked = replace(
+        one,
+        value=None if one.value is None else _number(one.value, "the value", whose),
+        reason=None if one.reason is None else shortened(one.reason),
+        samples=tuple(_number(value, "a sample", whose) for value in _listed(one.samples, "samples", whose)),
+        replicates=tuple(
+            None if value is None else _number(value, "a replicate", whose)
+            for value in _listed(one.replicates, "replicates", whose)
+        ),
+    )
+    return store.measurement_as_json(checked)
+
+
+def _listed(values: object, name: str, whose: str) -> tuple[Any, ...] | list[Any]:
+    if not isinstance(values, tuple | list):
+        raise WrongValue(f"{name} of {whose} is {shown(values)}; it must be a tuple of numbers")
+    return values
+
+
+def _number(value: Any, what: str, whose: str) -> int | float:
+    if not isinstance(value, bool) and isinstance(value, numbers.Real):
+        plain = operator.index(value) if isinstance(value, numbers.Integral) else float(value)
+        if -LARGEST <= plain <= LARGEST:  # which NaN is not
+            return plain
+    raise WrongValue(f"{what} of {whose} is {shown(value)}; it must be a finite number up to {LARGEST:g}")
+
+
+def _details(details: object, whose: str) -> dict[str, Any]:
+    if not isinstance(details, Mapping):
+        raise WrongValue(f"details of {whose} is {shown(details)}; it must be a mapping")
+    size = 0
+    left: list[tuple[str, Any, int]] = [("details", dict(details), 0)]
+    while left:
+        place, values, depth = left.pop()
+        size += ITEM_BYTES * len(values)
+        if size > LARGEST_DETAILS:
+            raise WrongValue(f"details of {whose} are larger than {LARGEST_DETAILS:,} bytes")
+        if depth > DEEPEST:
+            raise WrongValue(f"details of {whose} are nested more than {DEEPEST} levels deep")
+        for name, value in _named(place, values, whose):
+            if isinstance(value, str):
+                size += len(value)
+            elif isinstance(value, dict | list | tuple):
+                left.append((name, value, depth + 1))
+            elif value is not None and not isinstance(value, bool):
+                _check_plain(name, value, whose)
+    if size > LARGEST_DETAILS:
+        raise WrongValue(f"details of {whose} are larger than {LARGEST_DETAILS:,} bytes")
+    try:
+        check_tally(details)
+    except Misshapen as error:
+        raise WrongValue(f"details of {whose}: {error}") from None
+    return dict(details)
+
+
+def _named(place: str, values: Any, whose: str) -> Iterator[tuple[str, Any]]:
+    """Items of a dict with the names of their places; those of a list share its own."""
+    if not isinstance(values, dict):
+        yield from ((place, value) for value in values)
+        return
+    for key, value in values.items():
+        if not isinstance(key, str):
+            raise WrongValue(f"{place} of {whose} has the key {shown(key)}; keys must be text")
+        yield f"{place}[{shown(key)}]", value
+
+
+def _check_plain(place: str, value: object, whose: str) -> None:
+    if not isinstance(value, int | float):
+        raise WrongValue(f"{place} of {whose} is {shown(value)}; details are JSON values: text, numbers, lists, dicts")
+    if not -LARGEST <= value <= LARGEST:
+        raise WrongValue(f"{place} of {whose} is {shown(value)}; a number there is finite and up to {LARGEST:g}")
