@@ -47,16 +47,20 @@ def require(
     extra: str | Sequence[str],
     distribution: str | None = None,
     error: type[Exception] = InputError,
+    otherwise: str = "",
 ) -> None:
-    """Raise ``error`` where a module is not installed: what needs it, and the extras of ours to install.
+    """Raise ``error`` where a module is not installed.
 
-    ``distribution`` is what the module's package is called where that is another name.
+    Args:
+        purpose: what needs the module; the message begins with it.
+        module: name to import.
+        extra: extras of ours that provide it; the message says how to install them.
+        distribution: what the module's package is called, where that is another name.
+        error: class of what is raised.
+        otherwise: what can be done without the module; the message ends with it.
     """
     if not is_installed(module):
-        extras = extra if isinstance(extra, str) else ",".join(extra)
-        raise error(
-            f"{purpose} needs {distribution or module}, which is not installed: pip install '{PROJECT}[{extras}]'"
-        )
+        raise error(f"{purpose} needs {distribution or module}, which is not installed: {_advice(extra, otherwise)}")
 
 
 def require_folder(purpose: str, module: str, extra: str, distribution: str | None = None) -> Path:
@@ -68,7 +72,23 @@ def require_folder(purpose: str, module: str, extra: str, distribution: str | No
     return folder
 
 
-def load(purpose: str, module: str, extra: str, distribution: str | None = None) -> Any:
-    """Import an optional library; ``InputError`` where it is not installed."""
-    require(purpose, module, extra, distribution)
-    return importlib.import_module(module)
+def load(
+    purpose: str,
+    module: str,
+    extra: str,
+    distribution: str | None = None,
+    error: type[Exception] = InputError,
+    otherwise: str = "",
+) -> Any:
+    """Import an optional library; raises ``error`` like ``require``, also where it is installed and fails to import."""
+    require(purpose, module, extra, distribution, error, otherwise)
+    try:
+        return importlib.import_module(module)
+    except ImportError as problem:
+        what = f"{purpose} needs {distribution or module}, which cannot be imported ({problem})"
+        raise error(f"{what}: {_advice(extra, otherwise)}") from None
+
+
+def _advice(extra: str | Sequence[str], otherwise: str) -> str:
+    extras = extra if isinstance(extra, str) else ",".join(extra)
+    return f"pip install '{PROJECT}[{extras}]'" + (f", or {otherwise}" if otherwise else "")

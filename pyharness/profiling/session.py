@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from pyharness.kernels.arrays.devices import cuda_reason, device_info, require_cuda
+from pyharness.plugins.libraries import load
 from pyharness.profiling import Device, DeviceKind, Problem, Profile, Task
 from pyharness.profiling.machines.cpu import Cpu
 from pyharness.profiling.measuring import Samples, interleaved, reason_of
@@ -40,10 +41,7 @@ def opened(kind: DeviceKind, threads: int) -> Iterator[Device]:
         yield Cpu(threads)
         return
     require_cuda()
-    try:
-        import cupy
-    except ImportError:
-        raise Unsupported("profiling on CUDA needs cupy: pip install 'pyharness[cuda]'") from None
+    cupy = load("profiling on CUDA", "cupy", "cuda", error=Unsupported)
     from pyharness.profiling.machines.clocks import watching
     from pyharness.profiling.machines.cuda import Cuda, bus_id
 

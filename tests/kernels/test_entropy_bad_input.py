@@ -256,7 +256,7 @@ def test_other_failures_are_not_taken_for_missing_memory(monkeypatch: pytest.Mon
 
 def test_no_cupy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cupy", None)
-    with pytest.raises(Unsupported, match=r"need cupy, which cannot be imported .*: pip install 'pyharness\[cuda\]'"):
+    with pytest.raises(Unsupported, match=r"needs cupy, which is not installed: pip install 'pyharness\[cuda\]', or"):
         libraries.library_of(LOGITS, libraries.Device(is_cuda=True, number=0))
 
 

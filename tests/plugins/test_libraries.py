@@ -46,6 +46,16 @@ def test_a_module_made_by_hand_is_installed(monkeypatch: pytest.MonkeyPatch) -> 
         libraries.require_folder("tea", "made_by_hand", "tea", "made-by-hand")
 
 
+def test_a_library_that_cannot_be_imported_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "torn.py").write_text("raise ImportError('no libtorn.so')\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(Unsupported) as caught:
+        libraries.load("tea", "torn", "milk", error=Unsupported, otherwise="drink water")
+    assert str(caught.value) == (
+        "tea needs torn, which cannot be imported (no libtorn.so): pip install 'pyharness[milk]', or drink water"
+    )
+
+
 def test_asking_imports_nothing() -> None:
     before = set(sys.modules)
     assert libraries.is_installed("wave")

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from pyharness.plugins.libraries import load
 from pyharness.system.environment import available_memory_bytes
 from pyharness.types import InputError, Unsupported
 
@@ -172,14 +173,8 @@ class _Cupy:
     """Device arrays of cupy and of libraries that only speak DLPack."""
 
     def __init__(self) -> None:
-        try:
-            import cupy
-        except ImportError as error:
-            raise Unsupported(
-                f"CUDA arrays that are not torch's need cupy, which cannot be imported ({error}): "
-                "pip install 'pyharness[cuda]', or pass torch tensors"
-            ) from None
-        self._cupy: Any = cupy
+        purpose = "a CUDA array that is not torch's"
+        self._cupy: Any = load(purpose, "cupy", "cuda", error=Unsupported, otherwise="pass torch tensors")
 
     def empty(self, shape: tuple[int, ...], dtype: str, device: Device) -> Any:
         with self._cupy.cuda.Device(device.number):

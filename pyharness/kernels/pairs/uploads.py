@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from pyharness.kernels.arrays.place import Place
 from pyharness.kernels.pairs.chunks import Chunk
+from pyharness.plugins.libraries import load
 from pyharness.types import Unsupported
 
 
@@ -50,13 +51,8 @@ class PinnedUploads:
     """Two slots of pinned and device memory, and a stream of their own for the copies."""
 
     def __init__(self, place: Place) -> None:
-        try:
-            import cupy
-        except ImportError as error:
-            raise Unsupported(
-                f"NumPy tokens reach a CUDA device through cupy, which cannot be imported ({error}): "
-                "pip install 'pyharness[cuda]', or pass a CUDA tensor"
-            ) from None
+        purpose = "counting pairs of host memory on a CUDA device"
+        cupy = load(purpose, "cupy", "cuda", error=Unsupported, otherwise="pass a CUDA tensor")
         self._copies = cupy.cuda.Stream(non_blocking=True)
         self._stream = cupy.cuda.ExternalStream(place.stream, place.device.number)
         self._slots = cycle([_Slot(place), _Slot(place)])

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pyharness.plugins.libraries import require
 from pyharness.report.sheet import Sheet
 from pyharness.system import atomic_file
-from pyharness.types import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,9 +23,6 @@ def to_frame(sheet: Sheet) -> pd.DataFrame:
 
 def to_parquet(sheet: Sheet, path: Path, *, overwrite: bool = False) -> None:
     """Write a Parquet file; one that is there already is refused, or replaced with ``overwrite``."""
-    try:
-        import pyarrow as pa  # noqa: F401
-    except ImportError:
-        raise InputError("Parquet needs an extra: pip install 'pyharness[files]'") from None
+    require("Parquet", "pyarrow", "files")
     atomic_file.check(path, overwrite=overwrite)
     atomic_file.write(path, to_frame(sheet).to_parquet(None, index=False), overwrite=overwrite)
