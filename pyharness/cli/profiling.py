@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +27,9 @@ if TYPE_CHECKING:
 @click.option("--max-seconds", type=float, metavar="S", help="Limit for each table [default: 15; on a CPU 12].")
 @click.option("--once", is_flag=True, help="One launch per shape and no timing, for Nsight Compute.")
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Also write the JSON to this file.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="Also write a record, which report and compare read."
+)
 @click.option("--force", is_flag=True, help="Replace the file that --output names, if there is one.")
 @reports_errors
 def profile(
@@ -59,7 +62,8 @@ def profile(
     \b
     Exit status: 0 measured, 1 our kernel failed on some shape, 2 bad input, 130 interrupted, 143 told to end.
     """
-    from pyharness import report
+    from pyharness import report, store
+    from pyharness.commands import profiling
     from pyharness.profiling import plan, session
     from pyharness.system import atomic_file
 
@@ -73,15 +77,17 @@ def profile(
 
     def keep(so_far: ProfileRecord) -> None:
         if output is not None and (so_far.finished or not atomic_file.is_stream(output)):
-            atomic_file.write(output, so_far.to_json(), overwrite=force or len(so_far.outcomes) > 1)
+            text = store.dump(profiling.as_data(so_far))
+            atomic_file.write(output, text, overwrite=force or len(so_far.outcomes) > 1)
 
     if not once:
         check_output()
     with session.opened(wanted.device, wanted.threads) as opened:
         if once:
             sys.exit(0 if session.launch_once(wanted, opened, complain) else 1)
-        profile_record = session.run(wanted, opened, rule, complain, keep)
-    show(
-        profile_record.to_json() if as_json else report.to_text(report.profile_sheets(profile_record), width(), color())
-    )
-    sys.exit(1 if profile_record.failed else 0)
+        measured = session.run(wanted, opened, rule, complain, keep)
+    if as_json:  # in ASCII: names of files may hold what no encoding can
+        show(json.dumps(profiling.as_data(measured), allow_nan=False, indent=1) + "\n")
+    else:
+        show(report.to_text(report.sheets(profiling.as_record(measured)), width(), color()))
+    sys.exit(1 if measured.failed else 0)

@@ -1,21 +1,19 @@
-"""What a profile found: raw samples of every contender, the figures computed from them, and both as JSON."""
+"""What a profile measures: raw samples of every contender, and the figures computed from them."""
 
 from __future__ import annotations
 
-import json
+import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from pyharness.profiling import Floor, Phase, Problem, reference
+from pyharness.profiling import Floor, Phase, Problem
 from pyharness.profiling.measuring import Samples
 from pyharness.statistics.rounds import ratios
 from pyharness.statistics.samples import median, percentile
 from pyharness.statistics.stopping import StoppingRule, noise
 from pyharness.types import Status
 
-KIND = "pyharness-profile"
-SCHEMA = 1
 OURS = "pyharness"
 COPY = "copy"  # of a buffer within the device: the memory roof, sampled in the same rounds as the rest
 
@@ -85,24 +83,24 @@ class Outcome:
 
     def figures(self, phase: Phase, name: str) -> Figures | None:
         """Figures of a contender, or None where it has no samples."""
-        found = self.samples[phase].get(name, Samples()).seconds
-        if not found or self.floor is None:
+        seconds = self.samples[phase].get(name, Samples()).seconds
+        if not seconds or self.floor is None:
             return None
-        middle = median(found)
+        middle = median(seconds)
         floor = Floor(self.copy_bytes, 0, 0, 0) if name == COPY else self.floor
-        longer = _paired(found, self.samples[phase].get(COPY))
+        longer = _paired(seconds, self.samples[phase].get(COPY))
         return Figures(
             middle,
-            percentile(found, 0.05),
-            percentile(found, 0.95),
-            len(found),
+            percentile(seconds, 0.05),
+            percentile(seconds, 0.95),
+            len(seconds),
             self.samples[phase][name].dropped,
-            noise(found),
+            noise(seconds),
             floor.bytes / middle,
             floor.flop / middle,
             floor.tokens / middle,
             None if longer is None else floor.bytes / self.copy_bytes / longer,
-            None if name == COPY else _paired(found, self.samples[phase].get(OURS)),
+            None if name == COPY else _paired(seconds, self.samples[phase].get(OURS)),
         )
 
     def bound(self, phase: Phase, matrix: Roof | None) -> Bound | None:
@@ -142,67 +140,9 @@ class ProfileRecord:
     finished: bool = False  # whether all problems that were asked for are here
     unmeasured: tuple[tuple[Problem, Floor], ...] = ()  # problems of a device that is not here, with their floors
     unmeasured_reason: str | None = None
+    started: float = field(default_factory=time.time, compare=False)  # seconds since 1970
 
     @property
     def failed(self) -> bool:
         """Whether our kernel broke down or gave a wrong result on some problem."""
         return any(outcome.status == "failed" for outcome in self.outcomes)
-
-    def to_json(self) -> str:
-        """Return the record as text, in ASCII: names of files may hold what no encoding can."""
-        return json.dumps(self.as_json(), allow_nan=False, indent=1) + "\n"
-
-    def as_json(self) -> dict[str, Any]:
-        """JSON values: raw samples in seconds, and the figures computed from them."""
-        return {
-            "kind": KIND,
-            "schema": SCHEMA,
-            "kernel": self.kernel,
-            "finished": self.finished,
-            "environment": dict(self.environment),
-            "device": dict(self.device),
-            "matrix": {dtype: _roof_as_json(roof, "flop") for dtype, roof in self.matrix.items()},
-            "peers": dict(self.peers),
-            "notes": list(self.notes),
-            "stopping_rule": asdict(self.rule),
-            "problems": [self._outcome_as_json(outcome) for outcome in self.outcomes],
-            "not_measured": {
-                "reason": self.unmeasured_reason,
-                "reference": reference.NAME,
-                "problems": [
-                    {
-                        **asdict(problem),
-                        "floor": asdict(floor),
-                        "reference_seconds": reference.seconds(floor, problem.dtype),
-                    }
-                    for problem, floor in self.unmeasured
-                ],
-            },
-        }
-
-    def _outcome_as_json(self, outcome: Outcome) -> dict[str, Any]:
-        return {
-            **asdict(outcome.problem),
-            "data": outcome.data,
-            "status": outcome.status,
-            "reason": outcome.reason,
-            "floor": None if outcome.floor is None else asdict(outcome.floor),
-            "missing": {name: asdict(found) for name, found in outcome.missing.items()},
-            "phases": {phase: self._phase_as_json(outcome, phase) for phase in outcome.samples},
-        }
-
-    def _phase_as_json(self, outcome: Outcome, phase: Phase) -> dict[str, Any]:
-        bound = outcome.bound(phase, self.matrix.get(outcome.problem.dtype))
-        contenders = {}
-        for name, samples in outcome.samples[phase].items():
-            figures = outcome.figures(phase, name) if name != COPY else None
-            contenders[name] = {**asdict(samples), "figures": None if figures is None else asdict(figures)}
-        return {
-            "copy": _roof_as_json(outcome.copy_roof(phase), "bytes"),
-            "bound": None if bound is None else asdict(bound),
-            "contenders": {name: found for name, found in contenders.items() if name != COPY},
-        }
-
-
-def _roof_as_json(roof: Roof, unit: str) -> dict[str, Any]:
-    return {unit: roof.amount, f"{unit}_per_second": roof.rate, **asdict(roof.samples)}

@@ -15,7 +15,9 @@ from typing import Any
 from pyharness.metrics import all_metrics
 from pyharness.plugins.registry import suggest
 from pyharness.report.cases import variant
+from pyharness.statistics.intervals import MOST_SAMPLES
 from pyharness.statistics.jackknife import paired_interval
+from pyharness.statistics.samples import median_interval
 from pyharness.store import Record
 from pyharness.types import CaseResult, InputError, Measurement
 
@@ -107,17 +109,28 @@ def _differences(a: Record, one: CaseResult, b: Record, other: CaseResult) -> It
     title = " | ".join([one.case.benchmark, " -> ".join(rows_named), *filter(None, about)])
     for mine in one.measurements:
         metric = metrics.get(mine.metric)
-        if metric and metric["deterministic"] and (match := theirs.get((mine.metric, mine.part))) is not None:
-            yield _difference(title, mine, match, metric)
+        match = theirs.get((mine.metric, mine.part))
+        if metric and match is not None and (metric["deterministic"] or metric.get("in_turn")):
+            yield _difference(title, mine, match, metric, in_turn=a is b and bool(metric.get("in_turn")))
 
 
-def _difference(title: str, mine: Measurement, match: Measurement, metric: Mapping[str, Any]) -> Difference:
+def _difference(
+    title: str, mine: Measurement, match: Measurement, metric: Mapping[str, Any], *, in_turn: bool
+) -> Difference:
+    interval = _round_by_round(mine, match) if in_turn else paired_interval(mine, match)
     pairs = zip(mine.curve, match.curve, strict=False)
     return Difference(
-        title, mine.metric, mine.part, mine.value, match.value, paired_interval(mine, match), metric["direction"],
+        title, mine.metric, mine.part, mine.value, match.value, interval, metric["direction"],
         metric.get("tolerance", 0.0), _grows(mine.metric, metric),
         tuple(None if a is None or b is None else b - a for a, b in pairs),
     )  # fmt: skip
+
+
+def _round_by_round(mine: Measurement, match: Measurement) -> tuple[float, float] | None:
+    """Interval of the median over rounds of what the second takes more than the first."""
+    return median_interval(
+        [other - one for one, other in zip(mine.samples, match.samples, strict=False)][:MOST_SAMPLES]
+    )
 
 
 def _grows(name: str, metric: Mapping[str, Any]) -> bool:

@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from pyharness.profiling import Floor, Phase, reference
+from pyharness.profiling.cases import of_record
 from pyharness.profiling.measuring import Samples
 from pyharness.profiling.record import OURS, Figures, Outcome, ProfileRecord, Roof
-from pyharness.report.sheet import NOTHING, Heading, Kind, Sheet, size, text_row
+from pyharness.report.sheet import NOTHING, Cell, Heading, Sheet, size, text_row
+from pyharness.store import Record
+from pyharness.types import COUNT, Format, InputError
 
-_COLUMNS = ("implementation", "median ms", "p5", "p95", "n", "noise %", "GB/s", "copy %", "times ours")
+_HEADINGS = (
+    Heading("implementation", "word"),
+    *(Heading(title, unit="s", direction="lower") for title in ("median ms", "p5", "p95")),
+    Heading("n", unit="sample"),
+    Heading("noise %", unit="share"),
+    Heading("GB/s", unit="byte/s", direction="higher"),
+    Heading("copy %", unit="share", direction="higher"),
+    Heading("times ours", unit="ratio", direction="lower"),
+)
+_WHOLE = Format("{:.0f}")
 
 
-_KINDS: Mapping[str, Kind] = {
-    "implementation": "word", "name": "word", "problem": "word", "status": "word", "here": "word", "about": "prose",
-    "reason": "prose",
-}  # fmt: skip
-
-
-def _sheet(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str] = ()) -> Sheet:
-    headings = tuple(Heading(column, _KINDS.get(column, "number")) for column in columns)
-    return Sheet(title, headings, tuple(text_row(*row) for row in rows), tuple(notes))
+def profile_sheets_of(record: Record) -> list[Sheet]:
+    """Tables of the record of a profile; raises ``InputError`` for one that was edited into something else."""
+    try:
+        return profile_sheets(of_record(record.data, record.results))
+    except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError) as error:
+        raise InputError(f"the record is no complete profile: {type(error).__name__}: {error}") from None
 
 
 def profile_sheets(record: ProfileRecord) -> list[Sheet]:
@@ -38,29 +48,32 @@ def profile_sheets(record: ProfileRecord) -> list[Sheet]:
 
 def _timings(record: ProfileRecord, outcome: Outcome, phase: Phase) -> Sheet:
     figures = [(name, outcome.figures(phase, name)) for name in outcome.samples[phase]]
-    rows = tuple(_row(name, found) for name, found in figures if found is not None)
+    rows = tuple(_row(name, one) for name, one in figures if one is not None)
     where = "cuda" if outcome.problem.device == "cuda" else f"cpu, threads: {outcome.problem.threads}"
     title = f"{record.kernel} {outcome.problem.label}, {phase} ({where})"
-    return _sheet(title, _COLUMNS, rows, tuple(_roof_notes(record, outcome, phase)))
+    return Sheet(title, _HEADINGS, rows, tuple(_roof_notes(record, outcome, phase)))
 
 
-def _row(name: str, found: Figures) -> tuple[str, ...]:
+def _row(name: str, figures: Figures) -> tuple[Cell, ...]:
     return (
-        name,
-        milliseconds(found.median_seconds),
-        milliseconds(found.p5_seconds),
-        milliseconds(found.p95_seconds),
-        str(found.samples),
-        _percent(found.noise),
-        _short(found.bytes_per_second / 1e9),
-        _percent(found.copy_share, digits=0),
-        NOTHING if found.times_ours is None else f"{found.times_ours:.{2 if found.times_ours < 100 else 0}f}",
+        Cell(name),
+        *map(_milliseconds, (figures.median_seconds, figures.p5_seconds, figures.p95_seconds)),
+        Cell(figures.samples, COUNT),
+        Cell(figures.noise, Format("{:.1f}", 100, "%")),
+        Cell(figures.bytes_per_second, replace(_short(figures.bytes_per_second / 1e9), scale=1e-9, unit="GB/s")),
+        Cell(figures.copy_share, Format("{:.0f}", 100, "%")),
+        Cell(figures.times_ours, _WHOLE if figures.times_ours and figures.times_ours >= 100 else Format("{:.2f}")),
     )
 
 
-def _short(value: float) -> str:
+def _milliseconds(seconds: float | None) -> Cell:
+    """A time in ms with about four digits."""
+    return Cell(seconds, Format("{:.0f}" if seconds is not None and seconds >= 1 else "{:.4g}", 1e3, "ms"))
+
+
+def _short(value: float) -> Format:
     """Four digits, or a power of ten where zeros would fill the column."""
-    return f"{value:.1e}" if 0 < value < 1e-2 else f"{value:.4g}"
+    return Format("{:.1e}" if 0 < value < 1e-2 else "{:.4g}")
 
 
 def _roof_notes(record: ProfileRecord, outcome: Outcome, phase: Phase) -> list[str]:
@@ -71,7 +84,7 @@ def _roof_notes(record: ProfileRecord, outcome: Outcome, phase: Phase) -> list[s
     if outcome.floor is not None:
         notes.append(_floor_note(outcome.floor))
     rates = [f"copy {_rate(copy, 'B/s')}"] + ([] if matrix is None else [f"matrix {_rate(matrix, 'FLOP/s')}"])
-    binds = NOTHING if bound is None else f"{bound.roof} binds, at least {milliseconds(bound.seconds)} ms"
+    binds = NOTHING if bound is None else f"{bound.roof} binds, at least {_milliseconds(bound.seconds).text} ms"
     notes.append(f"Roofs measured in this run: {', '.join(rates)}; {binds}.")
     ours = outcome.figures(phase, OURS)
     if outcome.samples[phase][OURS].throttled:
@@ -97,14 +110,15 @@ def _rate(roof: Roof, unit: str) -> str:
 
 def _contenders(record: ProfileRecord) -> Sheet:
     timed = {name for outcome in record.outcomes for found in outcome.samples.values() for name in found}
-    rows = tuple((name, about) for name, about in record.peers.items() if name in timed)
+    rows = tuple(text_row(name, about) for name, about in record.peers.items() if name in timed)
     notes = (
         *_device_notes(record.device),
         "GB/s and copy % count the floor, whatever an implementation moves. A kernel that only reads can pass 100 %.",
         "times ours: as long as ours takes, median over the rounds that both were timed in.",
         *record.notes,
     )
-    return _sheet("Implementations, each verified against ours before it was timed", ("name", "about"), rows, notes)
+    headings = (Heading("name", "word"), Heading("about", "prose"))
+    return Sheet("Implementations, each verified against ours before it was timed", headings, rows, notes)
 
 
 def _device_notes(device: Mapping[str, Any]) -> list[str]:
@@ -130,13 +144,10 @@ def _missing(record: ProfileRecord) -> Sheet:
         label = outcome.problem.label
         if outcome.reason is not None:
             rows.append((label, OURS, outcome.status, outcome.reason))
-        rows += [(label, name, found.status, found.reason) for name, found in outcome.missing.items()]
-        rows += [(label, name, "failed", found.reason) for name, found in _failed_while_timed(outcome)]
-    return _sheet(
-        "Not measured",
-        ("problem", "name", "status", "reason"),
-        tuple(tuple(cell or NOTHING for cell in row) for row in rows),
-    )
+        rows += [(label, name, missing.status, missing.reason) for name, missing in outcome.missing.items()]
+        rows += [(label, name, "failed", samples.reason) for name, samples in _failed_while_timed(outcome)]
+    headings = (*(Heading(title, "word") for title in ("problem", "name", "status")), Heading("reason", "prose"))
+    return Sheet("Not measured", headings, tuple(text_row(*row) for row in rows))
 
 
 def _failed_while_timed(outcome: Outcome) -> list[tuple[str, Samples]]:
@@ -149,20 +160,21 @@ def _failed_while_timed(outcome: Outcome) -> list[tuple[str, Samples]]:
 
 
 def _unmeasured(record: ProfileRecord) -> Sheet:
-    rows = []
-    for problem, floor in record.unmeasured:
-        seconds = reference.seconds(floor, problem.dtype)
-        intensity = f"{floor.flop / floor.bytes:.3g}" if floor.flop else NOTHING
-        least = NOTHING if seconds is None else milliseconds(seconds)
-        rows.append((problem.label, f"{floor.bytes / 1e9:.4g}", intensity, least, "not measured"))
-    columns = ("problem", "GB", "FLOP/byte", "H200 floor ms", "here")
+    digits = Format("{:.3g}")
+    rows = tuple(
+        (
+            Cell(problem.label),
+            Cell(floor.bytes, Format("{:.4g}", 1e-9, "GB")),
+            Cell(floor.flop / floor.bytes if floor.flop else None, digits),
+            _milliseconds(reference.seconds(floor, problem.dtype)),
+            Cell("not measured"),
+        )
+        for problem, floor in record.unmeasured
+    )
+    numbers = (Heading("GB"), Heading("FLOP/byte"), Heading("H200 floor ms"))
+    headings = (Heading("problem", "word"), *numbers, Heading("here", "word"))
     notes = (f"No GPU: {record.unmeasured_reason}.", f"Floor: at the roofs of {reference.NAME}.")
-    return _sheet(f"{record.kernel} on a GPU: floors", columns, tuple(rows), notes)
-
-
-def milliseconds(seconds: float) -> str:
-    """Format a time in ms with about four digits."""
-    return f"{seconds * 1e3:.4g}" if seconds < 1 else f"{seconds * 1e3:.0f}"
+    return Sheet(f"{record.kernel} on a GPU: floors", headings, rows, notes)
 
 
 def scaled(value: float) -> str:
@@ -171,7 +183,3 @@ def scaled(value: float) -> str:
         if value >= scale:
             return f"{value / scale:.4g} {prefix}"
     return f"{value:.4g} "
-
-
-def _percent(share: float | None, digits: int = 1) -> str:
-    return NOTHING if share is None else f"{100 * share:.{digits}f}"

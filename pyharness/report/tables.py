@@ -26,8 +26,9 @@ from pyharness.report.columns import (
     published_rows,
     with_undeclared,
 )
+from pyharness.report.profiles import profile_sheets_of
 from pyharness.report.sheet import Cell, Heading, Sheet
-from pyharness.store import Record
+from pyharness.store import PROFILE_KIND, Record
 from pyharness.types import CaseResult, Column, Measurement, Table
 
 Used: TypeAlias = tuple[CaseResult, Sequence[Measurement]]
@@ -35,6 +36,8 @@ Used: TypeAlias = tuple[CaseResult, Sequence[Measurement]]
 
 def sheets(record: Record, every: bool = False) -> list[Sheet]:
     """Every table that the record has results for; ``every``: with all metrics, not only the declared columns."""
+    if record.data["kind"] == PROFILE_KIND:
+        return profile_sheets_of(record)
     finished: dict[str | None, list[CaseResult]] = {}
     for result in record.results:
         if result.status == "ok":

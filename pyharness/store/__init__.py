@@ -6,7 +6,7 @@ The record holds raw values; intervals and medians are computed from them when t
 from pyharness.store.case_states import write_case as write_case_state
 from pyharness.store.journal import Journal, Taken
 from pyharness.store.older import LIFTED
-from pyharness.store.records import KIND, SCHEMA, SCHEMA_FILE, Record, dump, is_unfinished, read
+from pyharness.store.records import KIND, PROFILE_KIND, SCHEMA, SCHEMA_FILE, Record, dump, is_unfinished, read
 from pyharness.store.results import measurement_as_json, measurement_from_json, result_as_json, result_from_json
 from pyharness.store.scratch import scratch
 from pyharness.store.shape import Misshapen
@@ -15,6 +15,7 @@ from pyharness.store.states import NoState, StateReader, path_beside, sha256_of
 __all__ = [
     "KIND",
     "LIFTED",
+    "PROFILE_KIND",
     "SCHEMA",
     "SCHEMA_FILE",
     "Journal",

@@ -17,6 +17,8 @@ from pyharness.types import CaseResult, InputError
 
 SCHEMA = 2  # 2: no_interval, state
 KIND = "pyharness-run"
+PROFILE_KIND = "pyharness-profile"
+PROFILE_SCHEMA_WITH_CASES = 2
 MOST_BYTES = 64 << 20  # thousands of cases; and what is made of so many bytes and values stays below 1 GB
 MOST_VALUES = 3_000_000
 SCHEMA_FILE = Path(__file__).with_name("record.schema.json")
@@ -35,7 +37,7 @@ class Record:
     @classmethod
     def from_json(cls, data: Any, name: str, path: Path | None = None) -> Record:
         """Check kind, schema number and shape; ``name`` is what messages call the record."""
-        if not isinstance(data, dict) or data.get("kind") != KIND:
+        if not isinstance(data, dict) or data.get("kind") not in (KIND, PROFILE_KIND):
             raise InputError(f"{name} is not a pyharness run record")
         schema = data.get("schema")
         if not isinstance(schema, int) or isinstance(schema, bool) or schema < 1:
@@ -45,6 +47,11 @@ class Record:
         if schema > SCHEMA:
             raise InputError(
                 f"{name} has record schema {short(schema)}; this pyharness reads up to {SCHEMA}: upgrade pyharness"
+            )
+        if data["kind"] == PROFILE_KIND and schema < PROFILE_SCHEMA_WITH_CASES:
+            raise InputError(
+                f"{name} is a profile of an older pyharness, which has no cases: measure again with "
+                f"pyharness profile {short(data.get('kernel')).strip(chr(34))} -o FILE"
             )
         try:
             check_values(data)

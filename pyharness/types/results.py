@@ -59,6 +59,7 @@ class Metric:
     deterministic: bool = True  # the same text gives the same number on every machine
     tolerance: float = 0.0  # relative: what machines may differ by, where floating point comes before the integers
     grows_with_text: bool = False  # more text of the kind has another value, beyond any interval: one size compares
+    in_turn: bool = False  # sample i of every row of a record was taken in the same round
     format: Format = PLAIN  # for people
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from cases.fake_device import GB, RULE, FakeDevice
 from pyharness import report
+from pyharness.commands.profiling import as_data, as_record
 from pyharness.profiling import (
     Axis,
     Floor,
@@ -114,11 +115,17 @@ def test_a_run_that_is_cut_off_has_left_what_it_had_finished(known: Callable[[Pr
     wanted = plan("fake", shapes=["2x3", "4x5"], threads=1)
     with pytest.raises(KeyboardInterrupt):
         run(wanted, FakeDevice(), RULE, lambda line: None, kept.append)
-    data = json.loads(kept[0].to_json())
-    assert [problem["shape"] for problem in data["problems"]] == [[2, 3]]
-    assert data["finished"] is False
-    assert data["problems"][0]["phases"]["warm"]["bound"]["seconds"] > 0
-    assert data["matrix"]["fp32"]["flop_per_second"] == pytest.approx(1e12)
+    record = as_record(kept[0])
+    assert [problem["shape"] for problem in record.data["profile"]["problems"]] == [(2, 3)]
+    assert record.data["complete"] is False
+    (bound,) = (
+        one
+        for result in record.results
+        for one in result.measurements
+        if one.metric == "bound_seconds" and result.case.parameters["phase"] == "warm"
+    )
+    assert (bound.value or 0) > 0
+    assert kept[0].matrix["fp32"].rate == pytest.approx(1e12)
 
 
 def test_a_device_too_full_for_the_copy_is_one_error(known: Callable[[Profile], None]) -> None:
@@ -169,13 +176,17 @@ def test_a_problem_that_breaks_down_costs_itself_only(known: Callable[[Profile],
 def test_a_record_is_json_and_shows_itself(known: Callable[[Profile], None]) -> None:
     profile = profile_of(lambda: 0.2, Peer("slow", "as slow as that", lambda: lambda: 0.4, 0, agrees))
     record = measured(profile, FakeDevice(), known)
-    data = json.loads(json.dumps(record.as_json(), allow_nan=False))
-    assert (data["kind"], data["schema"], data["finished"]) == ("pyharness-profile", 1, True)
-    (problem,) = data["problems"]
-    ours = problem["phases"]["warm"]["contenders"][OURS]
-    assert len(ours["seconds"]) == ours["figures"]["samples"] >= 3
-    assert problem["phases"]["cold"]["copy"]["bytes_per_second"] == pytest.approx(10 * GB)
-    assert data["not_measured"]["problems"][0]["shape"] == [4, 5]
+    data = json.loads(json.dumps(as_data(record), allow_nan=False))
+    assert (data["kind"], data["schema"], data["complete"]) == ("pyharness-profile", 2, True)
+    measured_of = {
+        (one["tokenizer"], one["parameters"]["phase"]): {m["metric"]: m for m in one["measurements"]}
+        for one in data["results"]
+    }
+    figures = record.outcomes[0].figures("warm", OURS)
+    assert figures is not None
+    assert len(measured_of[OURS, "warm"]["call_seconds"]["samples"]) == figures.samples >= 3
+    assert measured_of[COPY, "cold"]["floor_bytes_per_second"]["value"] == pytest.approx(10 * GB)
+    assert data["profile"]["not_measured"]["problems"][0]["shape"] == [4, 5]
     text = report.to_text(report.profile_sheets(record), width=100)
     assert "fake 2x3 fp32, cold" in text
     assert "as slow as that" in text
