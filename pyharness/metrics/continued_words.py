@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from pyharness.metrics.counting.word_positions import Bounds, spelled_by
 from pyharness.metrics.counting.words import SEGMENT, UNSEGMENTED, WORD_LIKE
 from pyharness.tokenizers import HasNormalize
-from pyharness.types import HasVocabulary, Ids, Measurement, Tokenizer, Vocabulary
+from pyharness.types import HasVocabulary, Ids, Measurement, Tokenizer, Vocabulary, offsets_of
 
 METRIC = "continued_word_share"
 MOST_UNPLACED = 0.01  # of the words of a sample: what is left out may be cut otherwise than the rest
@@ -96,7 +96,7 @@ def _without_spaces(data: bytes) -> tuple[bytes, Bounds]:
     text = data.decode("utf-8", "surrogateescape")  # what is no UTF-8 equals no text
     sizes = [len(character.encode("utf-8", "surrogateescape")) for character in text]
     kept = np.repeat([not character.isspace() for character in text], sizes)
-    place = np.concatenate(([0], np.cumsum(kept, dtype=np.int64)))
+    place = offsets_of(kept)
     return "".join(text.split()).encode("utf-8", "surrogateescape"), place
 
 

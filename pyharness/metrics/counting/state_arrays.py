@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pyharness.metrics.counting.state import CorpusState, Facts, Sums
 from pyharness.statistics.jackknife import GROUPS
-from pyharness.types import InputError, State, Vocabulary
+from pyharness.types import InputError, State, Vocabulary, offsets_of
 
 MOST_IDS = 1 << 22  # of a vocabulary: a state in memory takes 256 bytes for each
 _HALF = 1 << 64
@@ -130,7 +130,7 @@ def _histogram(arrays: State, id_limit: int) -> NDArray[np.uint64]:
 def _vocabulary(arrays: State, id_limit: int) -> Vocabulary:
     lengths = taken(arrays, "vocabulary lengths", id_limit).astype(np.int64)
     data, kinds = taken(arrays, "vocabulary bytes"), taken(arrays, "vocabulary kinds", id_limit)
-    offsets = np.concatenate(([0], np.cumsum(lengths)))
+    offsets = offsets_of(lengths)
     if (lengths < 0).any() or offsets[-1] != len(data):
         raise InputError("the lengths of a vocabulary are not those of its bytes")
     return Vocabulary(data.astype(np.uint8), offsets, kinds.astype(np.uint8))
