@@ -61,7 +61,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What a benchmark found. A failure keeps its details, never its numbers."""
+    """The results of a benchmark. A failure keeps its details, never its numbers."""
 
     measurements: tuple[Measurement, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
@@ -102,10 +102,10 @@ class Benchmark:
     own_process: bool = False  # measures in processes of its own: the worker's has not loaded the tokenizer
     whole_text: bool = False  # reads all of its corpus, once and from the front: its tally is that of the corpus
     parameters: Mapping[str, Any] = field(default_factory=dict)  # name -> default; a list gives one case per value
-    # Computes from the state of a case, and nothing else, what ``run`` found: the measurements that the text
+    # Computes from the state of a case, and nothing else, the findings of ``run``: the measurements that the text
     # determines, and such details as follow from it. Raises ``InputError`` for arrays that contradict each other.
     rederive: Callable[[State, Case], Findings] | None = None
-    underivable: str = ""  # why there is no such function, for who asks
+    underivable: str = ""  # why there is no such function, for people
     # Checks the parameters of a case on its row and device before anything runs, and fills in what depends on these.
     settle: Callable[[Mapping[str, Any], TokenizerSpec, str], Mapping[str, Any]] = as_given
     # Numbers relative to the same case of the reference row, once all cases are measured: from the result of a case,
@@ -130,8 +130,8 @@ class Benchmark:
 
 def benchmarks() -> Mapping[str, Benchmark]:
     """Every benchmark by name."""
-    found: Mapping[str, Benchmark] = discover(sys.modules[__name__], "BENCHMARKS")
-    return found
+    known: Mapping[str, Benchmark] = discover(sys.modules[__name__], "BENCHMARKS")
+    return known
 
 
 def first_documents(corpus: Corpus, max_bytes: int, tally: Tally) -> list[str]:
@@ -149,6 +149,6 @@ def first_documents(corpus: Corpus, max_bytes: int, tally: Tally) -> list[str]:
 
 def describe(tally: Tally) -> dict[str, Any]:
     """Return a tally as JSON values: its digests are hexadecimal."""
-    found = asdict(tally) | {"digest": f"{tally.digest:032x}"}
-    beginnings = found.pop("beginnings")
-    return found if beginnings is None else found | {"beginnings": [f"{digest:032x}" for digest in beginnings]}
+    values = asdict(tally) | {"digest": f"{tally.digest:032x}"}
+    beginnings = values.pop("beginnings")
+    return values if beginnings is None else values | {"beginnings": [f"{digest:032x}" for digest in beginnings]}

@@ -102,12 +102,12 @@ class Sampled:
         """Describe a sample."""
         return cls(sample.bytes, sample.byte_cap, sample.is_too_small)
 
-    def unless_too_small(self, found: Measurement) -> Measurement:
+    def unless_too_small(self, measurement: Measurement) -> Measurement:
         """Return what was measured on the sample, if there was room for it."""
         if not self.is_too_small:
-            return found
+            return measurement
         reason = f"a document is larger than the sample of {self.byte_cap:,} bytes: cut documents (max_document_bytes=)"
-        return replace(found, value=None, reason=reason)
+        return replace(measurement, value=None, reason=reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +122,9 @@ class Counted:
 
     def measurements(self) -> list[Measurement]:
         """Every metric."""
-        found = measuring.measure(self.state, corpus_metrics().values())
-        found += [self.for_pairs.unless_too_small(one) for one in pairs.measure(self.pairs)]
-        return [*found, self.for_words.unless_too_small(continued_words.measure(self.words))]
+        measurements = measuring.measure(self.state, corpus_metrics().values())
+        measurements += [self.for_pairs.unless_too_small(one) for one in pairs.measure(self.pairs)]
+        return [*measurements, self.for_words.unless_too_small(continued_words.measure(self.words))]
 
     def details(self, list_unused: bool = False) -> dict[str, Any]:
         """Sums by group, samples, and lengths of tokens."""
@@ -188,8 +188,8 @@ def run(work: Work) -> Findings:
     """Read the whole corpus once."""
     passed = CorpusPass.start(work.load()).read(work.text, work.threads, work.progress)
     counted = passed.counted(work.threads, work.device)
-    found = _findings(counted, work.case)
-    return replace(found, details={"tally": describe(passed.tally), **found.details}, state=counted.arrays())
+    findings = _findings(counted, work.case)
+    return replace(findings, details={"tally": describe(passed.tally), **findings.details}, state=counted.arrays())
 
 
 def rederive(state: State, case: Case) -> Findings:

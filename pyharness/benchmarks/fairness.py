@@ -49,8 +49,8 @@ def run(work: Work) -> Findings:
     for rows in batches(corpus.rows(tally), count=ROWS_PER_BATCH):
         add_rows(state, tokenizer, rows, work.threads, tally)
         work.progress(tally.bytes)
-    found = _findings(state)
-    return replace(found, details={"tally": describe(tally), **found.details}, state=state.arrays())
+    findings = _findings(state)
+    return replace(findings, details={"tally": describe(tally), **findings.details}, state=state.arrays())
 
 
 def rederive(state: State, case: Case) -> Findings:

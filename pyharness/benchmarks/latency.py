@@ -35,7 +35,7 @@ def run(work: Work) -> Findings:
     needed = sum(size * (count + WARM_UP) for size, count in LENGTHS.items())
     data = "\n".join(first_documents(work.text, 2 * needed, tally)).encode()
     tokenizer = work.load()
-    found: list[Measurement] = []
+    measurements: list[Measurement] = []
     raw: dict[str, list[int]] = {}
     encoded: list[Tokens] = []
     position = 0
@@ -44,7 +44,7 @@ def run(work: Work) -> Findings:
         cut = list(islice(inputs(data, size, position), count + WARM_UP))
         if len(cut) <= WARM_UP + 10:
             reason = "the corpus has too little text for this input length"
-            found += [Measurement(metric, None, reason=reason, part=label) for metric in QUANTILES]
+            measurements += [Measurement(metric, None, reason=reason, part=label) for metric in QUANTILES]
             continue
         position = cut[-1][1]
         texts = [text for text, _ in cut]
@@ -57,12 +57,12 @@ def run(work: Work) -> Findings:
                 return Findings(details={"tally": describe(tally)}, status="failed", reason=reason)
             encoded.append(ids)
         raw[label] = [nanoseconds for nanoseconds, _ in laps[WARM_UP:]]
-        found += [
+        measurements += [
             Measurement(metric, percentile(raw[label], share) / SECOND, part=label)
             for metric, share in QUANTILES.items()
         ]
     details = {"tally": describe(tally), "nanoseconds": raw}
-    return Findings(tuple(found), details, fingerprint=fingerprint(encoded))
+    return Findings(tuple(measurements), details, fingerprint=fingerprint(encoded))
 
 
 TABLE = Table(

@@ -97,11 +97,11 @@ def run(work: Work) -> Findings:
         except ChildDied as death:
             return Findings(status="failed", reason=f"loading {death}")
         probes.append(json.loads(last))
-    found = []
+    measurements = []
     for metric in ("load_seconds", "peak_memory_bytes"):
         samples = tuple(float(one[metric]) for one in probes)
-        found.append(Measurement(metric, median(samples), samples=samples))
-    return Findings(tuple(found), {"probes": probes})
+        measurements.append(Measurement(metric, median(samples), samples=samples))
+    return Findings(tuple(measurements), {"probes": probes})
 
 
 TABLE = Table(

@@ -117,9 +117,9 @@ def run(work: Work) -> Findings:
         "unscored_tokens": scoring.unscored,
         "documents_without_word_positions": scoring.unspelled,
     }
-    found = _findings(scoring.state)
+    findings = _findings(scoring.state)
     kept = state_arrays.of_counters(scoring.state.counters)
-    return replace(found, details={**details, **found.details}, state=kept)
+    return replace(findings, details={**details, **findings.details}, state=kept)
 
 
 def rederive(state: State, case: Case) -> Findings:

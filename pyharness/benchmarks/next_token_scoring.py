@@ -56,12 +56,12 @@ class Scoring:
         sequences = [np.concatenate((bos, tokens.document(index)), dtype=np.int64) for index in range(len(tokens))]
         entropy, nll = self._predictions(sequences)
         for index, text in enumerate(texts):
-            found = entropy[index][len(bos) :], nll[index][len(bos) :]
-            self._add(text, tokens.document(index), found, groups[index], opens is None or opens[index])
+            bits = entropy[index][len(bos) :], nll[index][len(bos) :]
+            self._add(text, tokens.document(index), bits, groups[index], opens is None or opens[index])
         self.documents += len(texts)
 
-    def _add(self, text: str, ids: Ids, found: tuple[Bits, Bits], group: int, opens: bool) -> None:
-        entropy, nll = found
+    def _add(self, text: str, ids: Ids, bits: tuple[Bits, Bits], group: int, opens: bool) -> None:
+        entropy, nll = bits
         positions = None if self.vocabulary is None else word_positions.positions(text, ids, self.vocabulary)
         unscored = len(ids) > 0 and bool(np.isnan(nll[0]))
         left_out = self._bytes_of_first(text, ids) if unscored else 0
@@ -101,8 +101,8 @@ class Scoring:
     def _predictions(self, sequences: Sequence[NDArray[np.int64]]) -> tuple[list[Bits], list[Bits]]:
         """Entropy and NLL in bits of every token of the sequences, NaN for the first."""
         entropy, nll = ([np.full(len(sequence), np.nan) for sequence in sequences] for _ in range(2))
-        found = language_models.sliding_windows(map(len, sequences), self.context, self.stride)
-        for batch in language_models.batches(found, self.batch_tokens):
+        windows = language_models.sliding_windows(map(len, sequences), self.context, self.stride)
+        for batch in language_models.batches(windows, self.batch_tokens):
             scores = self.model.score(Layout.of(sequences, batch), self.columns, self.threads)
             self._distribute(batch, scores, (entropy, nll))
         return entropy, nll
@@ -111,8 +111,8 @@ class Scoring:
         offset = 0
         for window in batch:
             size = window.stop + 1 - window.first
-            for found, values in zip(scores, into, strict=True):
-                part = found[offset : offset + size]
+            for scored, values in zip(scores, into, strict=True):
+                part = scored[offset : offset + size]
                 if not (valid := part <= language_model.MOST_BITS).all():
                     token = window.first + int(np.argmin(valid)) - (self.model.bos is not None)
                     raise NoNumber(

@@ -29,10 +29,10 @@ def run(work: Work) -> Findings:
     model = reachability.examine_model(tokenizer, vocabulary, work.threads)
     pipeline = PipelineTest(tokenizer, vocabulary, work.threads)
     pipeline.run(model, np.flatnonzero(emitted).astype(np.uint32))
-    found = [*_model_counts(model), *_pipeline_counts(pipeline), *_graph_counts(model, vocabulary)]
-    found += [_unused(work, vocabulary, emitted), _scaffold_like(work, model, vocabulary, emitted)]
+    measurements = [*_model_counts(model), *_pipeline_counts(pipeline), *_graph_counts(model, vocabulary)]
+    measurements += [_unused(work, vocabulary, emitted), _scaffold_like(work, model, vocabulary, emitted)]
     share = integrity.invalid_utf8_vocabulary(vocabulary) / max(tokenizer.vocab_size, 1)
-    found.append(Measurement("invalid_utf8_vocabulary", share))
+    measurements.append(Measurement("invalid_utf8_vocabulary", share))
     details: dict[str, Any] = {
         "contexts_version": reachability.CONTEXTS_VERSION,
         "categories": _categories(pipeline),
@@ -45,7 +45,7 @@ def run(work: Work) -> Findings:
         details["witnesses"] = _listed_witnesses(pipeline, vocabulary)
     if tally.documents:
         details["tally"] = describe(tally)
-    return Findings(tuple(found), details)
+    return Findings(tuple(measurements), details)
 
 
 def emitted_tokens(work: Work, tokenizer: Tokenizer) -> tuple[NDArray[np.uint64], Tally]:
@@ -88,10 +88,10 @@ def _pipeline_counts(pipeline: PipelineTest) -> list[Measurement]:
 
 def _graph_counts(model: ModelTest | None, vocabulary: Vocabulary) -> list[Measurement]:
     long_tokens = int(((np.diff(vocabulary.offsets) > LONG_TOKEN_BYTES) & vocabulary.counted).sum())
-    found = [Measurement("long_tokens", long_tokens)]
+    measurements = [Measurement("long_tokens", long_tokens)]
     names = ("merge_depth_max", "merge_depth_mean", "leaf_tokens", "duplicate_derivations", "orphan_rules")
     if model is None or model.graph is None:
-        return found + [Measurement(name, None, reason="the model exposes no merge rules") for name in names]
+        return measurements + [Measurement(name, None, reason="the model exposes no merge rules") for name in names]
     graph = model.graph
     made = graph.depth[graph.depth > 0]
     values = (
@@ -101,7 +101,7 @@ def _graph_counts(model: ModelTest | None, vocabulary: Vocabulary) -> list[Measu
         int((graph.derivations > 1).sum()),
         len(graph.orphan_rules),
     )
-    return found + [Measurement(name, value) for name, value in zip(names, values, strict=True)]
+    return measurements + [Measurement(name, value) for name, value in zip(names, values, strict=True)]
 
 
 def _unused(work: Work, vocabulary: Vocabulary, emitted: NDArray[np.uint64]) -> Measurement:

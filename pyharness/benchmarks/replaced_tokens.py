@@ -39,12 +39,12 @@ def run(work: Work) -> Findings:
     against = tokenizers.load(counterpart(work.spec, work.case.parameters["against"]))
     first = CorpusPass.start(against).read(work.text, work.threads)
     second = CorpusPass.start(work.load()).read(work.text, work.threads, work.progress)
-    found = replaced_tokens.measure(first.state, second.state)
+    measurements = replaced_tokens.measure(first.state, second.state)
     kept = {
         **state_arrays.of_corpus_state(first.state, _PREFIXES[0]),
         **state_arrays.of_corpus_state(second.state, _PREFIXES[1]),
     }
-    return Findings(tuple(found), {"tally": describe(second.tally)}, state=kept)
+    return Findings(tuple(measurements), {"tally": describe(second.tally)}, state=kept)
 
 
 def rederive(state: State, case: Case) -> Findings:

@@ -85,12 +85,12 @@ def relative_to(names: Mapping[str, str]) -> Callable[[CaseResult, CaseResult | 
         if not rounds_of(result.case):
             return []
         theirs = {} if home is None else {(one.metric, one.part): one for one in home.measurements}
-        found = []
+        measurements = []
         for one in result.measurements:
             if (name := names.get(one.metric)) is None or one.value is None:
                 continue
-            found.append(_ratio(name, one, theirs.get((one.metric, one.part)), reference))
-        return found
+            measurements.append(_ratio(name, one, theirs.get((one.metric, one.part)), reference))
+        return measurements
 
     return relative
 

@@ -41,8 +41,8 @@ def slices_of(documents: Sequence[str], count: int) -> list[list[str]]:
     """Cut documents into ``count`` runs of about equal size; fewer documents than that give fewer slices."""
     sizes = np.cumsum([len(document.encode()) for document in documents])
     numbers = np.minimum((sizes - 1) * count // sizes[-1], count - 1)
-    found = [[documents[i] for i in np.flatnonzero(numbers == number)] for number in range(count)]
-    return [piece for piece in found if piece]
+    slices = [[documents[i] for i in np.flatnonzero(numbers == number)] for number in range(count)]
+    return [piece for piece in slices if piece]
 
 
 class Mismatch(Exception):
@@ -81,8 +81,8 @@ def _encoding(tokenizer: Tokenizer, slices: Sequence[list[str]], threads: int) -
     laps = [(index, phase, *lap(timed[index].call)) for index, phase in _order(len(slices))]
     tokens = [tokenizer.encode_batch(texts) for texts in slices]
     for index, phase, _, raw in laps:
-        found = timed[index].result(raw)
-        if not isinstance(found, Tokens) or not same(found, tokens[index]):
+        given = timed[index].result(raw)
+        if not isinstance(given, Tokens) or not same(given, tokens[index]):
             raise Mismatch(f"wrong ids: the timed call ({phase}, slice {index}) gave other ids than were verified")
     return _repetitions("encode", laps, slices, tokens), tokens
 
@@ -99,9 +99,9 @@ def _decoding(
     return _repetitions("decode", laps, slices, tokens)
 
 
-def same(found: Tokens, expected: Tokens) -> bool:
+def same(given: Tokens, expected: Tokens) -> bool:
     """Whether two batches hold the same ids, document by document."""
-    return np.array_equal(found.offsets, expected.offsets) and np.array_equal(found.ids, expected.ids)
+    return np.array_equal(given.offsets, expected.offsets) and np.array_equal(given.ids, expected.ids)
 
 
 def fingerprint(batches: Sequence[Tokens]) -> str:
@@ -126,15 +126,15 @@ def _repetitions(
 def _rates(repetitions: Sequence[Repetition], no_decoding: str | None) -> list[Measurement]:
     wanted = [("encode", "bytes", phase) for phase in ("cold", "steady", "replay")]
     wanted += [("encode", "tokens", "steady"), ("decode", "bytes", "steady")]
-    found = []
+    measurements = []
     for direction, unit, phase in wanted:
         if direction == "decode" and no_decoding is not None:
-            found.append(Measurement("decode_bytes_per_second", None, reason=no_decoding, part=phase))
+            measurements.append(Measurement("decode_bytes_per_second", None, reason=no_decoding, part=phase))
             continue
         chosen = [r for r in repetitions if (r.direction, r.phase) == (direction, phase)]
         samples = tuple(getattr(r, unit) * SECOND / max(r.wall, 1) for r in chosen)
-        found.append(Measurement(f"{direction}_{unit}_per_second", median(samples), part=phase, samples=samples))
-    return found
+        measurements.append(Measurement(f"{direction}_{unit}_per_second", median(samples), part=phase, samples=samples))
+    return measurements
 
 
 TABLE = Table(

@@ -187,18 +187,18 @@ def run(work: Work) -> Findings:
 
 def _measurements(probes: Sequence[dict[str, Any]]) -> list[Measurement]:
     first = probes[0]
-    found = []
+    measurements = []
     for phase in first["seconds"]:
         samples = tuple(float(one["seconds"][phase]) for one in probes)
-        found.append(Measurement("train_seconds", median(samples), part=phase, samples=samples))
+        measurements.append(Measurement("train_seconds", median(samples), part=phase, samples=samples))
     rates = tuple(one["bytes"] / one["seconds"][TOTAL] for one in probes)
-    found.append(Measurement("train_bytes_per_second", median(rates), samples=rates))
+    measurements.append(Measurement("train_bytes_per_second", median(rates), samples=rates))
     memory = tuple(float(one["peak_memory_bytes"]) for one in probes)
-    found.append(Measurement("train_peak_memory_bytes", median(memory), samples=memory))
+    measurements.append(Measurement("train_peak_memory_bytes", median(memory), samples=memory))
     reason = None if first["merges"] is not None else "not a tokenizer of merges, or the library does not say"
-    found.append(Measurement("trained_merges", first["merges"], reason=reason))
-    found.append(Measurement("trained_vocabulary", first["vocab_size"]))
-    return found
+    measurements.append(Measurement("trained_merges", first["merges"], reason=reason))
+    measurements.append(Measurement("trained_vocabulary", first["vocab_size"]))
+    return measurements
 
 
 def _unfinished(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:

@@ -69,7 +69,7 @@ def interleaved(
         for lane in lanes.values():
             _take(device, lane, phase)
             lane.pending.clear()
-        device.throttled()  # what happened before is nobody's fault
+        device.throttled()  # what happened before is no contender's fault
         started = checked = clock()
         number = 0
         while running := [lane for lane in lanes.values() if lane.open]:

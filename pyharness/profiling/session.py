@@ -66,21 +66,21 @@ def run(plan: Plan, device: Device, rule: StoppingRule, say: Say, keep: Keep) ->
     """
     _check_memory(plan, device)
     copying = _copying(device)
-    found = ProfileRecord(plan.profile.name, _environment(), _matrix_roofs(plan, device, rule, say), rule)
+    record = ProfileRecord(plan.profile.name, _environment(), _matrix_roofs(plan, device, rule, say), rule)
     if plan.device == "cpu" and (reason := cuda_reason()) is not None:
-        found = replace(found, unmeasured=_unmeasured(plan), unmeasured_reason=reason)
+        record = replace(record, unmeasured=_unmeasured(plan), unmeasured_reason=reason)
     for number, problem in enumerate(plan.problems, 1):
         outcome, peers = _profile(plan.profile, problem, device, copying, rule, say)
-        found = replace(
-            found,
+        record = replace(
+            record,
             device=device.describe(),
-            outcomes=(*found.outcomes, outcome),
-            peers={**found.peers, **peers},
+            outcomes=(*record.outcomes, outcome),
+            peers={**record.peers, **peers},
             notes=device.notes,
             finished=number == len(plan.problems),
         )
-        keep(found)
-    return found
+        keep(record)
+    return record
 
 
 def launch_once(plan: Plan, device: Device, say: Say) -> bool:
@@ -106,7 +106,7 @@ def launch_once(plan: Plan, device: Device, say: Say) -> bool:
 
 def _check_memory(plan: Plan, device: Device) -> None:
     for problem in plan.problems:
-        if problem.text is None:  # whose size nobody knows yet
+        if problem.text is None:  # whose size is not known yet
             check_memory(plan.profile, problem, device.free_bytes())
 
 
@@ -169,29 +169,29 @@ def _failed(problem: Problem, device: Device, error: Exception) -> Outcome:
 
 
 def _reason(samples: Mapping[Any, Mapping[str, Samples]]) -> str | None:
-    reasons = (found[OURS].reason for found in samples.values())
+    reasons = (by_name[OURS].reason for by_name in samples.values())
     return next((reason for reason in reasons if reason is not None), None)
 
 
 def _matrix_roofs(plan: Plan, device: Device, rule: StoppingRule, say: Say) -> dict[str, Roof]:
     dtypes = dict.fromkeys(problem.dtype for problem in plan.problems if problem.dtype in ("bf16", "fp16", "fp32"))
-    found = {}
+    roofs = {}
     short = replace(rule, max_seconds=min(rule.max_seconds, MATRIX_SECONDS))
     for dtype in dtypes:
         say(f"matrix rate: {dtype}")
         try:
             call, flop = device.multiplying(dtype)
-            found[dtype] = Roof(flop, interleaved(device, {"matrix": call}, "warm", short)["matrix"])
+            roofs[dtype] = Roof(flop, interleaved(device, {"matrix": call}, "warm", short)["matrix"])
         except Exception as error:
-            found[dtype] = Roof(0, Samples(reason=reason_of(error)))
+            roofs[dtype] = Roof(0, Samples(reason=reason_of(error)))
         device.reclaim()
-    return found
+    return roofs
 
 
 def _environment() -> dict[str, Any]:
-    found = fingerprint()
-    found["libraries"] |= {name: version_of(name) for name in LIBRARIES}
-    return found
+    environment = fingerprint()
+    environment["libraries"] |= {name: version_of(name) for name in LIBRARIES}
+    return environment
 
 
 def _unmeasured(plan: Plan) -> tuple[Any, ...]:

@@ -13,8 +13,8 @@ class StoppingRule:
     """When a series of timings is long enough.
 
     At least ``min_samples`` samples that take ``min_seconds`` together; then as soon as the noise is at most
-    ``max_noise``, or has settled above it: a machine that is noisy by nature never gets there. Whoever takes the
-    samples ends a series at ``max_seconds`` in any case.
+    ``max_noise``, or has settled above it: a machine that is noisy by nature never gets there. The loop that
+    takes the samples ends a series at ``max_seconds`` in any case.
 
     Source: ``nvbench/detail/stdrel_criterion.cxx`` of NVIDIA's nvbench, whose 5 % are kept; its window has 64 to 512.
     """

@@ -48,34 +48,34 @@ def _size(value: Any, name: str, whose: str) -> int:
     raise WrongValue(f"{name} of {whose} is {shown(value)}; it must be a whole number from 0 to below 2^32")
 
 
-def findings(benchmark: Benchmark, found: Any) -> dict[str, Any]:
-    """What a benchmark found as JSON values, checked."""
+def findings(benchmark: Benchmark, given: Any) -> dict[str, Any]:
+    """The findings of a benchmark as JSON values, checked."""
     whose = f"benchmark {benchmark.name!r} ({maker(benchmark.run)})"
-    if not isinstance(found, Findings):
-        raise WrongValue(f"{whose} gave {shown(found)}, not Findings")
-    if found.status not in STATUSES:
-        raise WrongValue(f"{whose} gave the status {shown(found.status)}; known: {', '.join(STATUSES)}")
-    reason: Any = found.reason
-    given: Any = found.measurements
-    if not isinstance(reason, str | None) or (found.status != "ok" and not reason):
-        raise WrongValue(f"{whose} gave the reason {shown(reason)} for the status {found.status!r}; text is due")
-    if not isinstance(found.fingerprint, str):
-        raise WrongValue(f"{whose} gave the fingerprint {shown(found.fingerprint)}; text is due")
-    if not isinstance(given, tuple | list) or (found.status != "ok" and given):
-        raise WrongValue(f"{whose} gave measurements that are no tuple, or any with the status {found.status!r}")
+    if not isinstance(given, Findings):
+        raise WrongValue(f"{whose} gave {shown(given)}, not Findings")
+    if given.status not in STATUSES:
+        raise WrongValue(f"{whose} gave the status {shown(given.status)}; known: {', '.join(STATUSES)}")
+    reason: Any = given.reason
+    measurements: Any = given.measurements
+    if not isinstance(reason, str | None) or (given.status != "ok" and not reason):
+        raise WrongValue(f"{whose} gave the reason {shown(reason)} for the status {given.status!r}; text is due")
+    if not isinstance(given.fingerprint, str):
+        raise WrongValue(f"{whose} gave the fingerprint {shown(given.fingerprint)}; text is due")
+    if not isinstance(measurements, tuple | list) or (given.status != "ok" and measurements):
+        raise WrongValue(f"{whose} gave measurements that are no tuple, or any with the status {given.status!r}")
     return {
-        "status": found.status,
+        "status": given.status,
         "reason": None if reason is None else shortened(reason),
-        "measurements": [_measurement(one, whose) for one in given],
-        "details": _details(found.details, whose),
-        "fingerprint": found.fingerprint,
+        "measurements": [_measurement(one, whose) for one in measurements],
+        "details": _details(given.details, whose),
+        "fingerprint": given.fingerprint,
     }
 
 
-def keep_state(benchmark: Benchmark, found: Findings, path: Path, case: str) -> None:
+def keep_state(benchmark: Benchmark, given: Findings, path: Path, case: str) -> None:
     """Leave what the numbers are computed from where the parent looks for it."""
     whose = f"benchmark {benchmark.name!r} ({maker(benchmark.run)})"
-    state: Any = found.state
+    state: Any = given.state
     if not isinstance(state, Mapping):
         raise WrongValue(f"state of {whose} is {shown(state)}; it must be a mapping of arrays of integers")
     if not state:

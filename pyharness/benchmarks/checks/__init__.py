@@ -1,0 +1,1 @@
+"""What the integrity benchmark checks: round trips, and ids against those of another row."""

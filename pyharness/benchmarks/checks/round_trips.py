@@ -1,0 +1,93 @@
+"""Round trips: what decoding gives back, document by document, and the shares that come of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, get_args
+
+import numpy as np
+
+from pyharness.metrics.counting import state_arrays
+from pyharness.tokenizers import HasNormalize
+from pyharness.types import InputError, Measurement, RoundTrip, State, Tokenizer, Tokens
+
+SNIPPET = 24  # bytes of text that a difference shows
+CLASSES: tuple[RoundTrip, ...] = get_args(RoundTrip)
+
+
+@dataclass(slots=True)
+class RoundTrips:
+    """What decoding gave back, document by document."""
+
+    tokenizer: Tokenizer
+    documents: int = 0
+    exact: int = 0
+    as_derived: int = 0  # equal to what the tokenizer's class promises
+    idempotent: int = 0
+    witness: dict[str, Any] | None = None  # the first document that differs from its text
+    error: str | None = None  # the first thing that decoding raised
+
+    def check(self, texts: list[str], tokens: Tokens) -> None:
+        """Decode every document and encode what came back once more."""
+        decoded = [self._decode(tokens, index) for index in range(len(texts))]
+        again = self.tokenizer.encode_batch([data.decode(errors="replace") for data in decoded])
+        for index, (text, data) in enumerate(zip(texts, decoded, strict=True)):
+            self._count(text, data, np.array_equal(tokens.document(index), again.document(index)))
+
+    def _decode(self, tokens: Tokens, index: int) -> bytes:
+        try:
+            return self.tokenizer.decode(tokens.document(index))
+        except (KeyboardInterrupt, SystemExit, MemoryError):
+            raise
+        except BaseException as error:  # a panic in Rust is no Exception; what cannot be decoded did not come back
+            self.error = self.error or f"{type(error).__name__}: {error}"
+            return b""
+
+    def _count(self, text: str, decoded: bytes, idempotent: bool) -> None:
+        exact = decoded == text.encode()
+        if not exact and self.witness is None:
+            self.witness = first_difference(text.encode(), decoded) | {"document": self.documents}
+        self.documents += 1
+        self.exact += exact
+        self.as_derived += exact or self._as_normalised(text, decoded)
+        self.idempotent += idempotent
+
+    def _as_normalised(self, text: str, decoded: bytes) -> bool:
+        if self.tokenizer.round_trip != "normalised" or not isinstance(self.tokenizer, HasNormalize):
+            return False
+        return decoded == self.tokenizer.normalize(text).encode()
+
+    def arrays(self) -> State:
+        """Arrays to keep beside a record: what ``measurements`` takes."""
+        kind, can_ask = self.tokenizer.round_trip, isinstance(self.tokenizer, HasNormalize)
+        counts = (self.documents, self.exact, self.as_derived, self.idempotent)
+        return {"round trips": np.array([*counts, CLASSES.index(kind), can_ask], np.int64)}
+
+
+def measurements(state: State) -> tuple[Measurement, ...]:
+    """Shares of the documents read."""
+    documents, exact, as_derived, idempotent, kind, can_ask = state_arrays.taken(state, "round trips", 6).tolist()
+    if documents <= 0 or kind not in range(len(CLASSES)):
+        raise InputError(f"round trips of {documents} documents, of class {kind}")
+    promised = Measurement("round_trip_share", as_derived / documents)
+    if CLASSES[kind] == "lossy":
+        promised = Measurement("round_trip_share", None, reason="a lossy tokenizer promises no round trip")
+    elif CLASSES[kind] == "normalised" and not can_ask:
+        promised = Measurement("round_trip_share", None, reason="this engine's normaliser cannot be asked")
+    return (
+        promised,
+        Measurement("exact_round_trip_share", exact / documents),
+        Measurement("idempotent_share", idempotent / documents),
+        Measurement("checked_documents", documents),
+    )
+
+
+def first_difference(expected: bytes, got: bytes) -> dict[str, Any]:
+    """Byte offset of the first difference, and what stands there on both sides."""
+    shorter = min(len(expected), len(got))
+    differs = np.frombuffer(expected[:shorter], np.uint8) != np.frombuffer(got[:shorter], np.uint8)
+    offset = int(differs.argmax()) if differs.any() else shorter
+    expected_there, got_there = (
+        data[max(0, offset - 4) : offset + SNIPPET].decode(errors="replace") for data in (expected, got)
+    )
+    return {"byte_offset": offset, "expected": expected_there, "got": got_there}
