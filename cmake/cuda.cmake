@@ -55,7 +55,7 @@ enable_language(CUDA)
 find_package(CUDAToolkit REQUIRED)
 message(STATUS "pyharness: built with CUDA ${CUDAToolkit_VERSION} for ${CMAKE_CUDA_ARCHITECTURES}")
 
-add_library(pyharness_kernels STATIC csrc/kernels/device.cu ${PYHARNESS_KERNELS})
+add_library(pyharness_kernels STATIC csrc/kernels/cuda/device.cu ${PYHARNESS_KERNELS})
 target_include_directories(pyharness_kernels PUBLIC csrc)
 list(JOIN PYHARNESS_WARNINGS "," host_warnings)
 target_compile_options(pyharness_kernels PRIVATE -lineinfo -Xcompiler=${host_warnings} -Xptxas=--warn-on-spills)

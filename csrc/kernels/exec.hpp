@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/device.hpp"  // Stream
+#include "kernels/machine/device.hpp"  // Stream
 
 #if defined(__CUDACC__)
 #include <cuda_bf16.h>

@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "bindings/arrays/call_arrays.hpp"
-#include "kernels/device.hpp"
-#include "kernels/memory.hpp"
+#include "kernels/machine/device.hpp"
+#include "kernels/machine/memory.hpp"
 
 namespace pyharness::bindings {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "kernels/device.hpp"
+#include "kernels/machine/device.hpp"
 
 #if defined(PH_EMULATED)
 #include "kernels/emulator/emulator.hpp"

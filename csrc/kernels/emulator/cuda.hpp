@@ -11,8 +11,8 @@
 #include <limits>
 #include <type_traits>
 
-#include "kernels/device.hpp"
 #include "kernels/emulator/emulator.hpp"
+#include "kernels/machine/device.hpp"
 
 #define PH_GLOBAL
 #define PH_DEVICE inline

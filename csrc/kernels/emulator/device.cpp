@@ -1,6 +1,6 @@
 // The device that the emulator stands for: host memory, and few enough multiprocessors that small tests split
 // work.
-#include "kernels/device.hpp"
+#include "kernels/machine/device.hpp"
 
 #include <stdexcept>
 

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/device.hpp"
+#include "kernels/machine/device.hpp"
 #include "shared/entropy.hpp"
 
 namespace pyharness::kernels {

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <memory>
 
-#include "kernels/device.hpp"
-#include "kernels/memory.hpp"
+#include "kernels/machine/device.hpp"
+#include "kernels/machine/memory.hpp"
 #include "shared/pairs.hpp"
 
 namespace pyharness::kernels {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "core/encoding/unit_cache.hpp"
+#include "core/encoding/symbols/unit_cache.hpp"
 #include "core/machine/checks.hpp"
 
 namespace pyharness {

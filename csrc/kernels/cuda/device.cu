@@ -3,8 +3,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "kernels/device.hpp"
 #include "kernels/exec.hpp"
+#include "kernels/machine/device.hpp"
 
 namespace pyharness::kernels {
 namespace {
