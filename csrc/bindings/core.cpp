@@ -8,15 +8,15 @@ PYBIND11_MODULE(_core, module) {
   module.doc() = "Native core of pyharness. Use it through pyharness.kernels and pyharness.bpe.";
   module.attr("UNICODE_VERSION") = pyharness::unicode::kUnicodeVersion;
   module.attr("REGEX_VERSION") = pyharness::unicode::kRegexVersion;
-  pyharness::bindings::bind_added_tokens(module);
   pyharness::bindings::bind_machine(module);
   pyharness::bindings::bind_text(module);
+  pyharness::bindings::bind_splitting(module);
+  pyharness::bindings::bind_merging(module);
+  pyharness::bindings::bind_added_tokens(module);
+  pyharness::bindings::bind_text_encoder(module);
+  pyharness::bindings::bind_symbol_encoder(module);
+  pyharness::bindings::bind_training(module);
+  pyharness::bindings::bind_reachability(module);
   pyharness::bindings::bind_pairs(module);
   pyharness::bindings::bind_entropy(module);
-  pyharness::bindings::bind_bpe(module);
-  pyharness::bindings::bind_training(module);
-  pyharness::bindings::bind_piece_merging(module);
-  pyharness::bindings::bind_splitting(module);
-  pyharness::bindings::bind_symbol_encoding(module);
-  pyharness::bindings::bind_text_encoding(module);
 }

@@ -1,20 +1,20 @@
-// The parts of the extension module, one per file.
+// The parts of `_core`, one file per room of csrc/core.
 #pragma once
 
 #include <pybind11/pybind11.h>
 
 namespace pyharness::bindings {
 
-void bind_added_tokens(pybind11::module_& module);     // TextParts, AddedTokenCutter, join_stretches
-void bind_text(pybind11::module_& module);             // text_statistics, character_splits
-void bind_pairs(pybind11::module_& module);            // pair_histogram, check_segments, token_frequency
-void bind_entropy(pybind11::module_& module);          // entropy, its states and reference
-void bind_machine(pybind11::module_& module);          // describe_array, instruction sets
-void bind_bpe(pybind11::module_& module);              // BpeEncoder, merge_graph, self_tokenization
-void bind_training(pybind11::module_& module);         // train_bpe, demolition
-void bind_piece_merging(pybind11::module_& module);    // PieceMerger
-void bind_splitting(pybind11::module_& module);        // CompiledSplitter, split_texts, split_and_remove
-void bind_symbol_encoding(pybind11::module_& module);  // SymbolEncoder, decode, philox
-void bind_text_encoding(pybind11::module_& module);    // TextEncoder
+void bind_machine(pybind11::module_& module);         // describe_array, instruction sets
+void bind_text(pybind11::module_& module);            // text_statistics, character_splits
+void bind_splitting(pybind11::module_& module);       // CompiledSplitter, split_texts, split_and_remove
+void bind_merging(pybind11::module_& module);         // BpeEncoder, PieceMerger, philox
+void bind_text_encoder(pybind11::module_& module);    // encoding: TextEncoder
+void bind_symbol_encoder(pybind11::module_& module);  // encoding: SymbolEncoder, decode
+void bind_added_tokens(pybind11::module_& module);    // encoding: TextParts, AddedTokenCutter, join_stretches
+void bind_training(pybind11::module_& module);        // PieceCounter, train_bpe, demolition
+void bind_reachability(pybind11::module_& module);    // merge_graph, self_tokenization
+void bind_pairs(pybind11::module_& module);           // pair_histogram, check_segments, token_frequency
+void bind_entropy(pybind11::module_& module);         // entropy, its states and reference
 
 }  // namespace pyharness::bindings

@@ -3,10 +3,54 @@
 #include "bindings/core.hpp"
 #include "core/machine/checks.hpp"
 #include "core/machine/parallel.hpp"
+#include "core/merging/bpe_encoder.hpp"
+#include "core/merging/dropout.hpp"
 #include "core/merging/piece_merger/piece_merger.hpp"
 
 namespace pyharness::bindings {
 namespace {
+
+py::tuple tokens(EncodedBatch&& batch) {
+  return py::make_tuple(hand_over(std::move(batch.ids)), hand_over(std::move(batch.offsets)));
+}
+
+// Look-up tables of a model and the arrays they point into.
+class BpeEncoderHandle {
+ public:
+  explicit BpeEncoderHandle(const py::object& model) : arrays_(model), encoder_(build(arrays_.view())) {}
+
+  py::array_t<std::uint32_t> encode(const py::array& base) const {
+    const auto symbols = view_1d<std::uint32_t>(base, "base");
+    std::vector<std::uint32_t> ids;
+    {
+      const py::gil_scoped_release release;
+      EncodingWorkspace workspace;
+      const auto result = encoder_.encode(symbols, workspace);
+      ids.assign(result.begin(), result.end());
+    }
+    return hand_over(std::move(ids));
+  }
+
+  py::tuple encode_batch(const py::array& base, const py::array& base_offsets, int threads) const {
+    const auto symbols = view_1d<std::uint32_t>(base, "base");
+    const auto offsets = view_1d<std::int64_t>(base_offsets, "base_offsets");
+    EncodedBatch batch;
+    {
+      const py::gil_scoped_release release;
+      batch = pyharness::encode_batch(encoder_, symbols, offsets, threads);
+    }
+    return tokens(std::move(batch));
+  }
+
+ private:
+  static BpeEncoder build(const MergeModel& model) {
+    const py::gil_scoped_release release;
+    return BpeEncoder(model);
+  }
+
+  ModelArrays arrays_;
+  BpeEncoder encoder_;
+};
 
 using ExpansionArrays = std::pair<py::array, py::array>;
 
@@ -67,7 +111,7 @@ class Merger {
       const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
       batch = encode_pieces(merger_, text, bounds, threads);
     }
-    return py::make_tuple(hand_over(std::move(batch.ids)), hand_over(std::move(batch.offsets)));
+    return tokens(std::move(batch));
   }
 
  private:
@@ -82,12 +126,18 @@ class Merger {
 
 }  // namespace
 
-void bind_piece_merging(py::module_& module) {
+void bind_merging(py::module_& module) {
+  py::class_<BpeEncoderHandle>(module, "BpeEncoder")
+      .def(py::init<const py::object&>(), py::arg("model"))
+      .def("encode", &BpeEncoderHandle::encode, py::arg("base"))
+      .def("encode_batch", &BpeEncoderHandle::encode_batch, py::arg("base"), py::arg("base_offsets"),
+           py::arg("threads") = 1);
   py::class_<Merger>(module, "PieceMerger")
       .def(py::init<const py::object&, bool, const std::optional<ExpansionArrays>&>(), py::arg("model"),
            py::arg("whole_pieces") = false, py::arg("expansion") = py::none())
       .def("encode_batch", &Merger::encode_batch, py::arg("data"), py::arg("offsets"),
            py::arg("threads") = 1);
+  module.def("philox", &philox, py::arg("counter"), py::arg("key"));
 }
 
 }  // namespace pyharness::bindings

@@ -143,13 +143,13 @@ void add_texts(PieceCounter& counter, const py::sequence& texts, int threads) {
 }
 
 py::tuple pieces_of(PieceCounter& counter) {
-  CountedPieces found;
+  CountedPieces counted;
   {
     const py::gil_scoped_release release;
-    found = counter.pieces();
+    counted = counter.pieces();
   }
-  return py::make_tuple(hand_over(std::move(found.bytes)), hand_over(std::move(found.offsets)),
-                        hand_over(std::move(found.counts)));
+  return py::make_tuple(hand_over(std::move(counted.bytes)), hand_over(std::move(counted.offsets)),
+                        hand_over(std::move(counted.counts)));
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ struct EntropyOutputs {
   Real* margin = nullptr;  // of the two largest log-probabilities; +inf without a second finite logit
 };
 
-// `unit` is what one nat is in the unit wanted: 1, or log2(e) for bits.
+// `unit` converts nats to the unit of the outputs: 1, or log2(e) for bits.
 struct EntropyScale {
   double temperature = 1;  // kLeastTemperature..kMostTemperature
   double unit = 1;

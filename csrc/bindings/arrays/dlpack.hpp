@@ -51,7 +51,7 @@ class DlArray {
   std::int32_t device_id() const { return device_.id; }
   bool is_host() const { return device_.type == kCpu || device_.type == kCudaPinned; }
   bool is_cuda() const { return device_.type == kCuda || device_.type == kCudaManaged; }
-  bool read_only() const { return read_only_; }  // or a copy, which nobody would read
+  bool read_only() const { return read_only_; }  // or a copy, whose values would be lost
   const std::string& name() const { return name_; }
 
   std::size_t ndim() const { return shape_.size(); }

@@ -33,16 +33,16 @@ std::vector<std::size_t> sources_of(const CutTexts& cut) {
 
 py::object cut(const AddedTokenCutter& cutter, const py::sequence& texts, int threads) {
   const Texts held(texts);
-  CutTexts found;
+  CutTexts cut;
   std::vector<std::size_t> sources;
   {
     const py::gil_scoped_release release;
-    found = cutter.cut(held.views(), threads);
-    if (found.has_tokens()) sources = sources_of(found);
+    cut = cutter.cut(held.views(), threads);
+    if (cut.has_tokens()) sources = sources_of(cut);
   }
-  if (!found.has_tokens()) return py::none();
-  return py::make_tuple(held.parts(std::move(found.stretches), std::move(sources)),
-                        hand_over(std::move(found.items)), hand_over(std::move(found.offsets)));
+  if (!cut.has_tokens()) return py::none();
+  return py::make_tuple(held.parts(std::move(cut.stretches), std::move(sources)),
+                        hand_over(std::move(cut.items)), hand_over(std::move(cut.offsets)));
 }
 
 py::tuple join_arrays(const py::array& ids, const py::array& offsets, const py::array& items,

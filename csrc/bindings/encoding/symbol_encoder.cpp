@@ -88,7 +88,7 @@ py::bytes decode(const py::array& data, const py::array& offsets, const py::arra
 
 }  // namespace
 
-void bind_symbol_encoding(py::module_& module) {
+void bind_symbol_encoder(py::module_& module) {
   py::class_<SymbolEncoderHandle>(module, "SymbolEncoder")
       .def(py::init<const py::object&, const py::kwargs&>(), py::arg("model"))
       .def("encode_batch", &SymbolEncoderHandle::encode_batch, py::arg("texts"), py::arg("pieces"),
@@ -97,7 +97,6 @@ void bind_symbol_encoding(py::module_& module) {
            py::arg("probability"), py::arg("seed"), py::arg("documents"), py::arg("positions"),
            py::arg("threads"));
   module.def("decode", &decode, py::arg("data"), py::arg("offsets"), py::arg("ids"));
-  module.def("philox", &philox, py::arg("counter"), py::arg("key"));
 }
 
 }  // namespace pyharness::bindings

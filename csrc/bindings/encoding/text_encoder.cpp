@@ -117,7 +117,7 @@ PyMethodDef kEncode = {"encode", encode, METH_O, nullptr};
 
 }  // namespace
 
-void bind_text_encoding(py::module_& module) {
+void bind_text_encoder(py::module_& module) {
   py::class_<TextEncoderHandle> type(module, "TextEncoder");
   auto* const python_type = reinterpret_cast<PyTypeObject*>(type.ptr());
   type.attr("encode") = py::reinterpret_steal<py::object>(PyDescr_NewMethod(python_type, &kEncode));

@@ -108,7 +108,7 @@ class PairCounter {
   }
 
  private:
-  PythonMemory memory_;  // outlives what it gave
+  PythonMemory memory_;  // outlives the arrays that it gave
   int device_;
   PairTuning tuning_;
   std::unique_ptr<kernels::PairCounter> counter_;

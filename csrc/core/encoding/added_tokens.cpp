@@ -26,9 +26,9 @@ bool word_ends_at(std::string_view text, std::size_t end) {
   const std::string_view before = text.substr(0, end);
   bool word = false;
   for (std::size_t at = end - std::min(end, kLongestCharacter); at < end;) {
-    const auto found = code_point_or_byte(before, at);
-    if (found.point < CodePointTable::kStrayBytes) word = split::is_word(found.point);
-    at += found.length;
+    const auto point = code_point_or_byte(before, at);
+    if (point.point < CodePointTable::kStrayBytes) word = split::is_word(point.point);
+    at += point.length;
   }
   return word;
 }
@@ -36,8 +36,8 @@ bool word_ends_at(std::string_view text, std::size_t end) {
 bool word_starts_at(std::string_view text, std::size_t begin) {
   const std::string_view behind = text.substr(begin, kLongestCharacter);
   for (std::size_t at = 0; at < behind.size(); ++at) {
-    const auto found = code_point_or_byte(behind, at);
-    if (found.point < CodePointTable::kStrayBytes) return split::is_word(found.point);
+    const auto point = code_point_or_byte(behind, at);
+    if (point.point < CodePointTable::kStrayBytes) return split::is_word(point.point);
   }
   return false;
 }
@@ -98,9 +98,9 @@ template <class Sink>
 void AddedTokenCutter::find_in(std::string_view text, Sink&& sink) const {
   for (std::size_t at = 0; at < text.size();) {
     at = next_start(text, at);
-    const auto found = trie_.longest_at(text, at);
-    if (found.length > 0) sink(at, tokens_[found.number]);
-    at += std::max<std::size_t>(found.length, 1);
+    const auto match = trie_.longest_at(text, at);
+    if (match.length > 0) sink(at, tokens_[match.number]);
+    at += std::max<std::size_t>(match.length, 1);
   }
 }
 
@@ -112,10 +112,10 @@ class AddedTokenCutter::Writer {
     after_ = 0;
   }
 
-  // What was found may be text for other reasons. A token that takes spaces along can end behind the start of
-  // the next one found, which then comes again, unless it wants spaces itself: so `tokenizers` has it.
-  void token(std::size_t found, const AddedToken& token) {
-    std::size_t begin = found, end = found + token.content.size();
+  // A match may be text for other reasons. A token that takes spaces along can end behind the start of
+  // the next match, which then comes again, unless it wants spaces itself: so `tokenizers` has it.
+  void token(std::size_t at, const AddedToken& token) {
+    std::size_t begin = at, end = at + token.content.size();
     if (!token.is_plain()) {
       if (token.off || (token.single_word && !stands_alone(text_, begin, end))) return;
       if (token.lstrip) begin = begin > after_ ? spaces_begin(text_, after_, begin) : after_;

@@ -18,7 +18,7 @@ struct AddedToken {
   std::uint32_t id = 0;
   bool lstrip = false, rstrip = false;  // takes the white space beside it along
   bool single_word = false;             // is text where a word goes on beside it
-  bool off = false;                     // is text; what it covers is not looked at again
+  bool off = false;                     // is text; its bytes are not looked at again
 
   bool is_plain() const { return !(lstrip || rstrip || single_word || off); }
 };

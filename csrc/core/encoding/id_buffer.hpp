@@ -33,7 +33,7 @@ class IdBuffer {
     set_end(std::copy(ids.begin(), ids.end(), room(ids.size())));
   }
 
-  // Gives back what was not written.
+  // Gives back the memory that was not written.
   void shrink() { reserve(std::max(size_, std::size_t{1})); }
 
  private:

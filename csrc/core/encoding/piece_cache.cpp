@@ -85,7 +85,7 @@ std::shared_ptr<CacheTable> CacheTable::copied_to(int slot_bits) const {
   return bigger;
 }
 
-// As long as nobody else has the table; the piece is not in it.
+// While no other thread has the table; the piece is not in it.
 void CacheTable::put_alone(const CacheSlot& from, std::uint64_t last) {
   const PieceKey key{
       {from.key[0].load(std::memory_order_relaxed), last << CacheSlot::kCountBits >> CacheSlot::kCountBits}};

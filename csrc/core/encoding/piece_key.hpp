@@ -11,14 +11,14 @@
 namespace pyharness {
 
 // Of a short piece the bytes, then zeros, and in the last byte but four bits the length; of a longer one a
-// hash that is never the key of a short one. The four top bits are 0: room for whoever keeps keys.
+// hash that is never the key of a short one. The four top bits are 0: room for flags of a table.
 struct PieceKey {
   static constexpr std::size_t kBytes = 2 * sizeof(std::uint64_t);
   static constexpr std::size_t kLongest = kBytes - 1;  // of the short pieces
 
   std::array<std::uint64_t, 2> words;
 
-  // Multiplicative, so the top bits are the good ones. Whoever finds texts whose keys collide makes them slow
+  // Multiplicative, so the top bits are the good ones. Texts made so that their keys collide are slow
   // (probes are bounded), never wrong.
   std::uint64_t hash() const { return words[0] * 0x9E3779B97F4A7C15u + words[1] * 0xC2B2AE3D27D4EB4Fu; }
 

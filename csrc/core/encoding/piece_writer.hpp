@@ -1,4 +1,4 @@
-// What one thread does with the pieces of its texts: looked up in the cache, merged where that fails.
+// The pieces of one thread's texts, looked up in the cache, and merged where the cache lacks them.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // The pass over all rows: how they are shared among threads and put together again. For entropy.cpp alone:
-// what it includes is not for the files of the instruction sets (row.hpp).
+// its includes are not for the files of the instruction sets (row.hpp).
 #pragma once
 
 #include <algorithm>

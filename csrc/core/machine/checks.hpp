@@ -1,4 +1,4 @@
-// Checks of what callers hand over. Hostile input ends in std::invalid_argument that names the value, never
+// Checks of callers' arguments. Hostile input ends in std::invalid_argument that names the value, never
 // in a read outside an array.
 #pragma once
 

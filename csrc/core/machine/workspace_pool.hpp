@@ -1,4 +1,4 @@
-// Memory of working threads that outlives a call, so that what it holds stays warm.
+// Memory of working threads that outlives a call, so that its contents stay warm.
 #pragma once
 
 #include <cstddef>

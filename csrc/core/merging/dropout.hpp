@@ -10,7 +10,7 @@
 namespace pyharness {
 
 // Philox4x32-10 (Salmon 2011, "Parallel random numbers: as easy as 1, 2, 3"): a function of key and counter,
-// so draws do not depend on who draws them, and when.
+// so draws depend neither on the thread nor on the time.
 std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter, std::uint64_t key);
 
 // What decides the fate of the candidates of one piece.

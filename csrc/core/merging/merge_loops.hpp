@@ -38,9 +38,9 @@ struct MergeByRank {
 template <class LookUp>
 void note_merge(const LookUp& look_up, EncodingWorkspace& piece, std::size_t left, std::size_t right,
                 std::size_t end) {
-  const auto found = look_up.merge(left, right, end);
-  piece.ranks[left] = found.rank;
-  piece.results[left] = found.id;
+  const auto merged = look_up.merge(left, right, end);
+  piece.ranks[left] = merged.rank;
+  piece.results[left] = merged.id;
 }
 
 template <class Value>
@@ -90,7 +90,7 @@ class QueueMerger {
     return run([](std::size_t, std::size_t) { return false; });
   }
 
-  // discard(left, end) is asked about every candidate that comes up; what it discards does not come up again.
+  // discard(left, end) is asked about every candidate that comes up; a discarded one does not come up again.
   template <class Discard>
   std::size_t run(Discard&& discard) {
     piece_.ranks[count_ - 1] = kNever;

@@ -19,8 +19,8 @@ class Splitter {
   explicit Splitter(const MergeModel& model) : model_(model), table_(model), user_of_(model.size()) {
     std::iota(user_of_.begin(), user_of_.end(), 0u);
     for (std::size_t id = model.size(); id-- > 0;) {
-      const auto found = table_.find(model.bytes(id));
-      if (model.atomic[id] && found.id != kNever) user_of_[found.id] = static_cast<std::uint32_t>(id);
+      const auto same = table_.find(model.bytes(id));
+      if (model.atomic[id] && same.id != kNever) user_of_[same.id] = static_cast<std::uint32_t>(id);
     }
     // An atomic id stands for itself: a twin must not take over its uses.
     for (std::uint32_t id = 0; id < model.size(); ++id) {

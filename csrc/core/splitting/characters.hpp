@@ -60,8 +60,8 @@ constexpr Decoded replacement(std::uint8_t length) { return {0xFFFD / kBlock, 0x
 }
 
 inline Character checked_character(const Byte* at, const Byte* end) {
-  const Decoded found = checked_code_point(at, end);
-  return {classes_in(found.block, found.last_byte), found.length};
+  const Decoded point = checked_code_point(at, end);
+  return {classes_in(point.block, point.last_byte), point.length};
 }
 
 // The character at `at` < `end`. Characters of two and three bytes are checked with one comparison where four

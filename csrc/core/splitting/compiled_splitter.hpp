@@ -99,8 +99,8 @@ template <bool kBytes>
     if ((word & 0xC0C0F0) == 0x8080E0 && !split::is_overlong_or_surrogate(block))
       return {class_of(block, word >> 16), 3};
   }
-  const split::Decoded found = split::checked_code_point(at, end);
-  return {class_of(found.block, found.last_byte), found.length};
+  const split::Decoded point = split::checked_code_point(at, end);
+  return {class_of(point.block, point.last_byte), point.length};
 }
 
 template <class Sink>

@@ -127,10 +127,10 @@ struct O200kRules {
     if (first.classes & kLetter) return with_contraction(word(at, end).end, end);
     if (first.classes & kNumber) return skip_at_most<kNumber>(kDigits - 1, p, end);
     if (!is_newline(*at)) {
-      const Word found = word(p, end);
+      const Word letters = word(p, end);
       // A mark may be the character before the word or belong to it; alone it is a word with W.
-      if (first.classes & kMark) return with_contraction(found.has_w ? found.end : p, end);
-      if (found.end != p) return with_contraction(found.end, end);
+      if (first.classes & kMark) return with_contraction(letters.has_w ? letters.end : p, end);
+      if (letters.end != p) return with_contraction(letters.end, end);
     }
     if (!(first.classes & kSpace)) return skip_newlines(skip<kNotOther, true>(p, end), end, true);
     const Character second = character_or_end(p, end);

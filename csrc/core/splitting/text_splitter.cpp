@@ -73,12 +73,13 @@ Pieces split_on_threads(std::span<const std::string_view> texts, int threads, Sp
   pieces.offsets.resize(texts.size() + 1);
   run_on_threads(threads, [&](int worker) {
     const auto share = static_cast<std::size_t>(worker);
-    std::vector<std::int64_t>& found = ends[share];
+    std::vector<std::int64_t>& piece_ends = ends[share];
     for (std::size_t i = first[share]; i < first[share + 1]; ++i) {
       std::int64_t end = 0;
-      split(i,
-            [&](std::string_view piece) { found.push_back(end += static_cast<std::int64_t>(piece.size())); });
-      pieces.offsets[i + 1] = static_cast<std::int64_t>(found.size());
+      split(i, [&](std::string_view piece) {
+        piece_ends.push_back(end += static_cast<std::int64_t>(piece.size()));
+      });
+      pieces.offsets[i + 1] = static_cast<std::int64_t>(piece_ends.size());
     }
   });
   pieces.ends = std::move(ends[0]);

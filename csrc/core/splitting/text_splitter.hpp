@@ -1,5 +1,5 @@
 // Splitting of texts into the pieces that BPE never merges across, as the regular expressions of published
-// tokenizers do it. See rules.hpp for what they say and what invalid UTF-8 is taken for.
+// tokenizers do it. See rules.hpp for the rules, invalid UTF-8 among them.
 #pragma once
 
 #include <cstdint>

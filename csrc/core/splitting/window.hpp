@@ -120,17 +120,17 @@ template <int kDigits>
 Mask digit_starts(Mask number) {
   static_assert(kDigits == 1 || kDigits == 3);
   if (kDigits == 1) return number;
-  Mask found = run_starts(number);
+  Mask starts = run_starts(number);
   const Mask fourth = number & number << 1 & number << 2 & number << 3;
-  for (Mask next = found << 3 & fourth; next; next = next << 3 & fourth) found |= next;
-  return found;
+  for (Mask next = starts << 3 & fourth; next; next = next << 3 & fourth) starts |= next;
+  return starts;
 }
 
 // The characters of `tail` that follow a run of other characters, beginning with a newline.
 inline Mask tail_after(Mask other, Mask newline, Mask tail) {
-  Mask found = newline & (other << 1);
-  for (Mask next = found; next; found |= next) next = next << 1 & tail & ~found;
-  return found;
+  Mask starts = newline & (other << 1);
+  for (Mask next = starts; next; starts |= next) next = next << 1 & tail & ~starts;
+  return starts;
 }
 
 // Bit `at`, none if that is outside the window.

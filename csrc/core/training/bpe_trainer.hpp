@@ -33,7 +33,7 @@ struct TrainingOptions {
   std::string prefix = {};  // of the symbols that do not start a piece: a merge drops that of its right part
   std::vector<TextLength> lengths = {};  // of the base symbols; empty: their strings are text
   TieRule tie_rule = TieRule::kSmallestIds;
-  // Called now and then with the number of tokens so far; what it throws ends the training.
+  // Called now and then with the number of tokens so far; an exception of it ends the training.
   std::function<void(std::size_t)> progress = nullptr;
 };
 

@@ -1,5 +1,5 @@
 // The text that a trainer merges: distinct pieces with weights, laid flat, and every adjacent pair in it with
-// its count and its places. A merge costs what it changes, never a pass over the text.
+// its count and its places. The cost of a merge grows with its places, never with a pass over the text.
 #pragma once
 
 #include <cstdint>

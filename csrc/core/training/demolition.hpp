@@ -1,4 +1,5 @@
-// Scaffold tokens taken apart: what stands for each of them in the output of a Scaffold-BPE encoder.
+// Scaffold tokens taken apart: the tokens that stand for each of them in the output of a Scaffold-BPE
+// encoder.
 #pragma once
 
 #include <cstdint>

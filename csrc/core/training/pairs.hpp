@@ -18,7 +18,7 @@ inline std::uint32_t right_of(std::uint64_t key) { return static_cast<std::uint3
 
 class TrainingPairs {
  public:
-  using Number = std::uint32_t;  // pairs are numbered as they are met
+  using Number = std::uint32_t;  // in order of first occurrence
   static constexpr Number kNone = 0xFFFFFFFFu;
 
   // Places of a pair: a part of places().
@@ -38,8 +38,8 @@ class TrainingPairs {
   Pair& operator[](Number number) { return pairs_[number]; }
 
   Number find(std::uint64_t key) const {
-    const Number found = table_[locate(key)];
-    return found - 1;  // a free slot holds 0: kNone
+    const Number entry = table_[locate(key)];
+    return entry - 1;  // a free slot holds 0: kNone
   }
 
   Number find_or_add(std::uint64_t key) {

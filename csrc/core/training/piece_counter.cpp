@@ -7,7 +7,7 @@
 #include <string>
 
 #include "core/machine/parallel.hpp"
-#include "core/pairs/order.hpp"
+#include "core/machine/radix_sort.hpp"
 
 namespace pyharness {
 namespace {
@@ -38,12 +38,12 @@ CountedPieces pieces_of(const PieceTable& table) {
   constexpr std::size_t kAhead = 16;  // slots are read all over the table
   std::vector<const ShortPieces::Slot*> short_pieces;
   const std::vector<KeyedRow> rows = in_order(table, short_pieces);
-  CountedPieces found;
-  found.offsets.reserve(rows.size() + 1);
-  found.counts.reserve(rows.size());
-  found.offsets.push_back(0);
-  found.bytes.resize(bytes_in(table) + ShortPieces::Key::kBytes);  // a key is written whole
-  std::uint8_t* to = found.bytes.data();
+  CountedPieces pieces;
+  pieces.offsets.reserve(rows.size() + 1);
+  pieces.counts.reserve(rows.size());
+  pieces.offsets.push_back(0);
+  pieces.bytes.resize(bytes_in(table) + ShortPieces::Key::kBytes);  // a key is written whole
+  std::uint8_t* to = pieces.bytes.data();
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const std::size_t number = rows[i].count;
     if (const std::size_t next = rows[std::min(i + kAhead, rows.size() - 1)].count;
@@ -54,16 +54,16 @@ CountedPieces pieces_of(const PieceTable& table) {
       const auto bytes = key_bytes(slot.key);
       std::memcpy(to, bytes.data(), bytes.size());
       to += key_length(slot.key);
-      found.counts.push_back(slot.count);
+      pieces.counts.push_back(slot.count);
     } else {
       const auto& entry = table.long_pieces().entries()[number - short_pieces.size()];
       to = std::copy_n(table.long_pieces().piece(entry).data(), entry.length, to);
-      found.counts.push_back(entry.count);
+      pieces.counts.push_back(entry.count);
     }
-    found.offsets.push_back(to - found.bytes.data());
+    pieces.offsets.push_back(to - pieces.bytes.data());
   }
-  found.bytes.resize(static_cast<std::size_t>(found.offsets.back()));
-  return found;
+  pieces.bytes.resize(static_cast<std::size_t>(pieces.offsets.back()));
+  return pieces;
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 // The CUDA execution model on one host thread: every CUDA thread is a fiber that runs until it reaches a
 // barrier, a warp collective or (seeded) an atomic. Shared memory starts as NaN, the order of threads and
-// blocks is shuffled by the seed, and a kernel that cannot go on is an error that says who waits where. Under
-// ThreadSanitizer only barriers and fences order two threads of a kernel: a missing one is named with its
-// line. Not modelled: weak memory order, coalescing, asynchronous copies, tensor cores.
+// blocks is shuffled by the seed, and a kernel that cannot go on is an error that names the waiting threads
+// and their places. Under ThreadSanitizer only barriers and fences order two threads of a kernel: a missing
+// one is named with its line. Not modelled: weak memory order, coalescing, asynchronous copies, tensor cores.
 #pragma once
 
 #include <array>

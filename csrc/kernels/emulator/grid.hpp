@@ -26,7 +26,7 @@ struct Thread {
   Block* block = nullptr;
   unsigned rank = 0;  // in the block
   State state = State::kReady;
-  const char* operation = "";  // what it waits for, where, with which lanes, and what it brings
+  const char* operation = "";  // the operation it waits for, its place, its lanes and its value
   Place place;
   unsigned mask = 0;
   std::uint64_t value = 0;

@@ -67,8 +67,8 @@ PH_DEVICE uint4 alone(Logit logit) {
   return bits;
 }
 
-// What one thread knows. With kTop, `best` is the first column of the load that holds `top`, and `second` the
-// largest logit of all other loads: a second look at one load per row then gives the argmax and the true
+// The state of one thread. With kTop, `best` is the first column of the load that holds `top`, and `second`
+// the largest logit of all other loads: a second look at one load per row then gives the argmax and the true
 // second.
 template <bool kTop>
 struct Running {

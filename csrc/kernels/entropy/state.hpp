@@ -78,7 +78,7 @@ PH_DEVICE EntropyState merge_warp(EntropyState state, float scale) {
 struct Finish {
   EntropyOutputs<float> outputs;
   double inverse_temperature;
-  double unit;  // what one nat is in the unit wanted
+  double unit;  // from nats to the unit of the outputs
 };
 
 // Once per row, so in double: the two terms of the entropy are up to 18 each, where floats are 1.9e-6 apart.

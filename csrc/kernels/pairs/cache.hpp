@@ -37,12 +37,12 @@ class PairCache {
   PH_DEVICE bool add(Word tag, Count times, unsigned& used) {
     unsigned at = static_cast<unsigned>(mix(tag) >> 40) & (slots_ - 1);
     for (unsigned probe = 0; probe < kProbes; ++probe, at = (at + 1) & (slots_ - 1)) {
-      Word found = relaxed_load(&tags_[at]);
-      if (found == 0) {
-        found = atomicCAS(&tags_[at], Word{0}, tag);
-        used += found == 0;
+      Word held = relaxed_load(&tags_[at]);
+      if (held == 0) {
+        held = atomicCAS(&tags_[at], Word{0}, tag);
+        used += held == 0;
       }
-      if (found != 0 && found != tag) continue;
+      if (held != 0 && held != tag) continue;
       atomicAdd(&counts_[at], times);
       return true;
     }

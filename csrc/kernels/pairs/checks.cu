@@ -1,4 +1,4 @@
-// What callers hand over is checked where it lies.
+// Checks of callers' arrays, on the device.
 #include <stdexcept>
 
 #include "kernels/pairs/rows.hpp"

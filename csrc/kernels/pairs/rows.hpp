@@ -11,7 +11,7 @@ namespace pyharness::kernels {
 // Block size of the kernels that need no shared memory.
 inline constexpr unsigned kRowThreads = 256;
 
-// Enough blocks to fill the device, and no more: every kernel strides over what is left.
+// Enough blocks to fill the device, and no more: every kernel strides over the other items.
 inline unsigned row_blocks(std::size_t items, const PairTuning& tuning) {
   const std::size_t blocks = (items + kRowThreads - 1) / kRowThreads;
   const std::size_t most = static_cast<std::size_t>(tuning.multiprocessors) * 8;

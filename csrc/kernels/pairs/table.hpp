@@ -59,11 +59,11 @@ struct HashTable {
   PH_DEVICE bool add(Word tag, Word times) const {
     for (Word at = mix(tag) & mask;; at = (at + 1) & mask) {
       PairSlot& slot = slots[at];
-      Word found = relaxed_load(&slot.tag);
-      if (found == 0) found = atomicCAS(&slot.tag, Word{0}, tag);
-      if (found != 0 && found != tag) continue;
+      Word held = relaxed_load(&slot.tag);
+      if (held == 0) held = atomicCAS(&slot.tag, Word{0}, tag);
+      if (held != 0 && held != tag) continue;
       atomicAdd(&slot.count, times);
-      return found == 0;
+      return held == 0;
     }
   }
   PH_DEVICE bool holds(Word) const { return true; }

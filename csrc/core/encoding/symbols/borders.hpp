@@ -10,8 +10,8 @@
 namespace pyharness {
 
 // A merge crosses the border between two neighbouring symbols exactly when its parts end and start with them.
-// Where no rule has such parts, what is left and right of the border never meets, and the two sides encode by
-// themselves.
+// Where no rule has such parts, the symbols left and right of the border never meet, and the two sides encode
+// by themselves.
 class SymbolBorders {
  public:
   // Nothing can be cut.

@@ -7,10 +7,10 @@ namespace pyharness {
 void SymbolEncoder::match_longest(std::string_view piece, std::vector<std::uint32_t>& ids) const {
   bool after_unknown = false;
   for (std::size_t at = 0; at < piece.size();) {
-    const auto found = tokens_->longest_at(piece, at);
-    if (found.length > 0) {
-      write_token(token_ids_[found.number], ids);
-      at += found.length;
+    const auto match = tokens_->longest_at(piece, at);
+    if (match.length > 0) {
+      write_token(token_ids_[match.number], ids);
+      at += match.length;
       after_unknown = false;
       continue;
     }

@@ -28,7 +28,7 @@ struct SymbolOptions {
   std::vector<std::pair<std::string, std::uint32_t>> alphabet;
   std::string prefix, suffix;
   std::vector<std::uint32_t> fallback;  // of the 256 bytes, kNever where one has none, or empty
-  std::uint32_t unknown = kNever;       // kNever: what is not in the alphabet is left out
+  std::uint32_t unknown = kNever;       // kNever: symbols outside the alphabet are left out
   bool fuse_unknown = false;
   bool whole_pieces = false;
   bool longest_match = false;            // greedy longest match over the strings of `output`, without merging
@@ -61,12 +61,18 @@ class SymbolEncoder {
               std::vector<std::uint32_t>& ids) const;
 
  private:
+  // Marks a symbol that is in no alphabet while a SentencePiece model merges; the other bits are its index.
+  static constexpr std::uint32_t kUnknownMark = 0x80000000u;
+
   void fill_symbols();
   void find_borders();
   void gather_whole_pieces();
   void gather_tokens();
 
-  CodePointOrByte next(std::string_view text, std::size_t at) const;
+  CodePointOrByte next(std::string_view text, std::size_t at) const {
+    if (options_.characters) return code_point_or_byte(text, at);
+    return {static_cast<unsigned char>(text[at]), 1};
+  }
   std::uint32_t symbol(std::uint32_t point, bool first, bool last) const;
   std::size_t unit_end(std::string_view piece, std::size_t begin) const;
 

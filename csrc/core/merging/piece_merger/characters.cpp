@@ -104,10 +104,10 @@ class CharacterSymbols::Builder {
       const std::uint32_t second = count > 2 ? pairs_.find(symbols[1], symbols[2]) : PairTable::kNoMerge;
       const std::uint32_t result = std::min(first, second);
       if (result == PairTable::kNoMerge) break;
-      if (const auto found = front_.find(symbols[0]); found != front_.end())
-        entry.front.add(found->second.up_to(result));
-      if (const auto found = back_.find(symbols[count - 1]); found != back_.end())
-        entry.back.add(found->second.up_to(result));
+      if (const auto front = front_.find(symbols[0]); front != front_.end())
+        entry.front.add(front->second.up_to(result));
+      if (const auto back = back_.find(symbols[count - 1]); back != back_.end())
+        entry.back.add(back->second.up_to(result));
       highest = std::max(highest, result);
       symbols = first == result ? Triple{result, symbols[2]} : Triple{symbols[0], result};
       --count;
@@ -125,7 +125,7 @@ class CharacterSymbols::Builder {
   std::array<char, kBytes> bytes_;
   std::vector<std::uint32_t> first_use_;  // by symbol, the first merge that it is a part of
   std::unordered_map<std::uint32_t, Crossings<BytesBefore>> front_;  // by what a character starts with
-  std::unordered_map<std::uint32_t, Crossings<BytesBehind>> back_;   // by what it ends with
+  std::unordered_map<std::uint32_t, Crossings<BytesBehind>> back_;   // by its last symbol
 };
 
 CharacterSymbols::CharacterSymbols(const PairTable& pairs, std::span<const SymbolMerge> merges)

@@ -91,13 +91,13 @@ class WindowChain {
 
   // Appends the symbols of the window that are certain enough; false if there are none.
   bool take(bool all) {
-    const auto& found = workspace_.window_symbols;
+    const auto& symbols = workspace_.window_symbols;
     const std::size_t first = symbols_.empty() ? 0 : 1;
-    const std::size_t last = all ? found.size() : found.size() - std::min(found.size(), kDoubtful);
+    const std::size_t last = all ? symbols.size() : symbols.size() - std::min(symbols.size(), kDoubtful);
     if (last <= first && !all) return false;
-    for (std::size_t i = 0; i + 1 < last; ++i) at_ += model_.lengths[found[i]];
-    symbols_.insert(symbols_.end(), found.begin() + static_cast<std::ptrdiff_t>(first),
-                    found.begin() + static_cast<std::ptrdiff_t>(last));
+    for (std::size_t i = 0; i + 1 < last; ++i) at_ += model_.lengths[symbols[i]];
+    symbols_.insert(symbols_.end(), symbols.begin() + static_cast<std::ptrdiff_t>(first),
+                    symbols.begin() + static_cast<std::ptrdiff_t>(last));
     back_ = 1;
     if (last > kPlenty) size_ = std::max(size_ / 2, kWindow);
     return true;
@@ -106,7 +106,7 @@ class WindowChain {
   const SymbolModel& model_;
   std::string_view bytes_;
   MergingWorkspace& workspace_;
-  std::vector<std::uint32_t>& symbols_;  // found so far
+  std::vector<std::uint32_t>& symbols_;  // of the piece so far
   std::size_t at_ = 0;                   // where the last of them begins
   std::size_t size_ = kWindow;           // of the next window
   std::size_t back_ = 1;                 // symbols to drop when the next window does not join

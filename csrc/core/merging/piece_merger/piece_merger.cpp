@@ -116,8 +116,8 @@ void PieceMerger::append_window(const MergingWindow& window, std::vector<std::ui
 void PieceMerger::encode(std::string_view piece, PieceMergingWorkspace& workspace,
                          std::vector<std::uint32_t>& ids) const {
   if (!whole_.empty()) {
-    if (const auto found = whole_.find(piece); found != whole_.end())
-      return append(output_of(found->second), ids);
+    if (const auto whole = whole_.find(piece); whole != whole_.end())
+      return append(output_of(whole->second), ids);
   }
   piece = kept_bytes(piece, workspace);
   if (piece.empty()) return;

@@ -35,12 +35,12 @@ class MergingWindow {
     for (std::size_t i = 0; i < bytes.size();) {
       const auto byte = static_cast<unsigned char>(bytes[i]);
       if (byte >= 0x80) {
-        const CharacterSymbols::Found found = characters.find(bytes, i);
-        if (found.length > 0) {
-          symbols_[end_] = found.symbols[0];
-          symbols_[end_ + 1] = found.symbols[1];
-          end_ += found.symbols[1] == PairTable::kNoSymbol ? 1 : 2;
-          i += found.length;
+        const CharacterSymbols::Found character = characters.find(bytes, i);
+        if (character.length > 0) {
+          symbols_[end_] = character.symbols[0];
+          symbols_[end_ + 1] = character.symbols[1];
+          end_ += character.symbols[1] == PairTable::kNoSymbol ? 1 : 2;
+          i += character.length;
           continue;
         }
       }
