@@ -1,4 +1,7 @@
-"""Counting work over whole corpora: the Python face of the native core. Arrays go in and come out without a copy."""
+"""Counts over corpora and entropies of logits: the Python face of the native kernels.
+
+Arrays go in and come out without a copy.
+"""
 
 from pyharness.kernels.entropy.entropy import entropy
 from pyharness.kernels.entropy.linear_entropy import linear_entropy

@@ -54,7 +54,7 @@ def describe(array: Any, name: str) -> ArrayInfo:
 
 
 def check_vector(array: Any, name: str, rows: int, dtypes: tuple[str, ...], device: Device) -> ArrayInfo:
-    """Refuse what is not a contiguous [rows] of one of these dtypes on the device."""
+    """Refuse anything but a contiguous [rows] of one of these dtypes on the device."""
     info = describe(array, name)
     if info.device != device:
         raise InputError(f"{name} is on {info.device}, the logits on {device}: move it there")

@@ -1,4 +1,4 @@
-"""Is there a CUDA device, what is it, and if not, why not. Importing this needs neither a driver nor nvcc."""
+"""The CUDA devices, or the reason why there is none. Importing this needs neither a driver nor nvcc."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class CudaUnavailable(Unsupported):
 
 @dataclass(frozen=True, slots=True)
 class DeviceInfo:
-    """What a device is. Clocks are the highest that it may run at, not those of now."""
+    """Facts of a device. Clocks are the highest that it may run at, not the present ones."""
 
     index: int
     name: str

@@ -1,4 +1,4 @@
-"""What makes the arrays that a call returns or works in: NumPy, torch and cupy, each from its own memory pool.
+"""Libraries of arrays that a call returns or works in: NumPy, torch and cupy, each with its own memory pool.
 
 An array of any other DLPack producer gets NumPy's on the host and cupy's on a GPU.
 """
@@ -27,7 +27,7 @@ class Device(NamedTuple):
 
 
 class Library(Protocol):
-    """What makes the arrays that a call returns or works in."""
+    """Maker of the arrays that a call returns or works in."""
 
     def empty(self, shape: tuple[int, ...], dtype: str, device: Device) -> Any:
         """An array with arbitrary contents."""
@@ -39,7 +39,7 @@ class Library(Protocol):
         """Of ``linear``, for factors of this dtype."""
 
     def product_bytes(self, rows: int, columns: int, width: int, dtype: str) -> int:
-        """What ``linear`` allocates beside its arguments, for factors of this dtype."""
+        """Bytes that ``linear`` allocates beside its arguments, for factors of this dtype."""
 
     def linear(self, hidden: Any, weight: Any, bias: Any, out: Any) -> None:
         """``out = hidden @ weight.T + bias``."""
@@ -48,7 +48,7 @@ class Library(Protocol):
         """The stream that the library now uses on a CUDA device."""
 
     def on_stream(self, device: Device, handle: int) -> AbstractContextManager[Any]:
-        """Within it, the library allocates and computes on this CUDA stream, after what its current one holds."""
+        """Within it, the library allocates and computes on this CUDA stream, after the work of its current one."""
 
     def keep(self, array: Any, device: Device, handle: int) -> None:
         """Memory of ``array`` is not handed out again before this stream has passed the present point."""
@@ -72,7 +72,7 @@ def exporting(array: Any) -> AbstractContextManager[Any]:
 
 
 def is_out_of_memory(error: MemoryError | RuntimeError) -> bool:
-    """Whether memory is what was missing. torch raises RuntimeError for it, and for failures of earlier kernels."""
+    """Whether memory has run out. torch raises RuntimeError for it, and for failures of earlier kernels."""
     # "CUDA out of memory", "DefaultCPUAllocator: can't allocate memory"; not "an illegal memory access".
     return isinstance(error, MemoryError) or any(words in str(error) for words in ("out of memory", "can't allocate"))
 
@@ -209,7 +209,7 @@ class _Cupy:
         return within
 
     def keep(self, array: Any, device: Device, handle: int) -> None:
-        return  # cupy offers nothing for it: with a stream of their own, callers keep what they pass in
+        return  # cupy offers nothing for it: with a stream of their own, callers keep their arrays
 
     def free_bytes(self, device: Device) -> int:
         with self._cupy.cuda.Device(device.number):

@@ -27,7 +27,7 @@ def _load_cuda() -> ModuleType:
     return require_cuda()
 
 
-# What works on host and on device memory. The tests of the kernels put the emulated module in the host's place.
+# The modules for host and for device memory. The tests of the kernels put the emulated module in the host's place.
 MODULES: dict[str, Callable[[], Any]] = {"cpu": lambda: _core, "cuda": _load_cuda}
 
 
@@ -97,7 +97,7 @@ class Place:
     def using(self, *arrays: Any) -> Iterator[dict[str, Any]]:
         """Within it the library works on the stream; gives the options of the native functions.
 
-        The stream first waits for what the library has enqueued on its current one: that made the arrays.
+        The stream first waits for the work that the library has enqueued on its current one: it made the arrays.
         """
         if self.stream is None:
             yield self.options

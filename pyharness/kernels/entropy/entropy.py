@@ -1,4 +1,4 @@
-"""Entropy of next-token distributions, and what else one pass over logits gives."""
+"""Entropy of next-token distributions, and the other outputs of one pass over logits."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TARGET_DTYPES = ("int32", "int64")
 
 
 def check_logits(info: ArrayInfo, name: str = "logits") -> None:
-    """Refuse what is not [rows, vocabulary] of a known dtype, contiguous in the vocabulary."""
+    """Refuse anything but [rows, vocabulary] of a known dtype, contiguous in the vocabulary."""
     if len(info.shape) != 2:
         raise InputError(
             f"{name} must have two dimensions, [rows, vocabulary], not {len(info.shape)}: reshape(-1, vocabulary) it"
@@ -65,7 +65,7 @@ def entropy(
             torch (CPU or CUDA), cupy or anything that speaks DLPack. -inf has probability 0.
         targets: int32 or int64 [rows] on the same device, the ids for ``nll``. On CUDA a kernel checks them, which
             costs one synchronisation; all else only enqueues work.
-        temperature: what logits are divided by.
+        temperature: divides the logits; 1e-30 to 1e30 on every device.
         outputs: names of fields of ``EntropyOutputs``. All together cost hardly more than one.
         unit: of entropy, log_sum_exp, nll and margin.
         out: arrays to write to, one per name in ``outputs``; returned as they are. They share memory with nothing else.
@@ -83,6 +83,12 @@ def entropy(
         MemoryError: out of memory; the message says how much was needed.
 
     Source: docs/gpu.md "Next-token entropy".
+
+    >>> import numpy as np
+    >>> logits = np.log(np.array([[0.5, 0.25, 0.25], [1.0, 1.0, 2.0]], np.float32))
+    >>> results = entropy(logits, targets=np.array([0, 2]), outputs=("entropy", "nll", "argmax"), unit="bits")
+    >>> results.entropy.round(3).tolist(), results.nll.round(3).tolist(), results.argmax.tolist()
+    ([1.5, 1.5], [1.0, 1.0], [0, 2])
     """
     info = describe(logits, "logits")
     check_logits(info)

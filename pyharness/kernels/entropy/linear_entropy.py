@@ -24,7 +24,7 @@ from pyharness.types import InputError
 
 
 def check_shapes(hidden: ArrayInfo, weight: ArrayInfo, bias: ArrayInfo | None, vocab_size: int | None) -> int:
-    """Refuse what cannot be multiplied. Returns the number of columns that count."""
+    """Refuse factors that cannot be multiplied. Returns the number of columns that count."""
     for info, name in ((hidden, "hidden"), (weight, "weight")):
         if len(info.shape) != 2 or info.shape[1] < 1:
             raise InputError(f"{name} must have shape [{name} rows, width], not {list(info.shape)}: reshape it")
@@ -77,7 +77,7 @@ def linear_entropy(
         vocab_size: how many rows of ``weight`` are tokens; rows of padding after them never count. All by default.
         max_bytes: bound of the memory used beside inputs and outputs: a chunk of logits, two states per row of it, the
             workspace of the kernels, factors that are converted; not what a library's product keeps for itself. By
-            default a quarter of what is free, at most 64 MiB on the CPU and 2 GiB on a GPU.
+            default a quarter of the free memory, at most 64 MiB on the CPU and 2 GiB on a GPU.
         out: as for ``entropy``.
         stream: as for ``entropy``; the product runs on it too.
         threads: native threads of the entropy on the CPU; the product uses its library's own.
@@ -91,6 +91,11 @@ def linear_entropy(
         MemoryError: out of memory; the message says how much was needed.
 
     Source: docs/gpu.md "From hidden states".
+
+    >>> import numpy as np
+    >>> hidden, weight = np.eye(2, 3, dtype=np.float32), np.zeros((16, 3), np.float32)
+    >>> linear_entropy(hidden, weight, unit="bits").entropy.round(4).tolist()
+    [4.0, 4.0]
     """
     info = describe(hidden, "hidden")
     bias_info = None if bias is None else describe(bias, "bias")
@@ -112,7 +117,7 @@ def linear_entropy(
 
 
 def default_bytes(place: Place) -> int:
-    """What chunks may take. On a CPU 16 to 256 MiB were equally fast; on a GPU this was not measured."""
+    """Bytes that chunks may take. On a CPU 16 to 256 MiB were equally fast; on a GPU this was not measured."""
     most = 2 << 30 if place.device.is_cuda else 64 << 20
     return min(most, place.library.free_bytes(place.device) // 4)
 

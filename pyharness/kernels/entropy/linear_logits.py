@@ -69,7 +69,7 @@ class ChunkMemory:
         return logits + states + self.workspace(chunks) + library.product_bytes(rows, columns, self.width, self.dtype)
 
     def workspace(self, chunks: Chunks) -> int:
-        """What the kernels need: a last chunk of few rows may need more than a whole one."""
+        """Bytes that the kernels work in: a last chunk of few rows may need more than a whole one."""
         return max(int(self.place.module.entropy_workspace(*shape)) for shape in chunks.shapes())
 
 

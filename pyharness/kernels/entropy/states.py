@@ -29,7 +29,7 @@ STATE_ALIGNMENT = 16  # bytes: the kernels read a state in two loads
 
 
 def check_states(states: Any, name: str) -> ArrayInfo:
-    """Refuse what is no state array."""
+    """Refuse anything but a state array."""
     info = describe(states, name)
     if info.dtype != "float32" or len(info.shape) != 2 or info.shape[1] != STATE_WORDS:
         raise InputError(f"{name} must be float32 [rows, {STATE_WORDS}], not {info.dtype} {list(info.shape)}")
@@ -64,6 +64,11 @@ def entropy_states(
 
     Raises:
         InputError: an argument does not fit.
+
+    >>> import numpy as np
+    >>> states = entropy_states(np.array([[1.0, 3.0]], np.float32), first_column=50_000)
+    >>> states.shape, states[:, 0].tolist(), states[:, 5].view(np.int32).tolist()
+    ((1, 8), [3.0], [50001])
     """
     info = describe(logits, "logits")
     check_logits(info)
@@ -87,6 +92,13 @@ def entropy_merge(states: Any, other: Any, *, temperature: float = 1.0, stream: 
 
     Raises:
         InputError: the two are not state arrays of equally many rows on one device.
+
+    >>> import numpy as np
+    >>> logits = np.array([[1.0, 3.0, 2.0, 0.0]], np.float32)
+    >>> states, other = entropy_states(logits[:, :2]), entropy_states(logits[:, 2:], first_column=2)
+    >>> entropy_merge(states, other)
+    >>> bool(np.allclose(states, entropy_states(logits)))
+    True
     """
     into, source = check_states(states, "states"), check_states(other, "other")
     rows, device = into.shape[0], into.device
@@ -115,6 +127,11 @@ def entropy_finish(
 
     Raises:
         InputError: an argument does not fit.
+
+    >>> import numpy as np
+    >>> states = entropy_states(np.zeros((2, 8), np.float32))
+    >>> entropy_finish(states, unit="bits").entropy.round(4).tolist()
+    [3.0, 3.0]
     """
     info = check_states(states, "states")
     names = check_outputs(outputs, states, out)

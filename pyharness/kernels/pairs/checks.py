@@ -1,4 +1,4 @@
-"""What is asked of the arrays of pair counts before they are counted."""
+"""Checks of the arrays of pair counts."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class Segments:
 
     @classmethod
     def on_host(cls, offsets: Any, weights: Any, total: int) -> Segments:
-        """Check them: the core's own words for what does not fit."""
+        """Check them with the core, in its own words."""
         if offsets is None and weights is None:
             return cls(None, None)
         offsets = np.array([0, total], np.int64) if offsets is None else offsets

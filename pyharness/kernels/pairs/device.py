@@ -21,7 +21,7 @@ OUT_OF_MEMORY = (
     "pair_histogram needs {needed:,} more bytes on {device} for {purpose}, and {free:,} are free: "
     "count parts of the corpus, or use device='cpu'"
 )
-SORTED_BYTES = 40  # per position of method "sort": two arrays of keys and two of weights, and what CUB needs
+SORTED_BYTES = 40  # per position of method "sort": two arrays of keys and two of weights, and CUB's own
 
 
 def count_on_device(
@@ -32,7 +32,7 @@ def count_on_device(
     streamed = isinstance(tokens, np.ndarray)
     with place.using():
         free = place.library.free_bytes(place.device)
-        # Half of what is free: rows of earlier rounds, and the ordering of all rows, want memory too.
+        # Half of the free memory: rows of earlier rounds, and the ordering of all rows, want memory too.
         tuning = {"positions_per_round": max(1 << 16, min(1 << 30, free // 2 // SORTED_BYTES))}
         counter = place.module.PairCounter(
             "hash" if method == "auto" else method, place.allocate, place.device.number, tuning | TUNING

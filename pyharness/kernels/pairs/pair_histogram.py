@@ -26,6 +26,11 @@ class PairHistogram:
     """Row k: ``(left[k], right[k])`` occurs ``count[k]`` times. Counts fall, ties are in order of (left, right).
 
     The arrays are of the tokens' library and device: torch and cupy tensors where tokens are, NumPy arrays otherwise.
+
+    >>> import numpy as np
+    >>> histogram = pair_histogram(np.array([7, 7, 7, 3], np.uint32))
+    >>> len(histogram), list(zip(histogram.left.tolist(), histogram.right.tolist(), histogram.count.tolist()))
+    (2, [(7, 7, 2), (7, 3, 1)])
     """
 
     left: NDArray[np.uint32]
@@ -53,7 +58,7 @@ def pair_histogram(
         offsets: int64 [segments + 1]; no pair crosses a segment. Without it, all tokens are one segment.
         weights: int64 or uint64 [segments], how often each segment counts.
         threads: native threads on the CPU.
-        method: on CUDA ``hash`` (what ``auto`` takes), ``sort`` (slower, an independent reference) or ``dense`` (one
+        method: on CUDA ``hash`` (the choice of ``auto``), ``sort`` (slower, an independent reference) or ``dense`` (one
             counter per pair of ids below 2,048). The CPU has one method, ``auto``.
         device: ``cpu``, ``cuda`` or ``cuda:1``; where the tokens are by default. NumPy tokens go to a CUDA device in
             chunks, so that a corpus may be larger than its memory; CUDA tokens stay where they are. ``emulated`` runs
@@ -70,6 +75,12 @@ def pair_histogram(
 
     Source: docs/gpu.md "Pair histogram"; docs/metrics.md "Distribution" (``bigram_entropy``). The same counts
     start BPE training.
+
+    >>> import numpy as np
+    >>> tokens, offsets = np.array([1, 2, 1, 2], np.uint32), np.array([0, 2, 4])
+    >>> histogram = pair_histogram(tokens, offsets, weights=np.array([5, 1]))
+    >>> histogram.left.tolist(), histogram.right.tolist(), histogram.count.tolist()
+    ([1], [2], [6])
     """
     if method not in METHODS:
         raise suggest("method", method, METHODS)

@@ -22,5 +22,11 @@ def token_frequency(ids: Ids, offsets: Offsets, groups: NDArray[np.uint8], out: 
         ValueError: an id is not below ``id_limit`` (the message names it), a group has no row, or offsets do not fit.
             Then nothing has been added.
         TypeError: an array has another dtype.
+
+    >>> import numpy as np
+    >>> counts = np.zeros((1, 4), np.uint64)
+    >>> token_frequency(np.array([3, 1, 3], np.uint32), np.array([0, 3]), np.zeros(1, np.uint8), counts)
+    >>> counts.tolist()
+    [[0, 1, 0, 2]]
     """
     _core.token_frequency(ids, offsets, groups, out)

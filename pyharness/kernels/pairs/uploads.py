@@ -24,11 +24,11 @@ class Uploads(Protocol):
         """The chunk on the device, for work that is put on the stream from now on."""
 
     def close(self) -> None:
-        """Wait for what was sent and not received."""
+        """Wait for the chunks that were sent and not received."""
 
 
 class DirectUploads:
-    """Copies that are done when ``send`` returns: what the emulator needs."""
+    """Copies that are done when ``send`` returns, for the emulator."""
 
     def __init__(self, place: Place) -> None:
         self._place = place
@@ -40,7 +40,7 @@ class DirectUploads:
         return Chunk(tokens, chunk.first, offsets, weights)
 
     def receive(self, sent: Chunk) -> Chunk:
-        """Return what was sent."""
+        """Return the chunk, which is here already."""
         return sent
 
     def close(self) -> None:
@@ -62,7 +62,7 @@ class PinnedUploads:
         slot = next(self._slots)  # free: the counter has waited for the chunk that was in it
         columns = (chunk.tokens, chunk.offsets, chunk.weights)
         tokens, offsets, weights = (slot.stage(index, column) for index, column in enumerate(columns))
-        # New device memory may still be in use by what the stream was given before.
+        # Earlier work of the stream may still use this device memory.
         self._copies.wait_event(self._stream.record())
         slot.start(self._copies)
         return Chunk(tokens, chunk.first, offsets, weights), slot.copied

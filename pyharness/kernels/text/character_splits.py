@@ -14,7 +14,13 @@ EMPTY = 4
 
 
 def utf8_flags(vocabulary: Vocabulary) -> NDArray[np.uint8]:
-    """What the bytes of every id look like to UTF-8: uint8 [n], bits as above, for :func:`character_splits`."""
+    """Return how the bytes of every id stand in UTF-8: uint8 [n], bits as above, for :func:`character_splits`.
+
+    >>> from pyharness.types import Vocabulary
+    >>> vocabulary = Vocabulary.from_tokens({0: b"a", 1: "é".encode()[:1], 2: "é".encode()[1:], 3: b""}, {})
+    >>> utf8_flags(vocabulary).tolist()
+    [0, 0, 3, 4]
+    """
     starts, lengths = vocabulary.offsets[:-1], np.diff(vocabulary.offsets)
     flags = np.where(lengths == 0, EMPTY, 0).astype(np.uint8)
     present = np.flatnonzero(lengths)
@@ -41,5 +47,10 @@ def character_splits(ids: Ids, offsets: Offsets, flags: NDArray[np.uint8]) -> ND
         ValueError: an id has no flag, or offsets do not fit.
 
     Source: docs/metrics.md "Integrity" (``character_split_share``).
+
+    >>> import numpy as np
+    >>> flags = np.array([0, 0, STARTS_INSIDE | ONLY_CONTINUATION], np.uint8)  # of "a" and of the two bytes of "é"
+    >>> character_splits(np.array([0, 1, 2, 0], np.uint32), np.array([0, 4]), flags).tolist()
+    [1]
     """
     return _core.character_splits(ids, offsets, flags)

@@ -1,4 +1,4 @@
-"""Bytes, characters, words and letters of documents: what compression and fertility divide by."""
+"""Bytes, characters, words and letters of documents: the denominators of compression and fertility."""
 
 from __future__ import annotations
 
@@ -12,7 +12,11 @@ from pyharness import _core
 
 
 class TextColumn(IntEnum):
-    """Columns of :func:`text_statistics`."""
+    """Columns of :func:`text_statistics`.
+
+    >>> int(text_statistics(["two words"])[0, TextColumn.WORDS])
+    2
+    """
 
     BYTES = 0  # of UTF-8
     CHARACTERS = 1  # code points
@@ -39,5 +43,8 @@ def text_statistics(texts: Sequence[str | bytes], threads: int = 1) -> NDArray[n
     Source: docs/metrics.md "Compression". Word segments are those of ``regex.split(r"(?V1w)\\b", text)``, whose
     few departures from UAX #29 are listed in ``csrc/core/text/word_boundary.hpp``; the property tables are
     that package's.
+
+    >>> text_statistics(["Grüße, Welt!"]).tolist()
+    [[14, 12, 2, 2, 9, 0]]
     """
     return _core.text_statistics(texts, threads)
