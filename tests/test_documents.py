@@ -1,4 +1,4 @@
-"""docs/metrics.md defines every metric, with the unit and the direction that it is reported with."""
+"""docs/metrics.md defines every metric as it is reported; docs/architecture.md has rooms and layers as they stand."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from layout.rules import LAYERS
 from pyharness.benchmarks import benchmarks
 from pyharness.metrics import all_metrics
 
-DOCUMENT = (Path(__file__).parents[1] / "docs" / "metrics.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[1]
+DOCUMENT = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
+ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+SOURCES = (".py", ".hpp", ".cpp", ".cu")
 GROWS = r"\*"
 
 
@@ -38,7 +42,35 @@ def test_every_benchmark_is_named(name: str) -> None:
 
 
 def test_metrics_that_grow_are_listed_where_that_is_explained() -> None:
-    measuring = (Path(__file__).parents[1] / "docs" / "measuring.md").read_text(encoding="utf-8")
+    measuring = (ROOT / "docs" / "measuring.md").read_text(encoding="utf-8")
     section = measuring[measuring.index("## What grows with the text") :].split("\n## ")[0]
     table = "\n".join(line for line in section.splitlines() if line.startswith("| `"))
     assert set(re.findall(r"`([^`]+)`", table)) == {name for name, (*_, grows) in rows().items() if grows}
+
+
+def block(section: str) -> list[str]:
+    """Lines of the first block of a section of docs/architecture.md."""
+    text = ARCHITECTURE[ARCHITECTURE.index(f"\n## {section}\n") :]
+    return text[text.index("```text\n") :].split("```")[1].splitlines()[1:]
+
+
+def test_the_layers_are_those_that_are_checked() -> None:
+    assert [set(line.split()) for line in block("Layers")] == [set(layer.split()) for layer in reversed(LAYERS)]
+
+
+def holds_sources(folder: Path) -> bool:
+    return any(path.suffix in SOURCES for path in folder.rglob("*") if folder.is_dir())
+
+
+def test_every_room_is_on_the_map() -> None:
+    rooms: dict[str, set[str]] = {}
+    above: list[str] = []
+    for line in block("Rooms"):
+        if named := re.match(r"( {0,4})([\w.]+)/(?:$| )", line):
+            depth = len(named[1]) // 2
+            above = [*above[:depth], named[2]] if depth else [named[2]]
+            rooms.setdefault("/".join(above[:-1]), set()).add(named[2])
+    assert rooms.keys() == {"", "csrc", "csrc/core", "pyharness"}
+    for folder in rooms.keys() - {""}:
+        assert rooms[folder] == {path.name for path in (ROOT / folder).iterdir() if holds_sources(path)}
+    assert all((ROOT / room).is_dir() for room in rooms[""])
