@@ -48,6 +48,8 @@ def joined(results: Sequence[CaseResult], fingerprints: Sequence[str]) -> CaseRe
             return replace(result, reason=f"round {number}: {result.reason}") if len(results) > 1 else result
         if fingerprint != fingerprints[0]:
             return _contradicted(first.case, number, "other ids or files")
+        if _named(result) != _named(first):
+            return _contradicted(first.case, number, "other measurements")
     measurements = []
     for one in zip(*(result.measurements for result in results), strict=True):
         if (measurement := _over_rounds(one)) is None:
@@ -59,6 +61,10 @@ def joined(results: Sequence[CaseResult], fingerprints: Sequence[str]) -> CaseRe
         for one_round in details["rounds"]:
             one_round.pop("tally", None)
     return replace(first, measurements=tuple(measurements), details=details)
+
+
+def _named(result: CaseResult) -> list[tuple[str, str | None]]:
+    return [(one.metric, one.part) for one in result.measurements]
 
 
 def _contradicted(case: Case, number: int, what: str) -> CaseResult:
@@ -99,7 +105,8 @@ def _ratio(name: str, mine: Measurement, theirs: Measurement | None, reference: 
     if theirs is None or theirs.value is None:
         reason = f"the reference {reference!r} has no such number"
         return Measurement(name, None, reason=reason, part=mine.part)
-    if len(mine.samples) != len(theirs.samples) or min(*mine.samples, *theirs.samples) <= 0:
+    times = (*mine.samples, *theirs.samples)
+    if len(mine.samples) != len(theirs.samples) or not times or min(times) <= 0:
         return Measurement(name, None, reason=f"no paired rounds with the reference {reference!r}", part=mine.part)
     per_round = ratios(mine.samples, theirs.samples)
     return Measurement(name, mean_ratio(per_round), part=mine.part, samples=per_round, paired=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 import pyharness
 from pyharness import store, suite
+from pyharness.benchmarks import benchmarks
 from pyharness.commands import session
 from pyharness.running import runner
 from pyharness.running.rounds import Rotation, Turn, rotations
@@ -68,6 +70,38 @@ def test_other_ids_in_one_round_leave_no_number() -> None:
     assert (second.status, second.failure, second.measurements) == ("failed", Failure.WRONG, ())
     assert second.reason == "round 3 gave other ids or files than the first, on the same text"
     assert first.status == "ok"
+
+
+def test_rounds_that_measure_different_things_leave_no_number() -> None:
+    bench = Bench()
+
+    def take(case: Case, number: int) -> Turn:
+        turn = bench(case, number)
+        if (case.tokenizer, number) != ("b", 1):
+            return turn
+        more = (*turn.result.measurements, Measurement("decode_bytes_per_second", 1.0))
+        return replace(turn, result=replace(turn.result, measurements=more))
+
+    (first, second, _) = rotation(3).run(take, {})
+    assert (first.status, second.status, second.failure) == ("ok", "failed", Failure.WRONG)
+    assert second.reason == "round 2 gave other measurements than the first, on the same text"
+
+
+@pytest.mark.parametrize("value", [0.0, None])
+def test_there_is_no_ratio_to_nothing(value: float | None) -> None:
+    def take(case: Case, number: int) -> Turn:
+        shown = value if case.tokenizer == "b" and number else 2.0
+        reason = None if shown is not None else "unsupported"
+        measurement = Measurement("encode_bytes_per_second", shown, reason=reason, part="steady")
+        return Turn(CaseResult(case, "ok", None, (measurement,)))
+
+    relative = benchmarks()["throughput"].relative
+    assert relative is not None
+    first, second, _ = rotation(2).run(take, {})
+    (ratio,) = relative(first, second, "b")
+    assert (ratio.value, ratio.part) == (None, "steady")
+    assert "the reference 'b'" in str(ratio.reason)
+    assert relative(first, None, "b")[0].value is None
 
 
 @pytest.mark.parametrize("interrupted_at", range(13))
