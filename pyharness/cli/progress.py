@@ -54,10 +54,19 @@ class Lines:
     def begin(self, total: int) -> None:
         """Remember how many there are."""
         self.total, self.done, self.clock = total, 0, time.monotonic()
+        self.seconds: dict[str, float] = {}  # by case: one that takes turns with others is started once a round
+        self.running: Case | None = None
 
     def started(self, case: Case) -> None:
-        """Start the clock."""
-        self.clock = time.monotonic()
+        """Start the clock of the case, and stop that of the one before."""
+        self._stop()
+        self.running = case
+
+    def _stop(self) -> None:
+        now = time.monotonic()
+        if self.running is not None:
+            self.seconds[self.running.key] = self.seconds.get(self.running.key, 0.0) + now - self.clock
+        self.running, self.clock = None, now
 
     def progress(self, case: Case, done: int) -> None:
         """Say nothing: a log is no place for progress bars."""
@@ -65,7 +74,8 @@ class Lines:
     def finished(self, result: CaseResult) -> None:
         """Print the line; failures say why."""
         self.done += 1
-        seconds = time.monotonic() - self.clock
+        self._stop()
+        seconds = self.seconds.pop(result.case.key, 0.0)
         ending = "" if result.status == "ok" else f"  {result.status}: {result.reason}"
         line = f"[{self.done:>3}/{self.total}] {seconds:6.1f} s  {_name(result.case)}{visible(ending)}"
         print(line, file=sys.stderr, flush=True)  # noqa: T201

@@ -13,6 +13,7 @@ import pytest
 import pyharness
 from pyharness import store, suite
 from pyharness.benchmarks import benchmarks
+from pyharness.cli import progress
 from pyharness.commands import session
 from pyharness.running import runner
 from pyharness.running.rounds import Rotation, Turn, rotations
@@ -234,3 +235,19 @@ def test_keys_of_cases_without_rounds_are_what_they_were() -> None:
     assert keys["throughput"].startswith("throughput | raw_bytes | sample | bytes=2000000,threads=")
     assert keys["latency"] == "latency | raw_bytes | sample"
     assert keys["training"].startswith("training | raw_bytes | repetitions=3,threads=")
+
+
+def test_the_log_says_how_long_all_turns_of_a_case_took(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = iter([0.0, 0.0, 2.0, 5.0, 9.0, 14.0, 14.0, 14.0])
+    monkeypatch.setattr("pyharness.cli.progress.time.monotonic", lambda: next(now))
+    cases = [Case("throughput", row, "text", {"rounds": 2}) for row in "ab"]
+    lines = progress.Lines()
+    lines.begin(2)
+    for index in (0, 1, 1, 0):
+        lines.started(cases[index])
+    for case in cases:
+        lines.finished(CaseResult(case, "ok"))
+    said = capsys.readouterr().err.splitlines()
+    assert [line.split()[2:4] for line in said] == [["7.0", "s"], ["7.0", "s"]], said
