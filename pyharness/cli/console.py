@@ -1,4 +1,4 @@
-"""What every command shares: how errors are said, and how wide and colourful standard output is."""
+"""The console that every command shares: messages of errors, and the width and colours of standard output."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What a command does, callable from Python."""
+"""The work of each command, callable from Python."""

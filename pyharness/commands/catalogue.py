@@ -1,4 +1,4 @@
-"""What can be named on the command line, as rows of plain values. Nothing heavy is imported to list it."""
+"""Names that the command line knows, as rows of plain values. Nothing heavy is imported to list it."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ _MISSING: Any = object()
 
 @dataclass(frozen=True, slots=True)
 class Rederived:
-    """What became of one measured case."""
+    """The outcome for one measured case."""
 
     result: CaseResult  # as recorded
     values: int = 0  # values, replicates and such, that were computed again

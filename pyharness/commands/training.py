@@ -24,7 +24,7 @@ JUDGED_DOCUMENTS = 256  # at a time
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a training left in its folder."""
+    """The files that a training leaves in its folder."""
 
     specification: str  # how ``pyharness run -t`` and ``encode`` name it
     tally: Tally

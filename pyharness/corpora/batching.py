@@ -1,4 +1,4 @@
-"""The one way to group documents, or what stands for them, into batches."""
+"""The one way to group documents, or rows and parts of them, into batches."""
 
 from __future__ import annotations
 

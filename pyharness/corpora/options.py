@@ -33,7 +33,7 @@ _UNITS = {
 
 
 class Description(TypedDict):
-    """What the common options say about a corpus; keyword arguments of the corpus classes."""
+    """Values of the common options; keyword arguments of the corpus classes."""
 
     language: str
     domain: str

@@ -1,4 +1,4 @@
-"""What every corpus does alike: leave out, replace, cap, count, and refuse to be empty."""
+"""Rules that every corpus shares: empty documents, invalid text, limits, counts, and a corpus without text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text that something is made from: documents of corpora, and what they came to when they were read."""
+"""The text that something is made from: documents of corpora, counted as they are read."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Text:
         return f"{self.tally.digest:032x}"
 
     def source(self) -> dict[str, Any]:
-        """What was read, as JSON values for the files that can keep it."""
+        """Describe the text of the last pass, as JSON values for files that can keep it."""
         return {
             "corpora": [corpus.name for corpus in self.corpora],
             "max_bytes": self.max_bytes,

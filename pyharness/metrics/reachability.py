@@ -43,7 +43,7 @@ BATCH = 8192
 
 
 class Verdict(IntEnum):
-    """What became of one id in the pipeline."""
+    """The outcome of one id in the pipeline."""
 
     REACHABLE = 0  # from its own text alone
     CONTEXT_ONLY = 1  # only with something beside it

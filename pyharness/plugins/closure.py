@@ -1,4 +1,4 @@
-"""What a module runs: the files of all that it imports of its package, directly or through others."""
+"""The code that a module runs: files of all that it imports of its package, directly or through others."""
 
 from __future__ import annotations
 

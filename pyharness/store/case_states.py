@@ -30,7 +30,7 @@ def write_case(path: Path, case: str, state: Mapping[str, Any]) -> None:
 
 
 class CaseStates:
-    """What a run keeps for the state of its record; nothing for a record that goes into a device or a pipe."""
+    """Files that a run keeps for the state of its record; none for a record that goes into a device or a pipe."""
 
     def __init__(self, record: Path | None) -> None:
         self._record = record

@@ -1,4 +1,4 @@
-"""What a JSON value must be where a record has a place for it."""
+"""Checks that the JSON values of a record have the shapes that its schema asks for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the numbers of a record are computed from: integer arrays of every case, in one compressed file beside it.
+"""States: the integer arrays that a record's numbers are computed from, in one compressed file beside it.
 
 The file is a zip archive: ``arrays/DIGEST.npy`` is an array that NumPy reads (``allow_pickle`` is never needed), named
 by the BLAKE2b of its bytes, so that what two cases share (a vocabulary, say) is there once; ``index.json`` says which

@@ -38,7 +38,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """What to run, as declared."""
+    """A suite as declared: tokenizers, corpora, benchmarks and limits."""
 
     name: str
     tokenizers: tuple[Entry, ...]

@@ -1,4 +1,4 @@
-"""What plug-ins say before anything runs, checked where the plan takes it up: nothing of it ends in a traceback."""
+"""Checks values that plug-ins give to a plan, before anything runs: none of them ends in a traceback."""
 
 from __future__ import annotations
 

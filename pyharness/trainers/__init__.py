@@ -28,7 +28,7 @@ BIGGEST_NUMBER = (1 << 63) - 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingRequest:
-    """What to train on and how. A trainer refuses what it cannot honour; see ``TrainerSpec.options``."""
+    """A text and the settings of a training. A trainer refuses those it cannot honour; see ``TrainerSpec.options``."""
 
     texts: Callable[[], Iterable[str]]  # starts a new pass over the text; documents without lone surrogates
     vocab_size: int  # ids in all: the alphabet, special tokens and an unknown token are among them
@@ -62,7 +62,7 @@ class TrainingRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainedTokenizer:
-    """What a training gives."""
+    """The files and figures of a training."""
 
     files: Mapping[str, bytes]  # name -> content; the first is the tokenizer, what ``file:`` loads; may be empty
     vocab_size: int  # ids in all, as in the request

@@ -1,4 +1,4 @@
-"""What ``encode`` wrote, read again a bounded part at a time."""
+"""Reads the output of ``encode`` again, a bounded part at a time."""
 
 from __future__ import annotations
 

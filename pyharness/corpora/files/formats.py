@@ -1,4 +1,4 @@
-"""What a file is, by its name: the suffixes a directory walk takes."""
+"""Kinds of files, told by name: the suffixes that a directory walk takes."""
 
 from __future__ import annotations
 

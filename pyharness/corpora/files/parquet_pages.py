@@ -28,7 +28,7 @@ class Short(Misread):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What a page becomes when it is read."""
+    """The size of a page once it is read."""
 
     bytes: int
     values: int

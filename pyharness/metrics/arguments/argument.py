@@ -1,4 +1,4 @@
-"""What an argument is, and the verdict that each kind of it proves."""
+"""Arguments that a token is unreachable, and the verdict that each kind proves."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What one pass over a corpus counts: integers, from which metrics are computed."""
+"""Counts of one pass over a corpus: integers, from which metrics are computed."""

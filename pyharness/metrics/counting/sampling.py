@@ -1,4 +1,4 @@
-"""What cannot stream in bounded memory is measured on a sample of documents, chosen by the hash of their content."""
+"""A sample of documents, chosen by the hash of their content, for counts that cannot stream in bounded memory."""
 
 from __future__ import annotations
 

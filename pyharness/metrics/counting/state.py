@@ -21,7 +21,7 @@ from pyharness.types import HasVocabulary, Metric, Tokenizer, TokenKind, Tokens,
 
 @dataclass(frozen=True)
 class Facts:
-    """What the metrics need to know of a tokenizer."""
+    """Facts about a tokenizer that the metrics need."""
 
     vocab_size: int  # V
     counted: NDArray[np.bool_]  # [id_limit]: the ids that make up V

@@ -1,4 +1,4 @@
-"""What a word is: a UAX #29 segment with a letter or number."""
+"""Words: UAX #29 segments with a letter or number."""
 
 from __future__ import annotations
 

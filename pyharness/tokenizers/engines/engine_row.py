@@ -1,4 +1,4 @@
-"""What the rows of other engines share: the tables of the vocabulary they run, and how a home row becomes theirs."""
+"""Rows of other engines: the tables of the vocabulary they run, and how a home row becomes theirs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pyharness.vocabularies.sentencepiece.model import read_model
 
 
 class Tables(Protocol):
-    """What a vocabulary's file says about it, read without its home library."""
+    """Facts of a vocabulary's file, read without its home library."""
 
     id_limit: int
     vocab_size: int

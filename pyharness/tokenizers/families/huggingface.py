@@ -23,7 +23,7 @@ POOL = pool_of("tokenizers", "RAYON_NUM_THREADS")
 
 
 class HuggingFaceTables:
-    """What a tokenizer.json says about itself, whichever engine runs it."""
+    """Facts of a tokenizer.json, the same for every engine that runs it."""
 
     def __init__(self, file: HuggingFaceFile) -> None:
         self.file = file

@@ -24,7 +24,7 @@ from pyharness.vocabularies.stages import ModelKind, Stages, TokenForm
 
 
 class SentencePieceTables:
-    """What a SentencePiece model says about itself, whichever engine runs it."""
+    """Facts of a SentencePiece model, the same for every engine that runs it."""
 
     def __init__(self, model: SentencePieceModel) -> None:
         self.model = model

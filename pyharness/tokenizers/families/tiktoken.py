@@ -18,7 +18,7 @@ from pyharness.vocabularies.stages import SplitStep, Stages, byte_forms
 
 
 class RankTables:
-    """What a rank vocabulary says about itself, whichever engine runs it."""
+    """Facts of a rank vocabulary, the same for every engine that runs it."""
 
     def __init__(self, ranks: RankVocabulary) -> None:
         self.ranks = ranks

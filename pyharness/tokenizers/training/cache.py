@@ -28,7 +28,7 @@ LOCK = "lock"
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What a training came to: a file, or the reason why there is none."""
+    """The result of a training: a file, or the reason why there is none."""
 
     digest: str  # of the text
     path: Path | None  # the file that ``file:`` loads
@@ -50,7 +50,7 @@ class Place:
         return cls(folder() / key, recipe)
 
     def find(self) -> Kept | None:
-        """What was kept; None when nothing was, or when it is damaged."""
+        """Return the kept result; None where there is none, or a damaged one."""
         try:
             entry = json.loads((self.folder / ENTRY).read_text(encoding="utf-8"))
             if "refused" in entry:

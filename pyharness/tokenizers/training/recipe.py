@@ -1,4 +1,4 @@
-"""What a row ``trained:...`` is made from: the trainer, its options, the text, and the code that trains."""
+"""Recipes of rows ``trained:...``: the trainer, its options, the text, and the code that trains."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ROW_THREADS = 4
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What is trained, how and on what: all that decides the result, but for what the text says today."""
+    """A trainer, its options and a corpus: all that decides the result, but for the present content of the corpus."""
 
     trainer: TrainerSpec
     corpus: str
