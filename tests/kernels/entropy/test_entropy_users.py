@@ -14,7 +14,7 @@ from backends import Backend
 from oracles import entropy as oracle
 from pyharness.kernels import entropy
 
-VECTORS = json.loads((Path(__file__).parents[1] / "support" / "vectors.json").read_text(encoding="utf-8"))["vectors"]
+VECTORS = json.loads((Path(__file__).parents[2] / "support" / "vectors.json").read_text(encoding="utf-8"))["vectors"]
 COLUMNS = 512
 # A signal that equals a threshold must stay at or above it: within the accuracy of the kernels, upwards.
 ACCURACY = 2e-6
