@@ -1,20 +1,11 @@
-"""The pair histogram on the CPU, by the emulated kernels and on CUDA: one answer, to the last integer and in order."""
+"""Pair histograms of every backend against the definition: segments, weights, extreme ids, growing tables."""
 
 from __future__ import annotations
-
-import json
-import lzma
-import os
-import sys
-from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from backends import Backend, backend, module
 from pair_counts import (
@@ -29,20 +20,14 @@ from pair_counts import (
     reference,
     rows,
     small,
-    tensor,
     where,
 )
-from pyharness import tokenizers
 from pyharness.kernels import PairHistogram, pair_histogram
-from pyharness.kernels.arrays.place import Place
 from pyharness.kernels.pairs import chunks as pair_chunks
 from pyharness.kernels.pairs import device as pair_histogram_device
-from pyharness.kernels.pairs import uploads as pair_uploads
 from pyharness.types import Tokens
 
 __all__ = ["backend", "small"]  # the fixtures
-
-# ---------------------------------------------------------------------------------------------- against Counter
 
 
 def random_case(case: int) -> tuple[list[list[int]], list[int] | None, dict[str, int], int]:
@@ -108,9 +93,6 @@ def test_segments_and_weights(
     weights = data.draw(st.lists(st.integers(0, 2**50), min_size=len(documents), max_size=len(documents)))
     weighted = pair_histogram(tokens.ids, tokens.offsets, np.array(weights, np.int64), **here)
     assert rows(weighted) == reference(documents, weights)
-
-
-# ---------------------------------------------------------------------------------------------- edges of tables
 
 
 @kernels_only
@@ -190,133 +172,3 @@ def test_positions_beyond_32_bits(method: str) -> None:
     columns = [np.empty(size, dtype) for dtype in (np.uint32, np.uint32, np.uint64)]
     counter.write(*columns)
     assert rows(PairHistogram(*columns)) == reference([ids[:3].tolist(), ids[3:].tolist()], [2, 2**33])
-
-
-# ---------------------------------------------------------------------------------------------- tensors
-
-
-@every_backend
-@pytest.mark.parametrize("dtype", ["uint32", "int32", "int64"])
-def test_torch_tensors(backend: Backend, dtype: str, small: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Counted where they are, and answered in kind."""
-    torch = pytest.importorskip("torch")
-    monkeypatch.setattr(pair_chunks, "MOST_POSITIONS", 5)
-    ids = tensor(backend, [1, 2, 1, 2, 3, 1, 2, 9, 9], dtype)
-    histogram: Any = pair_histogram(ids, **where(backend))
-    assert isinstance(histogram.count, torch.Tensor)
-    assert histogram.count.device == ids.device
-    host = PairHistogram(*(column.cpu().numpy() for column in (histogram.left, histogram.right, histogram.count)))
-    assert rows(host) == reference([ids.tolist()])
-    offsets, weights = tensor(backend, [0, 2, 2, 9], "int64"), tensor(backend, [2, 5, 1], "int64")
-    for where_from in ((offsets, weights), (np.array([0, 2, 2, 9]), np.array([2, 5, 1], np.uint64))):
-        weighted: Any = pair_histogram(ids, *where_from, **where(backend))
-        assert weighted.count.tolist() == [4, 1, 1, 1, 1]  # (1, 2): once in a segment of weight 2, twice in one of 1
-
-
-@every_backend
-@pytest.mark.parametrize(("dtype", "value"), [("int32", -1), ("int64", -5), ("int64", 2**32)])
-def test_ids_that_are_none(backend: Backend, dtype: str, value: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pair_chunks, "MOST_POSITIONS", 3)
-    for position in (0, 7, 11):
-        ids = [1] * 12
-        ids[position] = value
-        with pytest.raises(ValueError, match=rf"tokens\[{position}\] = {value} is not an id"):
-            pair_histogram(tensor(backend, ids, dtype), **where(backend))
-    with pytest.raises(ValueError, match=r"tokens\[0\]"):
-        pair_histogram(tensor(backend, [value], dtype), **where(backend))
-
-
-# ---------------------------------------------------------------------------------------------- uploads
-
-
-class LateStream:
-    """A stream that does nothing before somebody waits for it: the latest that cupy's may do it."""
-
-    def __init__(self, *_: Any, **__: Any) -> None:
-        self.pending: list[tuple[NDArray[Any], NDArray[Any]]] = []
-
-    def record(self) -> LateEvent:
-        event = LateEvent()
-        event.record(self)
-        return event
-
-    def wait_event(self, event: LateEvent) -> None:
-        event.synchronize()
-
-    def synchronize(self) -> None:
-        while self.pending:
-            target, source = self.pending.pop(0)
-            target[...] = source
-
-
-class LateEvent:
-    def __init__(self, **_: Any) -> None:
-        self.stream: LateStream | None = None
-        self.earlier = 0
-
-    def record(self, stream: LateStream) -> None:
-        self.stream, self.earlier = stream, len(stream.pending)
-
-    def synchronize(self) -> None:
-        while self.stream is not None and self.earlier and self.stream.pending:
-            target, source = self.stream.pending.pop(0)
-            target[...] = source
-            self.earlier -= 1
-
-
-class LateArray(np.ndarray[Any, Any]):
-    def set(self, source: NDArray[Any], stream: LateStream) -> None:
-        stream.pending.append((self, source))
-
-
-def test_chunks_arrive_before_they_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The double buffering of CUDA, over streams whose copies happen as late as they may."""
-    module("_emulated")
-    cuda = SimpleNamespace(Stream=LateStream, ExternalStream=LateStream, Event=LateEvent)
-    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=cuda))
-    monkeypatch.setitem(sys.modules, "cupyx", SimpleNamespace(empty_pinned=np.empty))
-    monkeypatch.setattr(pair_histogram_device, "uploads_for", pair_uploads.PinnedUploads)
-    empty = Place.empty
-    monkeypatch.setattr(Place, "empty", lambda *arguments: empty(*arguments).view(LateArray))
-    documents = np.array_split(np.random.default_rng(3).integers(0, 9, 500), 60)
-    tokens = Tokens.from_lists([document.tolist() for document in documents])
-    weights = np.arange(len(documents), dtype=np.uint64)
-    for chunk in (1, 7, 64, 499, 10_000):
-        monkeypatch.setattr(pair_chunks, "MOST_POSITIONS", chunk)
-        found = pair_histogram(tokens.ids, tokens.offsets, weights, device="emulated")
-        assert rows(found) == reference([document.tolist() for document in documents], weights.tolist())
-
-
-# ---------------------------------------------------------------------------------------------- real text
-
-
-@pytest.fixture(scope="module")
-def english() -> Tokens:
-    folder = os.environ.get("PYHARNESS_DATA")
-    if not folder:
-        pytest.skip("PYHARNESS_DATA is not set: it names a folder of real corpora and tokenizer files")
-    with lzma.open(Path(folder) / "corpora/english/wikitext2_valid.jsonl.xz", "rt") as lines:
-        texts = [json.loads(line)["text"] for line in lines]
-    ranks = Path(folder) / "tokenizers/tiktoken/r50k_base.tiktoken"
-    return tokenizers.load(f"file:{ranks}?pattern=r50k_base").encode_batch(texts, 2)
-
-
-@pytest.mark.data
-@every_backend
-@every_method
-def test_real_text_against_numpy(
-    backend: Backend, method: str, english: Tokens, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # An emulated thread costs what thousands of the device's do; the dense counter gets the low bits of the ids.
-    end = 60_000 if backend.kind == "emulated" else len(english.ids)
-    monkeypatch.setitem(pair_histogram_device.TUNING, "dense_ids", 256)
-    ids = english.ids[:end] & np.uint32(255 if method == "dense" else WIDE)
-    offsets = np.append(english.offsets[english.offsets < end], end)
-    keys = np.delete(ids[:-1].astype(np.uint64) << np.uint64(32) | ids[1:], offsets[1:-1] - 1)
-    pairs, counts = np.unique(keys, return_counts=True)
-    order = np.lexsort((pairs, -counts))
-    found = pair_histogram(ids, offsets, **where(backend, method))
-    assert len(found) == len(pairs) > 2_000
-    assert (found.left == pairs[order] >> np.uint64(32)).all()
-    assert (found.right == (pairs[order] & np.uint64(WIDE))).all()
-    assert (found.count == counts[order].astype(np.uint64)).all()
