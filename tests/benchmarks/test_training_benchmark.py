@@ -171,3 +171,19 @@ def _table(library: Any) -> dict[int, str]:
     table |= {byte: chr(256 + n) for n, byte in enumerate(byte for byte in range(256) if byte not in table)}
     assert set(table.values()) == set(library.alphabet())
     return table
+
+
+def test_trainers_take_turns_and_their_times_are_compared_round_by_round() -> None:
+    ours = ROW.replace("tokenizers-bpe", "bpe")
+    selection = {"name": "training", "threads": 1, "rounds": 2, "reference": ours}
+    results = pyharness.run([ours, ROW], ["sample:prose"], [selection]).record.results
+    for result in results:
+        assert result.status == "ok", result.reason
+        assert result.case.parameters == {"threads": 1, "rounds": 2, "reference": ours}
+        assert [len(one["probes"]) for one in result.details["rounds"]] == [1, 1], "one training a turn"
+        assert next(one.value for one in result.measurements if one.metric == "trained_merges") == 600 - 256
+    home, other = ([one for one in result.measurements if one.part == "total"] for result in results)
+    seconds = [next(one.samples for one in side if one.metric == "train_seconds") for side in (home, other)]
+    (ratio,) = (one for one in other if one.metric == "train_time_ratio")
+    assert ratio.samples == tuple(mine / theirs for theirs, mine in zip(*seconds, strict=True))
+    assert ratio.paired
