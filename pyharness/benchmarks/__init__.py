@@ -32,7 +32,7 @@ from pyharness.types import (
 
 @dataclass(frozen=True)
 class Work:
-    """What a benchmark is given."""
+    """A case and all that its benchmark may use."""
 
     case: Case
     spec: TokenizerSpec
@@ -79,7 +79,7 @@ def as_given(parameters: Mapping[str, Any], row: TokenizerSpec, device: str) -> 
 
 
 class Role(IntEnum):
-    """What a benchmark is for in a run; the cases of a row run in this order."""
+    """The purpose of a benchmark in a run; the cases of a row run in this order."""
 
     # Reads the front of a text, as many ``bytes`` as any case that waits for it; may leave ids at ``Work.keep_ids``
     # and compare its own with those at ``Work.expected``. Where it fails, nothing of the row gets a number.

@@ -1,4 +1,4 @@
-"""Benchmarks whose rows can take turns: the parameters they add, and what their rounds say together.
+"""Benchmarks whose rows can take turns: the parameters they add, and one result of all their rounds.
 
 With ``rounds=N`` the runner measures a case N times, each in a fresh process, in turn with the same case of all other
 rows: round by round, in an order that changes. With ``reference=ROW``, or the reference of the suite, every round gives
@@ -21,7 +21,7 @@ PARAMETERS: Mapping[str, Any] = {"rounds": 0, "reference": ""}  # not in turns; 
 
 
 def settle(parameters: Mapping[str, Any], row: TokenizerSpec, device: str) -> Mapping[str, Any]:
-    """Leave out what is not asked for: such a case is the same as in records from before it could be."""
+    """Leave out parameters that are not asked for: such a case has the key that it has in older records."""
     del row, device
     if parameters["reference"] and not parameters["rounds"]:
         raise InputError(

@@ -27,7 +27,7 @@ SECOND = 1e9
 
 @dataclass(frozen=True, slots=True)
 class Repetition:
-    """One timed call: what it did and what it took (nanoseconds)."""
+    """One timed call: its work and its times (nanoseconds)."""
 
     direction: str  # encode | decode
     phase: str  # cold | steady | replay

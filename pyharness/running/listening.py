@@ -1,4 +1,4 @@
-"""What a run tells while it goes on."""
+"""How a run is followed while it goes on."""
 
 from __future__ import annotations
 

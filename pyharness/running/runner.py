@@ -19,6 +19,7 @@ from pyharness.running.workers import answers
 from pyharness.running.workers.pool import Workers, threads_of
 from pyharness.running.workers.process import WorkerDied
 from pyharness.running.workers.request import Request
+from pyharness.store.shape import get
 from pyharness.suite import Plan
 from pyharness.types import Case, CaseResult, Failure, InputError
 
@@ -41,7 +42,7 @@ class Run:
     workers: Workers = field(init=False)
 
     def __post_init__(self) -> None:
-        """Prepare what the loop asks."""
+        """Make the checks and the workers of this run."""
         self.verification = Verification(self.schedule, self.workdir, self.results)
         self.workers = Workers(self.plan.suite, self.workdir / "worker")
 
@@ -50,12 +51,12 @@ class Run:
         for entry in finished:
             try:
                 result = store.result_from_json(entry["result"])
-                if "round" in entry:
-                    turn = Turn(self.texts.checked(result), str(entry["fingerprint"]))
-                    self.turns[result.case.key, int(entry["round"])] = turn
-                    continue
-            except (KeyError, TypeError, AttributeError, ValueError) as error:
+            except (KeyError, TypeError, AttributeError) as error:
                 raise InputError(f"cannot resume: the journal has an entry that is no result ({error!r})") from None
+            if "round" in entry:
+                turn = Turn(self.texts.checked(result), get(entry, "fingerprint", str))
+                self.turns[result.case.key, get(entry, "round", int)] = turn
+                continue
             if not self.journal.states.resume(result.case.key, entry.get("state")):
                 continue  # what its numbers are computed from is gone: it is measured again
             self.results[result.case.key] = self.texts.checked(result)
@@ -122,7 +123,7 @@ class Run:
         return Turn(self.texts.checked(result), fingerprint)
 
     def request(self, case: Case) -> Request:
-        """What the worker of a case is asked."""
+        """Ask for a case: the message to its worker."""
         expected, kept = self.verification.expected(case), self.verification.kept(case)
         state = self.journal.states.path_of(case.key)
         return Request(

@@ -1,4 +1,4 @@
-"""The order that cases run in: what is verified first, and which rows are compared with which."""
+"""The order that cases run in, and which rows are compared with which."""
 
 from __future__ import annotations
 

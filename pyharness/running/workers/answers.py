@@ -1,4 +1,4 @@
-"""What a worker answers, checked again where it crosses to its parent, which trusts nothing of a stranger's process."""
+"""Answers of a worker, checked again where it crosses to its parent, which trusts nothing of a stranger's process."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def fingerprint_of(answer: Mapping[str, Any]) -> str:
 
 
 def facts_of(answer: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What a worker says of the tokenizer it has loaded, checked."""
+    """Facts of the tokenizer that a worker has loaded, checked."""
     if (known := get(answer, "facts", dict, None, default=None)) is None:
         return None
     for name in ("vocab_size", "id_limit"):

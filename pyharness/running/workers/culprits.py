@@ -1,4 +1,4 @@
-"""Whose value or exception it was: names for messages, cut to what a table or a log can bear."""
+"""Whose value or exception it was: names for messages, cut to the length that a table or a log can bear."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def trace_of(error: BaseException) -> str:
 
 
 def shortened(text: str) -> str:
-    """Cut a text to what a line of a table or a log can bear."""
+    """Cut a text to the length that a line of a table or a log can bear."""
     return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"
 
 
