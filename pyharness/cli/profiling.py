@@ -65,6 +65,7 @@ def profile(
     from pyharness import report, store
     from pyharness.commands import profiling
     from pyharness.profiling import plan, session
+    from pyharness.profiling.machines import opening
     from pyharness.system import atomic_file
 
     wanted = plan.plan(kernel, shapes, dtypes, device or session.default_device(), threads, corpus, tokenizer)
@@ -82,7 +83,7 @@ def profile(
 
     if not once:
         check_output()
-    with session.opened(wanted.device, wanted.threads) as opened:
+    with opening.opened(wanted.device, wanted.threads) as opened:
         if once:
             sys.exit(0 if session.launch_once(wanted, opened, complain) else 1)
         measured = session.run(wanted, opened, rule, complain, keep)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from pyharness.kernels.arrays.devices import cuda_reason, device_info, require_cuda
-from pyharness.plugins.libraries import load
+from pyharness.kernels.arrays.devices import cuda_reason
 from pyharness.profiling import Device, DeviceKind, Problem, Profile, Task
-from pyharness.profiling.machines.cpu import Cpu
 from pyharness.profiling.measuring import Samples, interleaved, reason_of
 from pyharness.profiling.plan import Plan, check_memory
 from pyharness.profiling.record import COPY, OURS, Outcome, ProfileRecord, Roof
@@ -32,22 +29,6 @@ Keep = Callable[[ProfileRecord], None]
 def default_device() -> DeviceKind:
     """CUDA where a device can be used, else the CPU."""
     return "cuda" if cuda_reason() is None else "cpu"
-
-
-@contextmanager
-def opened(kind: DeviceKind, threads: int) -> Iterator[Device]:
-    """Open the device; raises ``CudaUnavailable`` or ``Unsupported`` with the reason."""
-    if kind == "cpu":
-        yield Cpu(threads)
-        return
-    require_cuda()
-    cupy = load("profiling on CUDA", "cupy", "cuda", error=Unsupported)
-    from pyharness.profiling.machines.clocks import watching
-    from pyharness.profiling.machines.cuda import Cuda, bus_id
-
-    info = device_info()
-    with watching(bus_id(cupy, info.index)) as watch:
-        yield Cuda(cupy, info, watch)
 
 
 def rule_for(kind: DeviceKind, max_seconds: float | None) -> StoppingRule:
