@@ -6,6 +6,7 @@
 #include <string>
 
 #include "bindings/arrays/call_arrays.hpp"
+#include "bindings/options.hpp"
 
 namespace pyharness::bindings {
 
@@ -18,7 +19,7 @@ class HostRun {
     for (const auto& [key, value] : options) {
       const auto name = py::cast<std::string>(key);
       if (name != "threads") throw py::type_error("unknown option '" + name + "'; known: threads");
-      threads_ = py::cast<int>(value);
+      threads_ = option_of<int>(value, name, "an integer");
     }
   }
 

@@ -81,6 +81,14 @@ def test_options_of_another_backend_are_refused(backend: Backend) -> None:
         native(backend).check_targets(backend.put(np.zeros(2, np.int64)), 3, **memory(backend), **other)
 
 
+def test_options_of_another_type_are_refused(backend: Backend) -> None:
+    options, text = ({"threads": 2.5}, "threads must be an integer, not float")
+    if backend.kind != "core":
+        options, text = ({"stream": 2.5}, "stream must be a CUDA handle or None, not float")
+    with pytest.raises(TypeError, match=text):
+        native(backend).check_targets(backend.put(np.zeros(2, np.int64)), 3, **memory(backend), **options)
+
+
 def test_a_call_without_the_memory_it_needs_says_so(backend: Backend) -> None:
     if backend.kind == "core":
         pytest.skip("the core needs none")

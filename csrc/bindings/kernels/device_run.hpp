@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "bindings/arrays/call_arrays.hpp"
+#include "bindings/options.hpp"
 #include "kernels/machine/device.hpp"
 #include "kernels/machine/memory.hpp"
 
@@ -64,7 +65,8 @@ class DeviceRun {
 
   // stream = None (the legacy default stream), allocate = None.
   explicit DeviceRun(const py::kwargs& options)
-      : DeviceRun(py::cast<std::optional<std::intptr_t>>(option(options, "stream")),
+      : DeviceRun(option_of<std::optional<std::intptr_t>>(option(options, "stream"), "stream",
+                                                          "a CUDA handle or None"),
                   option(options, "allocate")) {
     for (const auto& [key, value] : options) {
       const auto name = py::cast<std::string>(key);
