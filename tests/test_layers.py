@@ -69,6 +69,10 @@ UPWARD = "pyharness.plugins.planted imports pyharness.commands, which is in a hi
 PLANTED: Mapping[str, tuple[Mapping[str, str], str]] = {
     "lazy upward import": ({"pyharness/plugins/planted.py": LAZY}, UPWARD),
     "upward import for types alone": ({"pyharness/plugins/planted.py": TYPED}, UPWARD),
+    "upward import of a module that is run": (
+        {"pyharness/plugins/__main__.py": LAZY},
+        "pyharness.plugins.__main__ imports pyharness.commands, which is in a higher layer",
+    ),
     "relative upward import": ({"pyharness/plugins/planted.py": "from ..commands import anything\n"}, UPWARD),
     "upward import by a string": ({"pyharness/plugins/planted.py": NAMED}, UPWARD),
     "public names within the package": (
@@ -114,6 +118,13 @@ PLANTED: Mapping[str, tuple[Mapping[str, str], str]] = {
             "csrc/kernels/pairs/rows.hpp": "",
         },
         "csrc/core/merging/piece_merger/planted.hpp includes csrc/kernels/pairs/rows.hpp",
+    ),
+    "core includes a kernel header in angle brackets": (
+        {
+            "csrc/core/merging/piece_merger/planted.inl": "#include <kernels/pairs/rows.hpp>\n",
+            "csrc/kernels/pairs/rows.hpp": "",
+        },
+        "csrc/core/merging/piece_merger/planted.inl includes csrc/kernels/pairs/rows.hpp",
     ),
     "kernel includes a core header": (
         {"csrc/kernels/pairs/planted.cu": '#include "core/machine/checks.hpp"\n'},

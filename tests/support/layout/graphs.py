@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TypeAlias
 
 Graph: TypeAlias = Mapping[str, AbstractSet[str]]
-INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"]+)"|(<[^>]+>))', re.MULTILINE)
-NATIVE_SUFFIXES = (".hpp", ".cpp", ".h", ".cu", ".cuh")
+INCLUDE = re.compile(r"""^[ \t]*#[ \t]*include[ \t]*(?:"([^"]+)"|<([^>]+)>)""", re.MULTILINE)
+HEADERS = (".hpp", ".h", ".hh", ".hxx", ".cuh", ".inc", ".inl", ".ipp", ".tpp")
+NATIVE_SUFFIXES = (*HEADERS, ".cpp", ".c", ".cc", ".cxx", ".cu")
 
 
 def python_modules(root: Path) -> dict[str, Path]:
@@ -67,16 +68,19 @@ def includes(root: Path) -> dict[str, set[str]]:
     files = sorted(file for file in base.rglob("*") if file.suffix in NATIVE_SUFFIXES)
     return {
         file.relative_to(root).as_posix(): {
-            library or _included(root, file, own) for own, library in INCLUDE.findall(file.read_text(encoding="utf-8"))
+            _included(root, file, own, library) for own, library in INCLUDE.findall(file.read_text(encoding="utf-8"))
         }
         for file in files
     }
 
 
-def _included(root: Path, file: Path, name: str) -> str:
+def _included(root: Path, file: Path, own: str, library: str) -> str:
+    """Path below ``root`` of a file of ours, in quotes or in angle brackets; else the header in angle brackets."""
+    name, base = own or library, (root / "csrc").resolve()
     beside = (file.parent / name).resolve()
-    target = beside if beside.is_file() else (root / "csrc" / name).resolve()
-    return target.relative_to(root.resolve()).as_posix() if target.is_relative_to(root.resolve()) else name
+    target = beside if own and beside.is_file() else (base / name).resolve()
+    ours = target.is_relative_to(base) and (bool(own) or (base / library.split("/")[0]).is_dir())
+    return target.relative_to(root.resolve()).as_posix() if ours else f"<{name}>"
 
 
 def circles(graph: Graph) -> list[set[str]]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from layout.graphs import Graph, circles, includes, python_imports, python_modules
+from layout.graphs import NATIVE_SUFFIXES, Graph, circles, includes, python_imports, python_modules
 
 LAYERS = (
     "types",
@@ -45,7 +45,7 @@ NATIVE_ROOMS: Mapping[str, tuple[str, ...]] = {  # what each room of csrc may in
 EXTENSIONS = ("pyharness._core", "pyharness._cuda", "pyharness._emulated")
 TOUCH_EXTENSIONS = ("kernels", "bpe")
 SOURCE_FOLDERS = ("pyharness", "csrc", "tests", "bench", "docs", ".ci")
-SOURCE_SUFFIXES = (".py", ".pyi", ".hpp", ".cpp", ".h", ".cu", ".cuh")
+SOURCE_SUFFIXES = (".py", ".pyi", *NATIVE_SUFFIXES)
 MOST_FILES = 15
 MOST_LINES = 300
 
@@ -66,7 +66,7 @@ def faults(root: Path, tables: Tables) -> set[str]:
 def python_faults(root: Path) -> Iterator[str]:
     """Return upward imports, circles and users of the extensions among the modules of ``root/pyharness``."""
     graph = python_imports(root)
-    rooms = {module: module.split(".")[1] for module in graph if "." in module and not module.endswith(".__main__")}
+    rooms = {module: module.split(".")[1] for module in graph if module not in ("pyharness", "pyharness.__main__")}
     level = _levels(LAYERS)
     for room in sorted(set(rooms.values()) - set(level)):
         yield f"pyharness/{room} has no layer"
