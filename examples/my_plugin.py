@@ -6,7 +6,7 @@ PYTHONPATH=examples PYHARNESS_PLUGINS=my_plugin pyharness run -t mine -t raw_byt
 import numpy as np
 
 from pyharness import corpora
-from pyharness.benchmarks import Benchmark, Findings, Work, describe
+from pyharness.benchmarks import Benchmark, Findings, Work
 from pyharness.metrics.counting.state import CorpusMetric
 from pyharness.statistics.jackknife import GROUPS, estimate, group_of
 from pyharness.types import PERCENT, Column, Metric, Table, Tally, TokenizerSpec, Tokens
@@ -54,7 +54,7 @@ def repeats(work: Work) -> Findings:
     share = estimate(
         "repeated_share", documents.tolist(), lambda groups: repeated[groups].sum() / counted[groups].sum()
     )
-    return Findings((share,), {"tally": describe(tally)})
+    return Findings((share,), tally=tally)
 
 
 TABLE = Table(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
 from typing import Any, Literal
@@ -67,6 +67,7 @@ class Findings:
     details: Mapping[str, Any] = field(default_factory=dict)
     status: Status = "ok"
     reason: str | None = None
+    tally: Tally | None = None  # of the text that was read: what other text may not be compared with
     fingerprint: str = ""  # of the ids or files that were timed: the same in every round
     # What the numbers are computed from, which ``Benchmark.rederive`` takes.
     state: State = field(default_factory=dict, repr=False, compare=False)
@@ -145,10 +146,3 @@ def first_documents(corpus: Corpus, max_bytes: int, tally: Tally) -> list[str]:
         tally.add(document)
         taken.append(document)
     return taken
-
-
-def describe(tally: Tally) -> dict[str, Any]:
-    """Return a tally as JSON values: its digests are hexadecimal."""
-    values = asdict(tally) | {"digest": f"{tally.digest:032x}"}
-    beginnings = values.pop("beginnings")
-    return values if beginnings is None else values | {"beginnings": [f"{digest:032x}" for digest in beginnings]}

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pyharness import corpora
-from pyharness.benchmarks import Benchmark, Findings, Work, describe, notes
+from pyharness.benchmarks import Benchmark, Findings, Work, notes
 from pyharness.corpora.batching import BATCH_SIZE, batches
 from pyharness.metrics import compression, continued_words, corpus_metrics, counters
 from pyharness.metrics.counting import measuring, pairs, state_arrays
@@ -189,7 +189,7 @@ def run(work: Work) -> Findings:
     passed = CorpusPass.start(work.load()).read(work.text, work.threads, work.progress)
     counted = passed.counted(work.threads, work.device)
     findings = _findings(counted, work.case)
-    return replace(findings, details={"tally": describe(passed.tally), **findings.details}, state=counted.arrays())
+    return replace(findings, tally=passed.tally, state=counted.arrays())
 
 
 def rederive(state: State, case: Case) -> Findings:
@@ -206,8 +206,7 @@ def relative_length(result: CaseResult, home: CaseResult | None, reference: str)
     if home is None or home.status != "ok":
         reason = f"the reference {reference!r} was not measured"
         return [Measurement("normalized_sequence_length", None, reason=reason, part=reference)]
-    mine, theirs = (one.details["groups"]["tokens"] for one in (result, home))
-    documents = result.details["groups"]["documents"]
+    mine, theirs, documents = result.groups["tokens"], home.groups["tokens"], result.groups["documents"]
     return [compression.normalized_sequence_length(mine, theirs, documents, reference)]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pyharness.benchmarks import Benchmark, Findings, Work, describe
+from pyharness.benchmarks import Benchmark, Findings, Work
 from pyharness.corpora.batching import batches
 from pyharness.metrics import fairness
 from pyharness.statistics.jackknife import group_of
@@ -50,7 +50,7 @@ def run(work: Work) -> Findings:
         add_rows(state, tokenizer, rows, work.threads, tally)
         work.progress(tally.bytes)
     findings = _findings(state)
-    return replace(findings, details={"tally": describe(tally), **findings.details}, state=state.arrays())
+    return replace(findings, tally=tally, state=state.arrays())
 
 
 def rederive(state: State, case: Case) -> Findings:

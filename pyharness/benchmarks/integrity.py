@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pyharness import corpora
-from pyharness.benchmarks import Benchmark, Findings, Role, Work, describe, first_documents
+from pyharness.benchmarks import Benchmark, Findings, Role, Work, first_documents
 from pyharness.benchmarks.checks import identical_ids, round_trips
 from pyharness.benchmarks.checks.identical_ids import COMPARED, Comparison, IdsKept, OtherText
 from pyharness.benchmarks.checks.round_trips import RoundTrips
@@ -49,7 +49,7 @@ def run(work: Work) -> Findings:
     try:
         comparison = None if work.expected is None else Comparison(kept.load(work.expected))
     except OtherText as reason:
-        return Findings(details={"tally": describe(tally)}, status="failed", reason=str(reason))
+        return Findings(status="failed", reason=str(reason), tally=tally)
     done = 0
     for texts in batches(documents, size=BATCH_SIZE):
         tokens = tokenizer.encode_batch(texts, work.threads)
@@ -74,7 +74,6 @@ def _conclude(trips: RoundTrips, comparison: Comparison | None, tally: Tally) ->
         "mismatches": trips.documents - trips.exact,
         "witness": trips.witness,
         "error": trips.error,
-        "tally": describe(tally),
     }
     if comparison is not None:
         details["identical_ids"] = {
@@ -88,17 +87,17 @@ def _conclude(trips: RoundTrips, comparison: Comparison | None, tally: Tally) ->
                 f"(token {difference['token']}): "
                 f"expected {difference['expected_ids'][:3]}, got {difference['got_ids'][:3]}"
             )
-            return Findings(details=details, status="failed", reason=reason)
+            return Findings(details=details, status="failed", reason=reason, tally=tally)
     if trips.tokenizer.round_trip == "exact" and (lost := trips.witness) is not None:
         reason = (
             f"not lossless, though its file says so: document {lost['document']}, byte {lost['byte_offset']}: "
             f"expected {lost['expected']!r}, got {lost['got']!r}"
         ) + (f" ({trips.error})" if trips.error else "")
-        return Findings(details=details, status="failed", reason=reason)
+        return Findings(details=details, status="failed", reason=reason, tally=tally)
     state = trips.arrays()
     if comparison is not None:
         state = {**state, COMPARED: np.array([comparison.documents, comparison.left_out], np.int64)}
-    return Findings(_measurements(state), details, state=state)
+    return Findings(_measurements(state), details, tally=tally, state=state)
 
 
 TABLE = Table(

@@ -8,7 +8,7 @@ from itertools import islice
 import numpy as np
 
 from pyharness import tokenizers
-from pyharness.benchmarks import Benchmark, Findings, Role, Work, describe, first_documents, rounds
+from pyharness.benchmarks import Benchmark, Findings, Role, Work, first_documents, rounds
 from pyharness.benchmarks.throughput import fingerprint
 from pyharness.statistics.samples import percentile
 from pyharness.system.timing import quick_laps
@@ -54,15 +54,14 @@ def run(work: Work) -> Findings:
             ids = one.result(result)
             if not isinstance(ids, Tokens) or not np.array_equal(ids.ids, tokenizer.encode_batch([text]).ids):
                 reason = f"wrong ids: the timed single call differs from what was verified, on {text[:24]!r}"
-                return Findings(details={"tally": describe(tally)}, status="failed", reason=reason)
+                return Findings(status="failed", reason=reason, tally=tally)
             encoded.append(ids)
         raw[label] = [nanoseconds for nanoseconds, _ in laps[WARM_UP:]]
         measurements += [
             Measurement(metric, percentile(raw[label], share) / SECOND, part=label)
             for metric, share in QUANTILES.items()
         ]
-    details = {"tally": describe(tally), "nanoseconds": raw}
-    return Findings(tuple(measurements), details, fingerprint=fingerprint(encoded))
+    return Findings(tuple(measurements), {"nanoseconds": raw}, tally=tally, fingerprint=fingerprint(encoded))
 
 
 TABLE = Table(

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pyharness import corpora, language_models, tokenizers
-from pyharness.benchmarks import Benchmark, Findings, Work, describe
+from pyharness.benchmarks import Benchmark, Findings, Work
 from pyharness.benchmarks.next_token_scoring import NoNumber, Scoring
 from pyharness.corpora.batching import batches
 from pyharness.language_models import CausalModel
@@ -113,13 +113,12 @@ def run(work: Work) -> Findings:
     except NoNumber as reason:
         return Findings(details=details, status="failed", reason=str(reason))
     details |= {
-        "tally": describe(tally),
         "unscored_tokens": scoring.unscored,
         "documents_without_word_positions": scoring.unspelled,
     }
     findings = _findings(scoring.state)
     kept = state_arrays.of_counters(scoring.state.counters)
-    return replace(findings, details={**details, **findings.details}, state=kept)
+    return replace(findings, details={**details, **findings.details}, tally=tally, state=kept)
 
 
 def rederive(state: State, case: Case) -> Findings:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.benchmarks import Benchmark, Findings, Work, describe
+from pyharness.benchmarks import Benchmark, Findings, Work
 from pyharness.corpora.batching import BATCH_SIZE, batches
 from pyharness.metrics import integrity, reachability
 from pyharness.metrics.reachability import UNREACHABLE, ModelTest, PipelineTest, Verdict
@@ -43,9 +43,7 @@ def run(work: Work) -> Findings:
     }
     if work.case.parameters.get("witnesses"):
         details["witnesses"] = _listed_witnesses(pipeline, vocabulary)
-    if tally.documents:
-        details["tally"] = describe(tally)
-    return Findings(tuple(measurements), details)
+    return Findings(tuple(measurements), details, tally=tally if tally.documents else None)
 
 
 def emitted_tokens(work: Work, tokenizer: Tokenizer) -> tuple[NDArray[np.uint64], Tally]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pyharness import tokenizers
-from pyharness.benchmarks import Benchmark, Findings, Work, describe, notes
+from pyharness.benchmarks import Benchmark, Findings, Work, notes
 from pyharness.benchmarks.compression import CorpusPass
 from pyharness.metrics import replaced_tokens
 from pyharness.metrics.counting import state_arrays
@@ -44,7 +44,7 @@ def run(work: Work) -> Findings:
         **state_arrays.of_corpus_state(first.state, _PREFIXES[0]),
         **state_arrays.of_corpus_state(second.state, _PREFIXES[1]),
     }
-    return Findings(tuple(measurements), {"tally": describe(second.tally)}, state=kept)
+    return Findings(tuple(measurements), tally=second.tally, state=kept)
 
 
 def rederive(state: State, case: Case) -> Findings:

@@ -55,11 +55,7 @@ def joined(results: Sequence[CaseResult], fingerprints: Sequence[str]) -> CaseRe
         if (measurement := _over_rounds(one)) is None:
             return _contradicted(first.case, len(results), f"another {one[0].metric}")
         measurements.append(measurement)
-    details: dict[str, Any] = {"rounds": [dict(result.details) for result in results]}
-    if "tally" in first.details:
-        details = {"tally": first.details["tally"], **details}
-        for one_round in details["rounds"]:
-            one_round.pop("tally", None)
+    details = {"rounds": [dict(result.details) for result in results]}
     return replace(first, measurements=tuple(measurements), details=details)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from pyharness import tokenizers
-from pyharness.benchmarks import Benchmark, Findings, Role, Work, describe, first_documents, rounds
+from pyharness.benchmarks import Benchmark, Findings, Role, Work, first_documents, rounds
 from pyharness.statistics.samples import median
 from pyharness.system.timing import Lap, lap
 from pyharness.types import Column, Measurement, Table, Tally, Tokenizer, Tokens, Unsupported
@@ -57,7 +57,6 @@ def run(work: Work) -> Findings:
     if len(slices) < 3:
         return Findings(status="skipped", reason="fewer than three documents: nothing new to read after the first")
     tokenizer = work.load()
-    details: dict[str, Any] = {"tally": describe(tally)}
     try:
         repetitions, tokens = _encoding(tokenizer, slices, work.threads)
         no_decoding = None
@@ -66,9 +65,9 @@ def run(work: Work) -> Findings:
         except Unsupported as reason:
             no_decoding = str(reason)
     except Mismatch as reason:
-        return Findings(details=details, status="failed", reason=str(reason))
-    details["repetitions"] = [asdict(repetition) for repetition in repetitions]
-    return Findings(tuple(_rates(repetitions, no_decoding)), details, fingerprint=fingerprint(tokens))
+        return Findings(status="failed", reason=str(reason), tally=tally)
+    details = {"repetitions": [asdict(repetition) for repetition in repetitions]}
+    return Findings(tuple(_rates(repetitions, no_decoding)), details, tally=tally, fingerprint=fingerprint(tokens))
 
 
 def _order(slices: int) -> list[tuple[int, str]]:

@@ -86,7 +86,8 @@ def _derived(result: CaseResult, states: StateReader) -> CaseResult | str:
     except Exception as error:  # arithmetic on arrays of a plug-in, or of another's hand
         said = f"{type(error).__name__}: {str(error)[:200]}"
         raise InputError(f"case {result.case.key!r} cannot be computed from its state: {said}") from None
-    return CaseResult(result.case, "ok", None, findings.measurements, findings.details)
+    groups = store.groups_of(findings.details)
+    return CaseResult(result.case, "ok", None, findings.measurements, findings.details, groups=groups)
 
 
 def _compared(record: Record, recorded: CaseResult, derived: CaseResult) -> _Comparison:

@@ -95,7 +95,7 @@ def _without_row(result: CaseResult) -> tuple[str, str | None, str]:
 def _differences(a: Record, one: CaseResult, b: Record, other: CaseResult) -> Iterator[Difference]:
     if one.status != "ok" or other.status != "ok":
         return
-    digests = [result.details.get("tally", {}).get("digest") for result in (one, other)]
+    digests = [None if result.tally is None else result.tally.digest for result in (one, other)]
     if digests[0] != digests[1]:
         raise InputError(
             f"corpus {one.case.corpus!r} is not the same text on both sides (digests {str(digests[0])[:12]} and "

@@ -31,11 +31,8 @@ def describe(results: Sequence[CaseResult], data: Mapping[str, Any], label: str)
 
 def _uncut(results: Sequence[CaseResult]) -> int | None:
     """Count the documents before any was cut; None in a record that does not tell."""
-    groups = results[0].details.get("groups") if results else None
-    if not isinstance(groups, dict) or "pieces" not in groups:
-        return None
-    counts = groups.get("documents")
-    return sum(count for count in counts if isinstance(count, int)) if isinstance(counts, list) else None
+    groups = results[0].groups if results else {}
+    return sum(groups["documents"]) if {"pieces", "documents"} <= groups.keys() else None
 
 
 def notes(data: Mapping[str, Any], label: str) -> Iterator[str]:

@@ -92,7 +92,7 @@ def _about_corpora(plan: Plan, parts: Mapping[str, Part]) -> dict[str, Any]:
             "domain": corpus.domain,
             "licence": corpus.licence,
             "smoke_test": corpus.smoke_test,
-            "tally": parts[label].tally if label in parts else None,
+            "tally": store.text_read_as_json(parts[label].tally) if label in parts else None,
             "whole": label in parts and parts[label].whole,
         }
         for label, corpus in plan.corpora.items()

@@ -32,7 +32,7 @@ def _sha256(path: str) -> str:
 def check_texts(plan: Plan, texts: TextsRead) -> None:
     """Refuse to go on with text that is no longer what the finished cases have read."""
     for label, part in texts.parts.items():
-        if part.read_again(plan.corpora[label]) != part.tally["digest"]:
+        if part.read_again(plan.corpora[label]) != part.tally.digest:
             raise InputError(
                 f"cannot resume: corpus {label!r} is no longer the text that was measured (digests differ)"
             )

@@ -7,12 +7,10 @@ says of each corpus what was read of it, and a run is resumed on the same text o
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from pyharness.benchmarks import Role, benchmarks, first_documents
-from pyharness.types import Case, CaseResult, Corpus, Failure, Tally
+from pyharness.types import Case, CaseResult, Corpus, Failure, Tally, TextRead
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +25,7 @@ class First:
 class Part:
     """The tally of a corpus, or of its front where no case reads the whole."""
 
-    tally: Mapping[str, Any]  # JSON values
+    tally: TextRead
     whole: bool
     limit: int | None = None  # bytes of the front
 
@@ -51,7 +49,7 @@ class TextsRead:
 
     def checked(self, result: CaseResult) -> CaseResult:
         """Return a result, or its failure when its case has read other text than cases before it. The first wins."""
-        tally, corpus = result.details.get("tally"), result.case.corpus
+        tally, corpus = result.tally, result.case.corpus
         if tally is None or corpus is None or result.failure is Failure.TEXT:
             return result
         digests = _digests(result.case, tally)
@@ -61,10 +59,10 @@ class TextsRead:
                 return _changed(result, part, first, digest)
         for part, digest in digests.items():
             self.first.setdefault((corpus, part), First(digest, result.case))
-        self._keep(result.case, corpus, dict(tally))
+        self._keep(result.case, corpus, tally)
         return result
 
-    def _keep(self, case: Case, corpus: str, tally: Mapping[str, Any]) -> None:
+    def _keep(self, case: Case, corpus: str, tally: TextRead) -> None:
         benchmark = benchmarks()[case.benchmark]
         if benchmark.whole_text:
             self.parts[corpus] = Part(tally, whole=True)
@@ -72,14 +70,14 @@ class TextsRead:
             self.parts.setdefault(corpus, Part(tally, whole=False, limit=case.parameters.get("bytes")))
 
 
-def _digests(case: Case, tally: Mapping[str, Any]) -> dict[str, str]:
+def _digests(case: Case, tally: TextRead) -> dict[str, str]:
     """Parts of a corpus and their digests, those that any benchmark reads alike first."""
-    beginnings = tally.get("beginnings")
+    beginnings = tally.beginnings
     digests = {f"its first {1 << index:,} documents": digest for index, digest in enumerate(beginnings or ())}
     if beginnings is not None:
-        digests[f"its first {tally['documents']:,} documents"] = tally["digest"]
+        digests[f"its first {tally.documents:,} documents"] = tally.digest
     parameters = json.dumps(dict(case.parameters), sort_keys=True, default=str)
-    digests[f"what {case.benchmark} reads of it {parameters}"] = tally["digest"]
+    digests[f"what {case.benchmark} reads of it {parameters}"] = tally.digest
     return digests
 
 
@@ -96,4 +94,5 @@ def _changed(result: CaseResult, part: str, first: First, digest: str) -> CaseRe
         measurements=(),
         details={"part": part, "first": first.digest, "read": digest},
         failure=Failure.TEXT,
+        tally=None,
     )

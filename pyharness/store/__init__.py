@@ -7,7 +7,14 @@ from pyharness.store.case_states import write_case as write_case_state
 from pyharness.store.journal import Journal, Taken
 from pyharness.store.older import LIFTED
 from pyharness.store.records import KIND, PROFILE_KIND, SCHEMA, SCHEMA_FILE, Record, dump, is_unfinished, read
-from pyharness.store.results import measurement_as_json, measurement_from_json, result_as_json, result_from_json
+from pyharness.store.results import (
+    groups_of,
+    measurement_as_json,
+    measurement_from_json,
+    result_as_json,
+    result_from_json,
+    text_read_as_json,
+)
 from pyharness.store.scratch import scratch
 from pyharness.store.shape import Misshapen
 from pyharness.store.states import NoState, StateReader, path_beside, sha256_of
@@ -25,6 +32,7 @@ __all__ = [
     "StateReader",
     "Taken",
     "dump",
+    "groups_of",
     "is_unfinished",
     "measurement_as_json",
     "measurement_from_json",
@@ -34,5 +42,6 @@ __all__ = [
     "result_from_json",
     "scratch",
     "sha256_of",
+    "text_read_as_json",
     "write_case_state",
 ]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from pyharness.statistics.jackknife import GROUPS
 from pyharness.store.older import lifted
 from pyharness.store.shape import Misshapen, check_tally, get, number, number_or_null, short
-from pyharness.types import Case, CaseResult, Failure, Measurement
+from pyharness.types import Case, CaseResult, Failure, Measurement, TextRead
 
 _STATUSES = ("ok", "skipped", "failed")
 
@@ -56,7 +57,7 @@ def result_as_json(result: CaseResult) -> dict[str, Any]:
         "status": result.status,
         "reason": result.reason,
         "measurements": [measurement_as_json(measurement) for measurement in result.measurements],
-        "details": dict(result.details) | ({} if result.failure is None else {"failure": result.failure.value}),
+        "details": _details_as_json(result),
     }
 
 
@@ -72,10 +73,49 @@ def result_from_json(data: Mapping[str, Any]) -> CaseResult:
     if status == "ok":
         measurements = (*measurements, *lifted(case.benchmark, measurements, details))
     check_tally(details)
-    if "tally" in details and details["tally"] is None:  # a case that read no text has none
-        details = {name: value for name, value in details.items() if name != "tally"}
-    failure = details.get("failure") if status == "failed" else None
-    if failure is not None and failure in tuple(Failure):
-        details = {name: value for name, value in details.items() if name != "failure"}
-        return CaseResult(case, status, get(data, "reason", str, None), measurements, details, Failure(failure))
-    return CaseResult(case, status, get(data, "reason", str, None), measurements, details)
+    tally = None if details.get("tally") is None else text_read_from_json(details["tally"])
+    failure = details.get("failure") if status == "failed" and details.get("failure") in tuple(Failure) else None
+    typed = ("tally",) if failure is None else ("tally", "failure")
+    return CaseResult(
+        case,
+        status,
+        get(data, "reason", str, None),
+        measurements,
+        {name: value for name, value in details.items() if name not in typed},
+        None if failure is None else Failure(failure),
+        tally,
+        groups_of(details),
+    )
+
+
+def _details_as_json(result: CaseResult) -> dict[str, Any]:
+    """Details as a record holds them: what programs read of them is typed in a result, and stands among them here."""
+    details = {} if result.tally is None else {"tally": text_read_as_json(result.tally)}
+    details |= result.details
+    return details if result.failure is None else {**details, "failure": result.failure.value}
+
+
+def text_read_as_json(tally: TextRead) -> dict[str, Any]:
+    """Account of a text; without beginnings where it was not read from its front."""
+    values = asdict(tally)
+    beginnings = values.pop("beginnings")
+    return values if beginnings is None else {**values, "beginnings": list(beginnings)}
+
+
+def text_read_from_json(data: Mapping[str, Any]) -> TextRead:
+    """Inverse of ``text_read_as_json``, of what ``check_tally`` has passed."""
+    beginnings = data.get("beginnings")
+    met = {name: data.get(name, 0) for name in ("empty_documents", "cut_documents", "replaced_sequences")}
+    read = None if beginnings is None else tuple(beginnings)
+    return TextRead(data["documents"], data["bytes"], data["digest"], **met, beginnings=read)
+
+
+def groups_of(details: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
+    """Sums by group of documents that stand among details, those of integers."""
+    groups = details.get("groups")
+    sums = groups.items() if isinstance(groups, dict) else ()
+    return {
+        name: tuple(values)
+        for name, values in sums
+        if isinstance(values, list) and all(isinstance(value, int) for value in values)
+    }

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from pyharness.types.corpora import Corpus, CorpusFamily, Digest, HasKeys, ParallelCorpus, Piece, Tally, digest_of
+from pyharness.types.corpora import (
+    Corpus,
+    CorpusFamily,
+    Digest,
+    HasKeys,
+    ParallelCorpus,
+    Piece,
+    Tally,
+    TextRead,
+    digest_of,
+)
 from pyharness.types.errors import InputError, Unsupported
 from pyharness.types.results import (
     COUNT,
@@ -80,6 +90,7 @@ __all__ = [
     "Status",
     "Table",
     "Tally",
+    "TextRead",
     "TokenKind",
     "Tokenizer",
     "TokenizerFamily",

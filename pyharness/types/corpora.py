@@ -49,6 +49,33 @@ class Tally:
         self.beginnings = None  # two fronts are none
 
 
+@dataclass(frozen=True, slots=True)
+class TextRead:
+    """Account of the text that a case has read: a finished tally, its digests as hexadecimal text."""
+
+    documents: int
+    bytes: int
+    digest: str
+    empty_documents: int = 0
+    cut_documents: int = 0
+    replaced_sequences: int = 0
+    beginnings: tuple[str, ...] | None = None  # digests of the first 1, 2, 4, 8, ... documents
+
+    @classmethod
+    def of(cls, tally: Tally) -> TextRead:
+        """Take a tally as it stands."""
+        beginnings = None if tally.beginnings is None else tuple(f"{digest:032x}" for digest in tally.beginnings)
+        return cls(
+            tally.documents,
+            tally.bytes,
+            f"{tally.digest:032x}",
+            tally.empty_documents,
+            tally.cut_documents,
+            tally.replaced_sequences,
+            beginnings,
+        )
+
+
 @runtime_checkable
 class Corpus(Protocol):
     """Text that can be read again and again; nothing is read before ``documents`` is iterated."""

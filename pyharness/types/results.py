@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from pyharness.types.corpora import TextRead
+
 if TYPE_CHECKING:
     import numpy as np  # noqa: F401
     from numpy.typing import NDArray
@@ -119,3 +121,5 @@ class CaseResult:
     measurements: tuple[Measurement, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)  # witnesses, tallies, classes: JSON values, for people
     failure: Failure | None = None  # of a failed case
+    tally: TextRead | None = None  # of the text that was read
+    groups: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # sums by group of documents, where kept

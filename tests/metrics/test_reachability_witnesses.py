@@ -25,7 +25,8 @@ def test_a_corpus_that_is_named_beside_the_benchmark_gives_witnesses() -> None:
     }
     run = pyharness.run(tokenizers=["raw_bytes"], corpora=["sample:prose"], benchmarks=["reachability"])
     (result,) = run.record.results
-    assert result.details["tally"]["bytes"] > 0
+    assert result.tally is not None
+    assert result.tally.bytes > 0
     assert next(one.value for one in result.measurements if one.metric == "unused_on_corpus") is not None
 
 

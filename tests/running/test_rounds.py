@@ -18,9 +18,10 @@ from pyharness.commands import session
 from pyharness.running import runner
 from pyharness.running.rounds import Rotation, Turn, rotations
 from pyharness.statistics.rounds import mean_ratio, turns
-from pyharness.types import Case, CaseResult, Failure, InputError, Measurement
+from pyharness.types import Case, CaseResult, Failure, InputError, Measurement, TextRead
 
 ROWS = ("a", "b", "c")
+READ = TextRead(1, 1, "0" * 32)
 
 
 def rotation(rounds: int) -> Rotation:
@@ -42,7 +43,7 @@ class Bench:
         value = float(1 + number + 10 * ROWS.index(case.tokenizer))
         measurements = (Measurement("encode_bytes_per_second", value, part="steady", samples=(value, value)),)
         fingerprint = "other" if self.others.get(case.tokenizer) == number else "ids"
-        return Turn(CaseResult(case, "ok", None, measurements, {"tally": {"n": 1}, "number": number}), fingerprint)
+        return Turn(CaseResult(case, "ok", None, measurements, {"number": number}, tally=READ), fingerprint)
 
 
 def test_all_rows_take_a_turn_in_every_round_in_balanced_order() -> None:
@@ -53,7 +54,8 @@ def test_all_rows_take_a_turn_in_every_round_in_balanced_order() -> None:
         (one,) = result.measurements
         assert one.samples == tuple(float(1 + number + 10 * index) for number in range(4)), "one figure per round"
         assert one.value == 2.5 + 10 * index
-        assert result.details == {"tally": {"n": 1}, "rounds": [{"number": number} for number in range(4)]}
+        assert result.details == {"rounds": [{"number": number} for number in range(4)]}
+        assert result.tally == READ
 
 
 def test_a_row_that_fails_costs_itself_alone() -> None:

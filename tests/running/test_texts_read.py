@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 
 import pyharness
 from pyharness import corpora
-from pyharness.benchmarks import describe, first_documents
+from pyharness.benchmarks import first_documents
 from pyharness.running.texts_read import TextsRead
-from pyharness.types import Case, CaseResult, Tally
+from pyharness.types import Case, CaseResult, Tally, TextRead
 
 
 def front(documents: list[str], benchmark: str = "compression", row: str = "a", **parameters: Any) -> CaseResult:
     tally = Tally(beginnings=[])
     for document in documents:
         tally.add(document)
-    return CaseResult(Case(benchmark, row, "text", parameters), "ok", details={"tally": describe(tally)})
+    return CaseResult(Case(benchmark, row, "text", parameters), "ok", tally=TextRead.of(tally))
 
 
 def test_beginnings_are_digests_of_the_first_documents() -> None:
@@ -62,7 +62,8 @@ def test_the_reason_names_both_digests_and_the_first_wins() -> None:
     assert texts.checked(first) is first
     found = texts.checked(second)
     for result in (first, second):
-        assert result.details["tally"]["digest"][:16] in str(found.reason)
+        assert result.tally is not None
+        assert result.tally.digest[:16] in str(found.reason)
     assert "compression of 'a' had read" in str(found.reason)
     assert texts.checked(front(["one", "two"], row="c")).status == "ok"
 

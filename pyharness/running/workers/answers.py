@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from pyharness import store
@@ -22,9 +23,7 @@ def result_of(case: Case, answer: Mapping[str, Any]) -> CaseResult:
     result = store.result_from_json({**values, **_about(case)})
     if result.status != "ok" and (not result.reason or result.measurements):
         raise Misshapen(f"the status {result.status!r} lacks a reason, or has measurements")
-    if result.status == "failed":
-        return CaseResult(case, "failed", result.reason, details=result.details, failure=Failure.WRONG)
-    return CaseResult(case, result.status, result.reason, result.measurements, result.details)
+    return replace(result, case=case, failure=Failure.WRONG if result.status == "failed" else None)
 
 
 def _failure(answer: Mapping[str, Any]) -> Failure:

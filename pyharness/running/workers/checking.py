@@ -14,7 +14,7 @@ from pyharness.benchmarks import Benchmark, Findings
 from pyharness.metrics import all_metrics, corpus_metrics
 from pyharness.running.workers.culprits import maker, shortened, shown
 from pyharness.store.shape import LARGEST, Misshapen, check_tally
-from pyharness.types import Measurement
+from pyharness.types import Measurement, Tally, TextRead
 
 STATUSES = ("ok", "skipped", "failed")
 ROUND_TRIPS = ("exact", "normalised", "lossy")
@@ -63,11 +63,15 @@ def findings(benchmark: Benchmark, given: Any) -> dict[str, Any]:
         raise WrongValue(f"{whose} gave the fingerprint {shown(given.fingerprint)}; text is due")
     if not isinstance(measurements, tuple | list) or (given.status != "ok" and measurements):
         raise WrongValue(f"{whose} gave measurements that are no tuple, or any with the status {given.status!r}")
+    tally: Any = given.tally
+    if not isinstance(tally, Tally | None):
+        raise WrongValue(f"{whose} gave the tally {shown(tally)}; it must be a Tally, of the text that was read")
+    details = _details(given.details, whose)
     return {
         "status": given.status,
         "reason": None if reason is None else shortened(reason),
         "measurements": [_measurement(one, whose) for one in measurements],
-        "details": _details(given.details, whose),
+        "details": details if tally is None else {"tally": store.text_read_as_json(TextRead.of(tally)), **details},
         "fingerprint": given.fingerprint,
     }
 
