@@ -97,7 +97,7 @@ class Grammar:
         for pair in query.split("&"):
             key, equals, value = pair.partition("=")
             if not key or not equals:
-                written = "write '&' inside a value as %26"
+                written = "write '&' inside a value as %26, '?' before the options as %3F"
                 raise InputError(f"{self.kind} {text!r}: option {pair!r} is not key=value ({written})")
             if key in options:
                 raise InputError(f"{self.kind} {text!r} gives {key}= twice; give it once")
