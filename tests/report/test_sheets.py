@@ -1,0 +1,132 @@
+"""Sheets: cells keep numbers and show them; exporters escape; tables are what benchmarks declare."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from pyharness import report, store
+from pyharness.report import Cell, Heading, Sheet
+from pyharness.types import PERCENT, RATIO, Format, InputError
+
+NASTY = ("<script>alert(1)</script>", "@someone", "=cmd()", "#123", "_a_", "a|b", "\x1b[31m", "---", 'a" onclick="x')
+
+
+def sheet_of(*names: str) -> Sheet:
+    headings = (Heading("tokenizer", "name"), Heading("ratio", unit="ratio", direction="higher", metric="speed"))
+    return Sheet("t", headings, tuple((Cell(name), Cell(1.3199, RATIO, (1.29, 1.36), bounds=True)) for name in names))
+
+
+@pytest.mark.parametrize(
+    ("cell", "shown"),
+    [
+        (Cell(1.3199, RATIO, (1.29, 1.36), bounds=True), "1.32 x [1.29, 1.36]"),
+        (Cell(4.3649, interval=(4.2649, 4.4649)), "4.3649 ±0.1000"),
+        (Cell(0.0641, PERCENT), "6.41"),
+        (Cell(0.9112, Format("{:.2f}"), part="zho_Hans"), "0.91 zho_Hans"),
+        (Cell(None, reason="no text"), "-"),
+        (Cell(0.7, Format("{:+.2f}", 100), (0.6, 0.8)), "+70.00 ±10.00"),
+    ],
+)
+def test_a_cell_shows_its_number_interval_and_part(cell: Cell, shown: str) -> None:
+    assert cell.text == shown
+
+
+@pytest.mark.parametrize("name", NASTY)
+def test_names_are_escaped_by_every_exporter(name: str, tmp_path: Path) -> None:
+    sheet = sheet_of(name)
+    page, markdown = report.to_page([sheet], name), report.to_markdown([sheet])
+    assert "<script>" not in page + markdown
+    assert ' onclick="' not in page
+    assert not any(f" {mark}" in markdown for mark in ("@someone", "#123", "_a_"))
+    assert "\x1b" not in report.to_text([sheet]) + page + markdown
+    (row,) = csv.DictReader(io.StringIO(report.to_csv(sheet), newline=""))
+    assert not row["tokenizer"].startswith(("=", "@", "-"))
+    assert json.loads(report.to_json(sheet)) == [{"tokenizer": name, "ratio": 1.3199}]
+    report.to_parquet(sheet, tmp_path / "t.parquet")
+    assert pd.read_parquet(tmp_path / "t.parquet").to_dict("records") == [{"tokenizer": name, "ratio": 1.3199}]
+
+
+def test_html_says_what_a_column_means() -> None:
+    assert '<th title="speed, ratio, higher is better">ratio</th>' in report.to_html([sheet_of("a")])
+
+
+def record(*results: Mapping[str, Any], tokenizers: tuple[str, ...] = ("a", "b")) -> store.Record:
+    data = {
+        "kind": store.KIND, "schema": 2, "created": "2026-01-01T00:00:00+00:00", "seconds": 1.0, "complete": True,
+        "suite": {}, "environment": {}, "tokenizers": {name: {} for name in tokenizers}, "metrics": {}, "corpora": {},
+        "results": [
+            {"corpus": None, "parameters": {}, "status": "ok", "reason": None, "details": {}, **one} for one in results
+        ],
+    }  # fmt: skip
+    return store.Record.from_json(data, "record")
+
+
+def numbers(**values: float) -> list[dict[str, Any]]:
+    return [{"metric": name, "value": value} for name, value in values.items()]
+
+
+def test_a_benchmark_that_is_not_installed_has_a_table_of_all_its_metrics() -> None:
+    one = {"benchmark": "lost_and_gone", "tokenizer": "a", "measurements": numbers(speed_of_it=2.5, size=7)}
+    (sheet,) = report.sheets(record(one))
+    assert (sheet.title, sheet.columns) == ("Lost and gone", ("tokenizer", "speed of it", "size"))
+    assert sheet.texts == (("a", "2.5000", "7"),)
+
+
+def test_parts_become_columns_and_many_parts_two() -> None:
+    def of(parts: int) -> Sheet:
+        measured = [{"metric": "m", "value": float(n), "part": f"p{n}"} for n in range(parts)]
+        (sheet,) = report.sheets(record({"benchmark": "other", "tokenizer": "a", "measurements": measured}))
+        return sheet
+
+    assert of(2).columns == ("tokenizer", "m p0", "m p1")
+    assert of(30).columns == ("tokenizer", "m, least", "m, most")
+    assert of(30).texts == (("a", "0.0000 p0", "29.0000 p29"),)
+
+
+def test_all_metrics_are_shown_when_asked_for() -> None:
+    measured = numbers(load_seconds=0.5, peak_memory_bytes=1e6, shannon_entropy=3.0)
+    loaded = record({"benchmark": "load", "tokenizer": "a", "measurements": measured})
+    assert report.sheets(loaded)[0].columns == ("tokenizer", "seconds", "memory MB")
+    assert report.sheets(loaded, every=True)[0].columns[-1] == "shannon entropy"
+
+
+def test_ratios_of_rounds_stand_with_their_intervals() -> None:
+    def row(name: str, ratios: list[float]) -> dict[str, Any]:
+        steady = {"part": "steady", "samples": ratios}
+        speed = {"metric": "encode_bytes_per_second", "value": 1e8, **steady}
+        ratio = {"metric": "encode_speed_ratio", "value": 1.3, "paired": True, **steady}
+        parameters = {"threads": 1, "bytes": 9, "rounds": 7}
+        return {"benchmark": "throughput", "tokenizer": name, "corpus": "books", "parameters": parameters,
+                "measurements": [speed, ratio]}  # fmt: skip
+
+    (sheet,) = report.sheets(record(row("a", [1.29, 1.3, 1.31, 1.3, 1.28, 1.32, 1.3])))
+    assert sheet.title == "Throughput, MB/s: books, 1 thread"
+    assert "decode ratio" not in sheet.columns, "nothing was measured of it"
+    shown = sheet.texts[0][sheet.columns.index("encode ratio")]
+    assert shown.startswith("1.30 x [1.2")
+    assert any("reference row in the same round" in note for note in sheet.notes)
+
+
+def test_older_records_keep_some_numbers_among_details() -> None:
+    details = {"documents": 40, "identical_ids": {"documents": 38, "left_out": 2}}
+    one = {"benchmark": "integrity", "tokenizer": "a", "corpus": "x", "details": details,
+           "measurements": numbers(round_trip_share=1.0)}  # fmt: skip
+    (sheet,) = report.sheets(record(one, {**one, "corpus": "y"}))
+    shown = dict(zip(sheet.columns, sheet.texts[0], strict=True))
+    assert (shown["documents"], shown["same ids"], shown["left out"]) == ("80", "76", "4")
+
+
+def test_parquet_never_replaces_unasked(tmp_path: Path) -> None:
+    path = tmp_path / "rows.parquet"
+    path.write_text("mine", encoding="utf-8")
+    with pytest.raises(InputError, match="exists"):
+        report.to_parquet(sheet_of("a"), path)
+    assert path.read_text(encoding="utf-8") == "mine"
