@@ -180,9 +180,9 @@ def test_a_model_in_the_hub_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     (home / "refs" / "main").write_text("c0ffee", "utf-8")
     (home / "snapshots").mkdir()
     (home / "snapshots" / "c0ffee").symlink_to(folder)
-    found = measured(folder, TEXTS, model="some/model")
-    assert values(found) == values(measured(folder, TEXTS))
-    assert found.details["model"]["name"] == "some/model"
+    result = measured(folder, TEXTS, model="some/model")
+    assert values(result) == values(measured(folder, TEXTS))
+    assert result.details["model"]["name"] == "some/model"
     with_index(a="model-1.safetensors", b="model-2.safetensors")(folder)
     assert finding.find("some/model") is None, "a broken download goes on"
 

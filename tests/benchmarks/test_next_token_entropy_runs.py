@@ -68,29 +68,29 @@ def test_the_command_runs_it_in_a_process_of_its_own(tmp_path: Path) -> None:
 def test_rows_with_a_model_each_compare_on_bits_per_byte(tmp_path: Path) -> None:
     """The parameters are the same, because the model is the one that the tokenizer came with."""
     rows = [f"file:{tiny.build(tmp_path / kind, kind)}" for kind in ("gpt2", "llama")]
-    found = session.run([*rows, "raw_bytes"], [written(tmp_path / "texts.jsonl", TEXTS)], ["next_token_entropy"])
-    (difference,) = (one for one in found.compare(*rows) if one.metric == "bits_per_byte")
+    outcome = session.run([*rows, "raw_bytes"], [written(tmp_path / "texts.jsonl", TEXTS)], ["next_token_entropy"])
+    (difference,) = (one for one in outcome.compare(*rows) if one.metric == "bits_per_byte")
     assert difference.interval is not None
     assert difference.verdict in ("better", "worse", "not resolved")
     assert difference.title.endswith("texts.jsonl"), "nothing varies among what was measured"
-    kinds = [one.details["model"]["architecture"] for one in found.record.of("next_token_entropy")[:2]]
+    kinds = [one.details["model"]["architecture"] for one in outcome.record.of("next_token_entropy")[:2]]
     assert kinds == ["GPT2LMHeadModel", "LlamaForCausalLM"]
-    assert found.record.data["metrics"]["bits_per_byte"]["tolerance"] == TOLERANCE
+    assert outcome.record.data["metrics"]["bits_per_byte"]["tolerance"] == TOLERANCE
 
 
 @pytest.mark.usefixtures("here")
 def test_what_is_within_the_arithmetic_of_machines_is_the_same(tmp_path: Path) -> None:
     row = f"file:{tiny.build(tmp_path)}"
-    found = session.run([row], [written(tmp_path / "texts.jsonl", TEXTS)], ["next_token_entropy"])
+    outcome = session.run([row], [written(tmp_path / "texts.jsonl", TEXTS)], ["next_token_entropy"])
 
     def verdicts(factor: float) -> set[str]:
-        data = json.loads(json.dumps(found.record.data))
+        data = json.loads(json.dumps(outcome.record.data))
         for result in data["results"]:
             for one in result["measurements"]:
                 if one["value"] and result["benchmark"] == "next_token_entropy":
                     one["value"] *= factor
                     one["replicates"] = [value and value * factor for value in one.get("replicates", [])]
-        differences = comparison.records(found.record, store.Record.from_json(data, "other"))
+        differences = comparison.records(outcome.record, store.Record.from_json(data, "other"))
         return {one.verdict for one in differences if one.metric == "bits_per_byte"}
 
     assert verdicts(1 + TOLERANCE / 2) == {"same"}
@@ -103,18 +103,20 @@ def test_tables_tell_contexts_apart_and_say_what_was_not_checked(tmp_path: Path)
     bare = tiny.build(tmp_path / "bare", tokenizer=False)
     chosen = {"name": "next_token_entropy", "context": [8, 16], "model": str(bare)}
     corpus = written(tmp_path / "texts.jsonl", TEXTS)
-    found = session.run([row], [corpus], [chosen])
-    tables = [table for table in report.sheets(found.record) if table.title.startswith("Next token")]
+    outcome = session.run([row], [corpus], [chosen])
+    tables = [table for table in report.sheets(outcome.record) if table.title.startswith("Next token")]
     assert [table.title.rpartition(", ")[2] for table in tables] == ["context=8", "context=16"]
     for table in tables:
         assert len(table.rows) == 1
         assert f"Not checked whether the tokenizer is the model's: {row}." in table.notes
-    differences = comparison.records(found.record, found.record)
+    differences = comparison.records(outcome.record, outcome.record)
     assert {one.title.rpartition(" | ")[2] for one in differences if "next_token" in one.title} == {
         "context=8",
         "context=16",
     }
-    assert found.record.data["corpora"][corpus]["whole"], "the account is of all of the text, not of the part verified"
+    assert outcome.record.data["corpora"][corpus]["whole"], (
+        "the account is of all of the text, not of the part verified"
+    )
 
 
 def test_a_suite_may_ask_for_several_contexts_and_finds_out_what_is_wrong_first(tmp_path: Path) -> None:

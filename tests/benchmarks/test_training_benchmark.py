@@ -36,20 +36,20 @@ def test_what_is_measured_and_its_table() -> None:
     run = pyharness.run([ROW], ["sample:prose"], [selection])
     (result,) = run.record.results
     assert result.status == "ok", result.reason
-    found = {(one.metric, one.part): one for one in result.measurements}
-    total = found["train_seconds", "total"]
+    by_name = {(one.metric, one.part): one for one in result.measurements}
+    total = by_name["train_seconds", "total"]
     assert len(total.samples) == 3
     assert all(sample > 0 for sample in total.samples)
-    phases = [one for (metric, part), one in found.items() if metric == "train_seconds" and part != "total"]
+    phases = [one for (metric, part), one in by_name.items() if metric == "train_seconds" and part != "total"]
     assert phases
     for number, whole in enumerate(total.samples):
         assert sum(one.samples[number] for one in phases) <= whole
-    rates = found["train_bytes_per_second", None].samples
+    rates = by_name["train_bytes_per_second", None].samples
     size = result.details["probes"][0]["bytes"]
     assert rates == pytest.approx([size / seconds for seconds in total.samples])
-    assert found["trained_vocabulary", None].value == 600
-    assert found["trained_merges", None].value == 600 - 256
-    assert (found["train_peak_memory_bytes", None].value or 0) >= 0
+    assert by_name["trained_vocabulary", None].value == 600
+    assert by_name["trained_merges", None].value == 600 - 256
+    assert (by_name["train_peak_memory_bytes", None].value or 0) >= 0
     assert result.details["probes"][0]["checked"].startswith("vocabulary; round trip (exact) of ")
     assert result.details["trainer"]["trainer"] == "tokenizers-bpe"
     (table,) = [one for one in report.sheets(run.record) if one.title.startswith("Training")]
@@ -155,8 +155,8 @@ def test_ours_and_tokenizers_learn_the_same_merges_from_the_same_pieces(pattern:
     alphabet = sorted(library.alphabet())
     ours = bpe.train(bpe.WeightedPieces.of_characters(weights, alphabet), 600)
     names = [ours[token].decode() for token in range(len(ours))]
-    found = trainers.train("tokenizers-bpe", recipe.request(pattern=pattern))
-    model = json.loads(next(iter(found.files.values())))["model"]
+    trained = trainers.train("tokenizers-bpe", recipe.request(pattern=pattern))
+    model = json.loads(next(iter(trained.files.values())))["model"]
     assert [[names[left], names[right]] for left, right, _ in ours.rules.tolist()] == model["merges"]
 
 

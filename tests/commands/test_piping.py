@@ -42,9 +42,9 @@ def tokenizer(pattern: str) -> BpeTokenizer:
 
 
 def cuts_of(pattern: str) -> SafeCuts:
-    found = tokenizer(pattern).safe_cuts()
-    assert found is not None
-    return found
+    cuts = tokenizer(pattern).safe_cuts()
+    assert cuts is not None
+    return cuts
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)

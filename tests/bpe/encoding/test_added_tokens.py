@@ -180,6 +180,6 @@ def test_words_and_spaces_are_those_of_tokenizers() -> None:
     data = json.dumps(file).encode()
     texts = [f"{point}QQ-QQ{point}-{point}ZZ-ZZ{point}" for point in points]
     expected = Tokenizer.from_buffer(data).encode_batch_fast(texts, add_special_tokens=False)
-    found = BpeTokenizer(import_model(data)).encode_batch(texts)
-    differing = [hex(ord(point)) for i, point in enumerate(points) if found.document(i).tolist() != expected[i].ids]
+    encoded = BpeTokenizer(import_model(data)).encode_batch(texts)
+    differing = [hex(ord(point)) for i, point in enumerate(points) if encoded.document(i).tolist() != expected[i].ids]
     assert not differing

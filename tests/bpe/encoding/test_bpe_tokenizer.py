@@ -75,9 +75,9 @@ def test_same_ids_on_any_text(pairs: dict[str, tuple[Tokenizer, Tokenizer]], tex
 
 
 def check_same(home: Tokenizer, ours: Tokenizer, texts: list[str]) -> None:
-    expected, found = home.encode_batch(texts), ours.encode_batch(texts)
+    expected, encoded = home.encode_batch(texts), ours.encode_batch(texts)
     for index, text in enumerate(texts):
-        ids = found.document(index)
+        ids = encoded.document(index)
         assert ids.tolist() == expected.document(index).tolist(), f"other ids for {text[:80]!r}"
         assert ours.decode(ids) == home.decode(ids), f"other text for the ids of {text[:80]!r}"
         if ours.round_trip == "exact":
@@ -86,8 +86,8 @@ def check_same(home: Tokenizer, ours: Tokenizer, texts: list[str]) -> None:
             assert isinstance(ours, HasPipeline)
             assert ours.decode(ids).decode() == ours.normalize(text)
     again = ours.encode_batch(texts, 2)
-    assert np.array_equal(again.ids, found.ids)
-    assert np.array_equal(again.offsets, found.offsets)
+    assert np.array_equal(again.ids, encoded.ids)
+    assert np.array_equal(again.offsets, encoded.offsets)
 
 
 @pytest.mark.parametrize("name", [name for name in FILES if "decoder" in name])

@@ -58,8 +58,8 @@ def test_any_added_tokens(
     home.encode_special_tokens = not special
     ours = BpeTokenizer(import_model(data))
     expected = [document.ids for document in home.encode_batch_fast(texts, add_special_tokens=False)]
-    found = ours.encode_batch(texts, allowed_special="all" if special else ())
-    assert [found.document(index).tolist() for index in range(len(texts))] == expected
+    encoded = ours.encode_batch(texts, allowed_special="all" if special else ())
+    assert [encoded.document(index).tolist() for index in range(len(texts))] == expected
 
 
 @pytest.mark.parametrize(("content", "expected"), [("é", "lossy"), ("Ġ", "lossy"), ("é ", "exact"), ("語", "exact")])

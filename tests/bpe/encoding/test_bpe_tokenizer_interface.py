@@ -44,9 +44,9 @@ def test_pickles_and_copies(name: str) -> None:
     data = pickle.dumps(ours)
     again = pickle.loads(data)  # noqa: S301
     assert type(again) is BpeTokenizer
-    expected, found = ours.encode_batch(TEXTS), again.encode_batch(TEXTS)
-    assert np.array_equal(found.ids, expected.ids)
-    assert np.array_equal(found.offsets, expected.offsets)
+    expected, encoded = ours.encode_batch(TEXTS), again.encode_batch(TEXTS)
+    assert np.array_equal(encoded.ids, expected.ids)
+    assert np.array_equal(encoded.offsets, expected.offsets)
     assert (again.notes, again.round_trip, again.vocab_size) == (ours.notes, ours.round_trip, ours.vocab_size)
     assert pickle.dumps(again) == data == pickle.dumps(BpeTokenizer(MODELS[name](), **options))
     assert pickle.dumps(BpeTokenizer(MODELS[name]())) != data

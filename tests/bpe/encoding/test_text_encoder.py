@@ -178,8 +178,8 @@ def test_several_python_threads_share_an_encoder() -> None:
     encoder = TextEncoder(model(), "o200k", cache_bytes=1 << 16)
     with ThreadPoolExecutor(4) as pool:
         for threads in (1, 2):
-            found = pool.map(lambda batch, threads=threads: lists(encoder.encode_batch(batch, threads)), batches)
-            assert list(found) == expected
+            encoded = pool.map(lambda batch, threads=threads: lists(encoder.encode_batch(batch, threads)), batches)
+            assert list(encoded) == expected
         singles = pool.map(lambda batch: [encoder.encode(text).tolist() for text in batch], batches)
         assert list(singles) == expected
 
@@ -262,12 +262,12 @@ def test_equal_to_tiktoken_and_to_the_reference(name: str, pattern: str) -> None
     splitter = TextSplitter(pattern)
     encoding = tiktoken.Encoding(name, pat_str=splitter.expressions[0], mergeable_ranks=ranks, special_tokens={})
     encoder = TextEncoder(model_, pattern, whole_pieces=True)
-    found = lists(encoder.encode_batch(texts, 2))
-    for text, ids in zip(texts, found, strict=True):
+    encoded = lists(encoder.encode_batch(texts, 2))
+    for text, ids in zip(texts, encoded, strict=True):
         if isinstance(text, str):
             assert ids == encoding.encode_ordinary(text)
     tiny = TextEncoder(model_, pattern, whole_pieces=True, cache_bytes=1 << 14)
-    assert lists(tiny.encode_batch(texts, 1)) == found
-    assert [encoder.encode(text).tolist() for text in texts] == found
+    assert lists(tiny.encode_batch(texts, 1)) == encoded
+    assert [encoder.encode(text).tolist() for text in texts] == encoded
     without = reference(BpeEncoder(model_), splitter, texts, [ranks[bytes([byte])] for byte in range(256)])
     assert lists(TextEncoder(model_, pattern).encode_batch(texts, 2)) == without

@@ -121,8 +121,8 @@ def test_chunks_arrive_before_they_are_counted(monkeypatch: pytest.MonkeyPatch) 
     weights = np.arange(len(documents), dtype=np.uint64)
     for chunk in (1, 7, 64, 499, 10_000):
         monkeypatch.setattr(pair_chunks, "MOST_POSITIONS", chunk)
-        found = pair_histogram(tokens.ids, tokens.offsets, weights, device="emulated")
-        assert rows(found) == reference([document.tolist() for document in documents], weights.tolist())
+        answer = pair_histogram(tokens.ids, tokens.offsets, weights, device="emulated")
+        assert rows(answer) == reference([document.tolist() for document in documents], weights.tolist())
 
 
 @pytest.fixture(scope="module")
@@ -150,8 +150,8 @@ def test_real_text_against_numpy(
     keys = np.delete(ids[:-1].astype(np.uint64) << np.uint64(32) | ids[1:], offsets[1:-1] - 1)
     pairs, counts = np.unique(keys, return_counts=True)
     order = np.lexsort((pairs, -counts))
-    found = pair_histogram(ids, offsets, **where(backend, method))
-    assert len(found) == len(pairs) > 2_000
-    assert (found.left == pairs[order] >> np.uint64(32)).all()
-    assert (found.right == (pairs[order] & np.uint64(WIDE))).all()
-    assert (found.count == counts[order].astype(np.uint64)).all()
+    answer = pair_histogram(ids, offsets, **where(backend, method))
+    assert len(answer) == len(pairs) > 2_000
+    assert (answer.left == pairs[order] >> np.uint64(32)).all()
+    assert (answer.right == (pairs[order] & np.uint64(WIDE))).all()
+    assert (answer.count == counts[order].astype(np.uint64)).all()

@@ -62,9 +62,9 @@ def test_random_cases(backend: Backend, case: int, monkeypatch: pytest.MonkeyPat
         documents = [[(n * 0x9E3779B1) & WIDE for n in document] for document in documents]
     tokens = Tokens.from_lists(documents)
     array = None if weights is None else np.array(weights, np.uint64)
-    found = pair_histogram(tokens.ids, tokens.offsets, array, **where(backend, method))
-    assert rows(found) == reference(documents, weights)
-    assert [column.dtype.name for column in (found.left, found.right, found.count)] == ["uint32", "uint32", "uint64"]
+    answer = pair_histogram(tokens.ids, tokens.offsets, array, **where(backend, method))
+    assert rows(answer) == reference(documents, weights)
+    assert [column.dtype.name for column in (answer.left, answer.right, answer.count)] == ["uint32", "uint32", "uint64"]
 
 
 segments = st.lists(
@@ -133,8 +133,8 @@ def test_chunks_end_anywhere(backend: Backend, method: str, small: None, monkeyp
     tokens, weights = Tokens.from_lists(documents), [3, 9, 9, 2**40, 9, 9]
     for chunk in range(1, len(tokens.ids) + 2):
         monkeypatch.setattr(pair_chunks, "MOST_POSITIONS", chunk)
-        found = pair_histogram(tokens.ids, tokens.offsets, np.array(weights, np.uint64), **where(backend, method))
-        assert rows(found) == reference(documents, weights), f"chunks of {chunk}"
+        answer = pair_histogram(tokens.ids, tokens.offsets, np.array(weights, np.uint64), **where(backend, method))
+        assert rows(answer) == reference(documents, weights), f"chunks of {chunk}"
 
 
 @every_backend
