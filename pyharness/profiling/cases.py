@@ -159,16 +159,16 @@ def of_record(data: Mapping[str, Any], cases: Sequence[CaseResult]) -> ProfileRe
     profile = data["profile"]
     absent = profile["not_measured"]
     return ProfileRecord(
-        profile["kernel"],
+        _text(profile["kernel"]),
         data["environment"],
         {dtype: Roof(one["flop"], _samples(one)) for dtype, one in profile["matrix"].items()},
         StoppingRule(**profile["stopping_rule"]),
         profile["device"],
         tuple(_outcome(one, profile["kernel"], cases) for one in profile["problems"]),
-        dict(profile["peers"]),
-        tuple(profile["notes"]),
+        {name: _text(about) for name, about in profile["peers"].items()},
+        tuple(map(_text, profile["notes"])),
         data["complete"],
-        tuple((_problem_of(one), Floor(**one["floor"])) for one in absent["problems"]),
+        tuple((_problem_of(one), _floor(one["floor"])) for one in absent["problems"]),
         absent["reason"],
     )
 
@@ -177,14 +177,27 @@ def _samples(data: Mapping[str, Any]) -> Samples:
     return Samples(tuple(data["seconds"]), data["dropped"], data["throttled"], data["reason"])
 
 
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{str(value)[:60]} stands where text is due")
+    return value
+
+
+def _floor(data: Mapping[str, Any]) -> Floor:
+    if not all(isinstance(value, int) for value in data.values()):
+        raise TypeError("a floor holds whole numbers")
+    return Floor(**data)
+
+
 def _problem_of(data: Mapping[str, Any]) -> Problem:
     text = None if data["text"] is None else Text(**data["text"])
-    return Problem(tuple(data["shape"]), data["dtype"], data["device"], data["threads"], text)
+    return Problem(tuple(data["shape"]), _text(data["dtype"]), data["device"], data["threads"], text)
 
 
 def _outcome(data: Mapping[str, Any], kernel: str, cases: Iterable[CaseResult]) -> Outcome:
     problem = _problem_of(data)
-    floor = None if data["floor"] is None else Floor(**data["floor"])
+    floor = None if data["floor"] is None else _floor(data["floor"])
+    reason = None if data["reason"] is None else _text(data["reason"])
     samples: dict[Phase, dict[str, Samples]] = {}
     missing: dict[str, Missing] = {}
     for result in cases:
@@ -195,7 +208,7 @@ def _outcome(data: Mapping[str, Any], kernel: str, cases: Iterable[CaseResult]) 
             samples.setdefault(phase, {})[name] = _samples_of(result)
         elif name != OURS:
             missing[name] = Missing(result.status, str(result.reason))
-    return Outcome(problem, data["data"], floor, data["copy_bytes"], samples, missing, data["status"], data["reason"])
+    return Outcome(problem, data["data"], floor, data["copy_bytes"], samples, missing, data["status"], reason)
 
 
 def _samples_of(result: CaseResult) -> Samples:
