@@ -163,5 +163,5 @@ class Profile:
 
 def profiles() -> Mapping[str, Profile]:
     """Every profile by the name of its kernel."""
-    found: Mapping[str, Profile] = discover(sys.modules[__name__], "PROFILES")
-    return found
+    by_name: Mapping[str, Profile] = discover(sys.modules[__name__], "PROFILES")
+    return by_name

@@ -68,9 +68,9 @@ def on_host(array: Any) -> NDArray[Any]:
     return np.asarray(array.get() if hasattr(array, "get") else array)
 
 
-def differs(found: Any, ours: Any, absolute: float, relative: float = 0.0) -> str | None:
+def differs(result: Any, ours: Any, absolute: float, relative: float = 0.0) -> str | None:
     """Say where two float results are further apart than ``absolute + relative * |ours|``, or None."""
-    a, b = on_host(found).astype(np.float64), on_host(ours).astype(np.float64)
+    a, b = on_host(result).astype(np.float64), on_host(ours).astype(np.float64)
     if a.shape != b.shape:
         return f"its result has shape {a.shape}, ours {b.shape}"
     excess = np.abs(a - b) - (absolute + relative * np.abs(b))

@@ -59,18 +59,18 @@ def parse_shape(profile: Profile, text: str) -> Shape:
     (1000, 50257)
     """
     numbers = [_NUMBER.fullmatch(part.replace("_", "")) for part in text.split("x")]
-    found = tuple(int(number[1]) * 10 ** int(number[2] or 0) for number in numbers if number is not None)
+    shape = tuple(int(number[1]) * 10 ** int(number[2] or 0) for number in numbers if number is not None)
     form, example = "x".join(axis.name for axis in profile.axes), "x".join(map(str, profile.shapes["cpu"][0]))
-    if len(found) != len(profile.axes) or len(numbers) != len(found):
+    if len(shape) != len(profile.axes) or len(numbers) != len(shape):
         raise InputError(f"shape {text!r} is not {form}; write it like {example}")
-    for axis, number in zip(profile.axes, found, strict=True):
+    for axis, number in zip(profile.axes, shape, strict=True):
         if number < axis.least:
             raise InputError(f"shape {text!r} is too small: {axis.name} must be at least {axis.least}")
         if number > axis.most:
             raise InputError(f"shape {text!r} is too large: {axis.name} can be {axis.most} at most")
-    if prod(found) > LARGEST:
+    if prod(shape) > LARGEST:
         raise InputError(f"shape {text!r} has more than 2**62 elements; no memory holds them")
-    return found
+    return shape
 
 
 def _dtypes(profile: Profile, wanted: Sequence[str]) -> list[str]:

@@ -117,12 +117,12 @@ class Outcome:
         return max(copying, multiplying, key=lambda bound: bound.seconds)
 
 
-def _paired(found: tuple[float, ...], other: Samples | None) -> float | None:
+def _paired(seconds: tuple[float, ...], other: Samples | None) -> float | None:
     """Median over the rounds that both have samples of: how many times as long as ``other``."""
     if other is None or not other.seconds:
         return None
-    rounds = min(len(found), len(other.seconds))
-    return median(ratios(found[:rounds], other.seconds[:rounds]))
+    rounds = min(len(seconds), len(other.seconds))
+    return median(ratios(seconds[:rounds], other.seconds[:rounds]))
 
 
 @dataclass(frozen=True, slots=True)

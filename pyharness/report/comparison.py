@@ -69,7 +69,7 @@ def records(a: Record, b: Record) -> list[Difference]:
     pairs = [(one, known[one.case.key]) for one in a.results if one.case.key in known]
     if not pairs:
         raise InputError("the two records share no case: they need the same tokenizers, corpora and benchmarks")
-    return [found for one, other in pairs for found in _differences(a, one, b, other)]
+    return [difference for one, other in pairs for difference in _differences(a, one, b, other)]
 
 
 def rows(record: Record, first: str, second: str) -> list[Difference]:
@@ -79,13 +79,13 @@ def rows(record: Record, first: str, second: str) -> list[Difference]:
         if label not in labels:
             raise suggest("tokenizer in this record", label, labels)
     known = {_without_row(result): result for result in record.results if result.case.tokenizer == second}
-    found: list[Difference] = []
+    differences: list[Difference] = []
     for one in record.results:
         if one.case.tokenizer == first and (other := known.get(_without_row(one))) is not None:
-            found += _differences(record, one, record, other)
-    if not found:
+            differences += _differences(record, one, record, other)
+    if not differences:
         raise InputError(f"the record has no deterministic metric for both {first!r} and {second!r}")
-    return found
+    return differences
 
 
 def _without_row(result: CaseResult) -> tuple[str, str | None, str]:
@@ -102,7 +102,7 @@ def _differences(a: Record, one: CaseResult, b: Record, other: CaseResult) -> It
             f"{str(digests[1])[:12]}): a comparison across different text is refused"
         )
     metrics = {**a.data["metrics"], **b.data["metrics"]}
-    theirs = {(found.metric, found.part): found for found in other.measurements}
+    theirs = {(measurement.metric, measurement.part): measurement for measurement in other.measurements}
     rows_named = dict.fromkeys([one.case.tokenizer, other.case.tokenizer])
     measured = [result for result in a.of(one.case.benchmark) if result.status == "ok"]
     about = [one.case.corpus, variant(one, measured)]

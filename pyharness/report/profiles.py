@@ -1,4 +1,4 @@
-"""What a profile of a kernel found, as tables."""
+"""The profile of a kernel as tables."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def profile_sheets_of(record: Record) -> list[Sheet]:
 
 def profile_sheets(record: ProfileRecord) -> list[Sheet]:
     """Return a table per problem and phase, then what the names mean, what is missing, and floors of absent devices."""
-    found = [
+    sheets = [
         _timings(record, outcome, phase)
         for outcome in record.outcomes
         for phase in outcome.samples
         if outcome.status == "ok"
     ]
-    found += [_contenders(record), _missing(record), _unmeasured(record)]
-    return [table for table in found if table.rows]
+    sheets += [_contenders(record), _missing(record), _unmeasured(record)]
+    return [sheet for sheet in sheets if sheet.rows]
 
 
 def _timings(record: ProfileRecord, outcome: Outcome, phase: Phase) -> Sheet:
@@ -109,7 +109,7 @@ def _rate(roof: Roof, unit: str) -> str:
 
 
 def _contenders(record: ProfileRecord) -> Sheet:
-    timed = {name for outcome in record.outcomes for found in outcome.samples.values() for name in found}
+    timed = {name for outcome in record.outcomes for lanes in outcome.samples.values() for name in lanes}
     rows = tuple(text_row(name, about) for name, about in record.peers.items() if name in timed)
     notes = (
         *_device_notes(record.device),
@@ -152,10 +152,10 @@ def _missing(record: ProfileRecord) -> Sheet:
 
 def _failed_while_timed(outcome: Outcome) -> list[tuple[str, Samples]]:
     return [
-        (f"{name}, {phase}", found)
+        (f"{name}, {phase}", samples)
         for phase, lanes in outcome.samples.items()
-        for name, found in lanes.items()
-        if found.reason is not None and name != OURS
+        for name, samples in lanes.items()
+        if samples.reason is not None and name != OURS
     ]
 
 
