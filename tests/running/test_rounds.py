@@ -153,8 +153,8 @@ def write(path: Path, text: str = ENTRIES) -> Path:
 
 
 def test_speeds_are_ratios_of_rounds_with_an_interval(tmp_path: Path) -> None:
-    found = pyharness.run(suite_name=write(tmp_path / "s.toml"), output=tmp_path / "r.json")
-    home, again = found.record.of("throughput")
+    run = pyharness.run(suite_name=write(tmp_path / "s.toml"), output=tmp_path / "r.json")
+    home, again = run.record.of("throughput")
     by_metric = {one.metric: one for one in again.measurements if one.part == "steady"}
     ratio = by_metric["encode_speed_ratio"]
     assert ratio.paired
@@ -168,8 +168,8 @@ def test_speeds_are_ratios_of_rounds_with_an_interval(tmp_path: Path) -> None:
     assert next(one.value for one in home.measurements if one.metric == "encode_speed_ratio") == 1.0
     schema = json.loads(store.SCHEMA_FILE.read_text(encoding="utf-8"))
     jsonschema.validate(json.loads((tmp_path / "r.json").read_text(encoding="utf-8")), schema)
-    assert pyharness.read(tmp_path / "r.json").record.results == found.record.results
-    frame = found.to_dataframe()
+    assert pyharness.read(tmp_path / "r.json").record.results == run.record.results
+    frame = run.to_dataframe()
     chosen = frame[(frame.metric == "encode_speed_ratio") & (frame.tokenizer == "again") & (frame.part == "steady")]
     assert float(chosen.low.iloc[0]) <= ratio.value <= float(chosen.high.iloc[0])
 
@@ -211,8 +211,8 @@ def test_a_resumed_run_keeps_the_rounds_it_has(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("row", "says"), [("lying", "round 1: wrong ids"), ("wrong", "integrity check")])
 def test_wrong_rows_get_no_number_and_take_nobody_along(row: str, says: str) -> None:
     selection: dict[str, Any] = {"name": "throughput", "threads": 1, "rounds": 2, "reference": "home"}
-    found = pyharness.run(["home", row], ["sample:code"], [selection])
-    home, bad = found.record.of("throughput")
+    run = pyharness.run(["home", row], ["sample:code"], [selection])
+    home, bad = run.record.of("throughput")
     assert home.status == "ok"
     assert bad.status == "failed"
     assert says.removeprefix("round 1: ") in str(bad.reason)
@@ -220,8 +220,8 @@ def test_wrong_rows_get_no_number_and_take_nobody_along(row: str, says: str) -> 
 
 
 def test_without_a_reference_there_is_no_ratio_and_without_rounds_no_reference() -> None:
-    found = pyharness.run(["raw_bytes"], ["sample:code"], [{"name": "throughput", "threads": 1, "rounds": 1}])
-    (result,) = found.record.of("throughput")
+    run = pyharness.run(["raw_bytes"], ["sample:code"], [{"name": "throughput", "threads": 1, "rounds": 1}])
+    (result,) = run.record.of("throughput")
     assert not any(one.paired for one in result.measurements)
     assert result.case.key.endswith("bytes=2000000,rounds=1,threads=1")
     with pytest.raises(InputError, match=r"reference = 'raw_bytes' takes rounds"):

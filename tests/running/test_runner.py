@@ -31,69 +31,69 @@ def measure(rows: list[str], benchmarks: list[Any], corpus: str = "sample:code",
 
 
 def test_wrong_ids_fail_the_row_with_the_first_difference_and_no_speed() -> None:
-    found = measure(["same", "wrong"], ["compression", "throughput", "latency", "load"])
-    wrong = results_of(found, "wrong")
+    run = measure(["same", "wrong"], ["compression", "throughput", "latency", "load"])
+    wrong = results_of(run, "wrong")
     assert {one.status for one in wrong.values()} == {"failed"}
     assert not any(one.measurements for one in wrong.values())
     difference = wrong["integrity"].details["identical_ids"]["difference"]
     assert (difference["document"], difference["token"], difference["byte_offset"]) == (0, 40, 40)
     assert "wrong ids: document 0, byte 40" in str(wrong["integrity"].reason)
     assert wrong["throughput"].reason == UNVERIFIED
-    assert "failed" not in {one.status for one in results_of(found, "same").values()}
+    assert "failed" not in {one.status for one in results_of(run, "same").values()}
 
 
 def test_the_home_row_is_what_the_others_are_compared_with() -> None:
-    found = measure(["wrong", "same", "home"], ["integrity"])
-    rows = found.record.data["tokenizers"]
-    assert [one.case.tokenizer for one in found.record.results] == ["wrong", "same", "home"], "in the order given"
+    run = measure(["wrong", "same", "home"], ["integrity"])
+    rows = run.record.data["tokenizers"]
+    assert [one.case.tokenizer for one in run.record.results] == ["wrong", "same", "home"], "in the order given"
     assert {label: rows[label]["compared_with"] for label in rows} == {
         "wrong": "home",
         "same": "home",
         "home": None,
     }
-    assert results_of(found, "same")["integrity"].details["identical_ids"]["difference"] is None
+    assert results_of(run, "same")["integrity"].details["identical_ids"]["difference"] is None
 
 
 @pytest.mark.parametrize("row", ["lying", "mute"])
 def test_what_was_timed_is_what_is_checked(row: str) -> None:
-    found = results_of(measure([row], [{"name": "throughput", "threads": [1]}]), row)
-    assert found["integrity"].status == "ok"
-    assert found["throughput"].status == "failed"
-    assert "the timed" in str(found["throughput"].reason)
-    assert not found["throughput"].measurements
+    results = results_of(measure([row], [{"name": "throughput", "threads": [1]}]), row)
+    assert results["integrity"].status == "ok"
+    assert results["throughput"].status == "failed"
+    assert "the timed" in str(results["throughput"].reason)
+    assert not results["throughput"].measurements
 
 
 def test_a_timed_single_call_is_checked_too() -> None:
-    found = results_of(measure(["lying"], ["latency"], corpus="installed:python-docs?max_bytes=2MB"), "lying")
-    assert "the timed single call differs" in str(found["latency"].reason)
+    results = results_of(measure(["lying"], ["latency"], corpus="installed:python-docs?max_bytes=2MB"), "lying")
+    assert "the timed single call differs" in str(results["latency"].reason)
 
 
 def test_without_a_home_to_compare_with_there_is_no_number() -> None:
-    found = results_of(measure(["permuted", "undecodable"], ["throughput", "load"]), "permuted")
-    assert "nothing to be compared with: 'undecodable'" in str(found["integrity"].reason)
-    assert {one.status for one in found.values()} == {"failed"}
+    results = results_of(measure(["permuted", "undecodable"], ["throughput", "load"]), "permuted")
+    assert "nothing to be compared with: 'undecodable'" in str(results["integrity"].reason)
+    assert {one.status for one in results.values()} == {"failed"}
 
 
 def test_rows_that_are_compared_read_the_same_text() -> None:
-    found = measure(
+    run = measure(
         ["home", "same"],
         [
             {"name": "compression", "tokenizers": ["home"]},
             {"name": "throughput", "tokenizers": ["same"], "bytes": 100_000},
         ],
     )
-    assert "failed" not in {one.status for one in found.record.results}
+    assert "failed" not in {one.status for one in run.record.results}
 
 
 def test_wrong_ids_on_one_text_leave_no_number_on_any_other() -> None:
-    found = pyharness.run(
+    run = pyharness.run(
         tokenizers=["home", "wrong-on-prose"],
         corpora=["sample:prose", "sample:numbers"],
         benchmarks=["throughput", "load"],
     )
     states = {
         (one.case.benchmark, one.case.corpus): one.status
-        for one in found.record.results
+        for one in run.record.results
         if one.case.tokenizer == "wrong-on-prose" and one.case.benchmark != "integrity"
     }
     assert set(states.values()) == {"failed"}
@@ -101,19 +101,19 @@ def test_wrong_ids_on_one_text_leave_no_number_on_any_other() -> None:
 
 
 def test_a_tokenizer_that_loses_text_against_its_word_fails_with_a_witness() -> None:
-    found = results_of(measure(["forgetful"], ["compression"]), "forgetful")
-    assert found["integrity"].status == "failed"
-    assert "not lossless, though its file says so" in str(found["integrity"].reason)
-    assert found["compression"].status == "failed"
+    results = results_of(measure(["forgetful"], ["compression"]), "forgetful")
+    assert results["integrity"].status == "failed"
+    assert "not lossless, though its file says so" in str(results["integrity"].reason)
+    assert results["compression"].status == "failed"
 
 
 @pytest.mark.parametrize(
     ("row", "reason"), [("aborting", "killed by signal 6"), ("panicking", "Panic: index out of bounds")]
 )
 def test_a_crash_costs_its_case_alone(row: str, reason: str) -> None:
-    found = measure([row, "raw_bytes"], ["integrity"])
-    assert reason in str(results_of(found, row)["integrity"].reason)
-    assert results_of(found, "raw_bytes")["integrity"].status == "ok"
+    run = measure([row, "raw_bytes"], ["integrity"])
+    assert reason in str(results_of(run, row)["integrity"].reason)
+    assert results_of(run, "raw_bytes")["integrity"].status == "ok"
 
 
 def test_a_hang_is_ended_at_the_time_limit(tmp_path: Path) -> None:
@@ -123,9 +123,9 @@ def test_a_hang_is_ended_at_the_time_limit(tmp_path: Path) -> None:
         "time_limit_seconds = 2\n",
         encoding="utf-8",
     )
-    found = pyharness.run(suite_name=path)
-    assert "time limit of 2 s" in str(results_of(found, "hanging")["integrity"].reason)
-    assert results_of(found, "raw_bytes")["integrity"].status == "ok"
+    run = pyharness.run(suite_name=path)
+    assert "time limit of 2 s" in str(results_of(run, "hanging")["integrity"].reason)
+    assert results_of(run, "raw_bytes")["integrity"].status == "ok"
 
 
 def test_the_time_limit_holds_while_a_case_reports_progress(tmp_path: Path) -> None:
@@ -136,8 +136,8 @@ def test_the_time_limit_holds_while_a_case_reports_progress(tmp_path: Path) -> N
         encoding="utf-8",
     )
     start_time = time.monotonic()
-    found = results_of(pyharness.run(suite_name=path), "raw_bytes")
-    assert "time limit of 3 s" in str(found["compression"].reason)
+    results = results_of(pyharness.run(suite_name=path), "raw_bytes")
+    assert "time limit of 3 s" in str(results["compression"].reason)
     assert time.monotonic() - start_time < 30
 
 
@@ -147,7 +147,7 @@ def test_a_library_that_prints_does_not_break_the_protocol() -> None:
 
 def test_the_record_follows_its_schema_and_reads_back(tmp_path: Path) -> None:
     path = tmp_path / "record.json"
-    found = measure(
+    run = measure(
         ["raw_bytes", "wrong", "home"],
         ["compression", "fairness", "reachability", "throughput", "latency", "load"],
         corpus="sample",
@@ -157,7 +157,7 @@ def test_the_record_follows_its_schema_and_reads_back(tmp_path: Path) -> None:
     jsonschema.Draft202012Validator.check_schema(schema)
     jsonschema.validate(json.loads(path.read_text(encoding="utf-8")), schema)
     again = pyharness.read(path)
-    assert again.record.results == found.record.results
+    assert again.record.results == run.record.results
     assert not list(tmp_path.glob("*.journal"))
     frame = again.to_dataframe()
     assert {"bytes_per_token", "parity", "encode_bytes_per_second", "latency_p50", "load_seconds"} <= set(
@@ -165,7 +165,7 @@ def test_the_record_follows_its_schema_and_reads_back(tmp_path: Path) -> None:
     )
     value = frame[(frame.metric == "bytes_per_token") & (frame.tokenizer == "raw_bytes")].value
     assert value.tolist() == [1.0]
-    assert set(frame.metric.dropna()) <= set(found.record.data["metrics"])
+    assert set(frame.metric.dropna()) <= set(run.record.data["metrics"])
 
 
 def test_two_runs_give_byte_identical_deterministic_metrics() -> None:
@@ -180,13 +180,13 @@ def test_text_that_changed_is_noticed_without_a_compression_case(tmp_path: Path)
     text.write_text("".join(f"line {n}\n" for n in range(1000)), encoding="utf-8")
     chosen = session.declare(["raw_bytes"], [f"path:{text}?split=line"], ["throughput"])
     plan, output = suite.plan(chosen), tmp_path / "r" / "record.json"
-    found = runner.run(plan, store.Journal(tmp_path / "first.json"), session.Silent())
-    tally = found.data["corpora"][f"path:{text}?split=line"]
+    record = runner.run(plan, store.Journal(tmp_path / "first.json"), session.Silent())
+    tally = record.data["corpora"][f"path:{text}?split=line"]
     assert tally["tally"]["documents"] == 1000
     assert not tally["whole"]
     journal = store.Journal(output)
     journal.start(resuming.header(plan, Schedule.of(plan)), resume=False)
-    journal.add({"result": store.result_as_json(found.of("integrity")[0]), "facts": None})
+    journal.add({"result": store.result_as_json(record.of("integrity")[0]), "facts": None})
     journal.close()
     text.write_text("".join(f"line {n + 1}\n" for n in range(1000)), encoding="utf-8")
     with pytest.raises(InputError, match="no longer the text that was measured"):
@@ -198,11 +198,11 @@ def test_an_engine_that_differs_on_one_real_file_is_caught(data: Path) -> None:
     pytest.importorskip("tokie")
     home = f"file:{data}/tokenizers/qwen2_5/tokenizer.json"
     text = f"path:{data}/corpora/code/python.jsonl.xz?max_bytes=1MB"
-    found = measure([home, f"tokie+{home}"], ["throughput"], corpus=text)
-    row = results_of(found, f"tokie+{home}")
+    run = measure([home, f"tokie+{home}"], ["throughput"], corpus=text)
+    row = results_of(run, f"tokie+{home}")
     assert {one.status for one in row.values()} == {"failed"}
     difference = row["integrity"].details["identical_ids"]["difference"]
     assert difference["document"] == 33
     assert difference["expected_ids"] != difference["got_ids"]
     assert not any(one.measurements for one in row.values())
-    assert results_of(found, home)["throughput"].status == "ok"
+    assert results_of(run, home)["throughput"].status == "ok"

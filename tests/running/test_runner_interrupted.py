@@ -83,8 +83,8 @@ def test_resuming_on_other_text_is_refused(tmp_path: Path) -> None:
     journal = store.Journal(output)
 
     assert journal.start(resuming.header(plan, Schedule.of(plan)), resume=False) == []
-    found = pyharness.run(tokenizers=["raw_bytes"], corpora=[f"path:{text}"], benchmarks=["compression"])
-    journal.add({"result": store.result_as_json(found.record.of("compression")[0]), "facts": None})
+    run = pyharness.run(tokenizers=["raw_bytes"], corpora=[f"path:{text}"], benchmarks=["compression"])
+    journal.add({"result": store.result_as_json(run.record.of("compression")[0]), "facts": None})
     journal.close()
     text.write_text("other text\n", encoding="utf-8")
     with pytest.raises(InputError, match="no longer the text that was measured"):

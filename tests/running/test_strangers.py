@@ -60,25 +60,25 @@ def test_what_is_said_of_it(name: str, says: str) -> None:
 
 def test_numbers_of_numpy_are_numbers() -> None:
     values = Measurement("doubled", np.int64(3), samples=(np.float32(0.5), np.uint8(2)))  # type: ignore[arg-type]
-    found = checking.findings(benchmark(), Findings((values,)))
-    assert json.loads(json.dumps(found["measurements"])) == [{"metric": "doubled", "value": 3, "samples": [0.5, 2]}]
+    checked = checking.findings(benchmark(), Findings((values,)))
+    assert json.loads(json.dumps(checked["measurements"])) == [{"metric": "doubled", "value": 3, "samples": [0.5, 2]}]
 
 
 @pytest.mark.parametrize("name", WRONG_FACTS)
 def test_a_wrong_attribute_of_a_tokenizer_costs_its_case(name: str) -> None:
-    found = pyharness.run([name, "raw_bytes"], ["sample:prose"], ["integrity"])
-    by_row = {one.case.tokenizer: one for one in found.record.results}
+    run = pyharness.run([name, "raw_bytes"], ["sample:prose"], ["integrity"])
+    by_row = {one.case.tokenizer: one for one in run.record.results}
     assert by_row["raw_bytes"].status == "ok"
     attribute, _ = WRONG_FACTS[name]
     assert str(by_row[name].reason).startswith(f"{attribute} of tokenizer doubles.WrongFacts is ")
-    store.Record.from_json(json.loads(store.dump(found.record.data)), "it")
+    store.Record.from_json(json.loads(store.dump(run.record.data)), "it")
 
 
 def test_wrong_findings_cost_their_cases_and_the_record_can_be_reported(tmp_path: Path) -> None:
     path = tmp_path / "record.json"
     chosen = ["value-text", "value-huge", "status-own", "details-bytes", "details-huge", "reachability"]
-    found = pyharness.run(["raw_bytes"], ["sample:prose"], chosen, output=path)
-    states = {one.case.benchmark: one.status for one in found.record.results}
+    run = pyharness.run(["raw_bytes"], ["sample:prose"], chosen, output=path)
+    states = {one.case.benchmark: one.status for one in run.record.results}
     assert states == dict.fromkeys(chosen[:-1], "failed") | {"reachability": states["reachability"]}
     assert states["reachability"] != "failed"
     assert report.to_text(report.sheets(store.read(path)))
@@ -86,13 +86,13 @@ def test_wrong_findings_cost_their_cases_and_the_record_can_be_reported(tmp_path
 
 def test_a_long_message_is_cut_and_quick() -> None:
     start = time.monotonic()
-    found = pyharness.run(["wordy"], ["sample:prose"], ["integrity"], tracebacks=True)
-    (result,) = found.record.results
+    run = pyharness.run(["wordy"], ["sample:prose"], ["integrity"], tracebacks=True)
+    (result,) = run.record.results
     assert str(result.reason).startswith("ValueError: word word")
     assert len(str(result.reason)) < 2200
     assert "raised in doubles.Wordy.encode_batch" in str(result.reason)
     assert len(result.details["traceback"]) <= 20_000
-    assert str(found)
+    assert str(run)
     assert time.monotonic() - start < 15
 
 
@@ -127,8 +127,8 @@ def test_the_parent_checks_again(answer: dict[str, Any]) -> None:
 def test_what_a_worker_says_comes_back_whole() -> None:
     case = Case("b", "t", None, {"a": 1})
     measured = Measurement("doubled", 0.5, part="p", samples=(1.0, 2.0))
-    found = checking.findings(benchmark(), Findings((measured,), {"a": [1, {"b": None}]}))
-    said = json.loads(answers.dumped({"result": found, "facts": None}))
+    checked = checking.findings(benchmark(), Findings((measured,), {"a": [1, {"b": None}]}))
+    said = json.loads(answers.dumped({"result": checked, "facts": None}))
     assert answers.result_of(case, said) == CaseResult(case, "ok", None, (measured,), {"a": [1, {"b": None}]})
 
 
@@ -190,8 +190,8 @@ def test_a_metric_that_returns_text_is_named(tmp_path: Path, monkeypatch: pytest
     text = "METRICS = (CorpusMetric(Metric('odd', '', 'none', ''), lambda counts: 'text'),)"
     plugin(text, tmp_path, monkeypatch)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    found = pyharness.run(["raw_bytes"], ["sample:prose"], ["compression", "reachability"])
-    by_name = {one.case.benchmark: one for one in found.record.results}
+    run = pyharness.run(["raw_bytes"], ["sample:prose"], ["compression", "reachability"])
+    by_name = {one.case.benchmark: one for one in run.record.results}
     says = "the value of metric 'odd' (stranger.<lambda>) is 'text'; it must be a finite number up to 1e+150"
     assert by_name["compression"].reason == says
     assert by_name["integrity"].status == "ok"
