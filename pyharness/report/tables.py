@@ -8,7 +8,7 @@ among all results of the row on the same text.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, TypeAlias
@@ -32,6 +32,7 @@ from pyharness.store import PROFILE_KIND, Record
 from pyharness.types import CaseResult, Column, Measurement, Table
 
 Used: TypeAlias = tuple[CaseResult, Sequence[Measurement]]
+NoteFunction: TypeAlias = Callable[[Sequence[CaseResult], Mapping[str, Any]], Iterable[str]]
 
 
 def sheets(record: Record, every: bool = False) -> list[Sheet]:
@@ -161,7 +162,7 @@ class Filling:
         if label is not None and self.table.sized:
             yield from texts.notes(self.data, label)
         for note in self.table.notes:
-            yield from [note] if isinstance(note, str) else note(results, self.data)
+            yield from [note] if isinstance(note, str) else _told(note, results, self.data)
 
     def _title(self, label: str | None, variant: str, results: Sequence[CaseResult]) -> str:
         title = self.table.title
@@ -171,6 +172,14 @@ class Filling:
             text = describe(results, self.data) if describe is not None and results else text
             title = f"{self.table.title_with_text or title}: {text}"
         return ", ".join(filter(None, (title, variant)))
+
+
+def _told(note: NoteFunction, results: Sequence[CaseResult], data: Mapping[str, Any]) -> list[str]:
+    """Lines that a benchmark computes; where its function fails, as that of a stranger may, the line says so."""
+    try:
+        return [str(line) for line in note(results, data)]
+    except Exception as error:
+        return [f"A note is missing: {type(error).__name__}: {str(error)[:200]}"]
 
 
 def _by_row(used: Mapping[str, Sequence[Used]]) -> dict[str, dict[str, list[Measured]]]:

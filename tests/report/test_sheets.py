@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,8 @@ import pytest
 
 from pyharness import report, store
 from pyharness.report import Cell, Heading, Sheet
-from pyharness.types import PERCENT, RATIO, Format, InputError
+from pyharness.report.tables import Filling
+from pyharness.types import PERCENT, RATIO, CaseResult, Column, Format, InputError, Table
 
 NASTY = ("<script>alert(1)</script>", "@someone", "=cmd()", "#123", "_a_", "a|b", "\x1b[31m", "---", 'a" onclick="x')
 
@@ -130,3 +131,14 @@ def test_parquet_never_replaces_unasked(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="exists"):
         report.to_parquet(sheet_of("a"), path)
     assert path.read_text(encoding="utf-8") == "mine"
+
+
+def test_a_note_that_fails_costs_itself_alone() -> None:
+    def broken(results: Sequence[CaseResult], data: Mapping[str, Any]) -> list[str]:
+        raise KeyError("nothing there")
+
+    loaded = record({"benchmark": "load", "tokenizer": "a", "measurements": numbers(load_seconds=0.5)})
+    table = Table("Load", (Column("load_seconds"),), notes=(broken, "the next"))
+    (sheet,) = Filling(loaded.data, table, loaded.results, {"load_seconds"}, {}).sheets()
+    assert sheet.notes == ("A note is missing: KeyError: 'nothing there'", "the next")
+    assert sheet.texts == (("a", "0.500"),)

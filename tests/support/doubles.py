@@ -250,6 +250,7 @@ WRONG_FINDINGS: dict[str, Callable[[], object]] = {
     "details-deep": lambda: Findings(details={"a": _deep(100)}),
     "details-number": lambda: Findings(details={"a": 10**400}),
     "details-tally": lambda: Findings(details={"tally": {"documents": "many"}}),
+    "tally-mapping": lambda: Findings(tally={"documents": 1}),  # type: ignore[arg-type]
 }
 
 
