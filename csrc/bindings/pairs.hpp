@@ -26,7 +26,8 @@ inline PairSegments segments_of(CallArrays& arrays, const py::object& offsets, c
   segments.signed_weights = times.is_integer(64, true);
   if (!segments.signed_weights && !times.is_integer(64, false))
     throw py::type_error("weights must have dtype int64 or uint64, not " + times.dtype_name());
-  if (times.ndim() != 1 || times.size() != segments.size)
+  if (times.ndim() != 1) throw std::invalid_argument("weights must have one dimension");
+  if (times.size() != segments.size)
     throw std::invalid_argument("weights must hold " + std::to_string(segments.size) + " values, not " +
                                 std::to_string(times.size()));
   check_shape(times, {segments.size});

@@ -117,11 +117,12 @@ def test_states_that_are_not_aligned_are_refused(backend: Backend) -> None:
         ([0, 2, 4], [1, -1], r"weights must not be negative: weights\[1\] = -1"),
         ([0, 2, 4], [1], "weights must hold 2 values, not 1"),
         ([], None, "offsets must hold at least one value"),
+        ([0, 2, 4], [[1, 1]], "weights must have one dimension"),
         ([0, 4], [2**63 - 1], "the weighted number of pairs does not fit 64 bits"),
     ],
 )
 def test_segments_are_checked_in_the_same_words(
-    backend: Backend, offsets: list[int], weights: list[int] | None, message: str
+    backend: Backend, offsets: list[int], weights: list[Any] | None, message: str
 ) -> None:
     ends = backend.put(np.array(offsets, np.int64))
     times = None if weights is None else backend.put(np.array(weights, np.int64))
