@@ -55,6 +55,7 @@ def test_what_a_listener_raises_ends_the_training(text: Path, cache: Path) -> No
         if progress.phase != "reading the text":
             raise KeyboardInterrupt
 
+    text.write_text(TEXT * 20_000, encoding="utf-8")  # a training that is not over before it is ended
     with pytest.raises(KeyboardInterrupt):
         tokenizers.obtain(row(text), stop)
     assert [path.name for path in cache.glob("*/*")] == ["lock"]
