@@ -23,8 +23,6 @@ TABLES = Tables(
         "csrc/core/text/unicode_tables.hpp": "written by generate_unicode_tables.py",
     },
 )
-# Faults that are being mended, one a line; one that is gone must go from the file.
-KNOWN = set((Path(__file__).parent / "support" / "known_faults.txt").read_text(encoding="utf-8").splitlines())
 HEAVY = {
     "pandas",
     "rich",
@@ -41,9 +39,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
 def test_the_layout_holds() -> None:
-    seen = faults(ROOT, TABLES)
-    assert seen - KNOWN == set(), "against the layout: mend it, or change the rule and docs/architecture.md"
-    assert KNOWN - seen == set(), "mended: take these out of tests/support/known_faults.txt"
+    assert faults(ROOT, TABLES) == set(), "against the layout: mend it, or change the rule and docs/architecture.md"
 
 
 SKELETON = ("pyharness/types", "pyharness/plugins", "pyharness/commands/__init__.py", "csrc/core/merging")
