@@ -1,8 +1,8 @@
 """Metrics: one module per family, each a pure function of an integer state.
 
 A module ends in ``METRICS = (CorpusMetric(...),)`` for numbers that one pass over a corpus gives; the pass, the groups
-and the intervals are shared (``state``, ``jackknife``). A metric that needs a count of its own adds it with
-``COUNTERS = (Counter(...),)``.
+and the intervals are shared (``metrics.counting``, ``statistics.jackknife``). A metric that needs a count of its own
+adds it with ``COUNTERS = (Counter(...),)``. Metrics that a benchmark computes itself are declared in ``REPORTED``.
 """
 
 from __future__ import annotations

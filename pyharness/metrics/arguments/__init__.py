@@ -1,4 +1,4 @@
-"""Arguments that no text makes a tokenizer emit a token. Each is stated in full in docs/metrics.md, "Reachability"."""
+"""Arguments that no text makes a tokenizer emit a token. Each is stated in full in docs/metrics.md, "The arguments"."""
 
 from __future__ import annotations
 

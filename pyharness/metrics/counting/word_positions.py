@@ -1,9 +1,9 @@
 """Where in a word a token stands: how many tokens hold a part of the word before it.
 
-Words are the UAX #29 segments with a letter or number, as everywhere (``metrics.words``). The word of a token is that
-of the token's first byte that belongs to one: `` the`` stands at 0 of "the", and so does ``. The``. A token that spans
-several words has its place in the first of them, and counts as a token before it for what follows in the last. Tokens
-without a byte of a word (spaces, punctuation) stand outside.
+Words are the UAX #29 segments with a letter or number, as everywhere (``metrics.counting.words``). The word of a token
+is that of the token's first byte that belongs to one: `` the`` stands at 0 of "the", and so does ``. The``. A token
+that spans several words has its place in the first of them, and counts as a token before those that follow in the last.
+Tokens without a byte of a word (spaces, punctuation) stand outside.
 
 >>> from pyharness.tokenizers import load
 >>> row = load("raw_bytes")
