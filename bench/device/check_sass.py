@@ -23,7 +23,7 @@ from tempfile import TemporaryDirectory
 BYTES_PER_LOAD = 16
 ELEMENT_BYTES = {"__nv_bfloat16": 2, "__half": 2, "float": 4}
 LOADS_IN_FLIGHT = 4
-LIMIT_BF16 = 11.0  # spec: a bf16 element has about 15 instructions at the copy rate of an H200
+LIMIT_BF16 = 11.0  # a bf16 element has room for about 15 at the copy rate of an H200: docs/gpu.md
 KERNEL = re.compile(r"entropy_rows<(?P<type>\w+), \(?(?:bool\))?(?P<top>true|false|1|0)>")
 
 
@@ -37,8 +37,8 @@ class Instruction:
     @property
     def branch_target(self) -> int | None:
         """Address that a branch goes to."""
-        found = re.search(r"\bBRA\b.*?(0x[0-9a-f]+)", self.text)
-        return int(found[1], 16) if found else None
+        match = re.search(r"\bBRA\b.*?(0x[0-9a-f]+)", self.text)
+        return int(match[1], 16) if match else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +68,8 @@ def functions(sass: str) -> Iterator[tuple[str, str, list[Instruction]]]:
         if architecture:
             lines = re.findall(r"^\s*/\*([0-9a-f]{4,})\*/\s+(.*?);", text, flags=re.MULTILINE)
             yield architecture, name.strip(), [Instruction(int(address, 16), line) for address, line in lines]
-        if found := re.findall(r"code for (sm_\w+)", section):  # of the functions that follow
-            architecture = found[-1]
+        if architectures := re.findall(r"code for (sm_\w+)", section):  # of the functions that follow
+            architecture = architectures[-1]
 
 
 def inner_loop(body: list[Instruction]) -> list[Instruction]:
@@ -98,13 +98,13 @@ def loads_in_flight(loop: list[Instruction]) -> int:
 
 def entropy_loops(sass: str) -> list[Loop]:
     """Find the inner loop of every ``entropy_rows`` kernel in a disassembly."""
-    found = []
+    loops = []
     for architecture, mangled, body in functions(sass):
         match = KERNEL.search(demangled(mangled))
         if not match:
             continue
         loop = inner_loop(body)
-        found.append(
+        loops.append(
             Loop(
                 architecture=architecture,
                 kernel=mangled,
@@ -116,7 +116,7 @@ def entropy_loops(sass: str) -> list[Loop]:
                 local=sum(bool(re.search(r"\b(LDL|STL)\b", one.text)) for one in body),
             )
         )
-    return found
+    return loops
 
 
 def demangled(name: str) -> str:
@@ -128,9 +128,9 @@ def disassembler() -> str:
     """Find cuobjdump, on the PATH or in the wheel of that name, with the nvdisasm that it runs beside it."""
     wheels = (str(folder) for entry in sys.path for folder in Path(entry).glob("nvidia/*/bin"))
     for folder in (None, *wheels):
-        found = shutil.which("cuobjdump", path=folder)
-        if found and shutil.which("nvdisasm", path=folder):
-            return found
+        program = shutil.which("cuobjdump", path=folder)
+        if program and shutil.which("nvdisasm", path=folder):
+            return program
     raise FileNotFoundError("no cuobjdump with nvdisasm: pip install nvidia-cuda-cuobjdump nvidia-cuda-nvdisasm")
 
 

@@ -32,9 +32,11 @@ def entropy_cases(cupy: Any) -> None:
         logits = cupy.asarray(host)[:, :columns]
         targets = random.integers(0, columns, rows)
         wanted = kernels.entropy(host[:, :columns], targets=targets, outputs=OUTPUTS)
-        found = kernels.entropy(logits, targets=cupy.asarray(targets), outputs=OUTPUTS)
+        results = kernels.entropy(logits, targets=cupy.asarray(targets), outputs=OUTPUTS)
         for name in OUTPUTS:
-            np.testing.assert_allclose(getattr(found, name).get(), getattr(wanted, name), atol=TOLERANCE, err_msg=name)
+            np.testing.assert_allclose(
+                getattr(results, name).get(), getattr(wanted, name), atol=TOLERANCE, err_msg=name
+            )
         alone = kernels.entropy(logits)
         np.testing.assert_allclose(alone.entropy.get(), wanted.entropy, atol=TOLERANCE)
 
@@ -45,8 +47,8 @@ def linear_entropy_cases(cupy: Any) -> None:
     hidden = random.standard_normal((5, 64)).astype(np.float32)
     weight = random.standard_normal((1003, 64)).astype(np.float32)
     wanted = kernels.linear_entropy(hidden, weight)
-    found = kernels.linear_entropy(cupy.asarray(hidden), cupy.asarray(weight), max_bytes=12_000)
-    np.testing.assert_allclose(found.entropy.get(), wanted.entropy, atol=1e-4)  # another order in the matrix product
+    results = kernels.linear_entropy(cupy.asarray(hidden), cupy.asarray(weight), max_bytes=12_000)
+    np.testing.assert_allclose(results.entropy.get(), wanted.entropy, atol=1e-4)  # another order in the matrix product
 
 
 def pair_histogram_cases(cupy: Any) -> None:
@@ -63,9 +65,9 @@ def pair_histogram_cases(cupy: Any) -> None:
             ours, cuts, counts = (
                 None if array is None else cupy.asarray(array) for array in (tokens, offsets, weights)
             )
-            found: Any = kernels.pair_histogram(ours, cuts, counts, method=method)
+            histogram: Any = kernels.pair_histogram(ours, cuts, counts, method=method)
             for name in ("left", "right", "count"):
-                np.testing.assert_array_equal(getattr(found, name).get(), getattr(wanted, name), err_msg=method)
+                np.testing.assert_array_equal(getattr(histogram, name).get(), getattr(wanted, name), err_msg=method)
 
 
 CASES = {

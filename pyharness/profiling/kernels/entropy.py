@@ -30,8 +30,8 @@ def reference(logits: NDArray[np.float64]) -> NDArray[np.float64]:
     """Entropy in nats of every row [rows, V], from the definition in float64."""
     shifted = logits - logits.max(axis=1, keepdims=True)
     log_probabilities = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
-    found: NDArray[np.float64] = -(np.exp(log_probabilities) * log_probabilities).sum(axis=1)
-    return found
+    entropies: NDArray[np.float64] = -(np.exp(log_probabilities) * log_probabilities).sum(axis=1)
+    return entropies
 
 
 def prepare(problem: Problem) -> Task:

@@ -32,14 +32,14 @@ def torch_peers(logits: Any, problem: Problem) -> tuple[Peer, ...]:
 
     formula = "-(softmax * log_softmax).sum in the logits' dtype"
     categorical = "distributions.Categorical(logits=...).entropy() in the logits' dtype"
-    found = [
+    peers = [
         Peer("torch softmax", formula, lambda: bound(_formula), 3 * size, agrees),
         Peer("torch Categorical", categorical, lambda: bound(_categorical), 4 * size, agrees),
     ]
     if problem.device == "cuda":
         about = f"torch.compile of {formula}"
-        found.append(Peer("torch compiled", about, lambda: bound(_formula, compiled=True), 3 * size, agrees))
-    return tuple(found)
+        peers.append(Peer("torch compiled", about, lambda: bound(_formula, compiled=True), 3 * size, agrees))
+    return tuple(peers)
 
 
 def _torch(problem: Problem) -> Any:

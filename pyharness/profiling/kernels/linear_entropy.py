@@ -83,11 +83,11 @@ def _peers(hidden: Any, weight: Any, problem: Problem) -> tuple[Peer, ...]:
     def same_logits(logits: Any, ours: Any) -> str | None:
         return agrees(kernels.entropy(logits).entropy, ours)
 
-    found = [Peer("bare product", "hidden @ weight.T into memory at hand, and no entropy", product, size, same_logits)]
+    peers = [Peer("bare product", "hidden @ weight.T into memory at hand, and no entropy", product, size, same_logits)]
     if torch_for(problem.device) is not None:
         about = "hidden @ weight.T, stored, then -(softmax * log_softmax).sum"
-        found.append(Peer("torch unfused", about, unfused, 4 * size, agrees))
-    return tuple(found)
+        peers.append(Peer("torch unfused", about, unfused, 4 * size, agrees))
+    return tuple(peers)
 
 
 PROFILES = (

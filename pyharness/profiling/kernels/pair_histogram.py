@@ -71,8 +71,8 @@ def prepare(problem: Problem) -> Task:
 
 
 def _excerpt_differs(tokens: Any, threads: int) -> str | None:
-    found = kernels.pair_histogram(tokens, threads=threads)
-    columns = (on_host(column).tolist() for column in (found.left, found.right, found.count))
+    histogram = kernels.pair_histogram(tokens, threads=threads)
+    columns = (on_host(column).tolist() for column in (histogram.left, histogram.right, histogram.count))
     ours = [((left, right), count) for left, right, count in zip(*columns, strict=True)]
     counts = Counter(pairwise(on_host(tokens).tolist()))
     expected = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
@@ -90,12 +90,12 @@ def phrases(tokens: int, vocabulary: int, library: Any = np) -> Any:
     """
     generator = library.random.default_rng(SEED)
     row = _zipf(generator, PHRASES + PHRASE, vocabulary, ID_SHIFT, library).astype(library.uint32)
-    found = library.empty(tokens, library.uint32)
+    drawn = library.empty(tokens, library.uint32)
     for at in range(0, tokens, BATCH):
-        part = found[at : at + BATCH]
+        part = drawn[at : at + BATCH]
         starts = _zipf(generator, -(-len(part) // PHRASE), PHRASES, PHRASE_SHIFT, library)
         part[:] = row[starts[:, None] + library.arange(PHRASE)].reshape(-1)[: len(part)]
-    return found
+    return drawn
 
 
 def _zipf(generator: Any, count: int, size: int, shift: float, library: Any) -> Any:

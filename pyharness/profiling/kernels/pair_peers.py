@@ -82,11 +82,11 @@ def as_keys(histogram: Any) -> Counts:
     return keys[order], histogram.count[order]
 
 
-def _differs(found: Counts, ours: Any) -> str | None:
+def _differs(counts: Counts, ours: Any) -> str | None:
     expected: tuple[NDArray[Any], ...] = as_keys(ours)
-    if len(found[0]) != len(expected[0]):
-        return f"{len(found[0]):,} distinct pairs, ours {len(expected[0]):,}"
-    for name, a, b in zip(("pair", "count"), found, expected, strict=True):
+    if len(counts[0]) != len(expected[0]):
+        return f"{len(counts[0]):,} distinct pairs, ours {len(expected[0]):,}"
+    for name, a, b in zip(("pair", "count"), counts, expected, strict=True):
         if bool((a != b).any()):
             return f"{name} {int((a != b).argmax()):,} in the order of pairs differs"
     return None
