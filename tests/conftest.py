@@ -8,10 +8,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from backends import backend as backend  # the fixture
 
 SUPPORT = Path(__file__).parent / "support"
+
+# A slow example is no fault: shared machines and sanitizers pass Hypothesis' limit of 200 ms now and then.
+settings.register_profile("without_deadline", deadline=None)
+settings.load_profile("without_deadline")
 
 
 @pytest.fixture(scope="session", autouse=True)
