@@ -173,7 +173,7 @@ def _listed_witnesses(pipeline: PipelineTest, vocabulary: Vocabulary) -> list[di
 
 
 def settled(parameters: Mapping[str, Any], row: TokenizerSpec, device: str) -> Mapping[str, Any]:
-    """Leave out what is not asked for: then the case is the same as in records from before it could be."""
+    """Leave out parameters that are off, so that a case has the key that it has in records without them."""
     del row, device
     return {name: value for name, value in parameters.items() if value is not False}
 

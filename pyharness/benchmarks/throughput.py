@@ -46,7 +46,7 @@ def slices_of(documents: Sequence[str], count: int) -> list[list[str]]:
 
 
 class Mismatch(Exception):
-    """A timed call gave something else than what was verified."""
+    """A timed call gave other results than the verified ones."""
 
 
 def run(work: Work) -> Findings:

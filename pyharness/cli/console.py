@@ -27,7 +27,7 @@ LONGEST_LINE = 2000  # characters
 
 
 def reports_errors(command: F) -> F:
-    """Make a command say what is wrong in a few lines, and end with the status that means it."""
+    """Make a command report errors in a few lines and end with their exit status."""
 
     @functools.wraps(command)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
@@ -94,14 +94,14 @@ def _open_what_is_closed() -> None:
 
 
 def _leave_standard_error() -> None:
-    """Let what is said from now on go nowhere."""
+    """Discard all further messages."""
     if sys.stderr is not None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())  # Python would complain of what is buffered
     sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 -- until the process ends
 
 
 def complain(line: str) -> None:
-    """Write a line to standard error; what is in it must not drive the terminal."""
+    """Write a line to standard error, with control characters made visible: they must not drive the terminal."""
     from pyharness.report.sheet.escaping import shorten, visible
 
     _say(shorten(visible(line), LONGEST_LINE))
@@ -156,7 +156,7 @@ def _output() -> Iterator[TextIO]:
 
 
 def _discard_output() -> None:
-    """Let what is still buffered go nowhere: Python would complain about it when it ends."""
+    """Discard buffered output: Python would complain about it when it ends."""
     if sys.stdout is not None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

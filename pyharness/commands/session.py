@@ -97,7 +97,7 @@ def declare(
     device: str | None = None,
     memory_limit: int | str | None = None,
 ) -> suite.Suite:
-    """Build a suite from names; what is not given comes from ``base``, or is what a quick look needs."""
+    """Build a suite from names. Missing parts come from ``base``, or else from the defaults of a quick look."""
     chosen = _with_corpora(suite.selections(benchmarks), suite.entries(corpora, "corpora")) if benchmarks else None
     if base is None:
         rows, texts = suite.entries(tokenizers), suite.entries(corpora or CORPORA, "corpora")

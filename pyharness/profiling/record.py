@@ -66,7 +66,7 @@ class Missing:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one problem: ``reason`` says why our kernel has no numbers, ``missing`` why a peer has none."""
+    """The outcome of one problem: ``reason`` says why our kernel has no numbers, ``missing`` why a peer has none."""
 
     problem: Problem
     data: str = ""

@@ -134,6 +134,6 @@ def _round_by_round(mine: Measurement, match: Measurement) -> tuple[float, float
 
 
 def _grows(name: str, metric: Mapping[str, Any]) -> bool:
-    """Whether a metric grows with the text: by the record, or, where an older one does not say, by what is known."""
+    """Whether a metric grows with the text: by the record, or, where an older one does not say, by the registry."""
     known = all_metrics().get(name)
     return bool(metric.get("grows_with_text", known is not None and known.grows_with_text))

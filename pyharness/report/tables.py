@@ -48,7 +48,7 @@ def sheets(record: Record, every: bool = False) -> list[Sheet]:
 
 
 def _order(record: Record) -> list[str]:
-    """Benchmarks as the suite lists them, then others; what is timed comes last."""
+    """Benchmarks as the suite lists them, then others; timed ones come last."""
     listed, known = record.data["suite"].get("benchmarks"), benchmarks()
     chosen = [one.get("name") for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
     names = [*(name for name in chosen if isinstance(name, str)), *known]

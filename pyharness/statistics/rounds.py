@@ -1,4 +1,4 @@
-"""Rows that take turns: who comes when, the ratios within a round, and the interval of what they say together.
+"""Rows that take turns: their order, the ratios within a round, and the interval of the mean of these.
 
 A machine drifts: it warms up, others use it. Rows that are measured one after the other get different machines. So all
 rows take a turn in every round; a ratio is formed within a round, where both of its sides had about the same machine;

@@ -20,7 +20,7 @@ _OURS = re.compile(rf"[0-9a-f]{{32}}\.state\.(zip|part)|{re.escape(_WHOLE)}")
 
 
 def write_case(path: Path, case: str, state: Mapping[str, Any]) -> None:
-    """Write the file of one case, whole or not at all; raises ``ValueError`` for what is no state."""
+    """Write the file of one case, whole or not at all; raises ``ValueError`` for arrays that are no state."""
     part = path.with_suffix(".part")
     with StateWriter(part) as states:
         states.add(case, state)

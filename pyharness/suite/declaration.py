@@ -83,7 +83,7 @@ class Suite:
 
 
 def override(base: Suite, rows: tuple[Entry, ...], texts: tuple[Entry, ...], chosen: tuple[Selection, ...]) -> Suite:
-    """Return the suite with what is given in place of its own; limits to rows or corpora that are gone are dropped.
+    """Return the suite with the given parts in place of its own; limits to rows or corpora that are gone are dropped.
 
     Labels that the suite never had stay: planning says that they are unknown.
     """
@@ -99,7 +99,7 @@ def override(base: Suite, rows: tuple[Entry, ...], texts: tuple[Entry, ...], cho
 
 
 def _gone(before: Iterable[Entry], given: Iterable[Entry]) -> set[str]:
-    """Labels that what is given, if anything, replaces."""
+    """Labels that the given entries, if any, replace."""
     now = {entry.label for entry in given}
     return {entry.label for entry in before} - now if now else set()
 

@@ -28,7 +28,7 @@ _DIRECTIONS = ("higher", "lower", "none")
 
 @contextmanager
 def blamed(what: str) -> Iterator[None]:
-    """Turn whatever a plug-in raises while it is asked into an ``InputError`` that names what was asked for."""
+    """Turn any exception of a plug-in into an ``InputError`` that names ``what`` was asked for."""
     try:
         yield
     except (InputError, MemoryError, KeyboardInterrupt, ending.Ended):

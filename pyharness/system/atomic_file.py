@@ -95,7 +95,10 @@ def check_folder(path: Path) -> None:
 
 
 def is_stream(path: Path) -> bool:
-    """Say whether a path names what is written into and not replaced. Raises ``OSError``, for links in a circle."""
+    """Say whether a path names a device, a pipe or an open file: these are written into and not replaced.
+
+    Raises ``OSError`` for links in a circle.
+    """
     mode = _status(path)
     if mode is None or stat.S_ISDIR(mode):
         return False

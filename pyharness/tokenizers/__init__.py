@@ -163,7 +163,7 @@ def obtain(spec: str, progress: Callable[[TrainingProgress], None] | None = None
 
 
 def load(spec: str | TokenizerSpec) -> Tokenizer:
-    """Load a tokenizer with its library; whatever is wrong with its file is an ``InputError``."""
+    """Load a tokenizer with its library; any fault of its file is an ``InputError``."""
     row = resolve(spec) if isinstance(spec, str) else spec
     return row.load(row)
 

@@ -1,10 +1,10 @@
-"""What is raised where an input cannot be used."""
+"""Exceptions for input that cannot be used."""
 
 from __future__ import annotations
 
 
 class InputError(ValueError):
-    """What the user gave cannot be used.
+    """Input of the user that cannot be used.
 
     The message names the thing, what is known and the next step. The command line prints it and exits with 2.
     """

@@ -1,4 +1,4 @@
-"""Metrics, cases and what became of them."""
+"""Metrics, cases and their results."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class Measurement:
 
 @dataclass(frozen=True, slots=True)
 class CaseResult:
-    """What became of one case."""
+    """The outcome of one case."""
 
     case: Case
     status: Status

@@ -1,1 +1,1 @@
-"""What a model can and cannot produce."""
+"""Analysis of models: the tokens that they can and cannot produce."""

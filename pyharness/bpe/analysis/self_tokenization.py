@@ -15,7 +15,7 @@ NEVER = 2**32 - 1
 
 
 class Verdict(IntEnum):
-    """What became of an id.
+    """The outcome of one id.
 
     >>> Verdict(1).name
     'REACHABLE'

@@ -1,4 +1,4 @@
-"""What every encoder of a model does, whichever core runs it."""
+"""The face that every encoder of a model has."""
 
 from __future__ import annotations
 

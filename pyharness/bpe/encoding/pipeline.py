@@ -48,7 +48,7 @@ class Pipeline:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is worth saying about how texts are split."""
+        """Notes on how texts are split."""
         splits = self._pre_tokenizer or self._splitter
         return (splits.note,) if splits is not None and splits.note else ()
 

@@ -20,7 +20,7 @@ def chosen(
     """Contents of the special tokens that are mapped, and of those that are refused; ``all`` leaves out the mapped.
 
     Raises:
-        InputError: an option names what is no special token.
+        InputError: an option names a text that is no special token.
     """
     allowed = _named("allowed_special", allowed_special, known)
     disallowed = _named("disallowed_special", disallowed_special, known)

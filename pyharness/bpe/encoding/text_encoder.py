@@ -11,7 +11,7 @@ from pyharness.types import Ids, InputError, MergeModel, Offsets, Tokens
 
 
 class TextEncoder:
-    """Splits texts, looks the pieces up in a cache and merges what is not there.
+    """Splits texts, looks the pieces up in a cache and merges those that it lacks.
 
     The ids are those of :class:`pyharness.bpe.BpeEncoder` over the pieces of :class:`pyharness.bpe.TextSplitter`, for
     any bytes: bytes that are not UTF-8 too. They depend neither on threads nor on batches nor on earlier texts.

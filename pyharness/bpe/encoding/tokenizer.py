@@ -151,7 +151,7 @@ class BpeTokenizer:
         dropout: there, a document of any size can be encoded in little memory.
 
         Raises:
-            InputError: ``allowed_special`` names what is no special token.
+            InputError: ``allowed_special`` names a text that is no special token.
         """
         allowed, _ = chosen(self._special, allowed_special, ())
         return self._pipeline.safe_cuts(allowed)

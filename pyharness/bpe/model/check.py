@@ -17,7 +17,7 @@ MOST_COMPARED = 1 << 30  # bytes of the results of all rules: half a minute; o20
 
 
 def check_model(model: BpeModel, label: str) -> None:
-    """Refuse a model that contradicts itself, naming what does.
+    """Refuse a model that contradicts itself, naming the contradiction.
 
     Raises:
         InputError: an id is out of range, a token or rule occurs twice, a rule does not give the string of its parts, a

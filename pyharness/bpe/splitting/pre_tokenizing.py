@@ -46,7 +46,7 @@ class PreTokenizer:
 
     @property
     def note(self) -> str:
-        """What is worth saying about how texts are split; nothing, where that is by code written for it."""
+        """Note on how texts are split; empty where code written for the pattern does it."""
         if self.reason:
             return f"split by tokenizers: {self.reason}"
         return "" if self._tables is None else COMPILED

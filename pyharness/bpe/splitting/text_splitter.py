@@ -99,7 +99,7 @@ class TextSplitter:
 
     @property
     def note(self) -> str:
-        """What is worth saying about how texts are split; nothing, where that is by hand-written rules."""
+        """Note on how texts are split; empty where hand-written rules do it."""
         if self.engine == "native":
             return ""
         return COMPILED if self.engine == "compiled" else f"split by regex: {self.reason}"

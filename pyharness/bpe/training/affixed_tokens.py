@@ -1,4 +1,4 @@
-"""Tokens of a training whose symbols carry a prefix or a suffix: what they are as text, and what they are made of."""
+"""Tokens of a training whose symbols carry a prefix or a suffix: their text, and the symbols they are made of."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the pieces of a corpus are spelled in: characters, fewer of them, and forms with a prefix or a suffix."""
+"""Symbols that spell the pieces of a corpus: characters, fewer of them, and forms with a prefix or a suffix."""
 
 from __future__ import annotations
 

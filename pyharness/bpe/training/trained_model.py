@@ -1,4 +1,4 @@
-"""The tokenizer that a training gives."""
+"""From the result of a training to a tokenizer."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def model_of_training(
     demolition: DemolitionRule = "eq6",
     origin: Mapping[str, Any] | None = None,
 ) -> BpeModel:
-    """Make a tokenizer of what a training gave.
+    """Make a tokenizer of the result of a training.
 
     Output ids are the tokens that are no scaffold, in rank order without gaps, then the special tokens.
 

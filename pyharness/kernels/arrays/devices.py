@@ -11,7 +11,7 @@ from pyharness.types import Unsupported
 
 
 class CudaUnavailable(Unsupported):
-    """CUDA was asked for and cannot be used; the message says why."""
+    """CUDA cannot be used although a call needs it; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)

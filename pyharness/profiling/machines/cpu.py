@@ -96,7 +96,7 @@ class Cpu:
 
 
 def _limit_threads(threads: int) -> None:
-    """Give libraries the same number of threads, and keep idle ones from spinning on the core of who is timed next.
+    """Give libraries the same number of threads, and keep idle ones from spinning on the core of the next contender.
 
     They read this when they are loaded, so it works only before that.
     """

@@ -54,7 +54,7 @@ class Worker:
         return message
 
     def close(self) -> None:
-        """End the process and whatever it has started."""
+        """End the process and all processes it has started."""
         self.child.close()
 
 

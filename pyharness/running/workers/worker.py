@@ -74,7 +74,7 @@ def send(out: TextIO, message: dict[str, Any]) -> None:
 
 
 def handle(request: Request, out: TextIO) -> dict[str, Any]:
-    """Run one case; whatever it raises is its result."""
+    """Run one case; an exception becomes its result."""
     case = request.case
     try:
         row, benchmark = _row(request.tokenizer), benchmarks()[case.benchmark]

@@ -42,7 +42,7 @@ class RsBpeTokenizer:
         self._bytes = library.bpe()
 
     def encode_batch(self, texts: Sequence[str], threads: int = 1) -> Tokens:
-        """Encode documents, on one thread whatever is asked for."""
+        """Encode documents on one thread, for any value of ``threads``."""
         del threads
         return Tokens.from_lists(self._library.encode_batch(list(texts))[0])
 
