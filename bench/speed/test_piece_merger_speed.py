@@ -79,8 +79,8 @@ def test_new_pieces(benchmark: Benchmark, engine: str, name: str, corpus: str) -
     encoder, base, offsets = reference(name, pieces)
     wanted = encoder.encode_batch(base, offsets)
     if engine == "merger":
-        found = benchmark(_core.PieceMerger(model(name)).encode_batch, *packed(pieces))
-        assert np.array_equal(found[0], wanted.ids)
+        merged = benchmark(_core.PieceMerger(model(name)).encode_batch, *packed(pieces))
+        assert np.array_equal(merged[0], wanted.ids)
     else:
         assert np.array_equal(benchmark(encoder.encode_batch, base, offsets).ids, wanted.ids)
     report_each(
@@ -111,8 +111,8 @@ def test_one_piece_of_a_megabyte(benchmark: Benchmark, engine: str, kind: str) -
     encoder, base, offsets = reference("cl100k", pieces)
     if engine == "quicktok":
         library = pytest.importorskip("quicktok", reason="quicktok is not installed")
-        found = benchmark(library.get_encoding("cl100k_base").encode, LONG[kind])
+        ids = benchmark(library.get_encoding("cl100k_base").encode, LONG[kind])
     else:
-        found = benchmark(_core.PieceMerger(model("cl100k")).encode_batch, *packed(pieces))[0]
-    assert np.array_equal(found, encoder.encode_batch(base, offsets).ids)
+        ids = benchmark(_core.PieceMerger(model("cl100k")).encode_batch, *packed(pieces))[0]
+    assert np.array_equal(ids, encoder.encode_batch(base, offsets).ids)
     report_each(benchmark, f"{engine}, 1 MB of {kind}", 1, "ms", 1e3)

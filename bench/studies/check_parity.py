@@ -107,7 +107,7 @@ def _tokenizers(path: Path, threads: int) -> Theirs:
     library.no_padding()
     library.no_truncation()
     library.encode_special_tokens = True  # a special token's string in a text is text
-    return lambda texts: [found.ids for found in library.encode_batch_fast(list(texts), add_special_tokens=False)]
+    return lambda texts: [encoding.ids for encoding in library.encode_batch_fast(list(texts), add_special_tokens=False)]
 
 
 # ------------------------------------------------------------------------------------------ comparing
@@ -161,19 +161,19 @@ def compare_bytes(pair: Pair, reference: Reference, data: bytes) -> None:
 
 def shrink(text: str | bytes, differs: Callable[[Any], Difference | None]) -> Difference:
     """Leave out parts, large ones first, as long as the text still comes out differently."""
-    found = differs(text)
-    assert found is not None, "the difference is not there again: encoding depends on what came before"
+    difference = differs(text)
+    assert difference is not None, "the difference is not there again: encoding depends on what came before"
     size = len(text) // 2
     while size > 0:
         at = 0
-        while at < len(found.text):
-            shorter = differs(found.text[:at] + found.text[at + size :])  # type: ignore[operator]
+        while at < len(difference.text):
+            shorter = differs(difference.text[:at] + difference.text[at + size :])  # type: ignore[operator]
             if shorter is None:
                 at += size
             else:
-                found = shorter
+                difference = shorter
         size //= 2
-    return found
+    return difference
 
 
 def caught(check: Callable[[], None]) -> Difference | None:

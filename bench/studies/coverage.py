@@ -11,7 +11,7 @@ another value there, the mean over all sub-corpora of that size.
 Cut, documents are pieces of at most some kB, which share a group. ``--apart`` hashes every piece by itself and counts
 it as a document, to show what comes of that.
 
-With 400 draws a true 95 % is found as 93 to 97 %, nineteen times in twenty.
+With 400 draws a true 95 % shows as 93 to 97 %, nineteen times in twenty.
 """
 
 from __future__ import annotations
@@ -101,27 +101,27 @@ class Draws:
         )
 
 
-Found = dict[str, Draws]
+DrawsByName = dict[str, Draws]
 Pair = tuple[Sequence[Measurement], Sequence[Measurement]]
 
 
-def collect(truth: Pair, drawn: Iterator[Pair]) -> Found:
+def collect(truth: Pair, drawn: Iterator[Pair]) -> DrawsByName:
     """Measure all draws; metrics without a value or an interval somewhere are left out."""
     grows = {name for name, metric in all_metrics().items() if metric.grows_with_text}
-    found: Found = {}
+    draws_of: DrawsByName = {}
     for a, b in zip(*truth, strict=True):
         if a.value is not None and b.value is not None:
-            found[_name(a)] = Draws(a.metric in grows, (float(a.value), float(b.value)))
+            draws_of[_name(a)] = Draws(a.metric in grows, (float(a.value), float(b.value)))
     for pair in drawn:
         for a, b in zip(*pair, strict=True):
             widths = [_half(jackknife.interval(one.value, one.replicates)) for one in (a, b)]
             widths.append(_half(jackknife.paired_interval(a, b)))
             if a.value is None or b.value is None or None in widths:
-                found.pop(_name(a), None)
-            elif (draws := found.get(_name(a))) is not None:
+                draws_of.pop(_name(a), None)
+            elif (draws := draws_of.get(_name(a))) is not None:
                 draws.values.append((float(a.value), float(b.value)))
                 draws.halves.append(tuple(widths))  # type: ignore[arg-type]
-    return found
+    return draws_of
 
 
 def _name(measurement: Measurement) -> str:
@@ -134,7 +134,7 @@ def _half(interval: tuple[float, float] | None) -> float | None:
 
 def simulate(
     documents: Documents, pair: Sequence[DocumentStates], size: int, draws: int, seed: int = 1, apart: bool = False
-) -> Found:
+) -> DrawsByName:
     """Draw sub-corpora of the text of ``size`` mean documents."""
     generator = np.random.default_rng(seed)
     metrics = corpus_metrics().values()
@@ -156,7 +156,7 @@ def simulate(
 # ---------------------------------------------------------------------------------------------- aligned rows
 
 
-def simulate_rows(corpus: ParallelCorpus, rows: Sequence[str], size: int, draws: int, seed: int = 1) -> Found:
+def simulate_rows(corpus: ParallelCorpus, rows: Sequence[str], size: int, draws: int, seed: int = 1) -> DrawsByName:
     """Draw aligned rows, and measure fairness."""
     texts = [[row[language] for language in corpus.languages] for row in corpus.rows(Tally())]
     flat = [text for row in texts for text in row]
@@ -195,18 +195,18 @@ class Setting:
     size: int
 
 
-def study(given: argparse.Namespace, name: str) -> dict[Setting, tuple[int, Found]]:
+def study(given: argparse.Namespace, name: str) -> dict[Setting, tuple[int, DrawsByName]]:
     """All settings of one kind of text, with the number of documents in its pool."""
     rows = [row.format(data=given.data) for row in given.rows]
-    found: dict[Setting, tuple[int, Found]] = {}
+    simulated: dict[Setting, tuple[int, DrawsByName]] = {}
     if name == "FLORES":
         corpus = corpora.open_corpus(FLORES.format(data=given.data))
         if not isinstance(corpus, ParallelCorpus):
             raise InputError(f"{corpus.name} is not aligned")
         count = sum(1 for _ in corpus.rows(Tally()))
         for size in fitting(given.sizes, count):
-            found[Setting(name, "rows", size)] = count, simulate_rows(corpus, rows, size, given.draws)
-        return found
+            simulated[Setting(name, "rows", size)] = count, simulate_rows(corpus, rows, size, given.draws)
+        return simulated
     kind = next(kind for kind in KINDS if kind.name == name)
     for how, limit in (("uncut", MAX_DOCUMENT_BYTES), ("cut", kind.cut)):
         documents = Documents.read(opened(kind, given.data, limit))
@@ -216,8 +216,8 @@ def study(given: argparse.Namespace, name: str) -> dict[Setting, tuple[int, Foun
             setting = Setting(name, "apart" if apart else how, size)
             if given.apart and not apart:
                 continue
-            found[setting] = len(documents), simulate(documents, pair, size, given.draws, apart=apart)
-    return found
+            simulated[setting] = len(documents), simulate(documents, pair, size, given.draws, apart=apart)
+    return simulated
 
 
 def fitting(sizes: Sequence[int], documents: int) -> list[int]:
@@ -225,11 +225,11 @@ def fitting(sizes: Sequence[int], documents: int) -> list[int]:
     return [size for size in sorted(sizes) if size == min(sizes) or 2 * size <= documents]
 
 
-def markdown(found: Mapping[Setting, tuple[int, Found]], draws: int) -> str:
+def markdown(simulated: Mapping[Setting, tuple[int, DrawsByName]], draws: int) -> str:
     """One table per size: coverage in per cent, single / paired; what is outside of 93 to 97 % is bold."""
     lines = []
-    for size in sorted({setting.size for setting in found}):
-        chosen = {setting: draws for setting, (_, draws) in found.items() if setting.size == size}
+    for size in sorted({setting.size for setting in simulated}):
+        chosen = {setting: draws for setting, (_, draws) in simulated.items() if setting.size == size}
         names = dict.fromkeys(name for draws in chosen.values() for name in draws)
         lines += ["", f"Text of {size} documents, {draws} draws", ""]
         lines.append("| metric | " + " | ".join(f"{one.kind}, {one.how}" for one in chosen) + " |")
@@ -239,7 +239,7 @@ def markdown(found: Mapping[Setting, tuple[int, Found]], draws: int) -> str:
             if set(cells) != {""}:
                 grows = any(name in draws and draws[name].grows for draws in chosen.values())
                 lines.append(f"| {name}{' *' if grows else ''} | " + " | ".join(cells) + " |")
-    pools = {setting.kind: count for setting, (count, _) in found.items()}
+    pools = {setting.kind: count for setting, (count, _) in simulated.items()}
     lines += ["", "Pools: " + ", ".join(f"{kind} {count:,}" for kind, count in pools.items()) + " documents."]
     return "\n".join(lines[1:]) + "\n"
 
@@ -269,11 +269,11 @@ def main(arguments: Sequence[str] | None = None, emit: Callable[[str], object] =
     given = parser.parse_args(arguments)
     if not given.data:
         parser.error("set PYHARNESS_DATA to the folder of data, or give --data")
-    found: dict[Setting, tuple[int, Found]] = {}
+    simulated: dict[Setting, tuple[int, DrawsByName]] = {}
     with get_context("spawn").Pool(given.processes) as pool:
         for part in pool.imap(partial(study, given), given.kinds):
-            found |= part
-    text = markdown(found, given.draws)
+            simulated |= part
+    text = markdown(simulated, given.draws)
     if given.output:
         given.output.write_text(text, encoding="utf-8")
     emit(text)

@@ -33,19 +33,19 @@ class Documents:
     @classmethod
     def read(cls, specifications: Iterable[str]) -> Documents:
         """Read corpora; a document that was met before is left out."""
-        found, met = cls(), set[bytes]()
+        documents, met = cls(), set[bytes]()
         for specification in specifications:
             tally = Tally()
             for text in corpora.open_corpus(specification).documents(tally):
                 digest = tally.add(text)
                 if digest in met:
-                    found.repeated[0] += 1
-                    found.repeated[1] += len(text.encode())
+                    documents.repeated[0] += 1
+                    documents.repeated[1] += len(text.encode())
                     continue
                 met.add(digest)
                 part = "held_out" if digest[1] % HELD_OUT_OF == 0 else "training"
-                found.parts[part][group_of(digest)].append(text)
-        return found
+                documents.parts[part][group_of(digest)].append(text)
+        return documents
 
     def sizes(self, part: str) -> dict[str, NDArray[np.int64]]:
         """Documents and bytes of every group, int64 [GROUPS]."""
@@ -80,10 +80,10 @@ class GroupedPieces:
 
     def training(self, without: int | None = None) -> bpe.WeightedPieces:
         """Pieces of the training part, weighted, of all groups or all but one."""
-        found, weights = self.pieces, self.counts["training"].sum(axis=0)
+        pieces, weights = self.pieces, self.counts["training"].sum(axis=0)
         if without is not None:
             weights = weights - self.counts["training"][without]
-        return bpe.WeightedPieces(found.symbols, found.offsets, weights, found.data, found.data_offsets)
+        return bpe.WeightedPieces(pieces.symbols, pieces.offsets, weights, pieces.data, pieces.data_offsets)
 
 
 def _counted(splitter: bpe.TextSplitter, texts: Sequence[str]) -> bpe.WeightedPieces:
@@ -93,11 +93,11 @@ def _counted(splitter: bpe.TextSplitter, texts: Sequence[str]) -> bpe.WeightedPi
     return counter.pieces()
 
 
-def _numbered(found: bpe.WeightedPieces, number: dict[bytes, int]) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+def _numbered(pieces: bpe.WeightedPieces, number: dict[bytes, int]) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
     """Numbers of some pieces, new ones among them, and their weights."""
-    data = found.symbols.astype(np.uint8).tobytes()
-    numbers = [number.setdefault(data[start:end], len(number)) for start, end in pairwise(found.offsets.tolist())]
-    return np.array(numbers, np.int64), found.weights
+    data = pieces.symbols.astype(np.uint8).tobytes()
+    numbers = [number.setdefault(data[start:end], len(number)) for start, end in pairwise(pieces.offsets.tolist())]
+    return np.array(numbers, np.int64), pieces.weights
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,12 +95,12 @@ def values(plain: CorpusState, scaffold: CorpusState) -> dict[str, tuple[Measure
     """Every metric of both; the frequency of replaced tokens compares the two already, so its first side is 0."""
     known = corpus_metrics()
     of_plain, of_scaffold = (measuring.measure(state, [known[name] for name in METRICS]) for state in (plain, scaffold))
-    found = {a.metric: (a, b) for a, b in zip(of_plain, of_scaffold, strict=True)}
+    pairs = {a.metric: (a, b) for a, b in zip(of_plain, of_scaffold, strict=True)}
     for one in replaced_tokens.measure(plain, scaffold):
         if one.metric == "replaced_token_frequency" and one.value is not None:  # None: no replaced token in the text
             zero = Measurement(one.metric, 0.0, replicates=tuple(None if r is None else 0.0 for r in one.replicates))
-            found[one.metric] = zero, one
-    return found
+            pairs[one.metric] = zero, one
+    return pairs
 
 
 # ---------------------------------------------------------------------------------------------- one size
@@ -142,15 +142,15 @@ class Setting:
         """Values after each group is left out of everything: of what is trained on, and of what is read."""
         for group in range(GROUPS):
             pair = self.trained(group)
-            found: dict[str, dict[str, tuple[float, float]]] = {"shares": {"shares": shares(pair)}}
+            figures: dict[str, dict[str, tuple[float, float]]] = {"shares": {"shares": shares(pair)}}
             for part in PARTS:
                 states = self.states(pair, part)
                 for state in states:
                     state.histogram[group] = 0
                     for sums in state.counters.values():
                         sums[group] = 0
-                found[part] = {name: (a.value, b.value) for name, (a, b) in values(*states).items()}  # type: ignore[misc]
-            yield found
+                figures[part] = {name: (a.value, b.value) for name, (a, b) in values(*states).items()}  # type: ignore[misc]
+            yield figures
 
 
 def shares(pair: tuple[Encoded, Encoded]) -> tuple[float, float]:
@@ -167,20 +167,20 @@ def study(setting: Setting) -> dict[str, Any]:
     pair = setting.trained()
     setting.verify(pair)
     again = list(setting.without_each_group())
-    found: dict[str, Any] = {"pattern": setting.pattern, "vocab_size": setting.vocab_size}
+    figures: dict[str, Any] = {"pattern": setting.pattern, "vocab_size": setting.vocab_size}
     names = ("scaffold_share", "replaced_token_share")
     for index, (name, value) in enumerate(zip(names, shares(pair), strict=True)):
-        found[name] = {
+        figures[name] = {
             "value": value,
             "retrained": jackknife.interval(value, [one["shares"]["shares"][index] for one in again]),
         }
     for part in PARTS:
         measured = values(*setting.states(pair, part))
-        found[part] = {
+        figures[part] = {
             name: row(a, b, [one[part].get(name) for one in again], CLAIMS.get(name))
             for name, (a, b) in measured.items()
         }
-    return found
+    return figures
 
 
 def row(
@@ -196,16 +196,16 @@ def row(
     }
     steps = zip(plain.curve, scaffold.curve, strict=True)
     curve = [0.0 if before is None or after is None else after - before for before, after in steps]
-    found = {"plain": plain.value, "scaffold": scaffold.value, "difference": difference, **intervals, "curve": curve}
-    return found | ({"claim": {kind: claim.verdict(one, curve) for kind, one in intervals.items()}} if claim else {})
+    figures = {"plain": plain.value, "scaffold": scaffold.value, "difference": difference, **intervals, "curve": curve}
+    return figures | ({"claim": {kind: claim.verdict(one, curve) for kind, one in intervals.items()}} if claim else {})
 
 
 # ---------------------------------------------------------------------------------------------- output
 
 
-def markdown(found: Mapping[str, Any]) -> str:
+def markdown(figures: Mapping[str, Any]) -> str:
     """Tables of a study."""
-    text = found["text"]
+    text = figures["text"]
     lines = [
         "# Scaffold-BPE beside plain BPE of the same size",
         "",
@@ -220,7 +220,7 @@ def markdown(found: Mapping[str, Any]) -> str:
         "- replaced_token_frequency: growth of the mean count of the tokens of BPE's V that Scaffold-BPE replaces",
         "- the paper's figures are of other data (the Pile, vocabulary 32K)",
     ]
-    for one in found["settings"]:
+    for one in figures["settings"]:
         lines += ["", f"## {one['vocab_size']:,} tokens, pattern {one['pattern']}", ""]
         lines += [_shares_line(one), ""]
         lines += ["| text | metric | BPE | Scaffold-BPE | difference | ± | curve | paper | claim |"]
@@ -250,10 +250,10 @@ def _line(part: str, name: str, about: Mapping[str, Any], size: int) -> str:
 
 
 def _verdicts(about: Mapping[str, Any]) -> str:
-    found = about.get("claim", {})
-    if len(set(found.values())) < 2:
-        return next(iter(found.values()), "")
-    return f"{found['documents']}; retrained: {found['retrained']}"
+    verdicts = about.get("claim", {})
+    if len(set(verdicts.values())) < 2:
+        return next(iter(verdicts.values()), "")
+    return f"{verdicts['documents']}; retrained: {verdicts['retrained']}"
 
 
 def _half(interval: Sequence[float] | None) -> float:
@@ -277,14 +277,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         part: total({name: int(counts.sum()) for name, counts in documents.sizes(part).items()}) for part in PARTS
     }
     text |= {"repeated": documents.repeated, "corpora": given.texts or list(TEXTS)}
-    found: dict[str, Any] = {"pyharness": version_of("pyharness"), "text": text, "settings": []}
+    figures: dict[str, Any] = {"pyharness": version_of("pyharness"), "text": text, "settings": []}
     for pattern in given.patterns:
         grouped = GroupedPieces.of(documents, pattern)
         for size in given.sizes:
-            found["settings"].append(study(Setting(pattern, size, documents, grouped)))
-            given.output.with_suffix(".json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-            given.output.with_suffix(".md").write_text(markdown(found), encoding="utf-8")
-    sys.stdout.write(markdown(found))
+            figures["settings"].append(study(Setting(pattern, size, documents, grouped)))
+            given.output.with_suffix(".json").write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+            given.output.with_suffix(".md").write_text(markdown(figures), encoding="utf-8")
+    sys.stdout.write(markdown(figures))
 
 
 if __name__ == "__main__":

@@ -119,11 +119,11 @@ def speeds(texts: list[str]) -> Iterator[str]:
     size = sum(len(text.encode()) for text in texts)
     yield f"{'MB/s, one thread':<22}{'native':>10}{'compiled':>10}{'tiktoken':>10}{'tokenizers':>12}"
     for name, (expression, dialect) in EXPRESSIONS.items():
-        found = calls_of(expression, dialect, texts)
-        yield row(name, {engine: size / second / 1e6 for engine, second in seconds_of(found).items()})
+        calls = calls_of(expression, dialect, texts)
+        yield row(name, {engine: size / second / 1e6 for engine, second in seconds_of(calls).items()})
     for name in PRE_TOKENIZERS:
-        found = calls_of_stage(name, texts)
-        yield row(f"{name}, all steps", {key: size / second / 1e6 for key, second in seconds_of(found).items()})
+        calls = calls_of_stage(name, texts)
+        yield row(f"{name}, all steps", {key: size / second / 1e6 for key, second in seconds_of(calls).items()})
 
 
 def calls_of_stage(name: str, texts: list[str]) -> dict[str, Call]:

@@ -41,9 +41,9 @@ def test_all_outputs_beside_entropy_alone(
     def everything() -> Any:
         return entropy(logits, targets=targets, outputs=ALL_OUTPUTS, threads=2)
 
-    found, row = everything(), torch.arange(len(logits), device=device)
+    results, row = everything(), torch.arange(len(logits), device=device)
     log_probabilities = torch.log_softmax(logits.double(), -1)
-    assert differs(found.nll, -log_probabilities[row, targets], 1e-5) is None
-    assert torch.equal(found.argmax, logits.argmax(-1))
-    assert differs(found.margin, -log_probabilities.topk(2).values.diff(dim=-1)[:, 0], 1e-5) is None
+    assert differs(results.nll, -log_probabilities[row, targets], 1e-5) is None
+    assert torch.equal(results.argmax, logits.argmax(-1))
+    assert differs(results.margin, -log_probabilities.topk(2).values.diff(dim=-1)[:, 0], 1e-5) is None
     side_by_side(everything, entropy_alone=lambda: entropy(logits, threads=2))
