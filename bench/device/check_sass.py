@@ -160,7 +160,7 @@ def disassemble(library: Path) -> str:
 
 
 def complaint(loop: Loop, limit: float) -> str | None:
-    """Say what is wrong with a loop, if anything."""
+    """Name the fault of a loop; None without one."""
     if loop.local:
         return "uses local memory"
     if loop.in_flight < LOADS_IN_FLIGHT:

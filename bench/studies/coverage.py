@@ -226,7 +226,7 @@ def fitting(sizes: Sequence[int], documents: int) -> list[int]:
 
 
 def markdown(simulated: Mapping[Setting, tuple[int, DrawsByName]], draws: int) -> str:
-    """One table per size: coverage in per cent, single / paired; what is outside of 93 to 97 % is bold."""
+    """One table per size: coverage in per cent, single / paired; shares outside of 93 to 97 % are bold."""
     lines = []
     for size in sorted({setting.size for setting in simulated}):
         chosen = {setting: draws for setting, (_, draws) in simulated.items() if setting.size == size}

@@ -38,7 +38,7 @@ class Documents:
 
     @classmethod
     def read(cls, corpus: Corpus) -> Documents:
-        """Read a corpus, without repeated documents: what is drawn twice has to be two documents."""
+        """Read a corpus, so that no two documents of the pool are one text."""
         pieces: list[Read] = []
         starts: list[int] = []
         met: set[bytes] = set()

@@ -70,7 +70,7 @@ class Row:
 
 
 def documents(folder: Path) -> Iterator[str]:
-    """Every text of every file, whatever it is called in its lines."""
+    """Every text of every file, under any name of its field."""
     for path in sorted(folder.rglob("*.xz")):
         with lzma.open(path, "rt", encoding="utf-8", errors="replace", newline="") as lines:
             for line in lines:
