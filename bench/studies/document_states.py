@@ -38,7 +38,7 @@ class Documents:
 
     @classmethod
     def read(cls, corpus: Corpus) -> Documents:
-        """Read a corpus, so that no two documents of the pool are one text."""
+        """Read a corpus; repeated documents are left out, so that different documents differ in text."""
         pieces: list[Read] = []
         starts: list[int] = []
         met: set[bytes] = set()
