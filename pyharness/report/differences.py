@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from pyharness.report.comparison import Difference
 from pyharness.report.sheet import NOTHING, Cell, Heading, Sheet
+from pyharness.report.sheet.escaping import writable
 from pyharness.types import Format
 
 _VALUE = Format("{:.5g}")
@@ -44,7 +45,7 @@ def flat_differences(differences: Sequence[Difference]) -> Sheet:
         difference = None if one.a is None or one.b is None else one.b - one.a
         low, high = one.interval or (None, None)
         values = (one.title, one.metric, one.part, one.a, one.b, difference, low, high, one.direction, one.verdict)
-        rows.append(tuple(map(Cell, values)))
+        rows.append(tuple(Cell(writable(value)) for value in values))
     headings = tuple(Heading(title, "word" if title in _WORDS else "number") for title in _FLAT)
     return Sheet("differences", headings, tuple(rows))
 

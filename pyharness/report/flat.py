@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from pyharness.report.sheet import Cell, Heading, Sheet
+from pyharness.report.sheet.escaping import writable
 from pyharness.statistics.intervals import interval_of
 from pyharness.store import Record
 
@@ -46,9 +47,4 @@ def rows(record: Record) -> list[dict[str, Any]]:
             )
         if not result.measurements:
             listed.append(dict.fromkeys(COLUMNS) | common | {"reason": result.reason})
-    return [{column: _writable(cell) for column, cell in row.items()} for row in listed]
-
-
-def _writable(cell: object) -> object:
-    """Escape lone surrogates, which come from file names: no UTF-8 file can hold them."""
-    return cell.encode("utf-8", "backslashreplace").decode() if isinstance(cell, str) else cell
+    return [{column: writable(cell) for column, cell in row.items()} for row in listed]

@@ -14,6 +14,7 @@ import pytest
 
 from pyharness import report, store
 from pyharness.report import Cell, Heading, Sheet
+from pyharness.report.comparison import Difference
 from pyharness.report.tables import Filling
 from pyharness.types import PERCENT, RATIO, CaseResult, Column, Format, InputError, Table
 
@@ -142,3 +143,11 @@ def test_a_note_that_fails_costs_itself_alone() -> None:
     (sheet,) = Filling(loaded.data, table, loaded.results, {"load_seconds"}, {}).sheets()
     assert sheet.notes == ("A note is missing: KeyError: 'nothing there'", "the next")
     assert sheet.texts == (("a", "0.500"),)
+
+
+def test_file_names_that_are_no_text_can_be_compared_in_every_format(tmp_path: Path) -> None:
+    sheet = report.flat_differences([Difference("file:\udcff | sample", "m", None, 1.0, 2.0, None, "higher")])
+    for text in (report.to_csv(sheet), report.to_json(sheet)):
+        assert b"udcff" in text.encode()
+    report.to_parquet(sheet, tmp_path / "t.parquet")
+    assert pd.read_parquet(tmp_path / "t.parquet").cases.tolist() == ["file:\\udcff | sample"]

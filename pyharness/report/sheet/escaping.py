@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from typing import TypeAlias
+
+CellValue: TypeAlias = float | int | str | None
 
 _CONTROL = re.compile(  # also lone surrogates, which no terminal or file can be given
     r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
@@ -16,6 +19,15 @@ def visible(text: str) -> str:
     'a\\x1b[31mb'
     """
     return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
+
+
+def writable(value: CellValue) -> CellValue:
+    r"""Escape lone surrogates, which come from file names: no UTF-8 file can hold them.
+
+    >>> writable("a\udcff"), writable(1.5)
+    ('a\\udcff', 1.5)
+    """
+    return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
 
 
 def shorten(text: str, width: int) -> str:
