@@ -101,6 +101,8 @@ def _benchmark(text: str) -> dict[str, Any]:
 
 
 def _value(key: str, value: str) -> Any:
+    if key == "reference":  # the label of one row, which may be a specification with a comma in it
+        return value
     of_labels = key in ("tokenizers", "corpora")
     literal = str if of_labels else _literal
     return [literal(one) for one in value.split(",")] if of_labels or "," in value else literal(value)

@@ -105,15 +105,23 @@ def _gone(before: Iterable[Entry], given: Iterable[Entry]) -> set[str]:
 
 
 def _narrowed(selection: Selection, rows: set[str], texts: set[str]) -> Selection:
-    parameters = dict(selection.parameters)
-    if parameters.get("reference") in rows:
-        del parameters["reference"]
     return replace(
         selection,
-        parameters=parameters,
+        parameters=_with_references(selection.parameters, rows),
         tokenizers=_without(selection.tokenizers, rows),
         corpora=_without(selection.corpora, texts),
     )
+
+
+def _with_references(parameters: Mapping[str, Any], gone: set[str]) -> dict[str, Any]:
+    """Parameters whose ``reference``, one label or a list of them, names no row that is gone."""
+    given = parameters.get("reference")
+    names = given if isinstance(given, list) else [given]
+    kept = [name for name in names if not (isinstance(name, str) and name in gone)]
+    if len(kept) == len(names):
+        return dict(parameters)
+    others = {name: value for name, value in parameters.items() if name != "reference"}
+    return {**others, "reference": kept} if kept else others
 
 
 def _without(labels: tuple[str, ...] | None, gone: set[str]) -> tuple[str, ...] | None:

@@ -49,6 +49,7 @@ def plan(suite: Suite, preparing: Callable[[str, TrainingProgress], None] | None
     labels = [entry.label for entry in suite.tokenizers]
     references: set[Any] = {suite.reference, *(case.parameters.get("reference") for case in cases if rounds_of(case))}
     problems += [str(suggest("reference", name, labels)) for name in references - {None, *labels}]
+    problems += _references_elsewhere(cases, labels)
     if problems:
         raise InputError("\n".join(dict.fromkeys(problems)))
     if not cases:
@@ -56,6 +57,20 @@ def plan(suite: Suite, preparing: Callable[[str, TrainingProgress], None] | None
     planned = Plan(suite, rows, texts, tuple(_distinct(cases)))
     _try_to_record(planned)
     return planned
+
+
+def _references_elsewhere(cases: Iterable[Case], labels: Sequence[str]) -> list[str]:
+    """Problems of benchmarks whose ``reference`` is a row of the suite and none of theirs: there would be no ratio."""
+    by_key = {case.key: case for case in cases}
+    problems = []
+    for case in by_key.values():
+        reference = case.parameters.get("reference") if rounds_of(case) else None
+        if reference in labels and replace(case, tokenizer=str(reference)).key not in by_key:
+            problems.append(
+                f"benchmark {case.benchmark!r}: the reference {reference!r} takes no turn among its rows, so there "
+                f"is no ratio to it; add it to tokenizers = [...] of this benchmark"
+            )
+    return problems
 
 
 def _try_to_record(plan: Plan) -> None:

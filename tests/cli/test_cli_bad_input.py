@@ -157,3 +157,11 @@ def test_too_small_an_address_space_is_said_at_once(kilobytes: int, tmp_path: Pa
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()
     assert re.fullmatch(r"error: an address space of 0\.[12]0 GB is too small: .*", line)
+
+
+@pytest.mark.parametrize("row", ["raw_bytes?a=1,2", "7", "true"])
+def test_a_reference_is_one_label_whatever_stands_in_it(row: str) -> None:
+    options = ("-t", "raw_bytes", "-c", "sample", "-q")
+    assert f"error: unknown reference '{row}'" in refused(
+        "run", *options, "-b", f"throughput?rounds=2&threads=1&reference={row}"
+    )

@@ -110,3 +110,33 @@ def test_more_threads_than_cores_only_if_the_suite_says_so(tmp_path: Path, monke
         suite.plan(suite.read(written(tmp_path, text)))
     allowed = suite.plan(suite.read(written(tmp_path, "oversubscribe = true\n" + text)))
     assert [case.parameters["threads"] for case in allowed.cases] == [1, 8]
+
+
+TWO_REFERENCES = """
+tokenizers = ["raw_bytes", { name = "again", spec = "raw_bytes" }]
+corpora = ["sample"]
+benchmarks = [{ name = "throughput", rounds = 2, threads = 1, reference = ["raw_bytes", "again"] }]
+"""
+
+
+def test_references_in_a_list_are_one_case_each_and_lose_those_that_are_replaced(tmp_path: Path) -> None:
+    base = suite.read(written(tmp_path, TWO_REFERENCES))
+    cases = suite.plan(session.declare(base=base)).cases
+    assert [case.parameters["reference"] for case in cases] == ["raw_bytes", "again"] * 2
+    (narrowed,) = session.declare(["raw_bytes"], base=base).selections
+    assert narrowed.parameters["reference"] == ["raw_bytes"]
+    (bare,) = suite.override(base, suite.entries([{"name": "other", "spec": "raw_bytes"}]), (), ()).selections
+    assert "reference" not in bare.parameters
+
+
+@pytest.mark.parametrize("value", ["{}", "[[]]", "3"])
+def test_a_reference_that_is_no_label_is_refused(tmp_path: Path, value: str) -> None:
+    base = suite.read(written(tmp_path, TWO_REFERENCES.replace('["raw_bytes", "again"] }', f"{value} }}")))
+    with pytest.raises(InputError, match=r"benchmark 'throughput': reference = .* is not text"):
+        suite.plan(session.declare(base=base))
+
+
+def test_a_reference_takes_turns_with_the_rows_it_is_for(tmp_path: Path) -> None:
+    text = TWO_REFERENCES.replace('["raw_bytes", "again"] }', '"again", tokenizers = ["raw_bytes"] }')
+    with pytest.raises(InputError, match="'throughput': the reference 'again' takes no turn among its rows"):
+        suite.plan(suite.read(written(tmp_path, text)))
