@@ -34,7 +34,8 @@ class Rotation:
         """Measure all rounds with ``take(case, round)``, but for those that are ``kept`` whole; one result per case."""
         self.taken = {case.key: [] for case in self.cases}
         for number in range(self.rounds):
-            going = [case for case in self.cases if self._goes_on(case)]
+            if not (going := [case for case in self.cases if self._goes_on(case)]):
+                break
             whole = all((case.key, number) in kept for case in going)
             for index in turns(len(going), number):
                 case = going[index]

@@ -132,6 +132,11 @@ def test_whole_rounds_are_kept_and_a_begun_one_is_measured_again(interrupted_at:
     assert results == rotation(4).run(Bench({"b": 2}), {})
 
 
+def test_rounds_end_where_no_row_is_left() -> None:
+    results = rotation(10**17).run(Bench(dict.fromkeys(ROWS, 0)), {})
+    assert [result.status for result in results] == ["failed"] * 3
+
+
 def test_rows_that_differ_in_more_than_their_name_are_no_rotation() -> None:
     cases = [Case("throughput", row, text, {"rounds": 2}) for text in ("x", "y") for row in "ab"]
     assert [[case.corpus for case in found.cases] for found in rotations(cases)] == [["x", "x"], ["y", "y"]]
