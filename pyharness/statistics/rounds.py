@@ -9,9 +9,12 @@ drift and noise, is simulated by ``bench/studies/rounds.py``: docs/measuring.md 
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 
 from pyharness.statistics.jackknife import t_quantile
+
+_LARGEST = math.log(sys.float_info.max)
 
 
 def turns(count: int, number: int) -> list[int]:
@@ -46,7 +49,10 @@ def mean_ratio(per_round: Sequence[float]) -> float:
 
 
 def ratio_interval(per_round: Sequence[float]) -> tuple[float, float] | None:
-    """95 % interval of the mean ratio, from Student's t on the logarithms of the ratios; None below two rounds."""
+    """95 % interval of the mean ratio, from Student's t on the logarithms of the ratios.
+
+    None below two rounds, or where the upper end is beyond all floats.
+    """
     count = len(per_round)
     if count < 2:
         return None
@@ -54,6 +60,8 @@ def ratio_interval(per_round: Sequence[float]) -> tuple[float, float] | None:
     middle = _mean(logs)
     variance = math.fsum((log - middle) ** 2 for log in logs) / (count - 1)
     half = t_quantile(count - 1) * math.sqrt(variance / count)
+    if middle + half > _LARGEST:
+        return None
     return math.exp(middle - half), math.exp(middle + half)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from pyharness.statistics.jackknife import GROUPS
 from pyharness.store.older import lifted
-from pyharness.store.shape import Misshapen, check_tally, get, number, number_or_null, short
+from pyharness.store.shape import LARGEST, Misshapen, check_tally, get, number, number_or_null, short
 from pyharness.types import Case, CaseResult, Failure, Measurement, TextRead
 
 _STATUSES = ("ok", "skipped", "failed")
@@ -33,16 +33,19 @@ def measurement_from_json(data: Mapping[str, Any]) -> Measurement:
     replicates = get(data, "replicates", list, default=[])
     if len(replicates) > GROUPS:
         raise Misshapen(f"'replicates' has {len(replicates)} values; there are {GROUPS} groups")
+    samples = tuple(number(one, "samples") for one in get(data, "samples", list, default=[]))
+    if (paired := get(data, "paired", bool, default=False)) and not all(1 / LARGEST < one < LARGEST for one in samples):
+        raise Misshapen("'samples' that are paired are ratios: each must be above 0")
     return Measurement(
         get(data, "metric", str),
         number_or_null(get(data, "value", object), "value"),
         get(data, "reason", str, None, default=None),
         get(data, "part", str, None, default=None),
-        tuple(number(one, "samples") for one in get(data, "samples", list, default=[])),
+        samples,
         tuple(number_or_null(one, "replicates") for one in replicates),
         no_interval=get(data, "no_interval", str, None, default=None),
         curve=tuple(number_or_null(one, "curve") for one in get(data, "curve", list, default=[])),
-        paired=get(data, "paired", bool, default=False),
+        paired=paired,
     )
 
 

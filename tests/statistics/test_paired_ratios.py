@@ -93,3 +93,8 @@ def test_it_covers_under_drift_where_a_fixed_order_does_not(rounds: int) -> None
             covered[balanced] += interval[0] <= 1 <= interval[1]
     assert covered[True] >= 0.93 * 400
     assert covered[False] < 0.85 * 400
+
+
+def test_an_interval_beyond_all_floats_is_none() -> None:
+    assert ratio_interval([1e-140, 1e140]) is None
+    assert ratio_interval([1e140, 1e140]) is not None

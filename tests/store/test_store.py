@@ -129,6 +129,8 @@ def test_a_schema_is_a_number_from_one(schema: object) -> None:
         ({"measurements": [{"metric": "m"}]}, "'value' is missing"),
         ({"measurements": [{"metric": "m", "value": True}]}, "'value' is true; it must be a number"),
         ({"measurements": [{"metric": "m", "value": 1, "samples": ["1"]}]}, "'samples'"),
+        ({"measurements": [{"metric": "m", "value": 1, "samples": [1, 0], "paired": True}]}, "each must be above 0"),
+        ({"measurements": [{"metric": "m", "value": 1, "samples": [1, -2.0], "paired": True}]}, "'samples' that are"),
         ({"measurements": [{"metric": "m", "value": 1, "replicates": [1.0] * 33}]}, "there are 32 groups"),
         ({"details": []}, "'details'"),
         ({"details": {"tally": {"documents": 1}}}, "'bytes' is missing"),
