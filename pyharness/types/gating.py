@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import StrEnum
 from typing import Any, Literal, Protocol, TypeAlias
 
 Side: TypeAlias = Literal["base", "head"]
@@ -13,10 +13,10 @@ Figure: TypeAlias = Literal["time", "memory", "instructions"]
 SCREEN = 0  # number of the launch that screens; what it measures is no part of a test
 
 
-class GateVerdict(str, Enum):
+class GateVerdict(StrEnum):
     """What is said of a benchmark, and of a gate."""
 
-    PASS = "pass"
+    PASS = "pass"  # noqa: S105 -- no password
     IMPROVEMENT = "improvement"
     REGRESSION = "regression"
     INCONCLUSIVE = "inconclusive"
@@ -196,9 +196,7 @@ class Gate:
     judgements: tuple[Judgement, ...]
     self_test: SelfTest
     verdict: GateVerdict
-    declaration_faults: tuple[
-        str, ...
-    ] = ()  # of gate.toml: expired, unmatched or exceeded entries; each fails the gate
+    declaration_faults: tuple[str, ...] = ()  # expired, unmatched or exceeded entries of gate.toml
     notes: tuple[str, ...] = ()  # new benchmarks, time that ran out, a dirty checkout
     about: Mapping[str, Any] = field(default_factory=dict)  # machine, seconds, digest of the suite: JSON values
 
