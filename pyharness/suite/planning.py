@@ -47,7 +47,8 @@ def plan(suite: Suite, preparing: Callable[[str, TrainingProgress], None] | None
         except InputError as error:
             problems.append(str(error))
     labels = [entry.label for entry in suite.tokenizers]
-    references: set[Any] = {suite.reference, *(case.parameters.get("reference") for case in cases if rounds_of(case))}
+    of_cases = (case.parameters.get("reference") or None for case in cases if rounds_of(case))  # "": not settled
+    references: set[Any] = {suite.reference, *of_cases}
     problems += [str(suggest("reference", name, labels)) for name in references - {None, *labels}]
     problems += _references_elsewhere(cases, labels)
     if problems:

@@ -161,6 +161,13 @@ def test_an_unknown_reference_is_never_dropped(tmp_path: Path) -> None:
             suite.plan(session.declare(rows, base=base))
 
 
+def test_an_unknown_row_in_rounds_is_one_problem() -> None:
+    chosen = session.declare(["raw_byte"], ["sample"], [{"name": "latency", "rounds": 2}])
+    with pytest.raises(InputError) as caught:
+        suite.plan(chosen)
+    assert str(caught.value).splitlines() == ["unknown tokenizer 'raw_byte'; did you mean 'raw_bytes'?"]
+
+
 def test_unknown_labels_given_beside_a_suite_are_errors(tmp_path: Path) -> None:
     base = replace(written_twice(tmp_path), selections=(suite.Selection("compression"),))
     with pytest.raises(InputError, match="unknown tokenizer 'agian'; did you mean 'again'"):
