@@ -46,14 +46,35 @@ def report(record: Path, form: str, every: bool, output: Path | None, force: boo
     """
     from pyharness import report as room
     from pyharness import store
-    from pyharness.system import atomic_file
 
-    if output is not None:
-        atomic_file.check(output, overwrite=force)
+    _check_output(output, force, [record])
     read = store.read(record)
     if rederive:
         _rederive(read, form, output, force)
     _export(lambda: room.sheets(read, every), lambda: room.flat_sheet(read), str(record), form, output, force)
+
+
+def _check_output(output: Path | None, force: bool, records: Sequence[Path]) -> None:
+    """Refuse what may not be replaced: what is read, and any other file unless ``force`` is set."""
+    from pyharness import store
+    from pyharness.system import atomic_file
+
+    if output is None:
+        return
+    for record in records:
+        for read, what in ((record, "record"), (store.path_beside(record), "state of the record")):
+            if _is_same_file(read, output):
+                raise InputError(
+                    f"--output {str(output)!r} is the {what} that is read, and would be lost: choose another --output"
+                )
+    atomic_file.check(output, overwrite=force)
+
+
+def _is_same_file(one: Path, other: Path) -> bool:
+    try:
+        return one.is_file() and one.samefile(other)
+    except OSError:  # there is no other, or a name is too long
+        return False
 
 
 def _export(
@@ -122,10 +143,8 @@ def compare(record: Path, a: str, b: str | None, form: str, output: Path | None,
     from pyharness import report as room
     from pyharness import store
     from pyharness.report import comparison
-    from pyharness.system import atomic_file
 
-    if output is not None:
-        atomic_file.check(output, overwrite=force)
+    _check_output(output, force, [record] if b is not None else [record, Path(a)])
     first = store.read(record)
     differences = comparison.records(first, store.read(Path(a))) if b is None else comparison.rows(first, a, b)
     title = f"{record}: {a}" + ("" if b is None else f" and {b}")

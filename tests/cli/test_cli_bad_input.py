@@ -79,6 +79,27 @@ def test_an_output_is_never_overwritten_unasked(tmp_path: Path) -> None:
     assert "is a folder" in refused("report", str(output), "--format", "parquet", "-o", ".", cwd=tmp_path)
 
 
+def test_what_is_read_is_never_replaced(tmp_path: Path) -> None:
+    for name in ("a.json", "b.json"):
+        session.run(["raw_bytes"], ["sample:prose"], ["compression"], output=tmp_path / name)
+    (tmp_path / "link.json").symlink_to("a.json")
+    before = {file: file.read_bytes() for file in tmp_path.iterdir()}
+    for command, output in (
+        (("report", "a.json"), "a.json"),
+        (("report", "a.json"), "link.json"),
+        (("report", "link.json"), "a.json"),
+        (("report", "a.json"), "a.json.state.zip"),
+        (("compare", "a.json", "b.json"), "a.json"),
+        (("compare", "a.json", "b.json"), "b.json.state.zip"),
+    ):
+        what = "state of the record" if output.endswith(".zip") else "record"
+        assert refused(*command, "-o", output, "--force", cwd=tmp_path) == (
+            f"error: --output {output!r} is the {what} that is read, and would be lost: choose another --output\n"
+        )
+    assert {file: file.read_bytes() for file in tmp_path.iterdir()} == before
+    assert call("report", "a.json", "-o", "b.json", "--force", cwd=tmp_path).returncode == 0, "another record may go"
+
+
 @pytest.mark.parametrize(
     ("chosen", "message"),
     [
