@@ -17,7 +17,7 @@ from pyharness import _core
 from pyharness.bpe import TextSplitter
 from pyharness.types import InputError
 from pyharness.vocabularies.patterns.split_patterns import SPLIT_PATTERNS
-from pyharness.vocabularies.patterns.syntax import Dialect, Unsupported
+from pyharness.vocabularies.patterns.syntax import Dialect, Uncompilable
 from pyharness.vocabularies.patterns.tables import compiled
 
 SETS = (
@@ -53,7 +53,7 @@ TEXTS = st.lists(st.one_of(st.text(LETTERS, max_size=25), st.text(st.sampled_fro
 def check(expression: str, dialect: Dialect, texts: list[str]) -> None:
     try:
         table = compiled(expression, dialect)
-    except Unsupported:
+    except Uncompilable:
         assume(False)
     same = agrees(expression, dialect)
     for text in texts:
@@ -142,7 +142,7 @@ def test_dialects(case: tuple[str, str, *tuple[list[str] | None, ...]], dialect:
     expression, text = case[:2]
     expected = case[2 + ("regex", "fancy_regex", "oniguruma").index(dialect)]
     if expected is None:
-        with pytest.raises(Unsupported):
+        with pytest.raises(Uncompilable):
             compiled(expression, dialect)
         return
     table = compiled(expression, dialect)
@@ -176,7 +176,7 @@ def test_reasons(expression: str) -> None:
     for dialect in ("regex", "fancy_regex", "oniguruma"):
         if dialect == "oniguruma" and expression == "a**":
             continue
-        with pytest.raises(Unsupported, match=REASONS[expression]):
+        with pytest.raises(Uncompilable, match=REASONS[expression]):
             compiled(expression, dialect)
     assert time.monotonic() - begin < 20
 

@@ -18,7 +18,7 @@ from pyharness.bpe import BpeTokenizer, import_model
 from pyharness.bpe.splitting.pre_tokenizing import PreTokenizer
 from pyharness.vocabularies.files.byte_alphabet import alphabet_bytes
 from pyharness.vocabularies.huggingface.split_tables import tables_of
-from pyharness.vocabularies.patterns.syntax import Unsupported
+from pyharness.vocabularies.patterns.syntax import Uncompilable
 from tokenizer_files import byte_level as byte_level_file
 
 BEHAVIORS = ("Isolated", "Removed", "MergedWithPrevious", "MergedWithNext", "Contiguous")
@@ -104,7 +104,7 @@ NOT_COMPILED = {
 @pytest.mark.parametrize("reason", NOT_COMPILED)
 def test_what_the_library_splits(reason: str) -> None:
     stage = NOT_COMPILED[reason]
-    with pytest.raises(Unsupported, match=reason):
+    with pytest.raises(Uncompilable, match=reason):
         tables_of(stage, byte_level=is_byte_level(stage))
 
 

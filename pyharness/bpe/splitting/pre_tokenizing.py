@@ -16,7 +16,7 @@ from pyharness.vocabularies.files.byte_alphabet import alphabet_bytes
 from pyharness.vocabularies.huggingface.file import flat_stages
 from pyharness.vocabularies.huggingface.library_stages import library_stage
 from pyharness.vocabularies.huggingface.split_tables import tables_of
-from pyharness.vocabularies.patterns.syntax import Unsupported
+from pyharness.vocabularies.patterns.syntax import Uncompilable
 
 PieceStrings: TypeAlias = Callable[[str, bool], Sequence[bytes]]  # (text, whether it starts its document) -> pieces
 
@@ -55,8 +55,8 @@ class PreTokenizer:
         """Set the tables; without them the library splits."""
         try:
             tables = tables_of(self._stage, byte_level=byte_level)
-        except Unsupported as unsupported:
-            self.reason = str(unsupported)
+        except Uncompilable as uncompilable:
+            self.reason = str(uncompilable)
             return _of_library(self._stage, byte_level)
         self._tables = _core.CompiledSplitter(tables)
         if self._tables.keeps_all():

@@ -17,7 +17,7 @@ from pyharness import _core
 from pyharness.plugins.registry import suggest
 from pyharness.types import InputError, Offsets, offsets_of
 from pyharness.vocabularies.patterns.split_patterns import SPLIT_PATTERNS
-from pyharness.vocabularies.patterns.syntax import Dialect, Unsupported
+from pyharness.vocabularies.patterns.syntax import Dialect, Uncompilable
 from pyharness.vocabularies.patterns.tables import SplitTable, compiled
 
 Engine: TypeAlias = Literal["native", "compiled", "regex"]
@@ -172,8 +172,8 @@ def _tables(expressions: Sequence[str], dialect: Dialect) -> tuple[_core.Compile
     """Splitter by tables, or else the reason why there is none."""
     try:
         return _core.CompiledSplitter([_table(expression, dialect) for expression in expressions]), ""
-    except Unsupported as unsupported:
-        return None, str(unsupported)
+    except Uncompilable as uncompilable:
+        return None, str(uncompilable)
 
 
 _table = lru_cache(maxsize=32)(compiled)

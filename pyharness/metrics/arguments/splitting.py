@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from pyharness.metrics.arguments.argument import Argument
 from pyharness.vocabularies.patterns.pieces import START, PieceAutomaton, Word
-from pyharness.vocabularies.patterns.syntax import Unsupported
+from pyharness.vocabularies.patterns.syntax import Uncompilable
 from pyharness.vocabularies.stages import SplitStep, TokenForm
 
 
@@ -24,7 +24,7 @@ class SplitArguments:
         for step in steps:
             try:
                 automaton = PieceAutomaton(step.expression, step.dialect)
-            except Unsupported as error:
+            except Uncompilable as error:
                 self.unexaminable.append(f"the split pattern {step.expression[:60]!r}: {error}")
                 continue
             gaps = automaton.may_start_no_match() if step.keeps_gaps else 0

@@ -10,7 +10,7 @@ from pyharness.vocabularies.patterns.code_points import CodePoints
 from pyharness.vocabularies.patterns.escapes import binary
 from pyharness.vocabularies.patterns.parser import parse
 from pyharness.vocabularies.patterns.split_patterns import GPT2_RELEASE
-from pyharness.vocabularies.patterns.syntax import Characters, Choice, Node, Repeat, Sequence, Unsupported
+from pyharness.vocabularies.patterns.syntax import Characters, Choice, Node, Repeat, Sequence, Uncompilable
 from pyharness.vocabularies.patterns.tables import Removed, SplitTable, split_table
 
 _WORDS = r"\w+|[^\w\s]+"  # of Whitespace, which Rust's engine runs
@@ -20,7 +20,7 @@ def tables_of(stage: Mapping[str, Any], *, byte_level: bool) -> tuple[SplitTable
     """Tables of a ``pre_tokenizer``. ``byte_level``: the model is written in the byte alphabet of GPT-2.
 
     Raises:
-        Unsupported: with the reason why tables do not give the pieces of ``tokenizers``.
+        Uncompilable: with the reason why tables do not give the pieces of ``tokenizers``.
     """
     tables: list[SplitTable] = []
     reads_bytes = False
@@ -31,12 +31,12 @@ def tables_of(stage: Mapping[str, Any], *, byte_level: bool) -> tuple[SplitTable
         ]
         if step["type"] == "ByteLevel":
             if reads_bytes:
-                raise Unsupported("bytes of bytes")
+                raise Uncompilable("bytes of bytes")
             reads_bytes = True
     if reads_bytes != byte_level:
-        raise Unsupported("pieces in the byte alphabet of a model that has none, or the other way round")
+        raise Uncompilable("pieces in the byte alphabet of a model that has none, or the other way round")
     if not tables:
-        raise Unsupported("nothing is cut")
+        raise Uncompilable("nothing is cut")
     return tuple(tables)
 
 
@@ -60,11 +60,11 @@ def _nodes(step: Mapping[str, Any]) -> Iterator[tuple[Node, Any, Removed]]:
         yield parse(_WORDS, "fancy_regex"), "fancy_regex", "gaps"
     elif kind == "ByteLevel":
         if step.get("add_prefix_space") is not False:
-            raise Unsupported("a space before the text")
+            raise Uncompilable("a space before the text")
         if step.get("use_regex", True) is not False:
             yield parse(GPT2_RELEASE, "oniguruma"), "oniguruma", "nothing"
     else:
-        raise Unsupported(f"a {kind} step")
+        raise Uncompilable(f"a {kind} step")
 
 
 def _punctuation() -> Characters:
@@ -81,7 +81,7 @@ def _pattern(pattern: Any) -> Node:
         return parse(pattern["Regex"], "oniguruma")
     text = pattern.get("String") if isinstance(pattern, Mapping) else None
     if not isinstance(text, str) or not text:
-        raise Unsupported("a pattern that is no text")
+        raise Uncompilable("a pattern that is no text")
     literals = tuple(Characters(CodePoints.of([ord(character)])) for character in text)
     return literals[0] if len(literals) == 1 else Sequence(literals)
 
@@ -98,7 +98,7 @@ def _cut(node: Node, behavior: str, *, inverted: bool = False) -> tuple[Node, An
     runs = isinstance(node, Repeat) and (node.least, node.most, node.kind) == (1, None, "greedy")
     one = node.body if isinstance(node, Repeat) and runs else node
     if not isinstance(one, Characters) or (inverted and (runs or behavior != "Contiguous")):
-        raise Unsupported(f"{behavior} matches of more than one class")
+        raise Uncompilable(f"{behavior} matches of more than one class")
     match = Characters(~one.points) if inverted else one
     gap = Repeat(Characters(~match.points), 1, None)
     once = Repeat(match, 1, None) if runs else match
@@ -108,7 +108,7 @@ def _cut(node: Node, behavior: str, *, inverted: bool = False) -> tuple[Node, An
         return Choice((Sequence((gap, _optional(match, runs))), once)), "oniguruma", "nothing"
     if behavior == "MergedWithNext":
         return Choice((Sequence((_optional(match, runs), gap)), once)), "oniguruma", "nothing"
-    raise Unsupported(f"the behaviour {behavior[:40]!r}")
+    raise Uncompilable(f"the behaviour {behavior[:40]!r}")
 
 
 def _optional(node: Node, runs: bool) -> Repeat:

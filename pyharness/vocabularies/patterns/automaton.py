@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from pyharness.vocabularies.patterns.code_points import LIMIT, CodePoints
 from pyharness.vocabularies.patterns.program import Fork, Look, Match, Program, Step
-from pyharness.vocabularies.patterns.syntax import Ahead, Unsupported
+from pyharness.vocabularies.patterns.syntax import Ahead, Uncompilable
 
 MOST_STATES = 2_000
 MOST_CLASSES = 200
@@ -92,14 +92,14 @@ def classes_of(program: Program) -> Classes:
     """Partition of the code points by the sets of a program.
 
     Raises:
-        Unsupported: there are too many classes.
+        Uncompilable: there are too many classes.
     """
     sets = sorted(set(_sets(program)), key=lambda points: points.edges)
     firsts = np.unique(np.array([0, *(edge for points in sets for edge in points.edges if edge < LIMIT)], np.int64))
     inside = np.array([points.contains(firsts) for points in sets], np.bool_).reshape(len(sets), len(firsts))
     rows, numbers = np.unique(inside.T, axis=0, return_inverse=True)
     if len(rows) > MOST_CLASSES:
-        raise Unsupported(f"it tells more than {MOST_CLASSES} classes of characters apart")
+        raise Uncompilable(f"it tells more than {MOST_CLASSES} classes of characters apart")
     members = {points: frozenset(np.flatnonzero(rows[:, i]).tolist()) for i, points in enumerate(sets)}
     return Classes(firsts, numbers.reshape(-1).astype(np.int64), len(rows), members)
 
@@ -116,7 +116,7 @@ def automaton(program: Program) -> Automaton:
     """Automaton of a program.
 
     Raises:
-        Unsupported: it grows too large.
+        Uncompilable: it grows too large.
     """
     return _Determinising(program).run()
 
@@ -158,7 +158,7 @@ class _Determinising:
                     row[symbol] = (matched, numbers[after] if after else -1)
             machine.moves.append(row)
             if len(waiting) > MOST_STATES or self.work > MOST_WORK:
-                raise Unsupported("its automaton grows too large")
+                raise Uncompilable("its automaton grows too large")
         return machine
 
     def _closure(self, places: Places, symbol: int, *, starts: bool) -> tuple[list[int], bool]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pyharness.vocabularies.patterns.code_points import CodePoints
 from pyharness.vocabularies.patterns.escapes import posix_class
 from pyharness.vocabularies.patterns.reader import Reader
-from pyharness.vocabularies.patterns.syntax import Unsupported
+from pyharness.vocabularies.patterns.syntax import Uncompilable
 
 _POSIX = re.compile(r"\[:(\^?)([a-z]+):\]")
 _OPERATORS: dict[str, Callable[[CodePoints, CodePoints], CodePoints]] = {
@@ -40,16 +40,16 @@ class Brackets:
         """Set of the class, past its closing bracket.
 
         Raises:
-            Unsupported: dialects, or versions of their engines, do not agree on what is written.
+            Uncompilable: dialects, or versions of their engines, do not agree on what is written.
         """
         if depth > DEEPEST:
-            raise Unsupported("classes in classes without end")
+            raise Uncompilable("classes in classes without end")
         negated = self.reader.take("^")
         points, operator = self._operand(depth, first=True), ""
         while not self.reader.take("]"):
             sign = self.reader.next() + self.reader.next()
             if operator not in ("", sign):
-                raise Unsupported(f"{operator} and {sign} in one class")
+                raise Uncompilable(f"{operator} and {sign} in one class")
             operator = sign
             points = _OPERATORS[operator](points, self._operand(depth, first=False))
         return ~points if negated else points
@@ -65,7 +65,7 @@ class Brackets:
             else:
                 points |= item
         if start:
-            raise Unsupported("an empty class" if first else "an empty part of a class")
+            raise Uncompilable("an empty class" if first else "an empty part of a class")
         return points | (self.reader.any_case(written, written_out=True) if self.any_case else written)
 
     def _at_operator(self) -> bool:
@@ -73,7 +73,7 @@ class Brackets:
         if pair not in _OPERATORS:
             return False
         if not self.nested or pair not in _OPERATORS_OF[self.reader.dialect]:
-            raise Unsupported(f"{pair} in a class")
+            raise Uncompilable(f"{pair} in a class")
         return True
 
     def _item(self, depth: int, *, edge: bool) -> CodePoints | int:
@@ -87,7 +87,7 @@ class Brackets:
         if character == "[" and self.nested:
             return Brackets(self.reader, self.any_case, self.nested).read(depth + 1)
         if character == "-" and not edge and self.reader.peek() != "]":
-            raise Unsupported("a hyphen between a range and something else")
+            raise Uncompilable("a hyphen between a range and something else")
         return ord(character)
 
     def _cased(self, points: CodePoints) -> CodePoints:
@@ -101,5 +101,5 @@ class Brackets:
         self.reader.next()
         last = self._item(0, edge=True)
         if not isinstance(last, int) or last < first:
-            raise Unsupported("a range that does not rise")
+            raise Uncompilable("a range that does not rise")
         return CodePoints.range(first, last)

@@ -10,7 +10,7 @@ from functools import cache
 
 from pyharness.vocabularies.patterns.code_points import ALL, CodePoints
 from pyharness.vocabularies.patterns.properties import named, plain
-from pyharness.vocabularies.patterns.syntax import Dialect, Unsupported
+from pyharness.vocabularies.patterns.syntax import Dialect, Uncompilable
 
 ASCII = CodePoints.range(0, 0x7F)
 _HEX_DIGITS = CodePoints((0x30, 0x3A, 0x41, 0x47, 0x61, 0x67))
@@ -63,12 +63,12 @@ def property_class(text: str, dialect: Dialect) -> CodePoints:
     """Set of a property, by the name between the braces of ``\\p{...}``.
 
     Raises:
-        Unsupported: it is not in the table.
+        Uncompilable: it is not in the table.
     """
     negated, name = text.startswith("^"), text.removeprefix("^")
     points = _property(name, dialect)
     if points is None:
-        raise Unsupported(f"the property {name[:40]!r} is not in the tables")
+        raise Uncompilable(f"the property {name[:40]!r} is not in the tables")
     return ~points if negated else points
 
 
@@ -92,7 +92,7 @@ def posix_class(name: str, dialect: Dialect) -> CodePoints:
     """Set of ``[:name:]`` inside brackets.
 
     Raises:
-        Unsupported: dialects differ too much about it.
+        Uncompilable: dialects differ too much about it.
     """
     letters, digits = binary("alphabetic"), category("nd")
     sets = {
@@ -105,6 +105,6 @@ def posix_class(name: str, dialect: Dialect) -> CodePoints:
     if dialect != "regex":
         sets |= {"digit": digits, "alnum": letters | digits, "punct": category("p") | category("s")}
     if name not in sets:
-        raise Unsupported(f"the class [:{name[:20]}:]")
+        raise Uncompilable(f"the class [:{name[:20]}:]")
     points = sets[name]
     return points & ASCII if dialect == "fancy_regex" else points

@@ -21,7 +21,7 @@ from pyharness.vocabularies.patterns.syntax import (
     Node,
     Repeat,
     Sequence,
-    Unsupported,
+    Uncompilable,
     nullable,
 )
 
@@ -34,12 +34,12 @@ def parse(expression: str, dialect: Dialect) -> Node:
     """Tree of a pattern.
 
     Raises:
-        Unsupported: with the reason.
+        Uncompilable: with the reason.
     """
     parser = _Parser(expression, dialect)
     node = parser.choice(0)
     if parser.reader.peek():
-        raise Unsupported("a parenthesis that closes nothing")
+        raise Uncompilable("a parenthesis that closes nothing")
     return node
 
 
@@ -53,7 +53,7 @@ class _Parser:
     def choice(self, depth: int) -> Node:
         """Alternatives, up to a closing parenthesis or the end."""
         if depth > DEEPEST:
-            raise Unsupported("groups in groups without end")
+            raise Uncompilable("groups in groups without end")
         options = [self._sequence(depth)]
         while self.reader.take("|"):
             options.append(self._sequence(depth))
@@ -80,7 +80,7 @@ class _Parser:
             ends = {"fancy_regex": END, "oniguruma": END_OF_LINE, "regex": END_OR_LAST_NEWLINE}
             return ends[self.reader.dialect]
         if character in "*+?{^":
-            raise Unsupported("a repeat of nothing" if character != "^" else "^, which looks back")
+            raise Uncompilable("a repeat of nothing" if character != "^" else "^, which looks back")
         return self._literal(ord(character))
 
     def _literal(self, point: int) -> Node:
@@ -97,7 +97,7 @@ class _Parser:
                 return END
             if letter == "Z" and self.reader.dialect != "fancy_regex":
                 return END if self.reader.dialect == "regex" else END_OR_LAST_NEWLINE
-            raise Unsupported(f"the escape \\{letter}")
+            raise Uncompilable(f"the escape \\{letter}")
         meant = self.reader.escape(in_brackets=False)
         if isinstance(meant, int):
             return self._literal(meant)
@@ -117,7 +117,7 @@ class _Parser:
         if self.reader.take("?>"):
             return Atomic(self._inside(depth, self.any_case))
         if self.reader.peek() in ("?", "*"):
-            raise Unsupported(f"the group ({self.reader.peek(3)}")
+            raise Uncompilable(f"the group ({self.reader.peek(3)}")
         return self._inside(depth, self.any_case)
 
     def _inside(self, depth: int, any_case: bool) -> Node:
@@ -125,7 +125,7 @@ class _Parser:
         node = self.choice(depth + 1)
         self.any_case = before
         if not self.reader.take(")"):
-            raise Unsupported("a parenthesis that is not closed")
+            raise Uncompilable("a parenthesis that is not closed")
         return node
 
     def _repeated(self, node: Node) -> Node:
@@ -137,21 +137,21 @@ class _Parser:
                 node, least, most, kind = _repeat(node, least, most, "greedy"), 0, 1, "greedy"
             node = _repeat(node, least, most, kind)
             if self.reader.peek() in ("*", "+", "?", "{") and not (braces and self.reader.dialect == "oniguruma"):
-                raise Unsupported("a repeat of a repeat")
+                raise Uncompilable("a repeat of a repeat")
         return node
 
     def _bounds(self) -> tuple[int, int | None]:
         if braces := self.reader.match(_BOUNDS):
             least, comma, most = braces.groups()
             if least is None and (most is None or self.reader.dialect == "fancy_regex"):
-                raise Unsupported("a brace that repeats nothing")
+                raise Uncompilable("a brace that repeats nothing")
             bounds = int(least or 0), int(most) if most else None if comma else int(least or 0)
             if bounds[1] is not None and bounds[1] < bounds[0]:
-                raise Unsupported("a repeat whose bounds fall")
+                raise Uncompilable("a repeat whose bounds fall")
             return bounds
         character = self.reader.next()
         if character == "{":
-            raise Unsupported("a brace that repeats nothing")
+            raise Uncompilable("a brace that repeats nothing")
         return {"*": (0, None), "+": (1, None), "?": (0, 1)}[character]
 
     def _kind(self, braces: bool, *, exact: bool) -> Kind | None:
@@ -166,11 +166,11 @@ class _Parser:
 
 def _repeat(node: Node, least: int, most: int | None, kind: Kind) -> Node:
     if isinstance(node, Ahead):
-        raise Unsupported("a look-ahead that repeats")
+        raise Uncompilable("a look-ahead that repeats")
     if most is not None and most <= 1:
         return NOTHING if most == 0 else node if least == 1 else Repeat(node, least, most, kind)
     if nullable(node):
-        raise Unsupported("a repeat of what may match nothing")
+        raise Uncompilable("a repeat of what may match nothing")
     return Repeat(node, least, most, kind)
 
 
@@ -195,4 +195,4 @@ def _next(node: Node) -> Ahead:
         for part in parts:
             points |= part.points
         return Ahead(points, any(part.at_end for part in parts), any(part.at_last_newline for part in parts))
-    raise Unsupported("a look-ahead by more than one character")
+    raise Uncompilable("a look-ahead by more than one character")

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 from pyharness.vocabularies.patterns.machines import machine_of
-from pyharness.vocabularies.patterns.syntax import Dialect, Unsupported
+from pyharness.vocabularies.patterns.syntax import Dialect, Uncompilable
 
 Word: TypeAlias = tuple[int, ...]  # classes of characters
 START, NOTHING = 0, -1  # states: where a piece starts, and where no match goes on
@@ -25,17 +25,17 @@ class PieceAutomaton:
         dialect: the engine whose reading of it counts.
 
     Raises:
-        Unsupported: it uses what cannot be examined, matches nothing at all somewhere, or needs too many states.
+        Uncompilable: it uses what cannot be examined, matches nothing at all somewhere, or needs too many states.
     """
 
     def __init__(self, expression: str, dialect: Dialect) -> None:
         machine = machine_of(expression, dialect)
         self.classes = machine.classes
         if machine.nullable:
-            raise Unsupported("it can match nothing")
+            raise Uncompilable("it can match nothing")
         newline, last_newline = self.classes.of(10), self.classes.last_newline
         if any(row[newline] != row[last_newline] for row in machine.moves):
-            raise Unsupported("a newline that ends the text is read otherwise than one within")
+            raise Uncompilable("a newline that ends the text is read otherwise than one within")
         self._ends = [[matched for matched, _ in row] for row in machine.moves]  # by symbol: a match ends before it
         alive = [any(matched or to != NOTHING for matched, to in row) for row in machine.moves]
         symbols = range(self.classes.count)

@@ -14,7 +14,7 @@ from pyharness.vocabularies.patterns.syntax import (
     Node,
     Repeat,
     Sequence,
-    Unsupported,
+    Uncompilable,
 )
 
 MOST_STATES = 2_000
@@ -64,7 +64,7 @@ def program(node: Node) -> Program:
     """Program of a tree.
 
     Raises:
-        Unsupported: what must not be taken back is more than repeats of one class, or there are too many states.
+        Uncompilable: what must not be taken back is more than repeats of one class, or there are too many states.
     """
     building = _Building()
     first = building.node(node, building.add(Match()), last=True)
@@ -80,7 +80,7 @@ class _Building:
 
     def add(self, state: State) -> int:
         if len(self.program.states) >= MOST_STATES:
-            raise Unsupported(f"it needs more than {MOST_STATES:,} states")
+            raise Uncompilable(f"it needs more than {MOST_STATES:,} states")
         self.program.states.append(state)
         return len(self.program.states) - 1
 
@@ -128,7 +128,7 @@ class _Building:
             return self.node(body, to, last=True)
         if _one_way(body):
             return self.node(body, to, last=False)
-        raise Unsupported("an atomic group of more than one class")
+        raise Uncompilable("an atomic group of more than one class")
 
     def _possessive(self, node: Repeat, to: int, *, last: bool) -> int:
         """As many as there are: of one class, that is to go on only where no other comes."""
@@ -137,7 +137,7 @@ class _Building:
             self.program.takes_back = False
             return self._repeat(greedy, to)
         if not isinstance(node.body, Characters):
-            raise Unsupported("a possessive repeat of more than one class")
+            raise Uncompilable("a possessive repeat of more than one class")
         points = node.body.points
         over = Ahead(~points, at_end=True, at_last_newline=10 not in points)
         stop = self.add(Look(over, to))

@@ -7,7 +7,7 @@ import re
 from pyharness.vocabularies.patterns.code_points import CodePoints
 from pyharness.vocabularies.patterns.escapes import CONTROLS, escaped_class, property_class
 from pyharness.vocabularies.patterns.properties import folded, table
-from pyharness.vocabularies.patterns.syntax import Dialect, Unsupported
+from pyharness.vocabularies.patterns.syntax import Dialect, Uncompilable
 
 _HEX = re.compile(r"x\{([0-9A-Fa-f]{1,6})\}|x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})")
 _PROPERTY = re.compile(r"[pP](?:\{([^{}]{1,60})\}|([A-Z]))")
@@ -35,7 +35,7 @@ class Reader:
     def next(self) -> str:
         """Go past one character and return it."""
         if self.at >= len(self.text):
-            raise Unsupported("it ends early")
+            raise Uncompilable("it ends early")
         self.at += 1
         return self.text[self.at - 1]
 
@@ -60,7 +60,7 @@ class Reader:
             return CONTROLS[letter]
         if letter.isascii() and not letter.isalnum() and letter not in "<>":
             return ord(letter)
-        raise Unsupported(f"the escape \\{letter}")
+        raise Uncompilable(f"the escape \\{letter}")
 
     def _number(self, match: re.Match[str]) -> int:
         point = int(next(filter(None, match.groups())), 16)
@@ -69,12 +69,12 @@ class Reader:
             self.dialect == "oniguruma" and (eight or (point > 0x7F and two))
         )
         if foreign or point > 0x10FFFF or 0xD800 <= point < 0xE000:
-            raise Unsupported(f"the escape \\{match[0]}")
+            raise Uncompilable(f"the escape \\{match[0]}")
         return point
 
     def _property(self, match: re.Match[str]) -> CodePoints:
         if match[2] and self.dialect == "oniguruma":
-            raise Unsupported(f"the escape \\{match[0]}")
+            raise Uncompilable(f"the escape \\{match[0]}")
         points = property_class(match[1] or match[2], self.dialect)
         return ~points if match[0][0] == "P" else points
 
@@ -82,19 +82,19 @@ class Reader:
         """Return the set where case is ignored. ``written_out``: by single characters and ranges.
 
         Raises:
-            Unsupported: the dialect does not take it for its simple case folding.
+            Uncompilable: the dialect does not take it for its simple case folding.
         """
         every = folded(points)
         if not written_out:
             if every != points and self.dialect != "fancy_regex":
-                raise Unsupported("a property with case where case is ignored")
+                raise Uncompilable("a property with case where case is ignored")
             return every
         if self.dialect != "regex":
             return every
         # U+1DF95 is of Unicode 17, and folds to U+00DF.
         odd = [point for point in (0x130, 0x131, 0xDF, 0x1E9E) if point in points]
         if odd:
-            raise Unsupported(f"U+{odd[0]:04X} where case is ignored")
+            raise Uncompilable(f"U+{odd[0]:04X} where case is ignored")
         return every | CodePoints.of(other for point, other in _TURKIC.items() if point in points)
 
 

@@ -11,7 +11,7 @@ Dialect: TypeAlias = Literal["fancy_regex", "oniguruma", "regex"]
 Kind: TypeAlias = Literal["greedy", "lazy", "possessive"]
 
 
-class Unsupported(Exception):
+class Uncompilable(Exception):
     """A pattern cannot be run by tables; the message is the reason, in a few words."""
 
 

@@ -41,7 +41,7 @@ def compiled(expression: str, dialect: Dialect) -> SplitTable:
     """Table of a pattern that isolates its matches.
 
     Raises:
-        Unsupported: with the reason why the pattern cannot be run by tables.
+        Uncompilable: with the reason why the pattern cannot be run by tables.
     """
     return _table(machine_of(expression, dialect), "nothing", reads_bytes=False)
 
@@ -52,7 +52,7 @@ def split_table(
     """Table of a tree. ``reads_bytes``: characters stand for bytes, in the alphabet of GPT-2.
 
     Raises:
-        Unsupported: with the reason.
+        Uncompilable: with the reason.
     """
     return _table(machine_of_tree(node, dialect, full_case=full_case), removed, reads_bytes=reads_bytes)
 
