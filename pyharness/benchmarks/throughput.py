@@ -18,7 +18,7 @@ from pyharness import tokenizers
 from pyharness.benchmarks import Benchmark, Findings, Role, Work, first_documents, rounds
 from pyharness.statistics.samples import median
 from pyharness.system.timing import Lap, lap
-from pyharness.types import Column, Measurement, Table, Tally, Tokenizer, Tokens, Unsupported
+from pyharness.types import Column, Measurement, Mismatch, Table, Tally, Tokenizer, Tokens, Unsupported
 
 STEADY_SLICES = 7
 REPLAYS = 3
@@ -43,10 +43,6 @@ def slices_of(documents: Sequence[str], count: int) -> list[list[str]]:
     numbers = np.minimum((sizes - 1) * count // sizes[-1], count - 1)
     slices = [[documents[i] for i in np.flatnonzero(numbers == number)] for number in range(count)]
     return [piece for piece in slices if piece]
-
-
-class Mismatch(Exception):
-    """A timed call gave other results than the verified ones."""
 
 
 def run(work: Work) -> Findings:

@@ -9,11 +9,7 @@ from pyharness.profiling import Device, Peer, Task
 from pyharness.profiling.measuring import reason_of
 from pyharness.profiling.plan import human_bytes
 from pyharness.profiling.record import OURS, Missing
-from pyharness.types import Unsupported
-
-
-class Mismatch(Exception):
-    """A contender gave something else than it should."""
+from pyharness.types import Mismatch, Unsupported
 
 
 def verified(task: Task, device: Device) -> tuple[dict[str, Callable[[], Any]], dict[str, Missing], Any]:

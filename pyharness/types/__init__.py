@@ -13,7 +13,7 @@ from pyharness.types.corpora import (
     TextRead,
     digest_of,
 )
-from pyharness.types.errors import InputError, Unsupported
+from pyharness.types.errors import InputError, Mismatch, Unsupported
 from pyharness.types.gating import (
     SCREEN,
     SIDES,
@@ -115,6 +115,7 @@ __all__ = [
     "Measurement",
     "MergeModel",
     "Metric",
+    "Mismatch",
     "Note",
     "Offsets",
     "ParallelCorpus",

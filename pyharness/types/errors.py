@@ -12,3 +12,7 @@ class InputError(ValueError):
 
 class Unsupported(InputError):
     """A library cannot do what a case asks of it: the case is skipped, with this reason."""
+
+
+class Mismatch(Exception):
+    """What is timed gives another result than was verified: there is no number of it."""
