@@ -1,7 +1,7 @@
 """The measuring loop: rows take turns in fresh processes, round by round, in an order that no row profits from.
 
-A row that fails leaves the rotation and costs itself alone. Rounds that an interrupted run has finished are kept; one
-that it had begun is measured again, as ratios are formed within a round.
+A row that fails, or gives other ids than in its first turn, leaves the rotation and costs itself alone. Rounds that an
+interrupted run has finished are kept; one that it had begun is measured again, as ratios are formed within a round.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ class Rotation:
         return [self._joined(case) for case in self.cases]
 
     def _goes_on(self, case: Case) -> bool:
-        return all(turn.result.status == "ok" for turn in self.taken[case.key][-1:])
+        taken = self.taken[case.key]
+        return all(turn.result.status == "ok" and turn.fingerprint == taken[0].fingerprint for turn in taken[-1:])
 
     def _joined(self, case: Case) -> CaseResult:
         taken = self.taken[case.key]

@@ -75,6 +75,15 @@ def test_other_ids_in_one_round_leave_no_number() -> None:
     assert first.status == "ok"
 
 
+def test_a_row_that_gives_other_ids_takes_no_further_turn() -> None:
+    bench = Bench(others={"b": 1})
+    results = rotation(5).run(bench, {})
+    assert [number for row, number in bench.asked if row == "b"] == [0, 1]
+    assert [result.status for result in results] == ["ok", "failed", "ok"]
+    assert results[1].reason == "round 2 gave other ids or files than the first, on the same text"
+    assert [len(result.measurements[0].samples) for result in (results[0], results[2])] == [5, 5]
+
+
 def test_rounds_that_measure_different_things_leave_no_number() -> None:
     bench = Bench()
 
