@@ -48,7 +48,7 @@ def _checked(name: str, value: Any, default: Any, most_threads: int | None) -> A
             least, wanted = 1, "a whole number of bytes, or one with kB, MB, GB, KiB, MiB or GiB: 2MB"
             value = size(name, value) if isinstance(value, str) and len(value) <= _LONGEST_SIZE else value
         else:
-            least, wanted = 0, "a whole number"
+            least, wanted = 0, "a whole number from 0"
         return _of_range(name, _of_type(name, value, int, wanted), least, wanted)
     if isinstance(sample, float):
         number = float(_of_type(name, value, int | float, "a number"))

@@ -105,6 +105,9 @@ def test_what_is_read_is_never_replaced(tmp_path: Path) -> None:
     [
         ("throughput?threads=1,9999", "benchmark 'throughput': threads = 9999"),
         ("throughput?threads=0", "threads = 0 is out of range"),
+        ("throughput?rounds=-1", "benchmark 'throughput': rounds = '-1' is not a whole number from 0"),
+        ("throughput?rounds=x", "benchmark 'throughput': rounds = 'x' is not a whole number from 0"),
+        ("throughput?rounds=0&reference=raw_bytes", "reference = 'raw_bytes' takes rounds"),
         ("throughput?bytes=", "bytes= is not a size"),
         ("throughput?bytes", "option 'bytes' is not key=value"),
         ("throughput?bytes=\u00b2", "is not a size"),
