@@ -85,6 +85,7 @@ class Batch:
 
     calls: int
     spans: tuple[tuple[int, int], ...] = ()  # begin and length of each call's text, in bytes of the file of its kind
+    extra: tuple[tuple[int, int], ...] = ()  # calls that are timed and not compared: a slowdown that is planted
 
 
 @dataclass(frozen=True, slots=True)

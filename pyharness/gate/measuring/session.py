@@ -1,0 +1,76 @@
+"""The launches of a gate: one that screens, and more for what looked changed or was too noisy to say."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from pyharness.gate.measuring import order
+from pyharness.gate.measuring.course import Course
+from pyharness.gate.measuring.launching import Launched, launched
+from pyharness.types import SCREEN, ArmFacts, GateVerdict, Launch, Rounds, Side
+
+
+@dataclass
+class Measured:
+    """All that was measured, as it came."""
+
+    launches: list[Launch] = field(default_factory=list)
+    rounds: list[Rounds] = field(default_factory=list)
+    refusals: dict[str, tuple[GateVerdict, str]] = field(default_factory=dict)
+    facts: dict[Side, ArmFacts] = field(default_factory=dict)
+    new: set[str] = field(default_factory=set)
+    unmeasured: list[str] = field(default_factory=list)  # declared, and time ran out before the screen came to them
+    notes: list[str] = field(default_factory=list)
+
+    def take(self, gave: Launched) -> None:
+        """Add a launch."""
+        self.launches.append(gave.launch)
+        self.rounds += gave.rounds
+        self.refusals = {**gave.refusals, **self.refusals}  # the first reason stands
+        self.facts = self.facts or gave.facts
+        self.new |= gave.new
+
+
+def measure(course: Course, escalated: Callable[[Sequence[Rounds]], Sequence[str]]) -> Measured:
+    """Measure until the rules have what they ask for, or the time is over.
+
+    ``escalated`` says, of the rounds of the screen, which benchmarks need further launches.
+    """
+    measured, calls = Measured(), dict[str, int]()
+    starters = order.head_first(course.lot)
+    screen = _launch(course, measured, SCREEN, next(starters), None, calls)
+    if not screen.finished:
+        measured.notes.append("time ran out during the first launch")
+        seen = {rounds.benchmark for rounds in measured.rounds} | measured.refusals.keys() | measured.new
+        measured.unmeasured = [name for name in course.benchmarks if name not in seen]
+    more = [name for name in escalated(measured.rounds) if name not in measured.refusals]
+    for number in range(1, course.rules.launches + 1):
+        if not more:
+            break
+        if time.monotonic() > course.deadline:
+            measured.notes.append(f"time ran out after {number - 1} of {course.rules.launches} further launches")
+            break
+        _launch(course, measured, number, next(starters), more, calls)
+        more = [name for name in more if name not in measured.refusals]
+    return measured
+
+
+def _launch(
+    course: Course,
+    measured: Measured,
+    number: int,
+    head_starts: bool,
+    names: Sequence[str] | None,
+    calls: dict[str, int],
+) -> Launched:
+    what = (
+        "screen: every benchmark once"
+        if number == SCREEN
+        else f"launch {number} of {course.rules.launches}: {', '.join(names or ())}"
+    )
+    course.listener.stage(what)
+    gave = launched(course, number, head_starts, names, calls)
+    measured.take(gave)
+    return gave

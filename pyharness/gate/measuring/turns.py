@@ -1,0 +1,148 @@
+"""One benchmark of one launch: batches of both arms, in turns, on text that is new to both."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+
+from pyharness.gate.measuring import order
+from pyharness.gate.measuring.course import Course
+from pyharness.types import SIDES, ArmFailed, ArmProcess, Batch, Figure, Rounds, Side, TimedBatch
+
+WARM_UPS = 3  # batches before the first round of a launch; the first call builds tables, the second fills caches
+FEWEST_ROUNDS = 6
+LONGEST_SECONDS = 20.0  # of one benchmark in one launch: slow calls get fewer rounds
+NANOSECONDS = 1e9
+
+Pair = dict[Side, ArmProcess]
+
+
+class Overtime(Exception):
+    """The time that the gate may take is over."""
+
+
+class Differs(Exception):
+    """The two sides give other results for the same text; the message says where."""
+
+
+class Gone(Exception):
+    """An arm's process failed, in a benchmark or (None) before any; the message says which side and how."""
+
+    def __init__(self, side: Side, reason: str, benchmark: str | None) -> None:
+        super().__init__(f"{side}: {reason}")
+        self.benchmark = benchmark
+
+
+@contextmanager
+def failing(side: Side, benchmark: str | None) -> Iterator[None]:
+    """Say of a failure which side and which benchmark it befell."""
+    try:
+        yield
+    except ArmFailed as failure:
+        raise Gone(side, str(failure), benchmark) from None
+
+
+@dataclass
+class Turns:
+    """One benchmark of one launch, prepared on both sides."""
+
+    course: Course
+    pair: Pair
+    name: str
+    launch: int
+    calls: dict[str, int]
+
+    def measured(self) -> Rounds:
+        """Warm up, take the rounds, let go."""
+        slowest = self._warmed_up()
+        timed: dict[Side, list[TimedBatch]] = {"base": [], "head": []}
+        number = self._rounds(slowest)
+        firsts = list(islice(order.head_first(self.course.lot), number))
+        for first in firsts:
+            if time.monotonic() > self.course.deadline:
+                raise Overtime
+            for side, answer in self._turn(self.calls[self.name], first).items():
+                timed[side].append(answer)
+        base, head = (tuple(answer.timing for answer in timed[side]) for side in SIDES)
+        memory, instructions = self._finished()
+        return Rounds(self.name, self.launch, self.calls[self.name], base, head, tuple(firsts), memory, instructions)
+
+    def _warmed_up(self) -> float:
+        """Settle the calls of a batch; returns seconds of the slower side's batch."""
+        calls, seconds = self.calls.get(self.name), 0.0
+        if calls is None:
+            first = self._seconds(1)
+            guess = self._needed(1, min(first))
+            # A first call does more than others: what it says may be far too long.
+            second = self._seconds(max(guess, 1))
+            calls = self.calls[self.name] = self._needed(max(guess, 1), min(second))
+        for _ in range(1 if self.course.counted else WARM_UPS):
+            seconds = max(self._seconds(calls))
+        return seconds
+
+    def _needed(self, calls: int, seconds: float) -> int:
+        return max(1, math.ceil(calls * self.course.rules.batch_seconds / max(seconds, 1e-7)))
+
+    def _seconds(self, calls: int) -> list[float]:
+        answers = self._turn(calls, self.course.lot.random() < 0.5)
+        return [answers[side].timing.wall / NANOSECONDS for side in SIDES]
+
+    def _rounds(self, slowest: float) -> int:
+        if self.course.counted:
+            return 2
+        affordable = int(LONGEST_SECONDS / max(2 * slowest, 1e-9))
+        return max(min(self.course.rules.rounds, affordable) // 2 * 2, FEWEST_ROUNDS)
+
+    def _turn(self, calls: int, head_is_first: bool) -> dict[Side, TimedBatch]:
+        spans = self._spans(calls)
+        more = self._planted(spans, self.course.extra.get(self.name, 0.0))
+        answers: dict[Side, TimedBatch] = {}
+        for side in order.sides(head_is_first):
+            batch = Batch(calls, spans, extra=more if side == "head" else ())
+            with failing(side, self.name):
+                answers[side] = self.pair[side].time(self.name, batch)
+        if answers["base"].digest != answers["head"].digest:
+            raise Differs(self._where(spans))
+        return answers
+
+    def _spans(self, calls: int) -> tuple[tuple[int, int], ...]:
+        declared = self.course.benchmarks.get(self.name)
+        return () if declared is None else self.course.text.spans(declared, calls)
+
+    def _planted(self, spans: Sequence[tuple[int, int]], share: float) -> tuple[tuple[int, int], ...]:
+        """More calls on other text, for a share more of bytes: the last one is cut."""
+        left = round(share * sum(length for _, length in spans))
+        cut = []
+        for begin, length in self._spans(math.ceil(share * len(spans)) + 1) if left else ():
+            if left <= 0:
+                break
+            cut.append((begin, min(length, left)))
+            left -= length
+        return tuple(cut)
+
+    def _where(self, spans: Sequence[tuple[int, int]]) -> str:
+        """Say in which text, and at which of its tokens, the two sides part."""
+        for index, span in enumerate(spans):
+            ids: dict[Side, list[int]] = {}
+            for side in SIDES:
+                with failing(side, self.name):
+                    ids[side] = self.pair[side].result(self.name, span)
+            if ids["base"] != ids["head"]:
+                place = next((n for n, (a, b) in enumerate(zip(*ids.values(), strict=False)) if a != b),
+                             min(map(len, ids.values())))  # fmt: skip
+                shown = ", ".join(f"{side} {ids[side][place : place + 4]}" for side in SIDES)
+                return f"other ids: text {index} of a batch ({span[1]} bytes), from token {place} on: {shown}"
+        return "the two sides give other results for the same text"
+
+    def _finished(self) -> tuple[dict[Side, int], dict[Side, int]]:
+        """Let go on both sides; returns memory and instructions, as far as they are known."""
+        figures: dict[Side, Mapping[Figure, int]] = {}
+        for side in SIDES:
+            with failing(side, self.name):
+                figures[side] = self.pair[side].finish(self.name)
+        memory = {side: known["memory"] for side, known in figures.items() if "memory" in known}
+        return memory, {side: known["instructions"] for side, known in figures.items() if "instructions" in known}

@@ -1,0 +1,198 @@
+"""Launches and rounds: balance, fresh text, failures that cost one benchmark, and time that runs out."""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+import time
+from collections import Counter
+from collections.abc import Sequence
+from itertools import islice
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gate_doubles import NAMES, course
+from pyharness.gate.measuring import measure, order
+from pyharness.types import SIDES, ArmFailed, GateRules, GateVerdict, Rounds, Side
+
+
+def nobody(rounds: Sequence[Rounds]) -> list[str]:
+    return []
+
+
+def everybody(rounds: Sequence[Rounds]) -> list[str]:
+    return list(NAMES)
+
+
+def ratios(rounds: Rounds) -> list[float]:
+    return [head.cpu / base.cpu for base, head in zip(rounds.base, rounds.head, strict=True)]
+
+
+@given(st.integers(), st.integers(0, 40))
+def test_the_lot_is_balanced_after_every_two(seed: int, pairs: int) -> None:
+    drawn = list(islice(order.head_first(random.Random(seed)), 2 * pairs))
+    assert all(drawn[index] != drawn[index + 1] for index in range(0, 2 * pairs, 2))
+
+
+def test_the_lot_falls_on_both_sides() -> None:
+    firsts = Counter(next(order.head_first(random.Random(seed))) for seed in range(200))
+    assert 60 < firsts[True] < 140
+
+
+def test_a_quiet_screen_is_all() -> None:
+    plan, diary = course()
+    measured = measure(plan, nobody)
+    assert [rounds.benchmark for rounds in measured.rounds] == list(NAMES)
+    assert [launch.number for launch in measured.launches] == [0]
+    assert sorted(diary.closed) == ["base", "head"]
+    for rounds in measured.rounds:
+        assert len(rounds.base) == len(rounds.head) == len(rounds.head_first) == 20
+        assert sum(rounds.head_first) == 10
+        assert rounds.calls == 5  # of a millisecond each, in a batch of five
+        assert rounds.memory == {"base": 1000, "head": 1000}
+
+
+def test_more_launches_are_fresh_and_balanced() -> None:
+    plan, diary = course()
+    measured = measure(plan, lambda _: ["decode"])
+    assert [launch.number for launch in measured.launches] == [0, 1, 2, 3, 4, 5]
+    assert Counter(launch.started_first for launch in measured.launches) == {"base": 3, "head": 3}
+    assert Counter(diary.started) == {(launch, side): 1 for launch in range(6) for side in SIDES}
+    assert Counter(rounds.benchmark for rounds in measured.rounds) == {"encode": 1, "decode": 6, "split": 1}
+    for number, launch in enumerate(measured.launches):
+        assert next(side for started, side in diary.started if started == number) == launch.started_first
+
+
+def test_both_sides_get_the_same_text_and_none_twice() -> None:
+    plan, diary = course()
+    measure(plan, nobody)
+    by_side = {side: [batch.spans for _, _, whose, batch in diary.timed if whose == side] for side in SIDES}
+    assert by_side["base"] == by_side["head"]
+    spans = [span for batch in by_side["base"] for span in batch]
+    assert len(spans) == len(set(spans)) > 300
+
+
+def test_the_first_of_a_round_is_the_one_that_is_recorded() -> None:
+    plan, diary = course()
+    rounds = measure(plan, nobody).rounds[0]
+    whose = [side for _, name, side, _ in diary.timed if name == rounds.benchmark][-40:]
+    assert [whose[2 * number] == "head" for number in range(20)] == list(rounds.head_first)
+
+
+def test_a_slower_head_is_slower_in_the_samples() -> None:
+    plan, _ = course(lambda name, side, launch: 0.001 * (1.1 if side == "head" and name == "split" else 1.0))
+    found = {rounds.benchmark: rounds for rounds in measure(plan, nobody).rounds}
+    assert all(
+        head.cpu / base.cpu == pytest.approx(1.1)
+        for base, head in zip(found["split"].base, found["split"].head, strict=True)
+    )
+    assert all(head.cpu == base.cpu for base, head in zip(found["encode"].base, found["encode"].head, strict=True))
+
+
+def test_a_planted_slowdown_is_more_work_of_the_share_that_is_asked_for() -> None:
+    plan, diary = course(lambda *_: 0.0001)
+    plan.extra = {"encode": 0.05, "decode": 0.031}
+    found = {rounds.benchmark: rounds for rounds in measure(plan, nobody).rounds}
+    for name, share in (("encode", 1.05), ("decode", 1.031), ("split", 1.0)):
+        assert ratios(found[name]) == pytest.approx([share] * 20, rel=1e-3)
+    assert all(not batch.extra for _, _, side, batch in diary.timed if side == "base")
+
+
+def test_slow_calls_get_fewer_rounds() -> None:
+    plan, _ = course(lambda *_: 1.0)
+    assert {len(rounds.base) for rounds in measure(plan, nobody).rounds} == {10}
+    plan, _ = course(lambda *_: 60.0)
+    assert {len(rounds.base) for rounds in measure(plan, nobody).rounds} == {6}
+
+
+def test_other_ids_are_incomparable_and_the_place_is_said() -> None:
+    plan, _ = course(other_ids={"head": "decode"})
+    measured = measure(plan, everybody)
+    verdict, reason = measured.refusals["decode"]
+    assert verdict is GateVerdict.INCOMPARABLE
+    assert re.fullmatch(r"other ids: text \d of a batch \(100 bytes\), from token 2 on: base \[7\], head \[8\]", reason)
+    assert {rounds.benchmark for rounds in measured.rounds} == {"encode", "split"}
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_a_death_costs_its_benchmark_alone(side: Side) -> None:
+    plan, diary = course(dies_in={side: "decode"})
+    measured = measure(plan, nobody)
+    assert measured.refusals == {"decode": (GateVerdict.FAILED, f"{side}: was killed by signal 9")}
+    assert [rounds.benchmark for rounds in measured.rounds] == ["encode", "split"]
+    assert Counter(diary.started) == {(0, "base"): 2, (0, "head"): 2}  # both anew: arms stay alike
+    assert len(diary.closed) == 4
+
+
+def test_what_failed_once_is_not_measured_again() -> None:
+    measured = measure(course(dies_in={"head": "decode"})[0], everybody)
+    assert {rounds.benchmark for rounds in measured.rounds if rounds.launch} == {"encode", "split"}
+
+
+def test_a_benchmark_that_the_head_lacks_is_named() -> None:
+    plan, _ = course(has={"head": ("encode", "split", "novel")})
+    measured = measure(plan, nobody)
+    assert measured.refusals["decode"][0] is GateVerdict.FAILED
+    assert "gone or renamed" in measured.refusals["decode"][1]
+    assert measured.new == {"novel"}
+
+
+@pytest.mark.parametrize(
+    ("absent", "refused", "new"),
+    [
+        ({"head": {"split": "no split"}}, {"split"}, set()),
+        ({"base": {"split": "no split"}}, set(), {"split"}),
+        ({"head": {"split": "x"}, "base": {"split": "y"}}, {"split"}, set()),
+    ],
+)
+def test_what_a_side_cannot_prepare(absent: dict[Side, dict[str, str]], refused: set[str], new: set[str]) -> None:
+    measured = measure(course(absent=absent)[0], nobody)
+    assert (set(measured.refusals), measured.new) == (refused, new)
+    assert {rounds.benchmark for rounds in measured.rounds} == {"encode", "decode"}
+
+
+def test_a_process_that_cannot_begin_ends_the_gate() -> None:
+    plan, diary = course()
+    start = plan.start
+
+    def refuse(side: Side, launch: int, wanted: Sequence[str] | None) -> object:
+        if side == "head":
+            raise ArmFailed("ended with status 1: No module named 'pyharness'")
+        return start(side, launch, wanted)
+
+    plan.start = refuse  # type: ignore[assignment]
+    with pytest.raises(ArmFailed, match="head: ended with status 1: No module named"):
+        measure(plan, nobody)
+    assert set(diary.closed) <= {"base"}
+
+
+def test_time_runs_out_in_the_screen() -> None:
+    plan, diary = course()
+    plan.deadline = time.monotonic() - 1
+    measured = measure(plan, everybody)
+    assert measured.unmeasured == list(NAMES)
+    assert measured.notes[0] == "time ran out during the first launch"
+    assert not measured.rounds
+    assert sorted(diary.closed) == ["base", "head"]
+
+
+def test_time_runs_out_between_launches() -> None:
+    plan, _ = course()
+    plan.deadline = math.inf
+
+    def late(rounds: Sequence[Rounds]) -> list[str]:
+        plan.deadline = time.monotonic() - 1
+        return ["split"]
+
+    measured = measure(plan, late)
+    assert measured.notes == ["time ran out after 0 of 5 further launches"]
+    assert len(measured.launches) == 1
+
+
+def test_calls_of_a_batch_are_settled_once() -> None:
+    plan, _ = course(lambda name, side, launch: 0.001 if launch == 0 else 0.004, GateRules(launches=2))
+    measured = measure(plan, everybody)
+    assert {(rounds.benchmark, rounds.calls) for rounds in measured.rounds} == {(name, 5) for name in NAMES}
