@@ -16,12 +16,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import IO
 
 from pyharness.system import process_tree
 from pyharness.system.environment import available_memory_bytes, memory_bytes
 from pyharness.types import InputError
 
+THIS = (sys.executable, "-P", "-m")  # -P: nothing in the current folder shadows a library
 POLL_SECONDS = 0.1  # between two looks at a child's memory: what fills 4 GB/s is noticed 0.4 GB late
 LONGEST_LINE = 64 << 20  # bytes: nothing that ours say comes near
 COMPLAINTS_KEPT = 16 << 20  # bytes of standard error on disk; a library that repeats itself must not fill it
@@ -46,13 +48,26 @@ def default_memory_limit() -> int | None:
 
 
 class Child:
-    """One process ``python -m MODULE ARGUMENTS`` and its pipes. It gets an empty standard input unless ``asked``."""
+    """One process and its pipes: ``python -m MODULE ARGUMENTS``, or what another ``program`` makes of the command.
+
+    Args:
+        command: a module and its arguments, or what ``program`` takes.
+        program: what runs it; this interpreter by default.
+        folder: where it works; that of this process by default.
+        environment: variables beside those of this process, or all of them (but our mark) with ``bare``.
+        bare: whether it inherits no variable.
+        memory_limit: bytes that it may hold with its children.
+        asked: whether its standard input is a pipe; it is empty otherwise.
+    """
 
     def __init__(
         self,
         command: Sequence[str],
         *,
+        program: Sequence[str] | None = None,
+        folder: Path | None = None,
         environment: Mapping[str, str] | None = None,
+        bare: bool = False,
         memory_limit: int | None = None,
         asked: bool = False,
     ) -> None:
@@ -66,12 +81,13 @@ class Child:
         try:
             self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 -- lives as long as the process
             self.process = subprocess.Popen(
-                [sys.executable, "-P", "-m", *command],  # -P: nothing in the current folder shadows a library
+                [*(THIS if program is None else program), *command],
+                cwd=folder,
                 stdin=subprocess.PIPE if asked else subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=self._stderr,
                 bufsize=0,
-                env={**os.environ, **(environment or {}), process_tree.MARK: self._marks()},
+                env={**({} if bare else os.environ), **(environment or {}), process_tree.MARK: self._marks()},
                 start_new_session=True,  # Ctrl-C is for the parent, which then ends its children
             )
         except OSError as error:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -191,3 +193,19 @@ def test_no_memory_without_limit() -> None:
     limit = child_process.default_memory_limit()
     assert limit is not None
     assert 0 < limit < os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def test_another_program_in_a_folder_and_with_variables_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ELSEWHERE", "1")
+    script = tmp_path / "script.py"
+    script.write_text("import os\nprint(os.getcwd())\nprint(sorted(os.environ))\n", encoding="utf-8")
+    child = Child([str(script)], program=[sys.executable, "-I"], folder=tmp_path, environment={"A": "b"}, bare=True)
+    try:
+        folder, names = child.listen(), child.listen()
+    finally:
+        child.close()
+    assert folder == str(tmp_path).encode()
+    assert names is not None
+    assert set(ast.literal_eval(names.decode())) - {"LC_CTYPE"} == {"A", process_tree.MARK}
