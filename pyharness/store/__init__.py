@@ -4,9 +4,19 @@ The record holds raw values; intervals and medians are computed from them when t
 """
 
 from pyharness.store.case_states import write_case as write_case_state
+from pyharness.store.gate_records import (
+    GATE_SCHEMA,
+    GATE_SCHEMA_FILE,
+    dump_gate,
+    gate_as_json,
+    gate_from_json,
+    read_any,
+    write_gate,
+)
 from pyharness.store.journal import Journal, Taken
+from pyharness.store.json_lines import dump
 from pyharness.store.older import LIFTED
-from pyharness.store.records import KIND, PROFILE_KIND, SCHEMA, SCHEMA_FILE, Record, dump, is_unfinished, read
+from pyharness.store.records import GATE_KIND, KIND, PROFILE_KIND, SCHEMA, SCHEMA_FILE, Record, is_unfinished, read
 from pyharness.store.results import (
     groups_of,
     measurement_as_json,
@@ -20,6 +30,9 @@ from pyharness.store.shape import Misshapen
 from pyharness.store.states import NoState, StateReader, path_beside, sha256_of
 
 __all__ = [
+    "GATE_KIND",
+    "GATE_SCHEMA",
+    "GATE_SCHEMA_FILE",
     "KIND",
     "LIFTED",
     "PROFILE_KIND",
@@ -32,16 +45,21 @@ __all__ = [
     "StateReader",
     "Taken",
     "dump",
+    "dump_gate",
+    "gate_as_json",
+    "gate_from_json",
     "groups_of",
     "is_unfinished",
     "measurement_as_json",
     "measurement_from_json",
     "path_beside",
     "read",
+    "read_any",
     "result_as_json",
     "result_from_json",
     "scratch",
     "sha256_of",
     "text_read_as_json",
     "write_case_state",
+    "write_gate",
 ]

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from pyharness.store.case_states import CaseStates
-from pyharness.store.records import dump
+from pyharness.store.json_lines import dump
 from pyharness.store.shape import short
 from pyharness.store.states import path_beside
 from pyharness.system import atomic_file

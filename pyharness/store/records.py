@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
+from pyharness.store.json_lines import load
 from pyharness.store.results import result_from_json
 from pyharness.store.shape import Misshapen, check_top, check_values, short
 from pyharness.store.states import NoState, StateReader
-from pyharness.system import bounded_file
 from pyharness.types import CaseResult, InputError
 
 SCHEMA = 2  # 2: no_interval, state
 KIND = "pyharness-run"
 PROFILE_KIND = "pyharness-profile"
+GATE_KIND = "pyharness-gate"
 PROFILE_SCHEMA_WITH_CASES = 2
-MOST_BYTES = 64 << 20  # thousands of cases; and what is made of so many bytes and values stays below 1 GB
-MOST_VALUES = 3_000_000
 SCHEMA_FILE = Path(__file__).with_name("record.schema.json")
 _NONE_KEPT = "no case of it keeps any, or it was written by a pyharness that kept none; measure again"
-_SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -37,6 +33,8 @@ class Record:
     @classmethod
     def from_json(cls, data: Any, name: str, path: Path | None = None) -> Record:
         """Check kind, schema number and shape; ``name`` is what messages call the record."""
+        if isinstance(data, dict) and data.get("kind") == GATE_KIND:
+            raise InputError(f"{name} is the record of a gate, not of a run: pyharness report shows it")
         if not isinstance(data, dict) or data.get("kind") not in (KIND, PROFILE_KIND):
             raise InputError(f"{name} is not a pyharness run record")
         schema = data.get("schema")
@@ -84,20 +82,7 @@ class Record:
 
 def read(path: Path) -> Record:
     """Read a record from disk."""
-    try:
-        content = bounded_file.read(path, MOST_BYTES, f"record {str(path)!r}")
-        if (values := sum(map(content.count, (b",", b"[", b"{")))) > MOST_VALUES:
-            raise InputError(f"record {str(path)!r} has {values:,} values; at most {MOST_VALUES:,} are read")
-        data = json.loads(content.decode(), parse_constant=_no_number)
-    except InputError:
-        raise
-    except FileNotFoundError:
-        raise InputError(f"record {str(path)!r} does not exist") from None
-    except OSError as error:
-        raise InputError(f"record {str(path)!r} cannot be read: {error.strerror or error}") from None
-    except (ValueError, RecursionError) as error:  # no UTF-8, no JSON, a number of a million digits, bottomless
-        raise InputError(f"record {str(path)!r} cannot be read: {error}") from None
-    return Record.from_json(data, f"record {str(path)!r}", path)
+    return Record.from_json(load(path), f"record {str(path)!r}", path)
 
 
 def is_unfinished(path: Path) -> bool:
@@ -106,23 +91,3 @@ def is_unfinished(path: Path) -> bool:
         return path.is_file() and read(path).data["complete"] is False
     except (InputError, OSError):
         return False
-
-
-def _no_number(text: str) -> NoReturn:
-    raise ValueError(f"it holds {text}, which is no number")
-
-
-def dump(data: Mapping[str, Any]) -> str:
-    """Return JSON text, one line per result so that records diff well.
-
-    Raises ``InputError`` for values that JSON has no place for.
-    """
-    head = {name: value for name, value in data.items() if name != "results"}
-    try:
-        lines = ",\n".join("  " + json.dumps(item, ensure_ascii=False, allow_nan=False) for item in data["results"])
-        text = json.dumps(head, indent=1, ensure_ascii=False, allow_nan=False)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InputError(f"a record cannot hold this: {error}") from None
-    text = text.removesuffix("\n}") + ',\n "results": [\n' + lines + "\n ]\n}\n"
-    # A file name that is not UTF-8 is read with surrogates, which UTF-8 cannot write: JSON has an escape for them.
-    return _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)

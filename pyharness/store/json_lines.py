@@ -1,0 +1,53 @@
+"""JSON of records: read within bounds, written with a line for each of the many."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NoReturn
+
+from pyharness.system import bounded_file
+from pyharness.types import InputError
+
+MOST_BYTES = 64 << 20  # thousands of cases; and what is made of so many bytes and values stays below 1 GB
+MOST_VALUES = 3_000_000
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+
+
+def load(path: Path) -> Any:
+    """Return the JSON value in a file; raises ``InputError`` where there is none, or one that is too large."""
+    try:
+        content = bounded_file.read(path, MOST_BYTES, f"record {str(path)!r}")
+        if (values := sum(map(content.count, (b",", b"[", b"{")))) > MOST_VALUES:
+            raise InputError(f"record {str(path)!r} has {values:,} values; at most {MOST_VALUES:,} are read")
+        return json.loads(content.decode(), parse_constant=_no_number)
+    except InputError:
+        raise
+    except FileNotFoundError:
+        raise InputError(f"record {str(path)!r} does not exist") from None
+    except OSError as error:
+        raise InputError(f"record {str(path)!r} cannot be read: {error.strerror or error}") from None
+    except (ValueError, RecursionError) as error:  # no UTF-8, no JSON, a number of a million digits, bottomless
+        raise InputError(f"record {str(path)!r} cannot be read: {error}") from None
+
+
+def _no_number(text: str) -> NoReturn:
+    raise ValueError(f"it holds {text}, which is no number")
+
+
+def dump(data: Mapping[str, Any], many: str = "results") -> str:
+    """Return JSON text, one line for each value of the list ``many`` so that records diff well.
+
+    Raises ``InputError`` for values that JSON has no place for.
+    """
+    head = {name: value for name, value in data.items() if name != many}
+    try:
+        lines = ",\n".join("  " + json.dumps(item, ensure_ascii=False, allow_nan=False) for item in data[many])
+        text = json.dumps(head, indent=1, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputError(f"a record cannot hold this: {error}") from None
+    text = text.removesuffix("\n}") + f',\n "{many}": [\n' + lines + "\n ]\n}\n"
+    # A file name that is not UTF-8 is read with surrogates, which UTF-8 cannot write: JSON has an escape for them.
+    return _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
