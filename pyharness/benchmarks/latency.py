@@ -69,9 +69,15 @@ TABLE = Table(
     columns=(
         Column("latency_p50", "{part} p50", each=True),
         Column("latency_p99", "{part} p99", each=True),
-        Column("latency_p50_ratio", "{part} ratio", each=True, interval=True, optional=True),
     ),
     sized=False,
+)
+
+RATIO_TABLE = Table(
+    "Median latency relative to the reference",
+    columns=(Column("latency_p50_ratio", "{part} ratio", each=True, interval=True),),
+    sized=False,
+    needs=("latency_p50_ratio",),
 )
 
 BENCHMARKS = (
@@ -82,7 +88,7 @@ BENCHMARKS = (
         corpus="required",
         metrics=(*QUANTILES, *RATIOS.values()),
         role=Role.TIMES,
-        tables=(TABLE,),
+        tables=(TABLE, RATIO_TABLE),
         parameters=rounds.PARAMETERS,
         settle=rounds.settle,
         relative=rounds.relative_to(RATIOS),

@@ -109,8 +109,11 @@ def test_ratios_of_rounds_stand_with_their_intervals() -> None:
         return {"benchmark": "throughput", "tokenizer": name, "corpus": "books", "parameters": parameters,
                 "measurements": [speed, ratio]}  # fmt: skip
 
-    (sheet,) = report.sheets(record(row("a", [1.29, 1.3, 1.31, 1.3, 1.28, 1.32, 1.3])))
-    assert sheet.title == "Throughput, MB/s: books, 1 thread"
+    speeds, sheet = report.sheets(record(row("a" * 24, [1.29, 1.3, 1.31, 1.3, 1.28, 1.32, 1.3])))
+    assert speeds.title == "Throughput, MB/s: books, 1 thread"
+    assert sheet.title == "Speed relative to the reference: books, 1 thread"
+    assert "encode ratio" not in speeds.columns
+    assert max(map(len, report.to_text([speeds, sheet]).splitlines())) <= 80
     assert "decode ratio" not in sheet.columns, "nothing was measured of it"
     shown = sheet.texts[0][sheet.columns.index("encode ratio")]
     assert shown.startswith("1.30 x [1.2")
