@@ -70,6 +70,7 @@ TABLE = Table(
         Column("latency_p50", "{part} p50", each=True),
         Column("latency_p99", "{part} p99", each=True),
     ),
+    notes=(rounds.no_ratio(RATIOS),),
     sized=False,
 )
 

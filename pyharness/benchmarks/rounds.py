@@ -7,7 +7,7 @@ a ratio to that row's figure of the same round.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -91,16 +91,37 @@ def relative_to(names: Mapping[str, str]) -> Callable[[CaseResult, CaseResult | 
         for one in result.measurements:
             if (name := names.get(one.metric)) is None or one.value is None:
                 continue
-            measurements.append(_ratio(name, one, theirs.get((one.metric, one.part)), reference))
+            other = theirs.get((one.metric, one.part))
+            if other is None or other.value is None:
+                reason = _lack(one.metric, home, other, reference)
+                measurements.append(Measurement(name, None, reason=reason, part=one.part))
+            else:
+                measurements.append(_ratio(name, one, other, reference))
         return measurements
 
     return relative
 
 
-def _ratio(name: str, mine: Measurement, theirs: Measurement | None, reference: str) -> Measurement:
-    if theirs is None or theirs.value is None:
-        reason = f"the reference {reference!r} has no such number"
-        return Measurement(name, None, reason=reason, part=mine.part)
+def no_ratio(names: Mapping[str, str]) -> Callable[[Sequence[CaseResult], Mapping[str, Any]], Iterator[str]]:
+    """Give the note of a table: why there are no ratios, once for all rows; ``names`` as ``relative_to`` takes them."""
+
+    def note(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
+        del data
+        numbers = (one for result in results for one in result.measurements if one.metric in names.values())
+        yield from dict.fromkeys(f"No ratio: {one.reason}." for one in numbers if one.value is None)
+
+    return note
+
+
+def _lack(metric: str, home: CaseResult | None, theirs: Measurement | None, reference: str) -> str:
+    """Why there is nothing to divide by."""
+    if home is not None and home.status != "ok":
+        return f"the reference {reference!r} has no number ({home.status}: {home.reason})"
+    reason = f"the reference {reference!r} has no {metric}"
+    return reason if theirs is None or theirs.reason is None else f"{reason}: {theirs.reason}"
+
+
+def _ratio(name: str, mine: Measurement, theirs: Measurement, reference: str) -> Measurement:
     times = (*mine.samples, *theirs.samples)
     if len(mine.samples) != len(theirs.samples) or not times or min(times) <= 0:
         return Measurement(name, None, reason=f"no paired rounds with the reference {reference!r}", part=mine.part)

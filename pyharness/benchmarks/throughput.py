@@ -132,6 +132,8 @@ def _rates(repetitions: Sequence[Repetition], no_decoding: str | None) -> list[M
     return measurements
 
 
+RATIOS = {"encode_bytes_per_second": "encode_speed_ratio", "decode_bytes_per_second": "decode_speed_ratio"}
+
 TABLE = Table(
     "Throughput, MB/s",
     columns=(
@@ -139,7 +141,10 @@ TABLE = Table(
         Column("encode_tokens_per_second", "Mtok/s", part="steady"),
         Column("decode_bytes_per_second", "decode", part="steady"),
     ),
-    notes=("cold: first text in a fresh process; steady: new text; replay: the same text again.",),
+    notes=(
+        "cold: first text in a fresh process; steady: new text; replay: the same text again.",
+        rounds.no_ratio(RATIOS),
+    ),
     sized=False,
     per=("threads",),
 )
@@ -172,8 +177,6 @@ BENCHMARKS = (
         tables=(TABLE, RATIO_TABLE),
         parameters={"bytes": 2_000_000, "threads": "powers of two", **rounds.PARAMETERS},
         settle=rounds.settle,
-        relative=rounds.relative_to(
-            {"encode_bytes_per_second": "encode_speed_ratio", "decode_bytes_per_second": "decode_speed_ratio"}
-        ),
+        relative=rounds.relative_to(RATIOS),
     ),
 )

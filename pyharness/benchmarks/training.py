@@ -213,6 +213,8 @@ def _unfinished(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Itera
         yield f"Fewer ids than asked for, the text gave no more: {', '.join(short)}."
 
 
+RATIOS = {"train_seconds": "train_time_ratio"}
+
 TABLE = Table(
     "Training",
     columns=(
@@ -227,6 +229,7 @@ TABLE = Table(
         "Text in memory, library imported; memory: beside both. Medians, each in a fresh process.",
         notes.provenance,
         _unfinished,
+        rounds.no_ratio(RATIOS),
     ),
     per=("threads",),
 )
@@ -249,7 +252,7 @@ BENCHMARKS = (
         tables=(TABLE, RATIO_TABLE),
         parameters={"threads": "powers of two", "repetitions": 3, **rounds.PARAMETERS},
         settle=settle,
-        relative=rounds.relative_to({"train_seconds": "train_time_ratio"}),
+        relative=rounds.relative_to(RATIOS),
         own_process=True,
     ),
 )

@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 
 import pyharness
-from pyharness import store, suite
+from pyharness import report, store, suite
 from pyharness.benchmarks import benchmarks
 from pyharness.cli import progress
 from pyharness.commands import session
@@ -219,6 +219,19 @@ def test_a_resumed_run_keeps_the_rounds_it_has(tmp_path: Path) -> None:
         speeds = [one for one in result.measurements if one.metric == "encode_bytes_per_second"]
         values = [one["value"] for one in kept if one["metric"] == "encode_bytes_per_second"]
         assert [one.samples[0] for one in speeds] == values
+
+
+@pytest.mark.usefixtures("doubles")
+def test_a_reference_that_failed_is_named_below_the_table_with_its_reason() -> None:
+    selection: dict[str, Any] = {"name": "throughput", "threads": 1, "rounds": 2, "reference": "lying"}
+    run = pyharness.run(["home", "lying"], ["sample:code"], [selection])
+    _, bad = run.record.of("throughput")
+    sheets = report.sheets(run.record)
+    (speeds,) = (sheet for sheet in sheets if sheet.title.startswith("Throughput"))
+    assert [note for note in speeds.notes if note.startswith("No ratio")] == [
+        f"No ratio: the reference 'lying' has no number (failed: {bad.reason})."
+    ]
+    assert not any("relative" in sheet.title for sheet in sheets)
 
 
 @pytest.mark.usefixtures("doubles")
