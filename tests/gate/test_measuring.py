@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gate_doubles import NAMES, course
+from gate_doubles import NAMES, Ruler, course
 from pyharness.gate.measuring import measure, order
 from pyharness.types import SIDES, ArmFailed, GateRules, GateVerdict, Rounds, Side
 
@@ -196,3 +196,10 @@ def test_calls_of_a_batch_are_settled_once() -> None:
     plan, _ = course(lambda name, side, launch: 0.001 if launch == 0 else 0.004, GateRules(launches=2))
     measured = measure(plan, everybody)
     assert {(rounds.benchmark, rounds.calls) for rounds in measured.rounds} == {(name, 5) for name in NAMES}
+
+
+def test_little_text_makes_batches_smaller() -> None:
+    plan, diary = course(lambda *_: 0.0001)
+    plan.text = Ruler(texts=26 * 7)
+    assert {rounds.calls for rounds in measure(plan, nobody).rounds} == {7}
+    assert max(len(batch.spans) for *_, batch in diary.timed) == 7

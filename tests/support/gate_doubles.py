@@ -73,10 +73,10 @@ class FakeArm:
 
 
 class Ruler:
-    """Text without an end, of 100 bytes for each call."""
+    """Text of 100 bytes for each call; by default without an end."""
 
-    def __init__(self) -> None:
-        self.place = 0
+    def __init__(self, texts: int | None = None) -> None:
+        self.texts, self.place = texts, 0
         self.begun: list[int] = []
 
     def begin(self, launch: int) -> None:
@@ -86,6 +86,9 @@ class Ruler:
     def spans(self, benchmark: GateBenchmark, calls: int) -> tuple[tuple[int, int], ...]:
         begin, self.place = self.place, self.place + 100 * calls
         return tuple((begin + 100 * number, 100) for number in range(calls))
+
+    def affordable(self, benchmark: GateBenchmark, batches: int) -> int | None:
+        return None if self.texts is None else self.texts // batches
 
 
 NAMES = ("encode", "decode", "split")

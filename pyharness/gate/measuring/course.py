@@ -20,6 +20,9 @@ class FreshText(Protocol):
     def spans(self, benchmark: GateBenchmark, calls: int) -> tuple[tuple[int, int], ...]:
         """Hand out the texts of ``calls`` calls; empty where the benchmark reads none."""
 
+    def affordable(self, benchmark: GateBenchmark, batches: int) -> int | None:
+        """Calls of a batch where so many batches are to have new text; None where the benchmark reads none."""
+
 
 class Listening(Protocol):
     """Is told how a gate is going."""

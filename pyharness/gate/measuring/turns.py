@@ -76,16 +76,24 @@ class Turns:
         calls, seconds = self.calls.get(self.name), 0.0
         if calls is None:
             first = self._seconds(1)
-            guess = self._needed(1, min(first))
-            # A first call does more than others: what it says may be far too long.
-            second = self._seconds(max(guess, 1))
-            calls = self.calls[self.name] = self._needed(max(guess, 1), min(second))
+            guess = self._affordable(self._needed(1, min(first)))
+            second = self._seconds(guess)  # a first call does more than others: what it says may be far too long
+            calls = self.calls[self.name] = self._affordable(self._needed(guess, min(second)))
         for _ in range(1 if self.course.counted else WARM_UPS):
             seconds = max(self._seconds(calls))
         return seconds
 
     def _needed(self, calls: int, seconds: float) -> int:
         return max(1, math.ceil(calls * self.course.rules.batch_seconds / max(seconds, 1e-7)))
+
+    def _affordable(self, calls: int) -> int:
+        """As many of these calls as there is new text for, in all batches of a launch."""
+        declared = self.course.benchmarks.get(self.name)
+        if declared is None:
+            return calls
+        batches = math.ceil((self.course.rules.rounds + WARM_UPS + 2) * (1 + self.course.extra.get(self.name, 0.0)))
+        limit = self.course.text.affordable(declared, batches)
+        return calls if limit is None else max(1, min(calls, limit))
 
     def _seconds(self, calls: int) -> list[float]:
         answers = self._turn(calls, self.course.lot.random() < 0.5)
