@@ -1,0 +1,129 @@
+"""The rule on times: who gets more launches after the screen, and what is said of everyone."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from pyharness.gate.judging.wording import between, change, percent, relative, several
+from pyharness.statistics.hypotheses import holm, mean_interval, p_greater
+from pyharness.statistics.launches import LaunchEffect, effect
+from pyharness.statistics.samples import median
+from pyharness.types import SCREEN, GateBenchmark, GateRules, GateVerdict, Judgement, Rounds
+
+FEWEST_LAUNCHES = 3  # a t test of two has one degree of freedom: it finds nothing
+CERTAIN = 2.0  # standard errors of the screen within which its effect may lie: 95 %, as far as rounds can know
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """One benchmark as it went: effects of its launches."""
+
+    benchmark: GateBenchmark
+    budget: float
+    screen: LaunchEffect | None  # None: no usable round
+    launches: tuple[LaunchEffect, ...] = ()  # without the screen
+
+
+def effects_of(benchmark: GateBenchmark, rounds: Iterable[Rounds], rules: GateRules) -> Effects:
+    """Effects of the rounds of one benchmark, by number of launch."""
+    mine = sorted((part for part in rounds if part.benchmark == benchmark.name), key=lambda part: part.launch)
+    effects = {part.launch: effect(part, benchmark.threads) for part in mine}
+    screen = effects.pop(SCREEN, None)
+    known = tuple(found for found in effects.values() if found is not None)
+    return Effects(benchmark, rules.budget if benchmark.budget is None else benchmark.budget, screen, known)
+
+
+def suspect(one: Effects, rules: GateRules) -> bool:
+    """Whether the screen gives reason for more launches.
+
+    It does where the head looks slower by more than ``rules.screen`` (or half of a smaller budget), where the noise of
+    the rounds would hide a slowdown beyond the budget, and where the head looks faster by more than the budget: that is
+    worth saying and fails nothing, so it is not looked for below it. A gate has to be quick.
+    """
+    if one.screen is None:
+        return False
+    slow = math.log1p(one.budget)
+    threshold = min(math.log1p(rules.screen), slow)
+    highest = one.screen.log + CERTAIN * one.screen.error
+    return one.screen.log > threshold or one.screen.log < -slow or highest > slow
+
+
+def judge_times(measured: Sequence[Effects], rules: GateRules) -> list[Judgement]:
+    """Judgements in the order given. The screen only chooses: it is no part of the test, which so keeps its level."""
+    suspects = [one for one in measured if suspect(one, rules)]
+    null = math.log1p(rules.tolerated)
+    slower = holm([p_greater([launch.log for launch in one.launches], null) for one in suspects])
+    faster = holm([p_greater([-launch.log for launch in one.launches], null) for one in suspects])
+    tested = {
+        one.benchmark.name: _tested(one, p_slower, p_faster, rules)
+        for one, p_slower, p_faster in zip(suspects, slower, faster, strict=True)
+    }
+    return [tested.get(one.benchmark.name) or _screened(one) for one in measured]
+
+
+def _screened(one: Effects) -> Judgement:
+    if (screen := one.screen) is None:
+        reason = "fewer than 4 rounds have two positive times: the clock stands still or goes backwards"
+        return Judgement(one.benchmark.name, "time", GateVerdict.INCOMPARABLE, budget=one.budget, reason=reason)
+    seen, half = relative(screen.log), CERTAIN * screen.error
+    interval = relative(screen.log - half), relative(screen.log + half)
+    reason = f"{change(seen, 'time')}{between(interval)} in the screen, within the budget of {percent(one.budget)}"
+    return Judgement(
+        one.benchmark.name, "time", GateVerdict.PASS, effect=seen, interval=interval, budget=one.budget, reason=reason
+    )
+
+
+def _tested(one: Effects, p_slower: float, p_faster: float, rules: GateRules) -> Judgement:
+    logs = [launch.log for launch in one.launches]
+    if len(logs) < min(FEWEST_LAUNCHES, rules.launches):
+        return _cut_off(one, logs)
+    middle, interval = median(logs), mean_interval(logs)
+    verdict, words = _decision(middle, interval, one.budget, p_slower, p_faster, rules)
+    if verdict is GateVerdict.PASS and len(logs) < rules.launches:
+        verdict, words = GateVerdict.INCONCLUSIVE, f"; the time ran out before {several(rules.launches, 'launch')}"
+    shown = None if interval is None else (relative(interval[0]), relative(interval[1]))
+    seen = f"{change(relative(middle), 'time')}{between(shown)} in {several(len(logs), 'launch')}"
+    return Judgement(
+        one.benchmark.name, "time", verdict, effect=relative(middle), interval=shown,
+        p=p_slower if middle >= 0 else p_faster, budget=one.budget, launches=len(logs),
+        noise=statistics.stdev(logs) if len(logs) > 1 else None,
+        reason=f"{seen}, budget {percent(one.budget)}{words}",
+    )  # fmt: skip
+
+
+def _decision(
+    middle: float,
+    interval: tuple[float, float] | None,
+    budget: float,
+    p_slower: float,
+    p_faster: float,
+    rules: GateRules,
+) -> tuple[GateVerdict, str]:
+    """Verdict, and what is to be said of it behind the figures; logarithms but for the budget."""
+    slow = math.log1p(budget)
+    if middle > slow:
+        if p_slower < rules.level:
+            return GateVerdict.REGRESSION, ""
+        return GateVerdict.INCONCLUSIVE, f"; not proven: p = {p_slower:.2g}, {rules.level:g} is needed"
+    if middle < -slow and p_faster < rules.level:
+        return GateVerdict.IMPROVEMENT, ""
+    if interval is not None and interval[1] > slow and interval[1] - interval[0] > 2 * slow:
+        return GateVerdict.INCONCLUSIVE, "; launches differ too much to tell"
+    return GateVerdict.PASS, ""
+
+
+def _cut_off(one: Effects, logs: Sequence[float]) -> Judgement:
+    known = logs or ([one.screen.log] if one.screen else [])
+    seen = relative(median(known))
+    where = f"in {several(len(logs), 'launch')}" if logs else "in the screen"
+    reason = (
+        f"{change(seen, 'time')} {where}, budget {percent(one.budget)}; "
+        "the screen asked for more launches, and the time ran out"
+    )
+    return Judgement(
+        one.benchmark.name, "time", GateVerdict.INCONCLUSIVE,
+        effect=seen, budget=one.budget, launches=len(logs), reason=reason,
+    )  # fmt: skip

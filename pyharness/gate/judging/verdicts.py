@@ -1,0 +1,134 @@
+"""From rounds to judgements, and from judgements to the verdict of a gate."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from datetime import date
+
+from pyharness.gate.judging import declared
+from pyharness.gate.judging.counts import grows, judge_counts, pairs
+from pyharness.gate.judging.times import effects_of, judge_times, suspect
+from pyharness.gate.judging.wording import change
+from pyharness.statistics.launches import nanoseconds
+from pyharness.statistics.samples import median
+from pyharness.types import (
+    SCREEN,
+    SIDES,
+    GateBenchmark,
+    GateRules,
+    GateVerdict,
+    Judgement,
+    Rounds,
+    SelfTest,
+    Side,
+    Waiver,
+)
+
+Refusals = Mapping[str, tuple[GateVerdict, str]]  # why a benchmark could not be compared: FAILED or INCOMPARABLE
+
+
+def escalated(
+    rounds: Sequence[Rounds], benchmarks: Sequence[GateBenchmark], rules: GateRules, under_test: str = ""
+) -> tuple[str, ...]:
+    """Names of those that need ``rules.launches`` more launches after the screen, in the order of the suite.
+
+    Where there are any, the controls (of another library than the one ``under_test``) go along: what they do in the
+    same launches tells the code from the arms.
+    """
+    wanted = {one.name for one in benchmarks if _wanted(one, rounds, rules)}
+    if wanted and under_test:
+        screened = {part.benchmark for part in rounds}
+        wanted |= {one.name for one in benchmarks if one.library != under_test and one.name in screened}
+    return tuple(one.name for one in benchmarks if one.name in wanted)
+
+
+def _wanted(benchmark: GateBenchmark, rounds: Sequence[Rounds], rules: GateRules) -> bool:
+    screen = [part for part in rounds if part.benchmark == benchmark.name and part.launch == SCREEN]
+    grown = any(grows(values, "memory") for values in pairs(screen, "memory"))
+    return grown or suspect(effects_of(benchmark, screen, rules), rules)
+
+
+def judge(
+    benchmarks: Sequence[GateBenchmark],
+    rounds: Sequence[Rounds],
+    rules: GateRules,
+    waivers: Sequence[Waiver] = (),
+    today: date | None = None,
+    refusals: Refusals | None = None,
+) -> tuple[Judgement, ...]:
+    """Judge every figure of every benchmark, in the order of the suite, time first.
+
+    ``refusals``: what could not be compared, with its verdict and reason. A benchmark without rounds and without
+    refusal was not reached in time. ``today`` is asked for where there are waivers.
+    """
+    refusals, measured = refusals or {}, {part.benchmark for part in rounds}
+    known = [effects_of(one, rounds, rules) for one in benchmarks if one.name in measured and one.name not in refusals]
+    times = {found.benchmark: found for found in judge_times(known, rules)}
+    judgements: list[Judgement] = []
+    for one in benchmarks:
+        if (time := times.get(one.name)) is None:
+            judgements.append(_unmeasured(one, refusals))
+            continue
+        mine = [part for part in rounds if part.benchmark == one.name]
+        time = dataclasses.replace(time, values=_seconds(one, mine))
+        counts = [found for figure in ("memory", "instructions") if (found := judge_counts(one.name, figure, mine))]
+        judgements += _with_disagreement([time, *counts])
+    return declared.applied(judgements, waivers, today or date.today())
+
+
+def _unmeasured(benchmark: GateBenchmark, refusals: Refusals) -> Judgement:
+    late = (GateVerdict.INCONCLUSIVE, "not measured: the time ran out")
+    verdict, reason = refusals.get(benchmark.name, late)
+    return Judgement(benchmark.name, "time", verdict, budget=benchmark.budget, reason=reason)
+
+
+def _seconds(benchmark: GateBenchmark, rounds: Sequence[Rounds]) -> dict[Side, float]:
+    """Seconds of a call of each side: the median over the rounds of all launches."""
+    calls: dict[Side, list[float]] = {
+        side: [
+            time / part.calls / 1e9
+            for part in rounds
+            for time in nanoseconds(part.base if side == "base" else part.head, benchmark.threads)
+        ]
+        for side in SIDES
+    }
+    return {side: median(values) for side, values in calls.items() if values}
+
+
+def _with_disagreement(judgements: list[Judgement]) -> list[Judgement]:
+    """Say so where time and instructions do not go the same way: each is blind to something."""
+    by_figure = {found.figure: found for found in judgements}
+    time, counted = by_figure["time"], by_figure.get("instructions")
+    sides = (GateVerdict.REGRESSION, GateVerdict.IMPROVEMENT)
+    if counted is None or time.verdict == counted.verdict or not {time.verdict, counted.verdict} & set(sides):
+        return judgements
+    if time.effect is None or counted.effect is None:
+        return judgements
+    words = {
+        "time": f"; instructions disagree: {change(counted.effect, 'instructions')}",
+        "instructions": f"; time disagrees: {change(time.effect, 'time')}",
+    }
+    return [dataclasses.replace(one, reason=one.reason + words.get(one.figure, "")) for one in judgements]
+
+
+def overall(judgements: Sequence[Judgement], self_test: SelfTest) -> GateVerdict:
+    """Verdict of a gate.
+
+    Arms that differ as such make all of it incomparable, and so does a gate that has compared nothing. Then a
+    regression goes before what failed: it stands, whatever else could not be measured, and both end with a code that is
+    not 0. A waiver's pass is a pass. Faults of ``gate.toml`` change the exit code and not the verdict.
+    """
+    if self_test.faults:
+        return GateVerdict.INCOMPARABLE
+    verdicts = {found.verdict for found in judgements}
+    if not any(found.effect is not None for found in judgements):
+        return GateVerdict.FAILED if GateVerdict.FAILED in verdicts else GateVerdict.INCOMPARABLE
+    order = (
+        GateVerdict.REGRESSION,
+        GateVerdict.FAILED,
+        GateVerdict.INCOMPARABLE,
+        GateVerdict.INCONCLUSIVE,
+        GateVerdict.IMPROVEMENT,
+    )
+    return next((verdict for verdict in order if verdict in verdicts), GateVerdict.PASS)

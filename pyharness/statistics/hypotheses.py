@@ -1,0 +1,130 @@
+"""Tests of hypotheses, without a library: Student's t, Holm, signs, and bounds of a rate.
+
+All of it is compared with scipy or with a slow reference in the tests.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+
+from pyharness.statistics.jackknife import t_quantile
+
+SPREAD_OF_NOTHING = 1e-9  # of logarithms of times: no clock tells a billionth apart
+_TINY = 1e-300
+_STEPS = 500  # of a continued fraction that needs about the root of its larger parameter
+
+
+def t_survival(t: float, freedom: float) -> float:
+    """P(T > t) of Student's t with ``freedom`` degrees of freedom (NIST DLMF 8.17, Abramowitz and Stegun 26.7.1)."""
+    tail = incomplete_beta(freedom / 2, 0.5, freedom / (freedom + t * t)) / 2
+    return tail if t >= 0 else 1 - tail
+
+
+def incomplete_beta(a: float, b: float, x: float) -> float:
+    """Regularised incomplete beta function I_x(a, b), a and b above 0, by its continued fraction (DLMF 8.17.22)."""
+    if x <= 0 or x >= 1:
+        return float(x >= 1)
+    if x > (a + 1) / (a + b + 2):  # the fraction converges fast on one side of the mean: DLMF 8.17.4 gives the other
+        return 1 - incomplete_beta(b, a, 1 - x)
+    front = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
+    return math.exp(front) / a * _fraction(a, b, x)
+
+
+def _fraction(a: float, b: float, x: float) -> float:
+    """Continued fraction of the incomplete beta function, by Lentz's method as Thompson and Barnett changed it."""
+    upper, lower = 1.0, 1 / _away_from_zero(1 - (a + b) * x / (a + 1))
+    value = lower
+    for m in range(1, _STEPS):
+        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        for term in (even, odd):
+            lower = 1 / _away_from_zero(1 + term * lower)
+            upper = _away_from_zero(1 + term / upper)
+            value *= upper * lower
+        if abs(upper * lower - 1) < 1e-15:
+            break
+    return value
+
+
+def _away_from_zero(value: float) -> float:
+    return value if abs(value) > _TINY else _TINY
+
+
+def p_greater(values: Sequence[float], null: float) -> float:
+    """One-sided p of "the mean is at most ``null``", by Student's t.
+
+    Fewer than two values say nothing: 1. Values without spread would have p = 0, which is more than a few values can
+    know (a clock may be coarse): they get what their signs alone say, 2^-n.
+    """
+    count = len(values)
+    if count < 2:
+        return 1.0
+    distance, spread = statistics.fmean(values) - null, statistics.stdev(values)
+    if spread <= SPREAD_OF_NOTHING:
+        return math.ldexp(1, -count) if distance > SPREAD_OF_NOTHING else 1.0
+    return t_survival(distance / (spread / math.sqrt(count)), count - 1)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Adjusted p values, in the order given (Holm 1979): all of them below a level hold together at that level.
+
+    >>> holm([0.01, 0.04, 0.03])
+    [0.03, 0.06, 0.06]
+    """
+    adjusted, largest = [0.0] * len(p_values), 0.0
+    for rank, place in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[place]))
+        adjusted[place] = largest
+    return adjusted
+
+
+def mean_interval(values: Sequence[float]) -> tuple[float, float] | None:
+    """95 % interval of the mean, by Student's t; None below two values."""
+    if len(values) < 2:
+        return None
+    middle = statistics.fmean(values)
+    half = t_quantile(len(values) - 1) * statistics.stdev(values) / math.sqrt(len(values))
+    return middle - half, middle + half
+
+
+def difference_interval(values: Sequence[float], others: Sequence[float]) -> tuple[float, float] | None:
+    """95 % interval of the mean of ``values`` minus that of ``others``, one variance for both; None below 3 values."""
+    freedom = len(values) + len(others) - 2
+    if not values or not others or freedom < 1:
+        return None
+    middles = statistics.fmean(values), statistics.fmean(others)
+    squares = [(value - middles[0]) ** 2 for value in values] + [(value - middles[1]) ** 2 for value in others]
+    error = math.sqrt(math.fsum(squares) / freedom * (1 / len(values) + 1 / len(others)))
+    difference = middles[0] - middles[1]
+    return difference - t_quantile(freedom) * error, difference + t_quantile(freedom) * error
+
+
+def sign_test(positive: int, count: int) -> float:
+    """Two-sided p of ``positive`` signs of ``count`` where both signs are as likely.
+
+    >>> sign_test(33, 37) < 0.00001
+    True
+    """
+    fewer = min(positive, count - positive)
+    return min(1.0, 2 * sum(math.comb(count, k) for k in range(fewer + 1)) / (1 << count))
+
+
+def rate_bound(events: int, count: int, confidence: float = 0.95) -> float:
+    """Upper bound of a rate, of ``events`` seen in ``count`` (Clopper and Pearson 1934, one-sided).
+
+    >>> f"{rate_bound(0, 300):.4f}"
+    '0.0099'
+    """
+    if events >= count:
+        return 1.0
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        rate = (low + high) / 2
+        # P(X <= events), which falls with the rate.
+        if incomplete_beta(count - events, events + 1, 1 - rate) > 1 - confidence:
+            low = rate
+        else:
+            high = rate
+    return high
