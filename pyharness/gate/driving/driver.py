@@ -1,0 +1,299 @@
+"""One arm of a gate: prepares workloads, and does their calls on the clock when it is asked.
+
+A file of its own, run as ``python -P -s driver.py WORKLOADS``: the interpreter of either arm runs the same bytes. It
+imports the standard library, and what the workloads file imports: nothing else of pyharness, which may be under test.
+
+Messages are lines of JSON on the first standard input, ``{"id": n, "do": command, ...}``; answers, one for each, on the
+first standard output, ``{"id": n, ...}``, with ``error`` where a library raises and ``absent`` where it lacks what a
+workload calls. A library that prints cannot touch them: its output goes to standard error, its input is empty.
+
+A workloads file has a function per workload. It gets a ``Setting`` and returns an object with
+
+- ``call(item)``, the one thing that is timed,
+- ``digestible(result)``: bytes that are equal where results are,
+- and if it wants to, ``item(text)``, which makes outside of the clock what is passed to ``call`` (the text otherwise),
+  and ``ids(result)``, a list of whole numbers.
+
+An exception of a class ``Absent`` of that file says that a library lacks what is called.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import gc
+import hashlib
+import importlib.metadata
+import importlib.util
+import json
+import os
+import platform
+import resource
+import signal
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from types import ModuleType
+from typing import IO, Any
+
+PR_SET_PDEATHSIG = 1  # prctl(2)
+PEAK_FROM_HERE = "5"  # proc(5), /proc/PID/clear_refs: forgets the highest resident set
+DIGEST_BYTES = 16
+LIMITS = sorted(name for name in dir(resource) if name.startswith("RLIMIT_"))
+
+
+class Setting:
+    """What a workload is told: ``options``, ``threads``, the ``kind`` of its text, and text to build from."""
+
+    def __init__(self, benchmark: dict[str, Any], files: dict[str, int]) -> None:
+        self.options: dict[str, Any] = benchmark["options"]
+        self.threads: int = benchmark["threads"]
+        self.kind: str = benchmark["text"]
+        self._files = files
+
+    def text(self, kind: str, size: int) -> str:
+        """Return the first bytes of the text of a kind, whole characters; the same in both arms."""
+        if kind not in self._files:
+            raise LookupError(f"there is no text of kind {kind!r}; there is {', '.join(self._files) or 'none'}")
+        return os.pread(self._files[kind], size, 0).decode(errors="ignore")
+
+
+class Prepared:
+    """A workload that is ready, and what was known of memory before it was."""
+
+    def __init__(self, workload: Any, kind: str, resident: int | None) -> None:
+        self.workload = workload
+        self.kind = kind
+        self.resident = resident
+        self.item = getattr(workload, "item", None)
+
+
+class Driver:
+    """What the commands share: files of text, and workloads that are prepared."""
+
+    def __init__(self, workloads: ModuleType) -> None:
+        self.workloads = workloads
+        self.files: dict[str, int] = {}
+        self.prepared: dict[str, Prepared] = {}
+
+    def hello(self, message: dict[str, Any]) -> dict[str, Any]:
+        """Say what this process is."""
+        return {"facts": facts(), "libraries": libraries()}
+
+    def texts(self, message: dict[str, Any]) -> dict[str, Any]:
+        """Open the files of text, once."""
+        for kind, path in message["paths"].items():
+            self.files[kind] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        return {}
+
+    def prepare(self, message: dict[str, Any]) -> dict[str, Any]:
+        """Make a workload; whatever it needs is imported, loaded and built here."""
+        benchmark = message["benchmark"]
+        make = getattr(self.workloads, benchmark["workload"], None)
+        if make is None or benchmark["workload"].startswith("_"):
+            return {"absent": f"the workloads file has no {benchmark['workload']!r}"}
+        resident = peak_from_here()
+        workload = make(Setting(benchmark, self.files))
+        self.prepared[benchmark["name"]] = Prepared(workload, benchmark["text"], resident)
+        gc.collect()
+        gc.freeze()  # or else the collection before every batch would look at all of this again
+        return {}
+
+    def time(self, message: dict[str, Any]) -> dict[str, Any]:
+        """Do the calls on the clock. ``extra`` spans are work as well, but no part of the digest."""
+        prepared = self.prepared[message["name"]]
+        items = self._items(prepared, message["spans"] + message.get("extra", []))
+        call, results = prepared.workload.call, list[Any]()
+        keep = results.append
+        gc.collect()
+        gc.disable()
+        try:
+            before = resource.getrusage(resource.RUSAGE_SELF)
+            cpu = time.process_time_ns()
+            wall = time.perf_counter_ns()
+            for item in items:
+                keep(call(item))
+            wall = time.perf_counter_ns() - wall
+            cpu = time.process_time_ns() - cpu
+            after = resource.getrusage(resource.RUSAGE_SELF)
+        finally:
+            gc.enable()
+        kept = results[: len(message["spans"])]
+        return {
+            "calls": len(kept),
+            "wall": wall,
+            "cpu": cpu,
+            "digest": digest(map(prepared.workload.digestible, kept)),
+            "minor_faults": after.ru_minflt - before.ru_minflt,
+            "major_faults": after.ru_majflt - before.ru_majflt,
+        }
+
+    def result(self, message: dict[str, Any]) -> dict[str, Any]:
+        """Return the ids of one call."""
+        prepared = self.prepared[message["name"]]
+        (item,) = self._items(prepared, [message["span"]])
+        ids = getattr(prepared.workload, "ids", None)
+        return {"ids": [] if ids is None else [int(one) for one in ids(prepared.workload.call(item))]}
+
+    def finish(self, message: dict[str, Any]) -> dict[str, Any]:
+        """Let go of a workload; the growth of the resident set since before it was prepared is its memory."""
+        prepared = self.prepared.pop(message["name"])
+        peak = status("VmHWM")
+        figures = {}
+        if prepared.resident is not None and peak is not None:
+            figures["memory"] = max(0, peak - prepared.resident)
+        del prepared
+        gc.unfreeze()
+        gc.collect()
+        return {"figures": figures}
+
+    def _items(self, prepared: Prepared, spans: list[list[int]]) -> list[Any]:
+        file = self.files.get(prepared.kind)
+        texts = [read(file, begin, length) if file is not None else "" for begin, length in spans]
+        return texts if prepared.item is None else [prepared.item(text) for text in texts]
+
+
+def read(file: int, begin: int, length: int) -> str:
+    """Return a span of a text. Spans that are planted may end within a character, which is left out."""
+    data = os.pread(file, length, begin)
+    if len(data) != length:
+        raise EOFError(f"the text ends before byte {begin + length:,}")
+    return data.decode(errors="ignore")
+
+
+def digest(results: Iterable[bytes]) -> str:
+    """Return the digest of results in order: each as long as it is."""
+    whole = hashlib.blake2b(digest_size=DIGEST_BYTES)
+    for result in results:
+        whole.update(len(result).to_bytes(8, "little"))
+        whole.update(result)
+    return whole.hexdigest()
+
+
+def peak_from_here() -> int | None:
+    """Forget the highest resident set so far; return the present one in bytes, or None where that cannot be."""
+    try:
+        Path("/proc/self/clear_refs").write_text(PEAK_FROM_HERE, encoding="ascii")
+    except OSError:
+        return None
+    return status("VmRSS")
+
+
+def status(name: str) -> int | None:
+    """Return an amount of memory of this process in bytes, or None where the system does not say."""
+    try:
+        lines = Path("/proc/self/status").read_text(encoding="ascii", errors="replace").splitlines()
+    except OSError:
+        return None
+    return next((int(line.split()[1]) << 10 for line in lines if line.startswith(name + ":")), None)
+
+
+def facts() -> dict[str, Any]:
+    """What both arms must have in common, as JSON values."""
+    block = environment_block()
+    return {
+        "python": platform.python_version(),
+        "implementation": sys.implementation.name,
+        "compiler": platform.python_compiler(),
+        "libc": " ".join(platform.libc_ver()),
+        "flags": {name: getattr(sys.flags, name) for name in ("optimize", "dev_mode", "isolated", "no_user_site")},
+        "prefix_length": len(sys.prefix),
+        "executable_length": len(sys.executable),
+        "folder_length": len(str(Path.cwd())),
+        "arguments_length": sum(len(argument) + 1 for argument in sys.orig_argv),
+        "environment_bytes": sum(len(name) + length + 2 for name, length in block.items()),
+        "environment": block,
+        "hash_seed": os.environ.get("PYTHONHASHSEED", "random"),
+        "affinity": sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None,
+        "nice": os.getpriority(os.PRIO_PROCESS, 0),
+        "limits": {name: list(resource.getrlimit(getattr(resource, name))) for name in LIMITS},
+        "address_randomisation": first_line("/proc/sys/kernel/randomize_va_space"),
+        "personality": first_line("/proc/self/personality"),
+        "huge_pages": first_line("/sys/kernel/mm/transparent_hugepage/enabled"),
+        "collector": list(gc.get_threshold()),
+    }
+
+
+def environment_block() -> dict[str, int]:
+    """Return variables and the lengths of their values, in bytes: values may be secrets."""
+    return {name.decode(errors="backslashreplace"): len(value) for name, value in sorted(os.environb.items())}
+
+
+def first_line(path: str) -> str | None:
+    """Return the first line of a file of the system, or None where there is none."""
+    try:
+        return Path(path).read_text(encoding="ascii").partition("\n")[0].strip()
+    except OSError:
+        return None
+
+
+def libraries() -> dict[str, str]:
+    """Return all installed distributions and their versions."""
+    found: dict[str, str] = {}
+    for one in importlib.metadata.distributions():
+        name = one.metadata["Name"]
+        if name:
+            found.setdefault(name, one.version)  # the first on the path is the one that is imported
+    return dict(sorted(found.items()))
+
+
+def end_with_parent() -> None:
+    """Ask the system to end this process with its parent; where it cannot, the end of standard input does."""
+    parent = os.getppid()
+    with contextlib.suppress(AttributeError, OSError):
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it ended in between
+        os._exit(3)
+
+
+def private_pipes() -> tuple[IO[bytes], IO[bytes]]:
+    """Take standard input and output away from libraries; return them as files."""
+    asked = os.fdopen(os.dup(0), "rb")
+    answers = os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    return asked, answers
+
+
+def load(path: str) -> ModuleType:
+    """Import the workloads file."""
+    spec = importlib.util.spec_from_file_location("workloads", path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["workloads"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def answer(driver: Driver, message: dict[str, Any]) -> dict[str, Any]:
+    """Do what a message asks; whatever a library raises is an answer."""
+    absent = getattr(driver.workloads, "Absent", ())
+    try:
+        said: dict[str, Any] = getattr(driver, message["do"])(message)
+        return said
+    except absent as error:
+        return {"absent": str(error)}
+    except BaseException as error:  # a panic of Rust is no Exception
+        return {"error": f"{type(error).__name__}: {' '.join(str(error).split())[:500]}"}
+
+
+def main() -> None:
+    """Answer until ``end``, or until nobody asks."""
+    end_with_parent()
+    asked, answers = private_pipes()
+    driver = Driver(load(sys.argv[1]))
+    for line in asked:
+        message = json.loads(line)
+        said = {} if message["do"] == "end" else answer(driver, message)
+        answers.write(json.dumps({"id": message["id"], **said}).encode() + b"\n")
+        answers.flush()
+        if message["do"] == "end":
+            return
+
+
+if __name__ == "__main__":
+    main()
