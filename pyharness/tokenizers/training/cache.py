@@ -8,7 +8,6 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
-import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -17,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pyharness.system import atomic_file
+from pyharness.system import atomic_file, cache_folder
 from pyharness.trainers import TrainedTokenizer
 from pyharness.types import InputError
 from pyharness.vocabularies.files import vocabulary_file
@@ -85,9 +84,7 @@ class Place:
 
 def folder() -> Path:
     """Return the folder of all recipes."""
-    own = os.environ.get("PYHARNESS_CACHE")
-    base = Path(own) if own else Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "pyharness"
-    return base.expanduser() / "trained"
+    return cache_folder.ours() / "trained"
 
 
 @contextmanager

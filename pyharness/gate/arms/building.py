@@ -1,0 +1,95 @@
+"""A wheel of a revision. Building runs the revision's code: it gets an allow-list of variables, and no secrets.
+
+It runs as this user all the same, who can read this user's files; a job that builds strangers' code has none to lose.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyharness.gate.arms import complaints, variables, wheel_cache
+from pyharness.gate.arms.arm import NotBuilt
+from pyharness.gate.arms.checkouts import GitFailed
+from pyharness.gate.arms.sources import Revision
+from pyharness.system import program
+from pyharness.types import InputError, Side
+
+PIP = (sys.executable, "-P", "-m", "pip")
+INSTALLED = "where they are installed, --no-build-isolation builds with what is here"
+
+
+@dataclass(frozen=True, slots=True)
+class Workshop:
+    """How arms are made: where, and what is told of it."""
+
+    room: Path  # a folder for the session; both sides have paths of the same length in it
+    tell: Callable[[str], object]
+    isolated: bool = True  # build requirements are fetched by pip, and not those that are installed here
+    cache: bool = True
+
+    def log(self, side: Side, step: str) -> Path:
+        """Name a file for what a step says, which stays when the session's folder goes."""
+        logs = wheel_cache.folder() / "logs"
+        try:
+            logs.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError as error:
+            raise InputError(
+                f"cannot keep logs in {str(logs)!r}: {error.strerror}; name a folder in PYHARNESS_CACHE"
+            ) from None
+        return logs / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}-{side}-{step}.log"
+
+
+def wheel_of(side: Side, source: Revision, workshop: Workshop) -> Path:
+    """Return a wheel in the session's folder, built or from the cache.
+
+    Raises:
+        NotBuilt: the revision cannot be read, or its build fails.
+    """
+    made = workshop.room / f"wheel-{side}"
+    made.mkdir()
+    name = wheel_cache.key(source, isolated=workshop.isolated) if workshop.cache else ""
+    kept = wheel_cache.find(name) if name else None
+    if kept is not None:
+        workshop.tell(f"{side} {source.asked!r} ({source.version[:12]}): built already")
+        return Path(shutil.copy(kept, made))
+    workshop.tell(f"{side} {source.asked!r} ({source.version[:12]}): building")
+    wheel = _build(side, source, workshop, made)
+    if name:
+        wheel_cache.keep(name, wheel)
+    return wheel
+
+
+def _build(side: Side, source: Revision, workshop: Workshop, made: Path) -> Path:
+    tree, log = workshop.room / f"tree-{side}", workshop.log(side, "build")
+    try:
+        project = source.checkout.export(source.commit, tree)
+        if source.changes:
+            source.checkout.overlay(tree)
+    except (GitFailed, OSError) as failure:
+        log.write_text(f"{failure}\n", encoding="utf-8", errors="replace")
+        raise NotBuilt(side, source.asked, "cannot be exported", str(failure), log) from None
+    command = ["wheel", "--no-deps", *(() if workshop.isolated else ("--no-build-isolation",))]
+    run_pip([*command, "--wheel-dir", str(made), str(project)], side, source.asked, "does not build", log)
+    shutil.rmtree(tree, ignore_errors=True)  # room for the other side's
+    (wheel,) = made.glob("*.whl")
+    return wheel
+
+
+def run_pip(arguments: Sequence[str], side: Side, asked: str, failure: str, log: Path) -> None:
+    """Run pip with allow-listed variables; raises ``NotBuilt`` with ``failure`` and what the log tells."""
+    ran = program.run([*PIP, *arguments], variables.for_installing(os.environ), folder=log.parent, log=log)
+    if ran.status == 0:
+        return
+    with log.open("rb") as file:
+        file.seek(max(0, log.stat().st_size - complaints.LOG_BYTES))
+        said = file.read().decode(errors="replace")
+    missing = complaints.missing(said)
+    if missing and arguments[0] == "wheel":
+        missing += f"; {INSTALLED}"
+    raise NotBuilt(side, asked, failure, missing or complaints.telling(said), log)

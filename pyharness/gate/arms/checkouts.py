@@ -1,0 +1,135 @@
+"""Git checkouts: which commit a revision is, and a folder with the files of it."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyharness.gate.arms import variables
+from pyharness.system import program
+from pyharness.types import InputError
+
+PROJECT_FILES = ("pyproject.toml", "setup.py")
+QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "advice.detachedHead=false", "-c", "core.quotePath=false")
+UNSHALLOW = "the clone is shallow: git fetch --unshallow, or fetch-depth: 0 of actions/checkout"
+
+
+class GitFailed(Exception):
+    """What git complains of."""
+
+
+def git(folder: Path, *arguments: str, given: bytes = b"") -> bytes:
+    """Run git in a folder, and return what it writes; raises ``GitFailed``."""
+    # No GIT_DIR, as hooks have it: it would name another repository. Complaints are looked into: in English.
+    environment = {**variables.for_building(os.environ), "LC_ALL": "C.UTF-8"}
+    ran = program.run(["git", *QUIET, "-C", str(folder), *arguments], environment, given=given)
+    if ran.status != 0:
+        lines = [line for line in ran.complaints.splitlines() if line.strip()]
+        raise GitFailed(lines[-1] if lines else f"git {arguments[0]} ended with status {ran.status}")
+    return ran.output
+
+
+@dataclass(frozen=True, slots=True)
+class Checkout:
+    """A repository with files, and the project in it that is built."""
+
+    top: Path
+    project: str  # its folder below ``top``; "." for ``top`` itself
+
+    @classmethod
+    def around(cls, folder: Path) -> Checkout | None:
+        """Find the checkout that a folder is in; None where it is in none.
+
+        The project is the nearest folder, from this one upwards, that can be built.
+        """
+        try:
+            top = Path(os.fsdecode(git(folder, "rev-parse", "--show-toplevel").removesuffix(b"\n")))
+        except GitFailed as failure:
+            if "dubious ownership" in str(failure) or "safe.directory" in str(failure):
+                raise InputError(f"git refuses to read {str(folder)!r}: {failure}") from None
+            return None
+        inside = [one for one in (folder.resolve(), *folder.resolve().parents) if one.is_relative_to(top.resolve())]
+        project = next((one for one in inside if any((one / name).is_file() for name in PROJECT_FILES)), top.resolve())
+        return cls(top, str(project.relative_to(top.resolve())))
+
+    def commit(self, revision: str) -> str | None:
+        """Commit that a revision names; None where there is none."""
+        if not revision or revision.startswith("-") or "\0" in revision:
+            return None
+        try:
+            name = git(self.top, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+        except GitFailed:
+            return None
+        return name.decode("ascii").strip()
+
+    def advice(self, revision: str) -> str:
+        """Say what may be meant by a revision that is not there."""
+        listed = git(self.top, "for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/remotes", "refs/tags")
+        names = os.fsdecode(listed).split()
+        close = [name for name in names if name.endswith(f"/{revision}")]
+        close = (close + [name for name in difflib.get_close_matches(revision, names, 3) if name not in close])[:3]
+        meant = f"did you mean {' or '.join(map(repr, close))}?" if close else ""
+        shallow = git(self.top, "rev-parse", "--is-shallow-repository").strip() == b"true"
+        return " ".join(filter(None, (meant, UNSHALLOW if shallow else "")))
+
+    def is_dirty(self) -> bool:
+        """Whether files differ from the commit that is checked out, or are not in it."""
+        return bool(git(self.top, "status", "--porcelain"))
+
+    def has_submodules(self, commit: str) -> bool:
+        """Whether a commit names other repositories, whose files are not in it."""
+        return bool(git(self.top, "ls-tree", commit, "--", ".gitmodules"))
+
+    def export(self, commit: str, target: Path) -> Path:
+        """Make a folder with the files of a commit, and return that of the project in it.
+
+        It is a repository of its own that reads objects from this one, since many projects ask git for their version;
+        it knows tags, and nothing of remotes.
+
+        Raises:
+            GitFailed: git cannot.
+        """
+        git(self.top, "init", "--quiet", "--template=", str(target))
+        (target / ".git" / "objects" / "info").mkdir(parents=True, exist_ok=True)
+        objects = git(self.top, "rev-parse", "--path-format=absolute", "--git-path", "objects")
+        (target / ".git" / "objects" / "info" / "alternates").write_bytes(objects)
+        shallow = Path(os.fsdecode(git(self.top, "rev-parse", "--path-format=absolute", "--git-path", "shallow")[:-1]))
+        if shallow.is_file():
+            shutil.copyfile(shallow, target / ".git" / "shallow")
+        tags = git(self.top, "for-each-ref", "--format=create %(refname) %(objectname)", "refs/tags")
+        git(target, "update-ref", "--stdin", given=tags)
+        git(target, "checkout", "--quiet", "--detach", commit)
+        project = target / self.project
+        if not project.is_dir():
+            raise GitFailed(f"the commit has no folder {self.project!r}, which the project is in now")
+        return project
+
+    def changes(self) -> list[str]:
+        """Files that differ from the commit that is checked out, are gone, or are new and not ignored."""
+        changed = git(self.top, "diff", "--name-only", "--no-renames", "-z", "HEAD")
+        new = git(self.top, "ls-files", "--others", "--exclude-standard", "-z")
+        return sorted(os.fsdecode(name) for name in {*changed.split(b"\0"), *new.split(b"\0")} if name)
+
+    def overlay(self, target: Path) -> None:
+        """Make an exported folder what the working tree is now."""
+        for name in self.changes():
+            there, here = target / name, self.top / name
+            if there.is_symlink() or there.is_file():
+                there.unlink()
+            if here.is_symlink() or here.is_file():
+                there.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(here, there, follow_symlinks=False)
+
+    def digest(self) -> str:
+        """Digest of all that differs from the commit that is checked out; "" where nothing does."""
+        names = self.changes()
+        total = hashlib.sha256()
+        for name in names:
+            path = self.top / name
+            data = os.fsencode(path.readlink()) if path.is_symlink() else path.read_bytes() if path.is_file() else b""
+            total.update(repr((name, path.is_file(), len(data))).encode(errors="surrogateescape") + data)
+        return total.hexdigest() if names else ""

@@ -1,0 +1,87 @@
+"""Environments of the two sides: paths of one length, the same versions of all but what is under test."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import venv
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from pyharness.gate.arms import variables
+from pyharness.gate.arms.arm import NotBuilt
+from pyharness.gate.arms.building import Workshop, run_pip
+from pyharness.gate.arms.sources import Installed, Wheel
+from pyharness.system import program
+from pyharness.types import InputError, Side
+
+_LIST = (
+    "import importlib.metadata, json\n"
+    "print(json.dumps({one.name: one.version for one in importlib.metadata.distributions() if one.name}))"
+)
+Libraries = Mapping[str, str]  # versions of installed distributions, by normalised name
+
+
+def normalised(distribution: str) -> str:
+    """Write the name of a distribution as indexes do (PEP 503).
+
+    >>> normalised("Scikit_Build.Core")
+    'scikit-build-core'
+    """
+    return re.sub(r"[-_.]+", "-", distribution).lower()
+
+
+def given(side: Side, source: Installed, workshop: Workshop) -> Path:
+    """Interpreter of an environment that somebody has made, by a path as long as the other side's."""
+    link = workshop.room / f"arm-{side}"
+    link.symlink_to(source.folder, target_is_directory=True)  # Python looks for its environment where it is called
+    return link / "bin" / "python"
+
+
+def fresh(
+    side: Side, wheel: Wheel, workshop: Workshop, *, like: Libraries | None = None, requirements: Sequence[str] = ()
+) -> Path:
+    """Make an environment with a wheel, its dependencies and requirements; returns its interpreter.
+
+    Args:
+        side: whose it is.
+        wheel: what is installed.
+        workshop: where, and how.
+        like: versions of dependencies that it gets, too, if they can be had together.
+        requirements: what is installed besides.
+
+    Raises:
+        NotBuilt: pip cannot install it.
+    """
+    folder = workshop.room / f"arm-{side}"
+    venv.EnvBuilder(symlinks=True, with_pip=False).create(folder)
+    workshop.tell(f"{side} {wheel.asked!r}: installing")
+    wanted = ["--", str(wheel.path), *requirements]
+    install = ["--python", str(folder / "bin" / "python"), "install", "--no-warn-script-location"]
+    if like:
+        pins = workshop.room / f"pins-{side}.txt"
+        rest = (pin for pin in like.items() if pin[0] != normalised(wheel.distribution))
+        pins.write_text("".join(f"{name}=={version}\n" for name, version in rest), encoding="utf-8")
+        try:
+            _install([*install, "--constraint", str(pins), *wanted], side, wheel, workshop)
+        except NotBuilt:  # other dependencies may be just what the head changes
+            workshop.tell(f"{side} {wheel.asked!r}: does not install with the other side's versions; installing freely")
+        else:
+            return folder / "bin" / "python"
+    _install([*install, *wanted], side, wheel, workshop)
+    return folder / "bin" / "python"
+
+
+def _install(arguments: Sequence[str], side: Side, wheel: Wheel, workshop: Workshop) -> None:
+    run_pip(arguments, side, wheel.asked, "does not install", workshop.log(side, "install"))
+
+
+def libraries(side: Side, asked: str, python: Path) -> Libraries:
+    """Ask an interpreter what is installed; raises ``InputError`` where it does not answer."""
+    ran = program.run([str(python), "-I", "-c", _LIST], variables.for_processes(os.environ, 1, here=False))
+    try:
+        return {normalised(str(name)): str(version) for name, version in json.loads(ran.output).items()}
+    except (ValueError, AttributeError):
+        lines = ran.complaints.strip().splitlines() or [f"it ended with status {ran.status}"]
+        raise InputError(f"--{side} {asked!r}: its Python does not run: {lines[-1][:300]}; make it again") from None

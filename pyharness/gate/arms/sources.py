@@ -1,0 +1,198 @@
+"""What ``--base`` and ``--head`` name: a wheel, an environment, a revision, a working tree, or a tokenizer."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from email.parser import HeaderParser
+from pathlib import Path
+from typing import TypeAlias
+
+from pyharness import tokenizers
+from pyharness.gate.arms.checkouts import Checkout
+from pyharness.types import SIDES, InputError, Side
+
+WORKTREE = "worktree"
+CHOICES = (
+    "give a revision (HEAD~1), PATH@REVISION, a checkout, '.' (the working tree as it is), a wheel, a virtual "
+    "environment, or a tokenizer on both sides"
+)
+METADATA_BYTES = 4 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Wheel:
+    """A file that pip installs."""
+
+    asked: str
+    path: Path
+    distribution: str
+    version: str  # with the beginning of the file's digest
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """An environment that somebody has made; it is used as it is."""
+
+    asked: str
+    folder: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """A commit, or with ``changes`` the working tree around it."""
+
+    asked: str
+    checkout: Checkout
+    commit: str
+    changes: str | None = (
+        None  # digest of what differs from the commit; "" where nothing does, None where none is asked
+    )
+
+    @property
+    def version(self) -> str:
+        """The commit, and the beginning of the digest of what differs from it."""
+        return f"{self.commit}+{self.changes[:12]}" if self.changes else self.commit
+
+
+@dataclass(frozen=True, slots=True)
+class Specified:
+    """A tokenizer of this environment."""
+
+    asked: str
+    version: str  # of its vocabulary
+
+
+Source: TypeAlias = Wheel | Installed | Revision | Specified
+
+
+def find(base: str, head: str, folder: Path) -> tuple[Source, Source]:
+    """Say what two sides are; paths and revisions are those of ``folder``.
+
+    Raises:
+        InputError: a side is nothing of what can be given, or only one is a tokenizer.
+    """
+    first, second = (_find(side, asked, folder) for side, asked in zip(SIDES, (base, head), strict=True))
+    if isinstance(first, Specified) is not isinstance(second, Specified):
+        only = "base" if isinstance(first, Specified) else "head"
+        raise InputError(
+            f"--base {base!r} and --head {head!r} cannot be compared: only {only} is a tokenizer; a tokenizer stands "
+            "against a tokenizer of this environment"
+        )
+    return first, second
+
+
+def notes(sources: tuple[Source, Source]) -> Iterator[str]:
+    """Say what of the sources is not measured."""
+    revisions = [source for source in sources if isinstance(source, Revision)]
+    asked_as_it_is = {source.checkout.top for source in revisions if source.changes is not None}
+    for top in dict.fromkeys(source.checkout.top for source in revisions):
+        if top not in asked_as_it_is and Checkout(top, ".").is_dirty():
+            yield f"uncommitted changes in {top} are not measured; --head . measures them"
+    for source in revisions:
+        if source.checkout.has_submodules(source.commit):
+            yield f"{source.asked!r} has submodules, which are not in what is built"
+
+
+def _find(side: Side, asked: str, folder: Path) -> Source:
+    if not asked.strip() or "\0" in asked:
+        raise InputError(f"--{side} is empty; {CHOICES}")
+    if asked in (WORKTREE, "."):
+        return _working_tree(side, asked, folder)
+    path = folder / Path(asked).expanduser()
+    if asked.endswith(".whl"):
+        return wheel(side, asked, path)
+    if path.is_dir():
+        return _folder(side, asked, path, Checkout.around(folder))
+    return _elsewhere(side, asked, folder) or _here(side, asked, folder)
+
+
+def _working_tree(side: Side, asked: str, folder: Path) -> Revision:
+    checkout = Checkout.around(folder)
+    if checkout is None:
+        raise InputError(
+            f"--{side} {asked!r} is the working tree, but {str(folder)!r} is in no git checkout; {CHOICES}"
+        )
+    commit = checkout.commit("HEAD")
+    if commit is None:
+        raise InputError(f"--{side} {asked!r}: {str(checkout.top)!r} has no commit yet; commit something first")
+    return Revision(asked, checkout, commit, checkout.digest())
+
+
+def wheel(side: Side, asked: str, path: Path) -> Wheel:
+    """Read which distribution a wheel is; raises ``InputError`` where there is none that can be read."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            (name,) = (one for one in archive.namelist() if re.fullmatch(r"[^/]+\.dist-info/METADATA", one))
+            with archive.open(name) as file:
+                metadata = HeaderParser().parsestr(file.read(METADATA_BYTES).decode("utf-8", "replace"))
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+    except (FileNotFoundError, NotADirectoryError):
+        raise InputError(f"--{side} {asked!r}: there is no such wheel; {CHOICES}") from None
+    except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+        about = "it does not say which distribution it is" if type(error) is ValueError else str(error)
+        raise InputError(f"--{side} {asked!r} is no wheel that can be read: {about}; build it again") from None
+    return Wheel(asked, path.resolve(), metadata["Name"] or "", f"{metadata['Version']} (sha256:{digest[:12]})")
+
+
+def _folder(side: Side, asked: str, path: Path, here: Checkout | None) -> Source:
+    if is_environment(path):
+        return Installed(asked, path.resolve())
+    if here is not None and not asked.startswith((".", "/", "~")) and here.commit(asked) is not None:
+        raise InputError(
+            f"--{side} {asked!r} is a folder here and a revision too: write './{asked}' or 'refs/heads/{asked}'"
+        )
+    checkout = Checkout.around(path)
+    if checkout is None:
+        raise InputError(
+            f"--{side} {asked!r} is a folder, but no virtual environment (pyvenv.cfg, bin/python) and in no git "
+            f"checkout; {CHOICES}"
+        )
+    return _revision(side, asked, checkout, "HEAD")
+
+
+def is_environment(folder: Path) -> bool:
+    """Whether a folder is an environment of Python, as venv, virtualenv, uv or conda make it."""
+    made = (folder / "pyvenv.cfg").is_file() or (folder / "conda-meta").is_dir()
+    return made and (folder / "bin" / "python").is_file()
+
+
+def _elsewhere(side: Side, asked: str, folder: Path) -> Source | None:
+    """``PATH@REVISION``: cut at the first "@" that a checkout stands before."""
+    for match in re.finditer("@", asked):
+        path, revision = asked[: match.start()], asked[match.end() :]
+        place = folder / Path(path).expanduser()
+        if path and place.is_dir() and (checkout := Checkout.around(place)) is not None:
+            if revision == WORKTREE:
+                return _working_tree(side, asked, place)
+            return _revision(side, asked, checkout, revision)
+    return None
+
+
+def _revision(side: Side, asked: str, checkout: Checkout, revision: str) -> Revision:
+    commit = checkout.commit(revision)
+    if commit is None:
+        what = f"{str(checkout.top)!r} has no revision {revision!r}"
+        raise InputError(f"--{side} {asked!r}: {what}; {checkout.advice(revision) or CHOICES}")
+    return Revision(asked, checkout, commit)
+
+
+def _here(side: Side, asked: str, folder: Path) -> Source:
+    """A revision of the checkout around ``folder``, else a tokenizer."""
+    checkout = Checkout.around(folder)
+    if checkout is not None and (commit := checkout.commit(asked)) is not None:
+        return Revision(asked, checkout, commit)
+    try:
+        return Specified(asked, tokenizers.resolve(asked).vocabulary or asked)
+    except InputError as error:
+        why = str(error).partition("; known:")[0]
+    place = "in no git checkout here" if checkout is None else f"no revision of {str(checkout.top)!r}"
+    advice = "" if checkout is None else checkout.advice(asked)
+    raise InputError(
+        f"--{side} {asked!r} is no wheel, no environment, {place}{f' ({advice})' if advice else ''}, and no tokenizer "
+        f"({why}); {CHOICES}"
+    )

@@ -1,0 +1,13 @@
+"""Where we keep what would take long to make again."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def ours() -> Path:
+    """Folder of all that is kept: PYHARNESS_CACHE, or ``pyharness`` in XDG_CACHE_HOME or ``~/.cache``."""
+    own = os.environ.get("PYHARNESS_CACHE")
+    folder = Path(own) if own else Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "pyharness"
+    return folder.expanduser()

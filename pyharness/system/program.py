@@ -1,0 +1,81 @@
+"""A program that is run to its end: git, or pip and the compilers behind it. What it says is kept, or returned.
+
+``child_process`` is for a process that is asked things; this is for one that is waited for.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyharness.system import process_tree
+from pyharness.types import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """How a program ended: its exit status (negative: a signal), and what it said where that went to no file."""
+
+    status: int
+    output: bytes
+    complaints: str
+
+
+def run(
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    *,
+    folder: Path | None = None,
+    given: bytes = b"",
+    log: Path | None = None,
+) -> Ran:
+    """Run a program with these variables and no others (but our mark), and end what it leaves running.
+
+    Args:
+        command: the program and its arguments.
+        environment: all of its variables.
+        folder: where it works.
+        given: its standard input.
+        log: a file to which it writes all that it says.
+
+    Raises:
+        InputError: it cannot be started.
+    """
+    mark = secrets.token_hex(16)
+    marks = ",".join(filter(None, (os.environ.get(process_tree.MARK), mark)))
+    with (
+        tempfile.TemporaryFile() as asked,
+        tempfile.TemporaryFile() as output,
+        tempfile.TemporaryFile() if log is None else log.open("ab") as complaints,
+    ):
+        asked.write(given)
+        asked.seek(0)
+        try:
+            process = subprocess.Popen(
+                command,
+                cwd=folder,
+                stdin=asked,
+                stdout=output if log is None else complaints,
+                stderr=complaints,
+                env={**environment, process_tree.MARK: marks},
+                start_new_session=True,  # Ctrl-C is for this process, which then ends the program
+            )
+        except OSError as error:
+            raise InputError(
+                f"cannot run {command[0]!r}: {error.strerror or error}; install it, or look at PATH"
+            ) from None
+        try:
+            status = process.wait()
+        finally:  # a number that was waited for may be another process's by now
+            process_tree.end(process.pid if process.poll() is None else None, mark)
+            process.wait()
+        output.seek(0)
+        if log is not None:
+            return Ran(status, b"", "")
+        complaints.seek(0)
+        return Ran(status, output.read(), complaints.read().decode(errors="replace"))
