@@ -1,0 +1,50 @@
+"""Arms of a gate that are real processes, with text and workloads of the test's own."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pyharness.gate.driving.worker import Worker
+from pyharness.gate.suites import GateSuite
+from pyharness.types import GateBenchmark, Side
+
+
+@dataclass(frozen=True)
+class HereArm:
+    """An arm of this interpreter."""
+
+    folder: Path
+    side: Side = "base"
+    source: str = "here"
+    version: str = "1"
+    python: Path = Path(sys.executable)
+    variables: Mapping[str, str] = field(default_factory=lambda: {"PATH": os.environ["PATH"], "PYTHONHASHSEED": "0"})
+    tokenizer: str | None = None
+
+
+def suite_of(workloads: Path, *benchmarks: GateBenchmark) -> GateSuite:
+    """A suite of these benchmarks, over workloads of one's own."""
+    return GateSuite("own", "", benchmarks, {}, workloads, "")
+
+
+def made(
+    folder: Path,
+    arm: HereArm,
+    source: str,
+    *,
+    text: str = "",
+    tool: Sequence[str] = (),
+    time_limit: float = 60.0,
+    memory_limit: int | None = None,
+) -> Worker:
+    """Start an arm whose workloads file has this source; each function in it is a benchmark of its name."""
+    workloads, english = folder / "mine.py", folder / "english.txt"
+    workloads.write_text(source, encoding="utf-8")
+    english.write_text(text, encoding="utf-8")
+    names = [line[4:].partition("(")[0] for line in source.splitlines() if line.startswith("def ")]
+    suite = suite_of(workloads, *(GateBenchmark(name, name, "mine", bytes=4) for name in names))
+    return Worker(arm, suite, {"english": english}, tool=tool, time_limit=time_limit, memory_limit=memory_limit)
