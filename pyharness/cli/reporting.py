@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from pyharness.cli.console import color, reports_errors, show, width
-from pyharness.types import InputError
+from pyharness.types import Gate, InputError
 
 if TYPE_CHECKING:
     from pyharness.report import Sheet
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 
 FORMATS = ["text", "markdown", "html", "csv", "json", "parquet", "table"]  # table: the older name of text
+_FORMATS_IN_WORDS = "Tables as text, Markdown or HTML; a row per number as CSV, JSON or Parquet"
 _FORMAT = click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True,
-                       help="Tables as text, Markdown or HTML; a row per number as CSV, JSON or Parquet.")  # fmt: skip
+                       help=f"{_FORMATS_IN_WORDS}.")  # fmt: skip
 _OUTPUT = click.option(
     "-o", "--output", type=click.Path(path_type=Path), help="Write here instead of to standard output."
 )
@@ -28,7 +29,14 @@ _FORCE = click.option("--force", is_flag=True, help="Replace the file that --out
 
 @click.command()
 @click.argument("record", type=click.Path(path_type=Path))
-@_FORMAT
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice([*FORMATS, "junit"]),
+    default="text",
+    show_default=True,
+    help=f"{_FORMATS_IN_WORDS}; JUnit XML of a gate.",
+)
 @click.option("--all", "every", is_flag=True, help="Show every metric in the tables, not only those they declare.")
 @_OUTPUT
 @_FORCE
@@ -38,6 +46,7 @@ _FORCE = click.option("--force", is_flag=True, help="Replace the file that --out
 def report(record: Path, form: str, every: bool, output: Path | None, force: bool, rederive: bool) -> None:
     """Show a RECORD as tables, or as flat rows for other programs.
 
+    A gate's Markdown is that of a comment on a pull request.
     What --output names is never overwritten without --force; a device or a FIFO is written into.
 
     \b
@@ -48,10 +57,26 @@ def report(record: Path, form: str, every: bool, output: Path | None, force: boo
     from pyharness import store
 
     _check_output(output, force, [record])
-    read = store.read(record)
+    read = store.read_any(record)
+    if isinstance(read, Gate):
+        if rederive:
+            raise InputError(f"record {str(record)!r} is that of a gate: --rederive is for records of runs")
+        _export_gate(read, str(record), form, output, force)
+        return
+    if form == "junit":
+        raise InputError(f"record {str(record)!r} is no gate's, and has no JUnit XML: choose another --format")
     if rederive:
         _rederive(read, form, output, force)
     _export(lambda: room.sheets(read, every), lambda: room.flat_sheet(read), str(record), form, output, force)
+
+
+def _export_gate(gate: Gate, title: str, form: str, output: Path | None, force: bool) -> None:
+    from pyharness import report as room
+
+    if form in ("markdown", "junit"):
+        _put({"markdown": room.to_pull_request, "junit": room.to_junit}[form](gate), output, force)
+    else:
+        _export(lambda: room.gate_sheets(gate), lambda: room.flat_gate(gate), title, form, output, force)
 
 
 def _check_output(output: Path | None, force: bool, records: Sequence[Path]) -> None:
@@ -87,7 +112,6 @@ def _export(
 ) -> None:
     """Write tables for people or rows for programs, to a file or to standard output."""
     from pyharness import report as room
-    from pyharness.system import atomic_file
 
     if form == "parquet":
         if output is None:
@@ -101,6 +125,12 @@ def _export(
         "csv": lambda: room.to_csv(rows()),
         "json": lambda: room.to_json(rows()),
     }["text" if form == "table" else form]()
+    _put(text, output, force)
+
+
+def _put(text: str, output: Path | None, force: bool) -> None:
+    from pyharness.system import atomic_file
+
     if output is None:
         show(text)
     else:
@@ -109,16 +139,11 @@ def _export(
 
 def _rederive(record: Record, form: str, output: Path | None, force: bool) -> NoReturn:
     from pyharness.commands import rederiving
-    from pyharness.system import atomic_file
 
     if form not in ("text", "table"):
         raise InputError(f"--rederive prints lines of text, not {form}: leave --format out")
     cases = list(rederiving.rederive(record))
-    text = "".join(f"{line}\n" for line in rederiving.lines(cases))
-    if output is None:
-        show(text)
-    else:
-        atomic_file.write(output, text, overwrite=force)
+    _put("".join(f"{line}\n" for line in rederiving.lines(cases)), output, force)
     sys.exit(1 if any(one.differences for one in cases) else 0)
 
 

@@ -19,6 +19,14 @@ from pyharness.report.exporters import (
     to_text,
 )
 from pyharness.report.flat import flat_sheet
+from pyharness.report.gating import (
+    append_step_summary,
+    flat_gate,
+    gate_sheets,
+    to_junit,
+    to_pull_request,
+    verdict_line,
+)
 from pyharness.report.profiles import profile_sheets
 from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.report.sheet.escaping import shorten, visible
@@ -28,10 +36,13 @@ __all__ = [
     "Cell",
     "Heading",
     "Sheet",
+    "append_step_summary",
     "case_name",
     "difference_sheets",
     "flat_differences",
+    "flat_gate",
     "flat_sheet",
+    "gate_sheets",
     "profile_sheets",
     "sheets",
     "shorten",
@@ -39,9 +50,12 @@ __all__ = [
     "to_frame",
     "to_html",
     "to_json",
+    "to_junit",
     "to_markdown",
     "to_page",
     "to_parquet",
+    "to_pull_request",
     "to_text",
+    "verdict_line",
     "visible",
 ]

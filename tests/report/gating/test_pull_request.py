@@ -1,0 +1,157 @@
+"""Markdown for pull requests: regressions first, whole tables within the limit, and names that do nothing.
+
+GitHub's rules are checked on what a Markdown parser makes of it: mentions, issues, links, commits and symbols are made
+of text alone, never of what stands in code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from gates import gate, judgement
+from pyharness import report
+from pyharness.report.sheet.escaping import markdown, visible
+from pyharness.types import ArmFacts, SelfTest
+
+PARSER = MarkdownIt("commonmark").enable("table")
+HOSTILE = (
+    "@someone", "@owner/team", "(@someone)", "a@b.example", "#123", "owner/repo#1", "GH-7", "gh-7", "TICKET-12",
+    "https://evil.example", "www.evil.example", "HTTP://X", "mailto:x", "//evil.example", "[x](//evil.example)",
+    "![x](//evil.example/a.png)", "[x]: //evil.example", "<https://evil.example>", "<script>alert(1)</script>",
+    "</details>", "<!--", "a|b", "a\\|b", "\\", "`", "``", "`@x`", "``@x`", "`x`", "|@x|", "@x\\", "`https://x|y`",
+    "deadbeef0123", "abc1234", "1234567", "someone@deadbeef", ":tada:", "$x$", "$`x`$", "**a**", "_a_", "~~a~~",
+    "a\nb", "\r\n| x |", "\u202egnp", "\x1b[31m", "\u2066x", "&copy;", "&#64;someone", "<b", "# a", "- a", "1. a",
+    "2) a", "    a", "= a", "---", "> [!NOTE]", "[ ] x", "[^1]", "", " ", "  x  ", "\ud800", "\u2028",
+)  # fmt: skip
+ACTS = {
+    "mention or address": r"@",
+    "issue": r"(?i)#\d|\bgh-\d",
+    "link": r"(?i)(https?|ftp|mailto|xmpp):/*\w|www\.",
+    "commit": r"(?i)(?<![0-9a-z])[0-9a-f]{7,40}(?![0-9a-z])",
+    "symbol": r":[a-z0-9_+-]+:",
+    "formula": r"\$",
+    "drives the reader": r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]",
+}
+NAMES = st.lists(st.sampled_from(HOSTILE) | st.text(max_size=3), max_size=4).flatmap(
+    lambda parts: st.sampled_from(["", " "]).map(lambda between: between.join(parts))
+)
+
+
+def inline(text: str) -> Iterator[Token]:
+    for block in PARSER.parse(text):
+        if block.type == "html_block":
+            assert re.fullmatch(r"(<details><summary>[\w ,-]*</summary>|</details>)\n?", block.content)
+        assert block.type not in ("heading_open", "blockquote_open", "fence", "code_block", "hr", "ordered_list_open")
+        yield from block.children or ()
+
+
+def acts(text: str) -> list[str]:
+    """What GitHub would act on in a piece of Markdown."""
+    found = [name for name, rule in ACTS.items() if name == "drives the reader" and re.search(rule, text)]
+    run = ""
+    for token in [*inline(text), Token("end", "", 0)]:
+        if token.type == "text":
+            run += token.content
+            continue
+        assert token.type in ("code_inline", "strong_open", "strong_close", "softbreak", "end"), token
+        found += [f"{name}: {run!r}" for name, rule in ACTS.items() if re.search(rule, run)]
+        run = ""
+    return found
+
+
+def cells(text: str) -> list[list[str]]:
+    """Rows of all tables as a reader sees them."""
+    rows: list[list[str]] = []
+    inside = False
+    for token in PARSER.parse(text):
+        if token.type == "tr_open":
+            rows.append([])
+        inside = token.type in ("td_open", "th_open") or (inside and token.type == "inline")
+        if token.type == "inline" and inside:
+            rows[-1].append("".join(one.content for one in token.children or ()))
+    return rows
+
+
+@given(NAMES)
+@example("a\\|b `` @x|")
+def test_text_of_others_is_shown_and_does_nothing(name: str) -> None:
+    table = f"| a | b |\n| --- | --- |\n| {markdown(name)} | end |\n"
+    assert acts(table) == []
+    ((*_,), (shown, last)) = cells(table)
+    assert (" ".join(shown.split()), last) == (" ".join(visible(name).split()), "end")
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_names_do_nothing_wherever_they_stand(name: str) -> None:
+    arm = ArmFacts("base", name, name, {}, {name: "1"})
+    one = gate(
+        judgement(name, "regression", 0.1, reason=name), judgement(f"{name}x", reason=name),
+        suite=name, arms={"base": arm}, notes=(name,), declaration_faults=(name,),
+        self_test=SelfTest((name,), {name: name}), about={name: name},
+    )  # fmt: skip
+    text = report.to_pull_request(one)
+    assert acts(text) == []
+    assert re.fullmatch(r"\*\*Pass: 1 regression, 1 passed; [\w ,;.]+\.\*\*", text.splitlines()[0])
+    assert text.count("<details>") == text.count("</details>") == 2
+    whole = [row for row in cells(text) if "regression" in row]
+    assert [" ".join(row[0].split()) for row in whole] == [" ".join(visible(name).split())]
+
+
+def test_the_verdict_comes_first_then_regressions_and_the_rest_is_folded() -> None:
+    judgements = [judgement(f"quiet {n}") for n in range(7)]
+    judgements.insert(3, judgement("slow", "regression", 0.05))
+    judgements.insert(5, judgement("slower", "regression", 0.2, p=0.001))
+    judgements.insert(5, judgement("slower", "pass", 0.0, figure="instructions"))
+    judgements.append(judgement("unsure", "inconclusive", 0.04))
+    text = report.to_pull_request(gate(*judgements, verdict="regression"))
+    first, *_ = text.splitlines()
+    assert first == "**Regression: 2 regressions, 1 inconclusive, 8 passed.**"
+    opened, folded, _ = text.split("<details>")
+    assert [row[:3] for row in cells(opened)[1:]] == [
+        ["slower", "time", "regression"],
+        ["slower", "instructions", "pass"],
+        ["slow", "time", "regression"],
+    ]
+    assert folded.startswith("<summary>1 inconclusive, 7 passed</summary>")
+    effect = cells(text)[0].index("effect")
+    assert cells(opened)[1][effect] == "+20.0 % [+19.0, +21.0]"
+    assert all(re.fullmatch(r"\S+ % \[\S+, \S+\]", row[-3]) for row in cells(folded)[1:]), "an interval per row"
+
+
+@pytest.mark.parametrize("regressions", [0, 30, 3000])
+@pytest.mark.parametrize("others", [0, 3000])
+def test_a_comment_has_at_most_60_kb_of_whole_rows(regressions: int, others: int) -> None:
+    judgements = [judgement(f"慢 {n} @x" * 20, "regression", 0.1, reason="為什麼 | " * 99) for n in range(regressions)]
+    judgements += [judgement(f"快 {n}" * 20) for n in range(others)]
+    notes = tuple(f"備註 {n} @x " * 100 for n in range(1000))
+    about = {f"{n} @x" * 50: "值 " * 1000 for n in range(1000)}
+    one = gate(*judgements, verdict="regression" if regressions else "pass", notes=notes, about=about)
+    text = report.to_pull_request(one)
+    assert len(text.encode()) <= 60_000
+    assert len(text.encode()) > 55_000 or others + regressions < 3000
+    assert text.count("<details>") == text.count("</details>")
+    assert acts(text) == []
+    rows = cells(text)
+    for verdict, all_of_them in (("regression", regressions), ("pass", others)):
+        shown = [row for row in rows if verdict in row]
+        assert len({len(row) for row in shown}) <= 1
+        left_out = [
+            int(n.replace(",", "")) for n in re.findall(r"^([\d,]+) more rows are left out", text, re.MULTILINE)
+        ]
+        assert len(shown) == all_of_them or all_of_them - len(shown) in left_out
+    if regressions == 30:
+        assert sum("regression" in row for row in rows) == 30, "they go before the rest"
+
+
+def test_a_gate_that_compared_nothing_says_so() -> None:
+    one = gate(verdict="incomparable", notes=("base does not build: no compiler",), arms={}, about={}, launches=())
+    text = report.to_pull_request(one)
+    assert text.splitlines()[0] == "**Incomparable: nothing was compared.**"
+    assert "- base does not build: no compiler" in text
