@@ -1,0 +1,104 @@
+"""The tests' files, the same bytes in both arms, without the package under test: what is imported is what is installed.
+
+A source tree beside its tests would hide the installed package from them, and both arms would measure the same thing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from pyharness.gate.driving.asking import Arm
+from pyharness.system.child_process import Child, ChildDied
+from pyharness.types import InputError, Side
+
+FOLDER = "tests"  # within the working folder of an arm
+NOT_COPIED = shutil.ignore_patterns(".git", ".hg", ".svn", "__pycache__", "*.pyc", ".pytest_cache", "node_modules")
+_LIST = (
+    "import importlib.metadata, json, sys\n"
+    "print(json.dumps([str(one) for one in importlib.metadata.files(sys.argv[1]) or ()]))"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Provided:
+    """What an installed distribution has."""
+
+    modules: tuple[str, ...]  # top-level names that are imported
+    files: frozenset[PurePosixPath]  # that are imported, relative to where it is installed
+
+
+def provided(distribution: str, arm: Arm) -> Provided:
+    """Ask an arm what a distribution consists of; raises ``InputError`` where it does not say."""
+    child = Child(
+        ["-c", _LIST, distribution], program=[str(arm.python), "-P", "-s"], environment=arm.variables, bare=True
+    )
+    try:
+        listed = json.loads(child.listen() or b"[]")
+    except ChildDied as death:
+        raise InputError(f"{arm.side} {arm.source!r}: asking for the files of {distribution}, Python {death}") from None
+    finally:
+        child.close()
+    paths = map(PurePosixPath, listed)
+    files = frozenset(path for path in paths if path.suffix in (".py", ".so") and ".." not in path.parts)
+    if not any(not path.name.startswith("__editable__") for path in files):
+        raise InputError(
+            f"{arm.side} {arm.source!r} has no files of {distribution}: it may be installed in editable mode, which "
+            "measures a source tree; install a wheel"
+        )
+    return Provided(tuple(sorted({path.parts[0].partition(".")[0] for path in files})), files)
+
+
+def copy_tests(source: Path, test: Path, distribution: str, arms: Mapping[Side, Arm]) -> dict[Side, Path]:
+    """Copy a project's files without the package under test into the working folder of each arm.
+
+    Args:
+        source: the project's files.
+        test: what is to be run, relative to ``source``; a folder that holds it is never left out.
+        distribution: the one under test.
+        arms: both, with folders of one length.
+
+    Returns:
+        The folder of each side.
+
+    Raises:
+        InputError: there is no such test, or an arm does not say what it has.
+    """
+    if not (source / test).exists():
+        raise InputError(f"there is no {str(test)!r} in {str(source)!r}; name a file or a folder of tests")
+    files = frozenset[PurePosixPath]().union(*(provided(distribution, arm).files for arm in arms.values()))
+    left_out = {*_sources(source, test, files)}
+    made: dict[Side, Path] = {}
+    for side, arm in arms.items():
+        made[side] = arm.folder / FOLDER
+        shutil.copytree(source, made[side], symlinks=True, ignore=_ignoring(left_out))
+    return made
+
+
+def _ignoring(left_out: set[Path]) -> Callable[[str, list[str]], set[str]]:
+    def ignored(folder: str, names: list[str]) -> set[str]:
+        here = Path(folder)
+        environments = {name for name in names if (here / name / "pyvenv.cfg").is_file()}
+        return {*NOT_COPIED(folder, names), *environments, *(name for name in names if here / name in left_out)}
+
+    return ignored
+
+
+def _sources(source: Path, test: Path, files: frozenset[PurePosixPath]) -> Iterator[Path]:
+    """Folders and files that a package was made of: those of its top-level names that hold one of its files."""
+    needed = {source / test, *(source / test).parents}
+    tops: dict[str, list[PurePosixPath]] = {}
+    for file in files:
+        tops.setdefault(file.parts[0], []).append(file)
+    for place, folders, names in os.walk(source):
+        here, own = Path(place), set()
+        for name in tops.keys() & {*folders, *names}:
+            if here / name not in needed and any((here / file).is_file() for file in tops[name]):
+                own.add(name)
+                yield here / name
+        skipped = {*own, *NOT_COPIED(place, folders)}
+        folders[:] = [one for one in folders if one not in skipped and not (here / one / "pyvenv.cfg").is_file()]

@@ -1,0 +1,91 @@
+"""An arm whose benchmarks are a project's own tests, as its parent sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from pyharness.gate.benchmarking.trees import FOLDER
+from pyharness.gate.driving.asking import TIME_LIMIT_SECONDS, Arm, Asked
+from pyharness.gate.suites import DRIVER
+from pyharness.types import Absent, Batch, Figure, TimedBatch
+
+PLUGIN = Path(__file__).with_name("plugin.py")
+SCRATCH = "temporary"  # beside the tests: pytest's folder for them
+
+
+class PytestWorker(Asked):
+    """One arm in one launch: pytest, in which the test of a benchmark waits for what it is asked.
+
+    Args:
+        arm: what is started; ``trees.copy_tests`` has put the tests into its folder.
+        path: the tests to run, relative to the tree of the tests; a folder, a file, or a node id of pytest.
+        wanted: names of the benchmarks that are wanted; None: all.
+        modules: those under test, which must not come from that tree.
+        time_limit: seconds for an answer.
+        memory_limit: bytes that it may hold.
+
+    Raises:
+        ArmFailed: it does not start.
+    """
+
+    def __init__(
+        self,
+        arm: Arm,
+        path: str,
+        *,
+        wanted: Sequence[str] | None = None,
+        modules: Sequence[str] = (),
+        time_limit: float = TIME_LIMIT_SECONDS,
+        memory_limit: int | None = None,
+    ) -> None:
+        self._tests = arm.folder / FOLDER
+        command = [str(PLUGIN), str(DRIVER)]
+        super().__init__(arm, command, folder=self._tests, time_limit=time_limit, memory_limit=memory_limit)
+        self._path, self._wanted, self._modules = path, wanted, tuple(modules)
+
+    def benchmarks(self) -> tuple[str, ...]:
+        """Node ids of the tests that use the fixture, in the order in which pytest runs them.
+
+        What the head's code cannot import is a failure: the tests are the head's. To the base it is new.
+        """
+        scratch = self._tests.with_name(SCRATCH)
+        said = self.ask(
+            "collect",
+            arguments=[f"--basetemp={scratch}", self._path],
+            names=None if self._wanted is None else [*self._wanted],
+            modules=self._modules,
+        )
+        names, broken, skipped, origins = (
+            self.shaped(said, name, kind)
+            for name, kind in (("collected", list), ("broken", dict), ("skipped", dict), ("origins", dict))
+        )
+        if broken and self.arm.side == "head":
+            raise self.failed("; ".join(f"{file} cannot be collected: {why}" for file, why in broken.items()))
+        for module, origin in origins.items():
+            if origin is not None and Path(origin).resolve().is_relative_to(self._tests.resolve()):
+                raise self.failed(f"the tests import {module} from their own tree and not what is installed: {origin}")
+        if not names and self._wanted is None:
+            raise self.failed(self._nothing(said, {**broken, **skipped}))
+        return tuple(map(str, names))
+
+    def _nothing(self, said: Mapping[str, object], reasons: Mapping[str, str]) -> str:
+        why = "".join(f"; {file}: {reason}" for file, reason in reasons.items())
+        return f"none of the {said.get('tests')} tests in {self._path} uses the benchmark fixture{why}"
+
+    def prepare(self, benchmark: str) -> None:
+        """Run a test until it calls its fixture; raises ``Absent`` where it is skipped or does not call it."""
+        if (lacking := self.ask("prepare", name=benchmark).get("absent")) is not None:
+            raise Absent(str(lacking))
+
+    def time(self, benchmark: str, batch: Batch) -> TimedBatch:
+        """Do a batch of calls on the clock; the test checks results."""
+        return TimedBatch(self.timing(self.ask("time", calls=batch.calls), batch.calls))
+
+    def result(self, benchmark: str, span: tuple[int, int]) -> list[int]:
+        """Nothing: results are no ids."""
+        return []
+
+    def finish(self, benchmark: str) -> Mapping[Figure, int]:
+        """Let the test go on to its checks, and end; raises ``ArmFailed`` where it fails."""
+        return self.figures(self.ask("finish"))
