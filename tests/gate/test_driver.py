@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from gate_arms import HereArm, made
+from gating.arms import here, made
 from pyharness.bpe import BpeTokenizer, PieceCounter, TextSplitter, model_of_training, train
 from pyharness.gate import suites, texts
 from pyharness.gate.driving import driver
@@ -78,7 +78,7 @@ def learned(setting):
 
 @contextmanager
 def arm(folder: Path, source: str = OWN, text: str = "abcdefghijklmnop") -> Iterator[Worker]:
-    worker = made(folder, HereArm(folder), source, text=text)
+    worker = made(folder, here(folder), source, text=text)
     try:
         yield worker
     finally:
@@ -168,7 +168,7 @@ def test_memory_is_what_a_benchmark_adds(tmp_path: Path) -> None:
 
 def test_facts_name_variables_and_keep_their_values(tmp_path: Path) -> None:
     secret = {"PATH": os.environ["PATH"], "PYTHONHASHSEED": "0", "TOKEN": "hush-hush"}
-    worker = made(tmp_path, HereArm(tmp_path, variables=secret), OWN)
+    worker = made(tmp_path, here(tmp_path, variables=secret), OWN)
     try:
         facts = worker.facts()
     finally:
@@ -218,7 +218,7 @@ def test_the_shipped_suite_gives_the_same_results_in_two_processes(tmp_path: Pat
     for seed in "01":
         fresh.begin(0)
         variables = {"PATH": os.environ["PATH"], "PYTHONHASHSEED": seed}
-        worker = Worker(HereArm(tmp_path, variables=variables), suite, fresh.paths)
+        worker = Worker(here(tmp_path, variables=variables), suite, fresh.paths)
         try:
             for benchmark in suite.benchmarks:
                 worker.prepare(benchmark.name)
@@ -238,7 +238,7 @@ def test_the_shipped_workloads_do_what_they_say(tmp_path: Path) -> None:
     counter = PieceCounter(TextSplitter("gpt2"))
     counter.add([code.decode()])
     tokenizer = BpeTokenizer(model_of_training(train(counter.pieces(), 4096), "gpt2"))
-    worker = Worker(HereArm(tmp_path), suite, fresh.paths)
+    worker = Worker(here(tmp_path), suite, fresh.paths)
     try:
         for name in ("encode_text", "decode"):
             worker.prepare(name)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from gate_arms import HereArm, made, suite_of
+from gating.arms import here, made, suite_of
 from pyharness.gate.driving.driver import digest
 from pyharness.gate.driving.worker import Worker
 from pyharness.system import process_tree
@@ -49,7 +49,7 @@ def hostile(tmp_path: Path, request: pytest.FixtureRequest) -> Started:
         script = tmp_path / "hostile.py"
         script.write_text(HOSTILE.format(fault=fault), encoding="utf-8")
         tool = [sys.executable, str(script)]
-        worker = made(tmp_path, HereArm(tmp_path), "def echo(setting): pass\n", tool=tool, time_limit=time_limit)
+        worker = made(tmp_path, here(tmp_path), "def echo(setting): pass\n", tool=tool, time_limit=time_limit)
         request.addfinalizer(worker.close)
         return worker
 
@@ -101,7 +101,7 @@ def test_one_that_hangs_is_ended(hostile: Started) -> None:
 
 def test_one_that_fills_the_memory_is_ended(tmp_path: Path) -> None:
     source = "def greedy(setting):\n    held = []\n    while True: held.append(bytearray(1 << 24))\n"
-    worker = made(tmp_path, HereArm(tmp_path), source, memory_limit=200_000_000)
+    worker = made(tmp_path, here(tmp_path), source, memory_limit=200_000_000)
     try:
         with pytest.raises(ArmFailed, match=r"was stopped at 0\.2 GB of memory"):
             worker.prepare("greedy")
@@ -126,7 +126,7 @@ def test_a_library_that_finds_the_pipe_is_not_believed(tmp_path: Path) -> None:
         "        except OSError: pass\n"
         "    raise ValueError('too late')\n"
     )
-    worker = made(tmp_path, HereArm(tmp_path), source)
+    worker = made(tmp_path, here(tmp_path), source)
     try:
         worker.prepare("talking")  # the forged answer is taken for this one
         with pytest.raises(ArmFailed, match="the process said what is no answer: b"):
@@ -137,11 +137,11 @@ def test_a_library_that_finds_the_pipe_is_not_believed(tmp_path: Path) -> None:
 
 def test_what_does_not_start_is_said(tmp_path: Path) -> None:
     with pytest.raises(ArmFailed, match="cannot start a process to work in: No such file or directory"):
-        made(tmp_path, HereArm(tmp_path, python=tmp_path / "nothing"), "")
+        made(tmp_path, here(tmp_path, python=tmp_path / "nothing"), "")
     with pytest.raises(
         ArmFailed, match="the process ended with status 1: ModuleNotFoundError: No module named 'absent'"
     ):
-        made(tmp_path, HereArm(tmp_path), "import absent\n")
+        made(tmp_path, here(tmp_path), "import absent\n")
 
 
 def test_a_tokenizer_is_that_of_the_arm_or_of_its_side(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_a_tokenizer_is_that_of_the_arm_or_of_its_side(tmp_path: Path) -> None:
         GateBenchmark(f"told{index}", "told", "mine", text="", options=option) for index, option in enumerate(options)
     ]
     worker = Worker(
-        HereArm(tmp_path, side="head", tokenizer="of-the-arm"), suite_of(tmp_path / "mine.py", *benchmarks), {}
+        here(tmp_path, side="head", tokenizer="of-the-arm"), suite_of(tmp_path / "mine.py", *benchmarks), {}
     )
     try:
         digests = set()
@@ -170,7 +170,7 @@ def test_a_tokenizer_is_that_of_the_arm_or_of_its_side(tmp_path: Path) -> None:
 
 def test_it_gets_its_own_variables_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYHARNESS_ELSEWHERE", "1")
-    worker = made(tmp_path, HereArm(tmp_path), "")
+    worker = made(tmp_path, here(tmp_path), "")
     try:
         names = worker.facts().facts["environment"]
     finally:

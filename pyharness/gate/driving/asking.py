@@ -6,47 +6,16 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
+from pyharness.gate.arms.arm import Arm
 from pyharness.store.shape import Misshapen, get
 from pyharness.system.child_process import Child, ChildDied, Overdue
-from pyharness.types import ArmFacts, ArmFailed, Figure, InputError, Side, Timing
+from pyharness.types import ArmFacts, ArmFailed, Figure, InputError, Timing
 
 TIME_LIMIT_SECONDS = 300.0  # for an answer: a preparation may train, a batch takes some milliseconds
 FIGURES: tuple[Figure, ...] = ("memory", "instructions")
 LONGEST = 1 << 62  # nanoseconds, bytes or instructions
-
-
-class Arm(Protocol):
-    """What an arm must say to be started."""
-
-    @property
-    def side(self) -> Side:
-        """Which of the two it is."""
-
-    @property
-    def source(self) -> str:
-        """What was asked for."""
-
-    @property
-    def version(self) -> str:
-        """What came of that."""
-
-    @property
-    def python(self) -> Path:
-        """Interpreter."""
-
-    @property
-    def folder(self) -> Path:
-        """Where it works."""
-
-    @property
-    def variables(self) -> Mapping[str, str]:
-        """All of its environment."""
-
-    @property
-    def tokenizer(self) -> str | None:
-        """Specification, where two tokenizers are compared."""
 
 
 class Asked:

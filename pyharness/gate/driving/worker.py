@@ -6,7 +6,8 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from pyharness.gate.driving.asking import TIME_LIMIT_SECONDS, Arm, Asked
+from pyharness.gate.arms.arm import Arm
+from pyharness.gate.driving.asking import TIME_LIMIT_SECONDS, Asked
 from pyharness.gate.suites import DRIVER, GateSuite
 from pyharness.types import Absent, ArmFailed, Batch, Figure, GateBenchmark, TimedBatch
 

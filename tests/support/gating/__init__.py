@@ -1,1 +1,1 @@
-"""What tests of the gate share."""
+"""Arms of a gate, and what they are asked."""

@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+from pyharness.gate.arms.arm import Arm
 from pyharness.gate.driving.worker import Worker
 from pyharness.gate.suites import GateSuite
 from pyharness.types import GateBenchmark, Side
 
 
-@dataclass(frozen=True)
-class HereArm:
+def here(folder: Path, side: Side = "base", **more: Any) -> Arm:
     """An arm of this interpreter."""
-
-    folder: Path
-    side: Side = "base"
-    source: str = "here"
-    version: str = "1"
-    python: Path = Path(sys.executable)
-    variables: Mapping[str, str] = field(default_factory=lambda: {"PATH": os.environ["PATH"], "PYTHONHASHSEED": "0"})
-    tokenizer: str | None = None
+    variables = {"PATH": os.environ["PATH"], "PYTHONHASHSEED": "0"}
+    known = {"python": Path(sys.executable), "variables": variables, "under_test": "pyharness"}
+    return Arm(side=side, source="here", version="1", folder=folder, **{**known, **more})
 
 
 def suite_of(workloads: Path, *benchmarks: GateBenchmark) -> GateSuite:
@@ -33,7 +28,7 @@ def suite_of(workloads: Path, *benchmarks: GateBenchmark) -> GateSuite:
 
 def made(
     folder: Path,
-    arm: HereArm,
+    arm: Arm,
     source: str,
     *,
     text: str = "",
