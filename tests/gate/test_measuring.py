@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gate_doubles import NAMES, Ruler, course
+from gating.doubles import NAMES, Ruler, course
 from pyharness.gate.measuring import measure, order
 from pyharness.types import SIDES, ArmFailed, GateRules, GateVerdict, Rounds, Side
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gates import gate, judgement
+from gating.gates import gate, judgement
 from pyharness import store
 from pyharness.types import (
     ArmFacts,

@@ -12,7 +12,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from click.testing import CliRunner
 
-from gates import gate, judgement
+from gating.gates import gate, judgement
 from pyharness import report, store
 from pyharness.cli import main
 from pyharness.types import Gate, GateRules, GateVerdict, SelfTest, Waiver

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from gates import gate, judgement
+from gating.gates import gate, judgement
 from pyharness import report
 from pyharness.report.sheet.escaping import markdown, visible
 from pyharness.types import ArmFacts, SelfTest
