@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from pyharness.gate.driving.asking import Arm
+from pyharness.gate.arms.arm import Arm
 from pyharness.system.child_process import Child, ChildDied
 from pyharness.types import InputError, Side
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from pyharness.gate.arms.arm import Arm
 from pyharness.gate.benchmarking.trees import FOLDER
-from pyharness.gate.driving.asking import TIME_LIMIT_SECONDS, Arm, Asked
+from pyharness.gate.driving.asking import TIME_LIMIT_SECONDS, Asked
 from pyharness.gate.suites import DRIVER
 from pyharness.types import Absent, Batch, Figure, TimedBatch
 

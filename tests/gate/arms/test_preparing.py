@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import small_project
 
+from gating import small_project
 from pyharness.gate.arms import Arm, Arms, NotBuilt, arms, wheel_cache
 from pyharness.types import InputError
 

@@ -6,8 +6,8 @@ import venv
 from pathlib import Path
 
 import pytest
-import small_project
 
+from gating import small_project
 from pyharness.gate.arms import sources
 from pyharness.gate.arms.sources import Installed, Revision, Specified, Wheel
 from pyharness.types import InputError

@@ -12,12 +12,13 @@ from pathlib import Path
 import pytest
 
 from gating import foreign
-from gating.foreign import InstalledArm
+from gating.foreign import installed_arm
+from pyharness.gate.arms.arm import Arm
 from pyharness.gate.benchmarking.trees import FOLDER, copy_tests
 from pyharness.gate.benchmarking.worker import PytestWorker
 from pyharness.types import SIDES, Absent, ArmFailed, ArmProcess, Batch, InputError, Side
 
-Arms = dict[Side, InstalledArm]
+Arms = dict[Side, Arm]
 FILE = "checks/test_doubling.py"
 SLOWER = "import time\ndef double(number):\n    time.sleep(0.002)\n    return number * 2\n"
 FASTER = "def double(number):\n    return number * 2\n"
@@ -54,7 +55,7 @@ def arms(tmp_path: Path, python: Path) -> Arms:
     for side, package in zip(SIDES, (FASTER, SLOWER), strict=True):
         site = foreign.install(tmp_path / f"site-{side}", {"twice/__init__.py": package})
         (tmp_path / f"run-{side}").mkdir()
-        made[side] = InstalledArm(side, tmp_path / f"run-{side}", site, python)
+        made[side] = installed_arm(side, tmp_path / f"run-{side}", site, python)
     copy_tests(source, Path("checks"), "twice", made)
     return made
 
@@ -174,14 +175,14 @@ def test_an_arm_that_dies_says_how(arms: Arms) -> None:
 
 
 def test_without_pytest_an_arm_says_so(arms: Arms, bare: Path) -> None:
-    arm = InstalledArm("base", arms["base"].folder, arms["base"].site, bare)
+    arm = installed_arm("base", arms["base"].folder, Path(arms["base"].variables["PYTHONPATH"]), bare)
     with started({"base": arm}, "base") as worker, pytest.raises(ArmFailed, match="No module named 'pytest'"):
         worker.facts()
 
 
 def test_beside_plug_ins_that_are_installed(arms: Arms) -> None:
     """Here is pytest-benchmark, whose fixture has the same name, and more."""
-    arm = InstalledArm("base", arms["base"].folder, arms["base"].site)
+    arm = installed_arm("base", arms["base"].folder, Path(arms["base"].variables["PYTHONPATH"]))
     with started({"base": arm}, "base") as worker:
         worker.benchmarks()
         worker.prepare(f"{FILE}::test_double")
@@ -210,7 +211,7 @@ class TestTrees:
             (source / name).touch()
         site = foreign.install(tmp_path / "site", {"twice/__init__.py": "", "tests/__init__.py": ""})
         (tmp_path / "run").mkdir()
-        arm = InstalledArm("base", tmp_path / "run", site)
+        arm = installed_arm("base", tmp_path / "run", site)
         folder = copy_tests(source, Path("tests/test_it.py"), "twice", {"base": arm})["base"]
         assert sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()) == [
             "docs/twice/page.md", "tests/__init__.py", "tests/test_it.py",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
+from pyharness.gate.arms.arm import Arm
 from pyharness.types import Side
 
 PACKAGE = "def double(number):\n    return number * 2\n\n\nVERSION = 'source tree'\n"
@@ -127,18 +127,7 @@ def install(folder: Path, files: dict[str, str], distribution: str = "twice") ->
     return folder
 
 
-@dataclass(frozen=True)
-class InstalledArm:
+def installed_arm(side: Side, folder: Path, site: Path, python: Path = Path(sys.executable)) -> Arm:
     """An arm of this interpreter, with a folder of its own on the path."""
-
-    side: Side
-    folder: Path
-    site: Path
-    python: Path = Path(sys.executable)
-    source: str = "made by a test"
-    version: str = "1"
-    tokenizer: str | None = None
-
-    @property
-    def variables(self) -> dict[str, str]:
-        return {"PATH": os.environ["PATH"], "PYTHONPATH": str(self.site), "PYTHONHASHSEED": "0"}
+    variables = {"PATH": os.environ["PATH"], "PYTHONPATH": str(site), "PYTHONHASHSEED": "0"}
+    return Arm(side, "made by a test", "1", python, folder, variables, "pyharness")
