@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from pyharness.cli.encoding import decode, encode
+from pyharness.cli.gating import gate
 from pyharness.cli.listing import env, list_
 from pyharness.cli.profiling import profile
 from pyharness.cli.reporting import compare, report
@@ -24,9 +25,10 @@ def main() -> None:
     pyharness list tokenizers               what can be measured here
     pyharness train bpe -c path:corpus.jsonl --vocab-size 8000 --out my-bpe
     pyharness encode mistral:v3 < text.txt | pyharness decode mistral:v3
+    pyharness gate --base main --head HEAD  fail on a real regression
     pyharness profile entropy               a kernel against this machine's roofs
     """
 
 
-for command in (run, report, compare, list_, env, profile, train, encode, decode):
+for command in (run, report, compare, gate, list_, env, profile, train, encode, decode):
     main.add_command(command)

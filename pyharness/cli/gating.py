@@ -1,0 +1,125 @@
+"""``pyharness gate``."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pyharness.cli.console import check_output, color, complain, reports_errors, show, width
+from pyharness.cli.progress import gate_listener
+from pyharness.types import GateRules, InputError
+
+if TYPE_CHECKING:
+    from pyharness.types import Gate
+
+FORMATS = ["text", "markdown", "json"]
+LARGEST_BUDGET = 10.0
+_SHARE = re.compile(r"(\d{1,4}(?:\.\d{1,6})?)\s*(%?)", re.ASCII)
+_FILE = click.Path(path_type=Path)
+
+
+def share(text: str) -> float:
+    """Read ``3%`` or ``0.03``.
+
+    >>> share("2.5%"), share("0.1")
+    (0.025, 0.1)
+    """
+    match = _SHARE.fullmatch(text.strip())
+    value = 0.0 if match is None else float(match[1]) / (100 if match[2] else 1)
+    if not 0 < value <= LARGEST_BUDGET:
+        raise InputError(f"--budget {text!r} is no slowdown between 0 and {LARGEST_BUDGET:.0%}; write 3% or 0.03")
+    return value
+
+
+@click.command()
+@click.option("--base", required=True, metavar="X",
+              help="A git revision, PATH@REVISION, wheel, virtual environment or tokenizer.")  # fmt: skip
+@click.option("--head", required=True, metavar="Y", help="The same; . is the working tree as it is.")
+@click.option("--suite", metavar="SUITE", help="Benchmarks: a name or a TOML file [default: gate].")
+@click.option("--pytest", "tests", metavar="PATH", help="Run these tests for pytest-benchmark, not a suite.")
+@click.option("--library", metavar="NAME", help="What is under test [default: what is built, or what differs].")
+@click.option("--budget", default="3%", show_default=True, help="Slowdown that is allowed.")
+@click.option("--strict", is_flag=True, help="End with 3 where the verdict is inconclusive.")
+@click.option("--max-minutes", "minutes", type=click.FloatRange(0, min_open=True), metavar="M",
+              help="Stop after this long; what was not measured is inconclusive.")  # fmt: skip
+@click.option("--counter", type=click.Choice(["instructions"]), help="Count these as well: valgrind, slow.")
+@click.option("--declared", type=_FILE, metavar="FILE", help="Declared changes [default: gate.toml if it is there].")
+@click.option("--calibrate", is_flag=True, help="Measure what this machine can tell apart, and keep it.")
+@click.option("-o", "--output", type=_FILE, help="Write a record with all raw samples.")
+@click.option("--markdown", type=_FILE, help="Write a comment for a pull request.")
+@click.option("--junit", type=_FILE, help="Write JUnit XML.")
+@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True)
+@click.option("--no-cache", "cache", flag_value=False, default=True, help="Build revisions anew.")
+@click.option("--no-build-isolation", "isolated", flag_value=False, default=True,
+              help="Build with what is installed here: no network is needed.")  # fmt: skip
+@click.option("--force", is_flag=True, help="Replace files; measure beside another gate.")
+@reports_errors
+def gate(**given: Any) -> None:
+    """Say whether a new version is slower than an old one, takes more memory, or does other work.
+
+    \b
+    pyharness gate --base main --head HEAD
+    pyharness gate --base old.whl --head new.whl --budget 2% --strict
+    pyharness gate --base tiktoken:cl100k_base --head native+tiktoken:cl100k_base
+    pyharness gate --base HEAD~1 --head HEAD --pytest bench/test_speed.py
+
+    Both are built before either is timed, into environments that are alike. They take turns on new text, and what
+    looks slower is measured again in fresh processes before it is called a regression. Building runs the code of a
+    revision.
+
+    \b
+    Exit status: 0 pass, 1 regression (or a fault of gate.toml), 2 cannot compare,
+    3 inconclusive, with --strict.
+    """
+    from pyharness.commands import gating
+
+    outputs = {name: path for name in ("output", "markdown", "junit") if (path := given[name]) is not None}
+    _check(outputs, force=given["force"])
+    rules = GateRules(budget=share(given["budget"]), minutes=given["minutes"], strict=given["strict"])
+    asked = gating.Asked(
+        given["base"], given["head"], given["suite"], given["tests"], rules, given["library"], given["declared"],
+        instructions=given["counter"] is not None, isolated=given["isolated"], cache=given["cache"],
+        force=given["force"],
+    )  # fmt: skip
+    with gate_listener() as listener:
+        done = gating.gate(asked, listener)
+    _write(done, outputs, force=given["force"])
+    show(_shown(done, given["form"]))
+    sys.exit(done.exit_code)
+
+
+def _check(outputs: dict[str, Path], *, force: bool) -> None:
+    from pyharness.system import atomic_file
+
+    check_output()
+    if len({path.resolve() for path in outputs.values()}) < len(outputs):
+        raise InputError("--output, --markdown and --junit name one file: give each a name of its own")
+    for path in outputs.values():
+        atomic_file.check(path, overwrite=force)
+        atomic_file.check_folder(path)
+
+
+def _write(done: Gate, outputs: dict[str, Path], *, force: bool) -> None:
+    from pyharness import report, store
+    from pyharness.system import atomic_file
+
+    comment = report.to_pull_request(done)
+    texts = {"output": store.dump_gate, "markdown": lambda _: comment, "junit": report.to_junit}
+    for name, path in outputs.items():
+        atomic_file.write(path, texts[name](done), overwrite=force)
+    if (trouble := report.append_step_summary(comment)) is not None:
+        complain(f"warning: {trouble}")
+
+
+def _shown(done: Gate, form: str) -> str:
+    from pyharness import report, store
+
+    if form == "json":
+        return store.dump_gate(done)
+    if form == "markdown":
+        return report.to_pull_request(done)
+    return report.to_text(report.gate_sheets(done), width=width(), color=color())

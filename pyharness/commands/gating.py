@@ -1,0 +1,186 @@
+"""What ``pyharness gate`` does: two arms, launches, verdicts."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import date
+from pathlib import Path
+
+from pyharness.gate import arms as making
+from pyharness.gate import suites, texts
+from pyharness.gate.arms import equality, lock
+from pyharness.gate.driving.worker import Worker
+from pyharness.gate.judging import declared, verdicts
+from pyharness.gate.judging.self_test import self_test
+from pyharness.gate.measuring import Course, Listening, Measured, measure
+from pyharness.store.scratch import scratch
+from pyharness.system.environment import fingerprint
+from pyharness.types import (
+    SIDES,
+    ArmFailed,
+    ArmProcess,
+    Gate,
+    GateBenchmark,
+    GateRules,
+    GateVerdict,
+    Rounds,
+    SelfTest,
+    Side,
+    Waiver,
+)
+
+DECLARED = Path("gate.toml")
+TWO_TOKENIZERS = "tokenizers"  # suite of two rows of this environment
+SLOWEST_ANSWER = 300.0  # seconds: a preparation may train
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What somebody wants to know."""
+
+    base: str
+    head: str
+    suite: str | None = None  # name or file; None: what fits the arms
+    tests: str | None = None  # path of tests for pytest-benchmark, instead of a suite
+    rules: GateRules = field(default_factory=GateRules)
+    library: str | None = None  # distribution under test; None: that of the wheels, or what two environments differ in
+    declared: Path | None = None  # None: gate.toml, if there is one
+    instructions: bool = False
+    isolated: bool = True
+    cache: bool = True
+    separate: bool = False  # two builds, although both sides are one revision
+    force: bool = False
+    folder: Path = Path()
+
+
+@dataclass
+class Session:
+    """Two arms that are ready, and what they will be asked."""
+
+    suite: str
+    digest: str
+    arms: making.Arms
+    benchmarks: tuple[GateBenchmark, ...]
+    course: Course
+
+    @property
+    def under_test(self) -> str:
+        """The distribution in which the arms may differ."""
+        return self.arms.base.under_test
+
+
+def gate(asked: Asked, listener: Listening) -> Gate:
+    """Measure and judge. What cannot be compared is a verdict as well, with its reason.
+
+    Raises:
+        InputError: for anything that is asked wrongly, before anything is built.
+    """
+    begun, deadline = time.time(), _deadline(asked.rules)
+    waivers = _declared(asked)
+    with lock.alone(force=asked.force) as shared:
+        try:
+            with session(asked, listener, deadline) as ready:
+                done = judged(ready, asked.rules, waivers)
+        except (making.NotBuilt, ArmFailed) as failure:
+            done = _incomparable(asked, str(failure))
+    about = {**done.about, "environment": fingerprint(), "begun": begun, "seconds": time.time() - begun}
+    return replace(done, notes=(*shared, *done.notes), about=about)
+
+
+def _deadline(rules: GateRules) -> float:
+    return math.inf if rules.minutes is None else time.monotonic() + 60 * rules.minutes
+
+
+def _declared(asked: Asked) -> tuple[Waiver, ...]:
+    path = asked.declared or asked.folder / DECLARED
+    return declared.read(path) if asked.declared is not None or path.exists() else ()
+
+
+@contextmanager
+def session(asked: Asked, listener: Listening, deadline: float = math.inf) -> Iterator[Session]:
+    """Build both arms and write the text that they will read; all of it is gone at the end."""
+    suite = suites.read(suites.find(asked.suite or suites.DEFAULT))
+    with scratch() as room, _arms(asked, listener, max(one.threads for one in suite.benchmarks)) as both:
+        if asked.suite is None and both.base.tokenizer is not None:
+            suite = suites.read(suites.find(TWO_TOKENIZERS))
+        text = texts.written(suite.corpora, room)
+
+        def start(side: Side, launch: int, wanted: Sequence[str] | None) -> ArmProcess:
+            del launch, wanted  # a process prepares a benchmark when it is asked to
+            arm = both.base if side == "base" else both.head
+            return Worker(arm, suite, text.paths, time_limit=_patience(deadline))
+
+        by_name = {one.name: one for one in suite.benchmarks}
+        course = Course(start, text, asked.rules, by_name, listener, deadline)
+        yield Session(suite.name, suite.digest, both, suite.benchmarks, course)
+
+
+def _arms(asked: Asked, listener: Listening, threads: int) -> AbstractContextManager[making.Arms]:
+    return making.arms(
+        asked.base, asked.head, folder=asked.folder, listener=listener.stage, library=asked.library, threads=threads,
+        isolated=asked.isolated, cache=asked.cache, separate=asked.separate,
+    )  # fmt: skip
+
+
+def _patience(deadline: float) -> float:
+    return max(1.0, min(SLOWEST_ANSWER, deadline - time.monotonic()))
+
+
+def judged(ready: Session, rules: GateRules, waivers: Sequence[Waiver] = ()) -> Gate:
+    """Measure what is ready, and say what came of it."""
+
+    def more(rounds: Sequence[Rounds]) -> Sequence[str]:
+        return verdicts.escalated(rounds, _benchmarks(ready, rounds), rules, ready.under_test)
+
+    measured, today = measure(ready.course, more), date.today()
+    compared = [one for one in _benchmarks(ready, measured.rounds) if one.name not in measured.new]
+    judgements = verdicts.judge(compared, measured.rounds, rules, waivers, today, measured.refusals)
+    tested, said = _tested(ready, measured, compared, rules)
+    return Gate(
+        ready.suite, rules, measured.facts, tuple(compared), tuple(measured.launches), tuple(measured.rounds),
+        judgements, tested, verdicts.overall(judgements, tested), declared.faults(judgements, waivers, today),
+        (*ready.arms.notes, *_notes(measured), *said), {"suite_digest": ready.digest},
+    )  # fmt: skip
+
+
+def _benchmarks(ready: Session, rounds: Sequence[Rounds]) -> tuple[GateBenchmark, ...]:
+    """Those of the suite, or those that were found in the arms' own tests."""
+    if ready.benchmarks:
+        return ready.benchmarks
+    found = dict.fromkeys(one.benchmark for one in rounds)
+    return tuple(GateBenchmark(name, "pytest", ready.under_test, text="") for name in found)
+
+
+def _tested(
+    ready: Session,
+    measured: Measured,
+    compared: Sequence[GateBenchmark],
+    rules: GateRules,
+) -> tuple[SelfTest, tuple[str, ...]]:
+    """Ask whether the arms differ as such: by what their processes say, and by what was measured."""
+    unlike: tuple[str, ...] = ()
+    said: tuple[str, ...] = ()
+    if all(side in measured.facts for side in SIDES):
+        libraries = {one.library for one in compared}
+        differ = equality.differences(
+            measured.facts["base"], measured.facts["head"], under_test=ready.under_test, measured=libraries
+        )
+        unlike, said = differ.faults, differ.notes
+    tested = self_test(measured.launches, measured.rounds, compared, measured.facts, rules, ready.under_test, unlike)
+    return tested, said
+
+
+def _notes(measured: Measured) -> Iterator[str]:
+    yield from measured.notes
+    for name in sorted(measured.new):
+        yield f"{name} is new in the head: there is nothing to compare it with"
+
+
+def _incomparable(asked: Asked, reason: str) -> Gate:
+    return Gate(
+        asked.suite or suites.DEFAULT, asked.rules, {}, (), (), (), (), SelfTest((reason,)), GateVerdict.INCOMPARABLE
+    )
