@@ -138,8 +138,8 @@ class GateRules:
 
     budget: float = 0.03  # a regression is larger than this, by the median of launches
     tolerated: float = 0.01  # null hypothesis of the test: no slower than this
-    screen: float = 0.02  # effect in the first launch from which a benchmark gets more launches
-    launches: int = 5  # further ones, which alone are tested
+    screen: float = 0.01  # effect in the first launch from which a benchmark gets more launches
+    launches: int = 10  # further ones, which alone are tested
     rounds: int = 20  # in a launch
     level: float = 0.05  # of the test, over all benchmarks that got more launches (Holm)
     batch_seconds: float = 0.005  # calls that take less are batched
@@ -166,7 +166,7 @@ class Judgement:
     figure: Figure
     verdict: GateVerdict
     effect: float | None = None  # head / base - 1, of the median launch
-    interval: tuple[float, float] | None = None  # 95 %, of the mean over launches, on the scale of effect
+    interval: tuple[float, float] | None = None  # 95 %, of the mean over launches (0: of the screen's rounds)
     p: float | None = None  # adjusted (Holm), of the hypothesis that the slowdown is tolerated
     budget: float | None = None
     launches: int = 0  # beside the screen

@@ -14,7 +14,8 @@ from pyharness.statistics.samples import median
 from pyharness.types import SCREEN, GateBenchmark, GateRules, GateVerdict, Judgement, Rounds
 
 FEWEST_LAUNCHES = 3  # a t test of two has one degree of freedom: it finds nothing
-CERTAIN = 2.0  # standard errors of the screen within which its effect may lie: 95 %, as far as rounds can know
+DOUBT = 1.0  # standard errors by which a screen may be too low: with 2, a busy machine suspects everything
+WIDE = 2.0  # that make 95 %, as far as rounds can know
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ def effects_of(benchmark: GateBenchmark, rounds: Iterable[Rounds], rules: GateRu
 def suspect(one: Effects, rules: GateRules) -> bool:
     """Whether the screen gives reason for more launches.
 
-    It does where the head looks slower by more than ``rules.screen`` (or half of a smaller budget), where the noise of
+    It does where the head looks slower by more than ``rules.screen`` (or a smaller budget), where the noise of
     the rounds would hide a slowdown beyond the budget, and where the head looks faster by more than the budget: that is
     worth saying and fails nothing, so it is not looked for below it. A gate has to be quick.
     """
@@ -47,16 +48,15 @@ def suspect(one: Effects, rules: GateRules) -> bool:
         return False
     slow = math.log1p(one.budget)
     threshold = min(math.log1p(rules.screen), slow)
-    highest = one.screen.log + CERTAIN * one.screen.error
+    highest = one.screen.log + DOUBT * one.screen.error
     return one.screen.log > threshold or one.screen.log < -slow or highest > slow
 
 
 def judge_times(measured: Sequence[Effects], rules: GateRules) -> list[Judgement]:
     """Judgements in the order given. The screen only chooses: it is no part of the test, which so keeps its level."""
     suspects = [one for one in measured if suspect(one, rules)]
-    null = math.log1p(rules.tolerated)
-    slower = holm([p_greater([launch.log for launch in one.launches], null) for one in suspects])
-    faster = holm([p_greater([-launch.log for launch in one.launches], null) for one in suspects])
+    slower = holm([p_greater([launch.log for launch in one.launches], _null(one, rules)) for one in suspects])
+    faster = holm([p_greater([-launch.log for launch in one.launches], _null(one, rules)) for one in suspects])
     tested = {
         one.benchmark.name: _tested(one, p_slower, p_faster, rules)
         for one, p_slower, p_faster in zip(suspects, slower, faster, strict=True)
@@ -64,11 +64,16 @@ def judge_times(measured: Sequence[Effects], rules: GateRules) -> list[Judgement
     return [tested.get(one.benchmark.name) or _screened(one) for one in measured]
 
 
+def _null(one: Effects, rules: GateRules) -> float:
+    """What is tolerated, in logarithms: at most half of the budget, or a test of it would ask for more than it."""
+    return math.log1p(min(rules.tolerated, one.budget / 2))
+
+
 def _screened(one: Effects) -> Judgement:
     if (screen := one.screen) is None:
         reason = "fewer than 4 rounds have two positive times: the clock stands still or goes backwards"
         return Judgement(one.benchmark.name, "time", GateVerdict.INCOMPARABLE, budget=one.budget, reason=reason)
-    seen, half = relative(screen.log), CERTAIN * screen.error
+    seen, half = relative(screen.log), WIDE * screen.error
     interval = relative(screen.log - half), relative(screen.log + half)
     reason = f"{change(seen, 'time')}{between(interval)} in the screen, within the budget of {percent(one.budget)}"
     return Judgement(

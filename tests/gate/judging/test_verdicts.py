@@ -30,7 +30,8 @@ def only(rounds: list[Rounds], rules: GateRules = RULES, budget: float | None = 
 @pytest.mark.parametrize(
     ("screen", "noise", "more"),
     [(0.0, 0.0, False), (0.019, 0.0, False), (0.021, 0.0, True), (-0.015, 0.0, False), (-0.03, 0.0, True),
-     (0.0, 0.05, True)],
+     (0.0, 0.02, False),
+     (0.0, 0.1, True)],
 )  # fmt: skip
 def test_who_gets_more_launches(screen: float, noise: float, more: bool) -> None:
     rounds = [launch("encode", 0, screen, noise=noise)]
