@@ -45,6 +45,33 @@ class Workshop:
         return logs / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}-{side}-{step}.log"
 
 
+def export(side: Side, source: Revision, workshop: Workshop) -> Path:
+    """Copy the files of a revision into the session's folder, unless they are there; returns the project's folder.
+
+    Raises:
+        NotBuilt: they cannot be had.
+    """
+    tree = workshop.room / f"tree-{side}"
+    if tree.exists():
+        return tree / source.checkout.project
+    try:
+        project = source.checkout.export(source.commit, tree)
+        if source.changes:
+            source.checkout.overlay(tree)
+        if source.changes is not None and source.checkout.digest() != source.changes:
+            raise GitFailed("files were changed while they were copied; try again")
+    except (GitFailed, OSError) as failure:
+        log = workshop.log(side, "export")
+        log.write_text(f"{failure}\n", encoding="utf-8", errors="replace")
+        raise NotBuilt(side, source.asked, "cannot be exported", str(failure), log) from None
+    return project
+
+
+def kept(source: Revision, workshop: Workshop) -> Path | None:
+    """Return the wheel of a revision that was built today; None where there is none."""
+    return wheel_cache.find(wheel_cache.key(source, isolated=workshop.isolated)) if workshop.cache else None
+
+
 def wheel_of(side: Side, source: Revision, workshop: Workshop) -> Path:
     """Return a wheel in the session's folder, built or from the cache.
 
@@ -53,30 +80,23 @@ def wheel_of(side: Side, source: Revision, workshop: Workshop) -> Path:
     """
     made = workshop.room / f"wheel-{side}"
     made.mkdir()
-    name = wheel_cache.key(source, isolated=workshop.isolated) if workshop.cache else ""
-    kept = wheel_cache.find(name) if name else None
-    if kept is not None:
-        workshop.tell(f"{side} {source.asked!r} ({source.version[:12]}): built already")
-        return Path(shutil.copy(kept, made))
-    workshop.tell(f"{side} {source.asked!r} ({source.version[:12]}): building")
+    found = kept(source, workshop)
+    workshop.tell(
+        f"{side} {source.asked!r} ({source.version[:12]}): {'building' if found is None else 'built already'}"
+    )
+    if found is not None:
+        return Path(shutil.copy(found, made))
     wheel = _build(side, source, workshop, made)
-    if name:
-        wheel_cache.keep(name, wheel)
+    if workshop.cache:
+        wheel_cache.keep(wheel_cache.key(source, isolated=workshop.isolated), wheel)
     return wheel
 
 
 def _build(side: Side, source: Revision, workshop: Workshop, made: Path) -> Path:
-    tree, log = workshop.room / f"tree-{side}", workshop.log(side, "build")
-    try:
-        project = source.checkout.export(source.commit, tree)
-        if source.changes:
-            source.checkout.overlay(tree)
-    except (GitFailed, OSError) as failure:
-        log.write_text(f"{failure}\n", encoding="utf-8", errors="replace")
-        raise NotBuilt(side, source.asked, "cannot be exported", str(failure), log) from None
+    project, log = export(side, source, workshop), workshop.log(side, "build")
     command = ["wheel", "--no-deps", *(() if workshop.isolated else ("--no-build-isolation",))]
     run_pip([*command, "--wheel-dir", str(made), str(project)], side, source.asked, "does not build", log)
-    shutil.rmtree(tree, ignore_errors=True)  # room for the other side's
+    shutil.rmtree(workshop.room / f"tree-{side}", ignore_errors=True)  # room for the other side's
     (wheel,) = made.glob("*.whl")
     return wheel
 

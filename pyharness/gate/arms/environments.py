@@ -7,6 +7,7 @@ import os
 import re
 import venv
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from pyharness.gate.arms import variables
@@ -16,11 +17,20 @@ from pyharness.gate.arms.sources import Installed, Wheel
 from pyharness.system import program
 from pyharness.types import InputError, Side
 
-_LIST = (
-    "import importlib.metadata, json\n"
-    "print(json.dumps({one.name: one.version for one in importlib.metadata.distributions() if one.name}))"
+_SAY = (
+    "import importlib.metadata, json, sys\n"
+    "print(json.dumps(['%s %d.%d' % (sys.implementation.name, *sys.version_info[:2]),"
+    " [(one.name, one.version) for one in importlib.metadata.distributions() if one.name]]))"
 )
 Libraries = Mapping[str, str]  # versions of installed distributions, by normalised name
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What an environment has."""
+
+    python: str  # implementation and version, without the last number
+    libraries: Libraries
 
 
 def normalised(distribution: str) -> str:
@@ -77,11 +87,13 @@ def _install(arguments: Sequence[str], side: Side, wheel: Wheel, workshop: Works
     run_pip(arguments, side, wheel.asked, "does not install", workshop.log(side, "install"))
 
 
-def libraries(side: Side, asked: str, python: Path) -> Libraries:
-    """Ask an interpreter what is installed; raises ``InputError`` where it does not answer."""
-    ran = program.run([str(python), "-I", "-c", _LIST], variables.for_processes(os.environ, 1, here=False))
+def contents(side: Side, asked: str, python: Path) -> Contents:
+    """Ask an interpreter what it has; raises ``InputError`` where it does not answer."""
+    ran = program.run([str(python), "-I", "-c", _SAY], variables.for_processes(os.environ, 1, here=False))
     try:
-        return {normalised(str(name)): str(version) for name, version in json.loads(ran.output).items()}
-    except (ValueError, AttributeError):
+        version, installed = json.loads(ran.output)
+        # Of two on the search path the first is imported.
+        return Contents(str(version), {normalised(str(name)): str(number) for name, number in reversed(installed)})
+    except (ValueError, TypeError):
         lines = ran.complaints.strip().splitlines() or [f"it ended with status {ran.status}"]
         raise InputError(f"--{side} {asked!r}: its Python does not run: {lines[-1][:300]}; make it again") from None

@@ -11,15 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pyharness import tokenizers
-from pyharness.gate.arms import building, environments, sources, variables, wheel_cache
+from pyharness.gate.arms import building, choosing, environments, sources, variables, wheel_cache
 from pyharness.gate.arms.arm import Arm
 from pyharness.gate.arms.building import Workshop
-from pyharness.gate.arms.environments import Libraries, normalised
+from pyharness.gate.arms.environments import Contents
 from pyharness.gate.arms.sources import Installed, Revision, Source, Specified, Wheel
 from pyharness.store.scratch import scratch
 from pyharness.types import SIDES, InputError, Side
 
-OURS = "pyharness"
 Pair = dict[Side, Source]
 
 
@@ -37,8 +36,8 @@ class Made:
     """Interpreter of a side, and which version of what is under test it has."""
 
     python: Path
-    version: str
-    libraries: Libraries
+    version: str  # "" where it is that of the library
+    contents: Contents
 
 
 @contextmanager
@@ -84,7 +83,8 @@ def arms(
             return
         workshop = Workshop(room, listener, isolated, cache and not separate)
         made, wheels = _made(found, workshop, requirements)
-        under_test, notes = _under_test(library, found, wheels, made)
+        installed = {side: made[side].contents.libraries for side in SIDES}
+        under_test, notes = choosing.under_test(library, wheels, installed)
         said += [*notes, *_exposed(found)]
         yield _of_environments(found, made, under_test, threads, room, tuple(dict.fromkeys(said)))
 
@@ -107,29 +107,45 @@ def _of_environments(
     passed = variables.for_processes(os.environ, threads, here=False)
     both = {}
     for side, source in found.items():
-        version = made[side].version or made[side].libraries[under_test]
+        version = made[side].version or made[side].contents.libraries[under_test]
         run = room / f"run-{side}"
         both[side] = Arm(side, source.asked, version, made[side].python, run, passed, under_test)
     return Arms(both["base"], both["head"], notes)
 
 
 def _made(found: Pair, workshop: Workshop, requirements: Sequence[str]) -> tuple[dict[Side, Made], dict[Side, Wheel]]:
-    """All wheels first, so that a head that does not build costs no installation; then environments."""
-    wheels = {
-        side: _wheel(side, source, workshop) for side, source in found.items() if not isinstance(source, Installed)
-    }
-    made: dict[Side, Made] = {}
-    for side, source in sorted(
-        found.items(), key=lambda item: (item[0] in wheels, item[0])
-    ):  # those that are given first
-        if isinstance(source, Installed):
-            python = environments.given(side, source, workshop)
-        else:
-            like = next((other.libraries for other in made.values()), None)
-            python = environments.fresh(side, wheels[side], workshop, like=like, requirements=requirements)
-        version = source.version if isinstance(source, Revision | Wheel) else ""
-        made[side] = Made(python, version, environments.libraries(side, source.asked, python))
+    """Make environments: those that are given first, then all wheels, so that what does not build costs no more."""
+    made = {side: _given(side, source, workshop) for side, source in found.items() if isinstance(source, Installed)}
+    rest = [side for side in SIDES if side not in made]
+    if rest and made:
+        _check_python(found, next(iter(made.items())))
+    for side in rest:  # before anything is built: a working tree may change meanwhile
+        source = found[side]
+        if isinstance(source, Revision) and building.kept(source, workshop) is None:
+            building.export(side, source, workshop)
+    wheels = {side: _wheel(side, found[side], workshop) for side in rest}
+    for side, wheel in wheels.items():
+        like = next((other.contents.libraries for other in made.values()), None)
+        python = environments.fresh(side, wheel, workshop, like=like, requirements=requirements)
+        source = found[side]
+        version = source.version if isinstance(source, Revision) else wheel.version
+        made[side] = Made(python, version, environments.contents(side, wheel.asked, python))
     return made, wheels
+
+
+def _given(side: Side, source: Installed, workshop: Workshop) -> Made:
+    python = environments.given(side, source, workshop)
+    return Made(python, "", environments.contents(side, source.asked, python))
+
+
+def _check_python(found: Pair, given: tuple[Side, Made]) -> None:
+    side, made = given
+    ours = f"{sys.implementation.name} {sys.version_info.major}.{sys.version_info.minor}"
+    if made.contents.python != ours:
+        raise InputError(
+            f"--{side} {found[side].asked!r} has {made.contents.python}, and the other side would be made for {ours}: "
+            f"run the gate with {made.contents.python}, or give two environments"
+        )
 
 
 def _wheel(side: Side, source: Source, workshop: Workshop) -> Wheel:
@@ -141,35 +157,6 @@ def _wheel(side: Side, source: Source, workshop: Workshop) -> Wheel:
         return source
     assert isinstance(source, Revision)  # noqa: S101 -- environments and tokenizers are not built
     return sources.wheel(side, source.asked, building.wheel_of(side, source, workshop))
-
-
-def _under_test(
-    asked: str | None, found: Pair, wheels: dict[Side, Wheel], made: dict[Side, Made]
-) -> tuple[str, tuple[str, ...]]:
-    """Which distribution the two sides may differ in, and what to say of the choice."""
-    names = {side: normalised(wheel.distribution) for side, wheel in wheels.items()}
-    if len({*names.values()}) > 1:
-        raise InputError(
-            f"--base is a wheel of {names['base']} and --head one of {names['head']}: give two of one library"
-        )
-    base, head = made["base"].libraries, made["head"].libraries
-    differ = sorted(name for name in base.keys() & head.keys() if base[name] != head[name])
-    chosen = normalised(asked) if asked else next(iter(names.values()), "") or _guessed(base, head, differ)
-    for side in SIDES:
-        if chosen not in made[side].libraries:
-            raise InputError(f"--{side} {found[side].asked!r} has no {chosen}; name what is under test with --library")
-    if asked or names:
-        return chosen, ()
-    return chosen, (f"what is under test is taken to be {chosen}; --library names another",)
-
-
-def _guessed(base: Libraries, head: Libraries, differ: list[str]) -> str:
-    if len(differ) == 1:
-        return differ[0]
-    if OURS in base and OURS in head:
-        return OURS
-    known = ", ".join(differ) or "no versions"
-    raise InputError(f"the two environments differ in {known}: name what is under test with --library")
 
 
 def _exposed(found: Pair) -> Iterator[str]:

@@ -68,9 +68,9 @@ def for_processes(environment: Mapping[str, str], threads: int, *, here: bool) -
         **{name: environment[name] for name in sorted(allowed & environment.keys())},
         **{name: value for name, value in sorted(environment.items()) if name.startswith("LC_")},
         **dict.fromkeys(POOLS, str(threads)),
+        **({} if here else {"PYTHONNOUSERSITE": "1"}),
         "PYTHONDONTWRITEBYTECODE": "1",  # nothing is written into an environment that was given
         "PYTHONHASHSEED": "0",
-        "PYTHONNOUSERSITE": "1",
     }
 
 

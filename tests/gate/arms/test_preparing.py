@@ -197,7 +197,7 @@ def test_a_wheel_that_does_not_install(project: Path, tmp_path: Path) -> None:
 
 def test_wheels_of_two_libraries_are_refused(tmp_path: Path) -> None:
     paths = [str(small_project.wheel(tmp_path, name=name)) for name in ("one", "other")]
-    with pytest.raises(InputError, match="a wheel of one and --head one of other"), arms(*paths, folder=tmp_path):
+    with pytest.raises(InputError, match="--base is one and --head is other"), arms(*paths, folder=tmp_path):
         pass
 
 
@@ -228,9 +228,54 @@ def test_an_environment_against_a_revision(project: Path, tmp_path: Path) -> Non
 
 def test_a_library_that_one_side_lacks(tmp_path: Path) -> None:
     one, other = environment(tmp_path / "e", "1.0"), environment(tmp_path / "f", "2.0")
-    said = r"--base .* has no gonelib; name what is under test with --library"
+    said = r"base has no gonelib; name what is under test with --library"
     with pytest.raises(InputError, match=said), arms(str(one), str(other), folder=tmp_path, library="GoneLib"):
         pass
+
+
+def depending(folder: Path, version: str, wants: str) -> str:
+    """Return a wheel of tinytok that depends on another library."""
+    (folder / version).mkdir()
+    return str(small_project.wheel(folder / version, version=version, requires=wants))
+
+
+@pytest.mark.parametrize(("wants", "gets"), [("dep>=1", "1.0"), ("dep>=2", "2.0")])
+def test_the_head_gets_dependencies_of_the_base_where_it_can(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wants: str, gets: str
+) -> None:
+    (tmp_path / "index").mkdir()
+    for version in ("1.0", "2.0"):
+        small_project.wheel(tmp_path / "index", name="dep", version=version)
+    for name, value in {"CONFIG_FILE": os.devnull, "NO_INDEX": "1", "FIND_LINKS": str(tmp_path / "index")}.items():
+        monkeypatch.setenv(f"PIP_{name}", value)
+    base, head = depending(tmp_path, "1.0", "dep<2"), depending(tmp_path, "2.0", wants)
+    with arms(base, head, folder=tmp_path) as made:
+        said = [
+            subprocess.run(
+                [arm.python, "-c", "import importlib.metadata; print(importlib.metadata.version('dep'))"],
+                env=dict(arm.variables),
+                capture_output=True,
+                check=True,
+                text=True,
+            ).stdout.strip()
+            for arm in (made.base, made.head)
+        ]
+    assert said == ["1.0", gets]
+
+
+def test_an_environment_of_another_python_is_seen_before_anything_is_built(project: Path, tmp_path: Path) -> None:
+    folder = environment(tmp_path / "given", "1.0")
+    (folder / "bin/python").unlink()
+    (folder / "bin/python").write_text("#!/bin/sh\necho '[\"cpython 3.1\", []]'\n", encoding="utf-8")
+    (folder / "bin/python").chmod(0o755)
+    said: list[str] = []
+    expected = r"has cpython 3\.1, and the other side would be made for cpython 3\.\d\d: run"
+    with (
+        pytest.raises(InputError, match=expected),
+        arms(str(folder), "HEAD", folder=project, listener=said.append),
+    ):
+        pass
+    assert said == []
 
 
 def test_two_tokenizers_share_this_environment(tmp_path: Path) -> None:

@@ -65,13 +65,14 @@ def commit(folder: Path, message: str = "change") -> str:
     return git(folder, "rev-parse", "HEAD")
 
 
-def wheel(folder: Path, *, version: str = "1.0", name: str = NAME) -> Path:
+def wheel(folder: Path, *, version: str = "1.0", name: str = NAME, requires: str = "") -> Path:
     """Write a wheel by hand."""
     path = folder / f"{name}-{version}-py3-none-any.whl"
     info = f"{name}-{version}.dist-info"
+    metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr(f"{name}.py", CODE)
-        archive.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+        archive.writestr(f"{info}/METADATA", metadata + (f"Requires-Dist: {requires}\n" if requires else ""))
         archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
         archive.writestr(f"{info}/RECORD", "")
     return path

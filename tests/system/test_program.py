@@ -1,0 +1,79 @@
+"""Programs that are run to their end: their words, their variables, and what they leave running."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from pyharness.system import process_tree, program
+from pyharness.types import InputError
+
+
+def test_what_it_says_comes_back(tmp_path: Path) -> None:
+    script = "import os, sys; print(os.getcwd(), sys.stdin.read()); print('oh', file=sys.stderr); sys.exit(3)"
+    ran = program.run([sys.executable, "-c", script], {}, folder=tmp_path, given=b"asked")
+    assert (ran.status, ran.output, ran.complaints) == (3, f"{tmp_path} asked\n".encode(), "oh\n")
+
+
+def test_it_has_no_variable_that_it_is_not_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET", "s")
+    ran = program.run([sys.executable, "-c", "import os; print(sorted(os.environ))"], {"LC_ALL": "C.UTF-8"})
+    assert ran.output.decode().strip() == str(sorted(["LC_ALL", process_tree.MARK]))
+
+
+def test_a_log_gets_all_that_it_says_after_what_it_has(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text("before\n", encoding="utf-8")
+    script = "import sys; print('out', flush=True); print('err', file=sys.stderr)"
+    assert program.run([sys.executable, "-c", script], {}, log=log) == program.Ran(0, b"", "")
+    assert log.read_text(encoding="utf-8") == "before\nout\nerr\n"
+
+
+def test_a_program_that_is_not_there() -> None:
+    with pytest.raises(InputError, match="cannot run 'no-such-program': No such file"):
+        program.run(["no-such-program"], dict(os.environ))
+
+
+def test_a_daemon_that_it_leaves_is_ended(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    script = (
+        "import os, sys, time\n"
+        "if os.fork() == 0:\n"
+        "    os.setsid()\n"
+        f"    open({str(pid)!r} + '.part', 'w').write(str(os.getpid()))\n"
+        f"    os.rename({str(pid)!r} + '.part', {str(pid)!r})\n"
+        "    time.sleep(60)\n"
+        f"while not os.path.exists({str(pid)!r}): time.sleep(0.01)\n"
+    )
+    program.run([sys.executable, "-c", script], {})
+    assert not _lives(int(pid.read_text()))
+
+
+def test_it_is_ended_when_we_are_interrupted(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+
+    def interrupt() -> None:
+        while not pid.exists() or not pid.read_text():
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    script = f"import os, time; open({str(pid)!r}, 'w').write(str(os.getpid())); time.sleep(60)"
+    with pytest.raises(KeyboardInterrupt):
+        program.run([sys.executable, "-c", script], {})
+    thread.join()
+    assert not _lives(int(pid.read_text()))
+
+
+def _lives(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
