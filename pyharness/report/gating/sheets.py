@@ -9,7 +9,7 @@ from typing import Any
 from pyharness.report.gating.verdicts import by_benchmark, verdict_line
 from pyharness.report.sheet import Cell, Heading, Sheet, text_row
 from pyharness.report.sheet.escaping import CellValue, writable
-from pyharness.types import COUNT, SIDES, Format, Gate, Judgement
+from pyharness.types import COUNT, SIDES, Format, Gate, GateVerdict, Judgement
 
 UNITS = {"time": "s", "memory": "byte", "instructions": "instruction"}
 _EFFECT = Format("{:+.1f} %", 100, "%")
@@ -39,19 +39,37 @@ _ABOUT = "Effect: head / base - 1 of the median launch [95 % interval of the mea
 
 
 def gate_sheets(gate: Gate) -> list[Sheet]:
-    """Return tables for people, regressions first; the last line below them is the verdict."""
-    judged = judgement_sheet(gate, (one for several in by_benchmark(gate.judgements) for one in several))
-    judged = Sheet(judged.title, judged.headings, judged.rows, (_ABOUT, *remarks(gate)))
+    """Return tables for people, regressions first; the last line below them is the verdict.
+
+    Of figures besides time, those that pass are left out. Reasons stand below, as a terminal is narrow.
+    """
+    shown = [one for several in by_benchmark(gate.judgements) for one in several if _is_shown(one)]
+    judged = judgement_sheet(gate, shown, reasons=False)
+    judged = Sheet(judged.title, judged.headings, judged.rows, (*_reasons(shown), _ABOUT, *remarks(gate)))
     *others, last = [sheet for sheet in (judged, arms_sheet(gate), self_test_sheet(gate)) if sheet.rows or sheet.notes]
     return [*others, Sheet(last.title, last.headings, last.rows, (*last.notes, verdict_line(gate)))]
 
 
-def judgement_sheet(gate: Gate, judgements: Iterable[Judgement]) -> Sheet:
+def _is_shown(one: Judgement) -> bool:
+    return one.figure == "time" or one.verdict is not GateVerdict.PASS or one.waiver is not None
+
+
+def _reasons(judgements: Iterable[Judgement]) -> Iterator[str]:
+    """Why a verdict is none of those that need no words."""
+    for one in judgements:
+        if (one.verdict is not GateVerdict.PASS or one.waiver is not None) and (why := reason(one)):
+            figure = "" if one.figure == "time" else f", {one.figure}"
+            yield f"{one.benchmark}{figure}: {one.verdict.value}: {why}"
+
+
+def judgement_sheet(gate: Gate, judgements: Iterable[Judgement], *, reasons: bool = True) -> Sheet:
     """Return a row for each judgement, in their order; columns that say nothing are left out."""
     rows = [_row(one) for one in judgements]
     told = {index for row in rows for index, cell in enumerate(row) if cell.value not in (None, "", "time")}
     kept = [
-        index for index, heading in enumerate(_HEADINGS) if index in told or heading.title not in ("figure", "reason")
+        index
+        for index, heading in enumerate(_HEADINGS)
+        if (index in told or heading.title not in ("figure", "reason")) and (reasons or heading.title != "reason")
     ]
     return Sheet(
         f"Gate: suite {gate.suite}",
@@ -104,9 +122,17 @@ def flat_gate(gate: Gate) -> Sheet:
 
 
 def in_words(value: Any) -> str:
-    """Return a JSON value as people read it."""
+    """Return a JSON value as people read it.
+
+    >>> in_words({"slower": 9, "of": 18, "p": 0.81453})
+    'slower 9, of 18, p 0.8145'
+    """
     if isinstance(value, float):
         return f"{value:.4g}"
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {in_words(inner)}" for name, inner in value.items())
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(in_words, value))}]"
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 

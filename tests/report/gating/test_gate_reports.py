@@ -32,10 +32,12 @@ def test_sheets_have_regressions_first_and_end_with_the_verdict() -> None:
     shown = dict(zip(judged.columns, judged.texts[0], strict=True))
     assert shown == {
         "benchmark": "slow", "verdict": "regression", "base": "2.1 ms", "head": "2.31 ms",
-        "effect": "+10.0 % [+9.0, +11.0]", "budget": "3 %", "launches": "5", "reason": "slower in 5 of 5 launches",
+        "effect": "+10.0 % [+9.0, +11.0]", "budget": "3 %", "launches": "5",
     }  # fmt: skip
+    assert judged.notes[0] == "slow: regression: slower in 5 of 5 launches"
     assert dict(zip(judged.columns, judged.texts[1], strict=True))["effect"] == "+0.0 %"
-    assert judged.texts[2][-1] == "declared until 2026-12-31, at most 10 %: checks more"
+    assert "known: pass: declared until 2026-12-31, at most 10 %: checks more" in judged.notes
+    assert not any(note.startswith("quick") for note in judged.notes), "a pass needs no words"
     assert {"gate.toml: 'old' is matched by nothing", "new: another"} <= set(judged.notes)
     line = "Regression: 1 regression, 1 failed, 2 passed; 1 declared in gate.toml; 1 fault of gate.toml."
     assert last.notes[-1] == line == report.verdict_line(NOTED)
@@ -58,10 +60,17 @@ def test_a_number_stays_a_number_in_rows_for_programs() -> None:
      ("instructions", 1.234567e9, "1.235 G"), ("instructions", 900, "900"), ("time", 0.0, "0 ns")],
 )  # fmt: skip
 def test_figures_have_units(figure: str, value: float, shown: str) -> None:
-    (judged, *_) = report.gate_sheets(gate(judgement("a", figure=figure, values={"base": value})))
+    (judged, *_) = report.gate_sheets(gate(judgement("a", "regression", figure=figure, values={"base": value})))
     row = dict(zip(judged.columns, judged.texts[0], strict=True))
     assert (row["base"], row["head"]) == (shown, "-")
     assert ("figure" in row) == (figure != "time"), "a column that says nothing is left out"
+
+
+@pytest.mark.parametrize("figure", ["memory", "instructions"])
+def test_other_figures_are_shown_where_they_do_not_pass(figure: str) -> None:
+    quiet, loud = judgement("a", figure=figure), judgement("b", "regression", figure=figure)
+    (judged, *_) = report.gate_sheets(gate(judgement("a"), quiet, judgement("b"), loud))
+    assert [row[:2] for row in judged.texts] == [("b", figure), ("b", "time"), ("a", "time")]
 
 
 def outcomes(one: Gate) -> dict[str, str]:
