@@ -12,7 +12,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from pyharness.gate.arms.arm import Arm
+from pyharness.gate.arms import Arm, Arms, sources
+from pyharness.gate.arms.checkouts import Checkout, GitFailed
+from pyharness.gate.arms.sources import Revision
 from pyharness.system.child_process import Child, ChildDied
 from pyharness.types import InputError, Side
 
@@ -24,36 +26,83 @@ _LIST = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Provided:
-    """What an installed distribution has."""
-
-    modules: tuple[str, ...]  # top-level names that are imported
-    files: frozenset[PurePosixPath]  # that are imported, relative to where it is installed
-
-
-def provided(distribution: str, arm: Arm) -> Provided:
-    """Ask an arm what a distribution consists of; raises ``InputError`` where it does not say."""
-    child = Child(
-        ["-c", _LIST, distribution], program=[str(arm.python), "-P", "-s"], environment=arm.variables, bare=True
-    )
+def provided(distribution: str, arm: Arm) -> frozenset[PurePosixPath]:
+    """Ask an arm which files of a distribution are imported; relative to where it is installed."""
+    program = [str(arm.python), "-P", "-s", "-c", _LIST]
+    child = Child([distribution], program=program, environment=arm.variables, bare=True)
     try:
         listed = json.loads(child.listen() or b"[]")
     except ChildDied as death:
-        raise InputError(f"{arm.side} {arm.source!r}: asking for the files of {distribution}, Python {death}") from None
+        raise InputError(f"{arm.side} {arm.source!r}: asked for the files of {distribution}, Python {death}") from None
     finally:
         child.close()
-    paths = map(PurePosixPath, listed)
+    paths = [PurePosixPath(one) for one in listed if not one.startswith("__editable__")]
     files = frozenset(path for path in paths if path.suffix in (".py", ".so") and ".." not in path.parts)
-    if not any(not path.name.startswith("__editable__") for path in files):
+    if not files:
         raise InputError(
             f"{arm.side} {arm.source!r} has no files of {distribution}: it may be installed in editable mode, which "
             "measures a source tree; install a wheel"
         )
-    return Provided(tuple(sorted({path.parts[0].partition(".")[0] for path in files})), files)
+    return files
 
 
-def copy_tests(source: Path, test: Path, distribution: str, arms: Mapping[Side, Arm]) -> dict[Side, Path]:
+@dataclass(frozen=True, slots=True)
+class Planted:
+    """What both arms have to run."""
+
+    path: str  # of a folder, a file or a single test, relative to the tree of the tests
+    modules: tuple[str, ...]  # top-level names of what is under test
+
+
+def plant(arms: Arms, path: str, folder: Path, room: Path) -> Planted:
+    """Put the head's tests into both arms.
+
+    Args:
+        arms: both, with working folders of one length.
+        path: what pytest is to run: a folder, a file, or a node id; relative to ``folder``.
+        folder: where somebody has asked for it.
+        room: folder for a while.
+
+    Raises:
+        InputError: there are no such tests, or an arm does not say what it has.
+    """
+    file, separator, test = path.partition("::")
+    source, place = _source(arms.head.source, file, folder, room)
+    if not (source / place).exists():
+        raise InputError(f"--pytest {path!r}: --head {arms.head.source!r} has no such file or folder of tests")
+    sides: dict[Side, Arm] = {"base": arms.base, "head": arms.head}
+    modules = copy_tests(source, place, arms.base.under_test, sides)
+    return Planted(f"{place}{separator}{test}", modules)
+
+
+def _source(head: str, file: str, folder: Path, room: Path) -> tuple[Path, Path]:
+    """Folder with a project's files, and where in it the tests are: those of the head where it has any."""
+    asked, place = sources.find(head, head, folder)[1], (folder / file).resolve()
+    if isinstance(asked, Revision):
+        top = asked.checkout.top.resolve()
+        inside = place.relative_to(top) if place.is_relative_to(top) else asked.checkout.project / Path(file)
+        if not inside.is_absolute():
+            return _exported(asked.checkout, asked.commit, room, changed=bool(asked.changes)), inside
+    around = place if place.is_dir() else place.parent
+    checkout = Checkout.around(around) if around.is_dir() else None
+    commit = None if checkout is None else checkout.commit("HEAD")
+    if checkout is None or commit is None:
+        return around, place.relative_to(around)
+    return _exported(checkout, commit, room, changed=True), place.relative_to(checkout.top.resolve())
+
+
+def _exported(checkout: Checkout, commit: str, room: Path, *, changed: bool) -> Path:
+    target = room / "project"
+    try:
+        checkout.export(commit, target)
+        if changed:
+            checkout.overlay(target)
+    except GitFailed as failure:
+        raise InputError(f"the tests of {commit[:12]} in {str(checkout.top)!r} cannot be read: {failure}") from None
+    return target
+
+
+def copy_tests(source: Path, test: Path, distribution: str, arms: Mapping[Side, Arm]) -> tuple[str, ...]:
     """Copy a project's files without the package under test into the working folder of each arm.
 
     Args:
@@ -63,20 +112,16 @@ def copy_tests(source: Path, test: Path, distribution: str, arms: Mapping[Side, 
         arms: both, with folders of one length.
 
     Returns:
-        The folder of each side.
+        Top-level names of modules under test.
 
     Raises:
-        InputError: there is no such test, or an arm does not say what it has.
+        InputError: an arm does not say what it has.
     """
-    if not (source / test).exists():
-        raise InputError(f"there is no {str(test)!r} in {str(source)!r}; name a file or a folder of tests")
-    files = frozenset[PurePosixPath]().union(*(provided(distribution, arm).files for arm in arms.values()))
+    files = frozenset[PurePosixPath]().union(*(provided(distribution, arm) for arm in arms.values()))
     left_out = {*_sources(source, test, files)}
-    made: dict[Side, Path] = {}
-    for side, arm in arms.items():
-        made[side] = arm.folder / FOLDER
-        shutil.copytree(source, made[side], symlinks=True, ignore=_ignoring(left_out))
-    return made
+    for arm in arms.values():
+        shutil.copytree(source, arm.folder / FOLDER, symlinks=True, ignore=_ignoring(left_out))
+    return tuple(sorted({file.parts[0].partition(".")[0] for file in files}))
 
 
 def _ignoring(left_out: set[Path]) -> Callable[[str, list[str]], set[str]]:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +10,7 @@ import pytest
 
 from gating import foreign
 from gating.foreign import installed_arm
-from pyharness.gate.arms.arm import Arm
+from pyharness.gate.arms import Arm
 from pyharness.gate.benchmarking.trees import FOLDER, copy_tests
 from pyharness.gate.benchmarking.worker import PytestWorker
 from pyharness.types import SIDES, Absent, ArmFailed, ArmProcess, Batch, InputError, Side
@@ -25,26 +22,11 @@ FASTER = "def double(number):\n    return number * 2\n"
 
 
 @pytest.fixture(scope="module")
-def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Interpreter of an environment without any library."""
-    folder = tmp_path_factory.mktemp("bare")
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
-    return folder / "bin" / "python"
-
-
-@pytest.fixture(scope="module")
-def python(bare: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Interpreter of an environment with pytest alone: no plug-in of anybody, and no pytest-benchmark."""
-    libraries = tmp_path_factory.mktemp("libraries")
-    for distribution in ("pytest", "iniconfig", "packaging", "pluggy", "pygments"):
-        installed = importlib.metadata.distribution(distribution)
-        for name in {file.parts[0] for file in installed.files or () if ".." not in file.parts}:
-            (libraries / name).symlink_to(str(installed.locate_file(name)))
-    folder = tmp_path_factory.mktemp("with_pytest")
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
-    (site,) = folder.glob("lib/python*/site-packages")
-    (site / "libraries.pth").write_text(f"{libraries}\n", encoding="utf-8")
-    return folder / "bin" / "python"
+def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Interpreter of an environment with pytest alone."""
+    made = foreign.environment(tmp_path_factory.mktemp("with_pytest"))
+    foreign.give_pytest(made)
+    return made
 
 
 @pytest.fixture
@@ -174,7 +156,8 @@ def test_an_arm_that_dies_says_how(arms: Arms) -> None:
             worker.prepare(name)
 
 
-def test_without_pytest_an_arm_says_so(arms: Arms, bare: Path) -> None:
+def test_without_pytest_an_arm_says_so(arms: Arms, tmp_path: Path) -> None:
+    bare = foreign.environment(tmp_path / "bare")
     arm = installed_arm("base", arms["base"].folder, Path(arms["base"].variables["PYTHONPATH"]), bare)
     with started({"base": arm}, "base") as worker, pytest.raises(ArmFailed, match="No module named 'pytest'"):
         worker.facts()
@@ -212,7 +195,8 @@ class TestTrees:
         site = foreign.install(tmp_path / "site", {"twice/__init__.py": "", "tests/__init__.py": ""})
         (tmp_path / "run").mkdir()
         arm = installed_arm("base", tmp_path / "run", site)
-        folder = copy_tests(source, Path("tests/test_it.py"), "twice", {"base": arm})["base"]
+        copy_tests(source, Path("tests/test_it.py"), "twice", {"base": arm})
+        folder = arm.folder / FOLDER
         assert sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()) == [
             "docs/twice/page.md", "tests/__init__.py", "tests/test_it.py",
         ]  # fmt: skip
@@ -223,10 +207,6 @@ class TestTrees:
         (tree / "checks/twice/__init__.py").write_text(FASTER, encoding="utf-8")
         with started(arms, "base") as worker, pytest.raises(ArmFailed, match="import twice from their own tree"):
             worker.benchmarks()
-
-    def test_no_such_test(self, arms: Arms, tmp_path: Path) -> None:
-        with pytest.raises(InputError, match=r"there is no 'gone.py' in .*; name a file or a folder"):
-            copy_tests(tmp_path / "source", Path("gone.py"), "twice", arms)
 
     def test_a_distribution_without_files(self, arms: Arms, tmp_path: Path) -> None:
         foreign.install(tmp_path / "site-head", {})

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -127,7 +129,22 @@ def install(folder: Path, files: dict[str, str], distribution: str = "twice") ->
     return folder
 
 
+def environment(folder: Path) -> Path:
+    """Make an environment without any library; returns its interpreter."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
+    return folder / "bin" / "python"
+
+
+def give_pytest(python: Path) -> None:
+    """Let an environment have pytest, and no plug-in of anybody."""
+    (site,) = python.parents[1].glob("lib/python*/site-packages")
+    for distribution in ("pytest", "iniconfig", "packaging", "pluggy", "pygments"):
+        installed = importlib.metadata.distribution(distribution)
+        for name in {file.parts[0] for file in installed.files or ()} - {"..", "__pycache__"}:
+            (site / name).symlink_to(str(installed.locate_file(name)))
+
+
 def installed_arm(side: Side, folder: Path, site: Path, python: Path = Path(sys.executable)) -> Arm:
     """An arm of this interpreter, with a folder of its own on the path."""
     variables = {"PATH": os.environ["PATH"], "PYTHONPATH": str(site), "PYTHONHASHSEED": "0"}
-    return Arm(side, "made by a test", "1", python, folder, variables, "pyharness")
+    return Arm(side, "made by a test", "1", python, folder, variables, "twice")
