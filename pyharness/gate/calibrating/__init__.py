@@ -1,0 +1,8 @@
+"""What this machine can tell apart: false alarms, noise and detectable slowdowns, from gates of identical code."""
+
+from __future__ import annotations
+
+from pyharness.gate.calibrating.calibration import Calibration, Planted, Sensitivity, calibrated, check_budget
+from pyharness.gate.calibrating.keeping import keep, kept, machine
+
+__all__ = ["Calibration", "Planted", "Sensitivity", "calibrated", "check_budget", "keep", "kept", "machine"]
