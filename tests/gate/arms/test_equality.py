@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from gating.arms import here, made
+from pyharness.gate.arms import Arm
 from pyharness.gate.arms.equality import differences
 from pyharness.types import ArmFacts
 
@@ -94,16 +94,35 @@ def test_two_tokenizers_differ_in_no_library() -> None:
     assert found.faults == ("pyharness is measured, and is 0.1 for base, 0.2 for head",)
 
 
-def test_a_block_of_variables_that_is_4_kb_larger() -> None:
-    """As real processes see it: the block is what execve(2) lays on the stack."""
+def as_it_says(folder: Path, arm: Arm) -> ArmFacts:
+    """Facts of an arm that is a process, by the driver of the gate."""
+    worker = made(folder, arm, "")
+    try:
+        return worker.facts()
+    finally:
+        worker.close()
 
-    def said(padding: dict[str, str]) -> int:
-        script = "import os; print(sum(len(k) + len(v) + 2 for k, v in os.environb.items()))"
-        variables = {"PATH": os.environ["PATH"], **padding}
-        return int(
-            subprocess.run([sys.executable, "-c", script], env=variables, capture_output=True, check=True).stdout
-        )
 
-    one, other = ({"environment_bytes": said(padding)} for padding in ({}, {"PADDING": "x" * (4096 - 9)}))
-    found = differences(replace(BASE, facts=one), replace(HEAD, facts=other), under_test="pyharness")
-    assert found.faults == ("the head's environment is 4,096 bytes larger",)
+@pytest.mark.parametrize(
+    ("variables", "folder", "said"),
+    [
+        ({}, "head", ()),
+        (
+            {"PADDING": "x" * (4096 - len("PADDING=") - 1)},
+            "head",
+            ("the head's environment is 4,096 bytes larger", "variables differ in name or length: PADDING"),
+        ),
+        ({"PYTHONHASHSEED": "1"}, "head", ("hash seed: 0 for base, 1 for head",)),
+        ({}, "head" + "x" * 40, ("the head's path of its working folder is 40 characters longer",)),
+    ],
+)
+def test_planted_in_real_processes(
+    tmp_path: Path, variables: dict[str, str], folder: str, said: tuple[str, ...]
+) -> None:
+    for name in ("base", folder):
+        (tmp_path / name).mkdir()
+    base, head = here(tmp_path / "base"), here(tmp_path / folder, "head")
+    head = replace(head, variables={**head.variables, **variables})
+    found = differences(as_it_says(tmp_path, base), as_it_says(tmp_path, head), under_test="pyharness")
+    assert found.faults == said
+    assert found.notes == ()
