@@ -18,7 +18,7 @@ QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "advice.detachedHead=false", "-
 UNSHALLOW = "the clone is shallow: git fetch --unshallow, or fetch-depth: 0 of actions/checkout"
 
 
-class GitFailed(Exception):
+class GitFailed(InputError):
     """What git complains of."""
 
 
@@ -29,7 +29,8 @@ def git(folder: Path, *arguments: str, given: bytes = b"") -> bytes:
     ran = program.run(["git", *QUIET, "-C", str(folder), *arguments], environment, given=given)
     if ran.status != 0:
         lines = [line for line in ran.complaints.splitlines() if line.strip()]
-        raise GitFailed(lines[-1] if lines else f"git {arguments[0]} ended with status {ran.status}")
+        said = lines[-1] if lines else f"it ended with status {ran.status}"
+        raise GitFailed(f"git {arguments[0]} fails in {str(folder)!r}: {said}")
     return ran.output
 
 

@@ -165,7 +165,8 @@ def test_a_head_that_does_not_build(
     monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
     small_project.write(project, **change)
     small_project.commit(project)
-    with pytest.raises(NotBuilt, match="head 'HEAD' does not build: ") as error, arms("HEAD~1", "HEAD", folder=project):
+    base = str(small_project.wheel(tmp_path))
+    with pytest.raises(NotBuilt, match="head 'HEAD' does not build: ") as error, arms(base, "HEAD", folder=project):
         pass
     assert said in str(error.value)
     assert str(error.value.log) in str(error.value)
@@ -187,11 +188,10 @@ def test_no_network_for_what_a_build_needs(project: Path, monkeypatch: pytest.Mo
         pass
 
 
-def test_a_wheel_that_does_not_install(project: Path, tmp_path: Path) -> None:
-    wheel = small_project.wheel(tmp_path)
-    other = wheel.rename(tmp_path / "tinytok-1.0-cp27-cp27m-win32.whl")
-    said = r"head .*win32.whl' does not install: .*not a supported wheel"
-    with pytest.raises(NotBuilt, match=said), arms("HEAD", str(other), folder=project):
+def test_a_wheel_that_does_not_install(tmp_path: Path) -> None:
+    other = small_project.wheel(tmp_path).rename(tmp_path / "tinytok-1.0-cp27-cp27m-win32.whl")
+    said = r"base .*win32.whl' does not install: .*not a supported wheel"
+    with pytest.raises(NotBuilt, match=said), arms(str(other), str(small_project.wheel(tmp_path)), folder=tmp_path):
         pass
 
 

@@ -158,3 +158,9 @@ def test_a_branch_that_only_the_remote_has_is_suggested(project: Path, tmp_path:
     small_project.git(tmp_path, "clone", "--quiet", str(project), "clone")
     with pytest.raises(InputError, match="did you mean 'origin/feature'"):
         sources.find("feature", "HEAD", tmp_path / "clone")
+
+
+def test_what_git_complains_of_is_one_line(project: Path) -> None:
+    (project / ".git/index").write_bytes(b"torn")
+    with pytest.raises(InputError, match=r"^git \w+ fails in '.*': .*index"):
+        head(".", project)
