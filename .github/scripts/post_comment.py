@@ -1,0 +1,153 @@
+"""Post the comment that a run of the workflow "Gate" has left in its artifact, or update the one that is there.
+
+The artifact is made by code of the pull request, a stranger's perhaps: it is read in memory and never unpacked, nothing
+in it is run, its size is bounded, its number is compared with the run that GitHub tells of, and its text is posted so
+that it notifies nobody and links nowhere. Needs the standard library alone: ``python3 -I post_comment.py``.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import sys
+import urllib.error
+import urllib.request
+import zipfile
+from pathlib import Path
+from typing import Any, NoReturn
+
+ARTIFACT = "pyharness-gate"
+MARK = "<!-- pyharness-gate -->"  # by which the comment is found again
+AUTHOR = "github-actions[bot]"
+MOST_BYTES_OF_AN_ARTIFACT = 32 << 20
+MOST_BYTES_OF_AN_ANSWER = 8 << 20
+MOST_CHARACTERS = 65_536  # that GitHub takes
+MOST_PAGES = 30  # of 100 comments
+APART = "\u200b"  # no width: text looks the same in code and out of it, and GitHub sees no name, number or address
+ACTS = re.compile(
+    r"[@#]|gh(?=-\d)|:(?=[/\\])|www(?=[.\\])|\](?=[(:])"  # names, issues, links
+    r"|&(?!(?:amp|lt|gt);)|<(?!/?(?:details|summary)>)|^[ \t]*(?=/)",  # what stands for these, tags, orders to robots
+    re.IGNORECASE | re.MULTILINE,
+)
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+def main() -> None:
+    """Read the event, the artifact and the pull request; then post."""
+    event = json.loads(Path(os.environ["GITHUB_EVENT_PATH"]).read_text(encoding="utf-8"))
+    run, repository = event["workflow_run"], event["repository"]["full_name"]
+    archive = open_artifact(repository, run["id"])
+    number = member(archive, "number", 20).strip()
+    if not re.fullmatch("[1-9][0-9]{0,9}", number):
+        refuse("its number is not that of a pull request")
+    check_pull_request(ask("GET", f"repos/{repository}/pulls/{number}"), run, repository)
+    text = inert(member(archive, "comment.md", 4 * MOST_CHARACTERS))
+    told = f"Measured by [this run]({run['html_url']}), by code of the pull request at {run['head_sha'][:12]}."
+    body = f"{MARK}\n{text.strip()}\n\n<sub>{told}</sub>\n"
+    if len(body) > MOST_CHARACTERS:
+        refuse(f"its comment has more than {MOST_CHARACTERS:,} characters")
+    if (there := posted(repository, number)) is None:
+        ask("POST", f"repos/{repository}/issues/{number}/comments", {"body": body})
+    else:
+        ask("PATCH", f"repos/{repository}/issues/comments/{there}", {"body": body})
+    sys.stdout.write(f"{'posted' if there is None else 'updated'}: pull request {number}\n")
+
+
+def open_artifact(repository: str, run: int) -> zipfile.ZipFile:
+    """Return the artifact of a run as it was uploaded: an archive, in memory."""
+    listed = ask("GET", f"repos/{repository}/actions/runs/{run}/artifacts?per_page=100&name={ARTIFACT}")["artifacts"]
+    kept = [one for one in listed if one["name"] == ARTIFACT and not one["expired"]]
+    if not kept:
+        refuse("there is none: the gate did not get as far")
+    newest = max(kept, key=lambda one: one["id"])  # a run that was repeated has several
+    if newest["size_in_bytes"] > MOST_BYTES_OF_AN_ARTIFACT:
+        refuse(f"it has more than {MOST_BYTES_OF_AN_ARTIFACT:,} bytes")
+    path = f"repos/{repository}/actions/artifacts/{newest['id']}/zip"
+    try:
+        return zipfile.ZipFile(io.BytesIO(fetch("GET", path, None, MOST_BYTES_OF_AN_ARTIFACT)))
+    except Exception as error:  # whatever a stranger's archive makes of its reader
+        refuse(f"it cannot be read: {type(error).__name__}")
+
+
+def member(archive: zipfile.ZipFile, name: str, most: int) -> str:
+    """Return the text of one file of the archive, of at most ``most`` bytes: no more is decompressed."""
+    if name not in archive.namelist():
+        refuse(f"it has no file {name}")
+    if archive.getinfo(name).compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # no others are bounded
+        refuse(f"its file {name} is compressed as GitHub does not")
+    try:
+        with archive.open(name) as file:
+            data = file.read(most + 1)
+    except Exception as error:
+        refuse(f"its file {name} cannot be read: {type(error).__name__}")
+    if len(data) > most:
+        refuse(f"its file {name} has more than {most:,} bytes")
+    return data.decode("utf-8", "replace")
+
+
+def check_pull_request(pull: dict[str, Any], run: dict[str, Any], repository: str) -> None:
+    """Refuse a pull request that is not the one which the run was of, as GitHub itself says."""
+    head = pull["head"]
+    source = None if head["repo"] is None else head["repo"]["full_name"]
+    of_run = (
+        None if run["head_repository"] is None else run["head_repository"]["full_name"]
+    )  # None: a fork that is gone
+    same = (head["sha"], source) == (run["head_sha"], of_run)
+    if not same or pull["base"]["repo"]["full_name"] != repository or pull["state"] != "open":
+        refuse(f"pull request {pull['number']} is not open with the commit {run['head_sha'][:12]} that the run was of")
+
+
+def inert(text: str) -> str:
+    """Return Markdown of a stranger as it may be posted in our name: tables and folds stay, names and links do not act.
+
+    >>> inert("ask @someone").replace(APART, "|"), inert("[x](https://x)").replace(APART, "|")
+    ('ask @|someone', '[x]|(https:|//x)')
+    """
+    return ACTS.sub(lambda match: match[0] + APART, CONTROL.sub("", text))
+
+
+def posted(repository: str, number: str) -> int | None:
+    """Return the comment of ours that is there, or None: others may have written the mark, too."""
+    for page in range(1, MOST_PAGES + 1):
+        comments = ask("GET", f"repos/{repository}/issues/{number}/comments?per_page=100&page={page}")
+        for one in comments:
+            if one["user"]["login"] == AUTHOR and one["body"].startswith(MARK):
+                return int(one["id"])
+        if len(comments) < 100:
+            break
+    return None
+
+
+def ask(method: str, path: str, content: dict[str, str] | None = None) -> Any:
+    """Return what GitHub answers, as JSON values."""
+    return json.loads(fetch(method, path, content, MOST_BYTES_OF_AN_ANSWER))
+
+
+def fetch(method: str, path: str, content: dict[str, str] | None, most: int) -> bytes:
+    """Return at most so many bytes. The token stays with the first host: an artifact lies at another."""
+    address = f"{os.environ['GITHUB_API_URL']}/{path}"
+    data = None if content is None else json.dumps(content).encode()
+    request = urllib.request.Request(address, data, method=method)  # noqa: S310 -- GitHub's own address
+    request.add_header("Accept", "application/vnd.github+json")
+    request.add_unredirected_header("Authorization", f"Bearer {os.environ['GITHUB_TOKEN']}")
+    try:
+        with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310
+            received: bytes = answer.read(most + 1)
+    except urllib.error.HTTPError as error:
+        sys.exit(f"error: {method} {path}: {error.code} {error.reason}")
+    except OSError as error:
+        sys.exit(f"error: {method} {path}: {error}")
+    if len(received) > most:
+        sys.exit(f"error: {method} {path}: more than {most:,} bytes")
+    return received
+
+
+def refuse(reason: str) -> NoReturn:
+    """End without a comment."""
+    sys.exit(f"error: artifact {ARTIFACT}: {reason}; nothing was posted")
+
+
+if __name__ == "__main__":
+    main()

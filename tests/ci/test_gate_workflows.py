@@ -1,0 +1,126 @@
+"""The two workflows of the gate, played: of a branch and of a fork, which may read and nothing else."""
+
+from __future__ import annotations
+
+import json
+import re
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from workflows.github import GitHub, served
+from workflows.stage import ROOT, SLOW, WORKFLOWS, Stage
+
+FILES = {"action.yml": (ROOT / "action.yml").read_text(encoding="utf-8")} | {
+    path.name: path.read_text(encoding="utf-8") for path in sorted((ROOT / WORKFLOWS).iterdir())
+}
+PARSED: dict[str, Any] = {name: yaml.safe_load(text) for name, text in FILES.items()}
+MARK = "<!-- pyharness-gate -->\n"
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Iterator[Stage]:
+    with served(GitHub()) as github:
+        yield Stage(tmp_path, github)
+
+
+def steps(name: str) -> Iterator[dict[str, Any]]:
+    content = PARSED[name]
+    for job in [content["runs"]] if name == "action.yml" else content["jobs"].values():
+        yield from job["steps"]
+
+
+@pytest.mark.parametrize("source", ["owner/pyharness", "stranger/pyharness"])
+def test_a_pull_request_gets_one_comment_which_is_updated(stage: Stage, source: str) -> None:
+    stage.open(7, source, {"new.txt": "new"})
+    first, passed = stage.measure(7)
+    assert passed
+    assert (first.folder / "summary.md").read_text(encoding="utf-8").startswith("**Pass: 1 passed.**")
+    posting, posted = stage.comment(7, first.run)
+    assert posted, (posting.folder / "output.txt").read_text(encoding="utf-8")
+    assert posting.log[0].startswith("checked out main: "), "and nothing of the pull request"
+    assert (first.folder / "work" / "new.txt").exists() > (posting.folder / "work" / "new.txt").exists()
+    (comment,) = stage.github.comments[7]
+    assert comment["body"].startswith(f"{MARK}**Pass: 1 passed.**\n")
+    assert f"actions/runs/{first.run}), by code of the pull request at {stage.shas[7][:12]}." in comment["body"]
+
+    stage.open(7, source, {SLOW: "slower"})
+    stage.github.comments[7] = [comment]
+    second, passed = stage.measure(7)
+    assert not passed, "the job is red, and what it has measured is kept"
+    assert stage.comment(7, second.run)[1]
+    assert [one["id"] for one in stage.github.comments[7]] == [comment["id"]]
+    assert comment["body"].startswith(f"{MARK}**Regression: 1 regression, 1 passed.**\n")
+    assert "`@\u200bsomeone`" in comment["body"]
+
+
+@pytest.mark.parametrize("source", ["owner/pyharness", "stranger/pyharness"])
+def test_what_runs_the_code_of_a_pull_request_cannot_comment(stage: Stage, source: str) -> None:
+    stage.open(7, source, {"new.txt": "new"})
+    runner, _ = stage.measure(7)
+    address = f"{stage.github.address}/repos/owner/pyharness/issues/7/comments"
+    request = urllib.request.Request(address, json.dumps({"body": "x"}).encode())  # noqa: S310 -- localhost
+    request.add_header("Authorization", f"Bearer {runner.token}")
+    with pytest.raises(urllib.error.HTTPError, match="403"):
+        urllib.request.urlopen(request)  # noqa: S310
+    assert stage.github.comments[7] == []
+    asked = json.loads((runner.folder / "temp" / "asked.json").read_text(encoding="utf-8"))
+    assert not {"GITHUB_TOKEN", "ACTIONS_RUNTIME_TOKEN"} & set(asked["variables"])
+    assert runner.token not in "".join(
+        path.read_text(encoding="utf-8", errors="replace") for path in runner.folder.rglob("*") if path.is_file()
+    )
+
+
+def test_inputs_of_the_action_are_never_run(stage: Stage) -> None:
+    given = {"base": '$(touch a)"; touch b; "`touch c`', "head": "--help", "suite": "s t\n'", "budget": "3%; touch d"}
+    workflow = {
+        "permissions": {"contents": "read"},
+        "jobs": {"gate": {"steps": [PARSED["gate.yml"]["jobs"]["gate"]["steps"][0], {"uses": "./", "with": given}]}},
+    }
+    stage.open(7, "owner/pyharness", {f"{WORKFLOWS}/own.yml": yaml.safe_dump(workflow)})
+    runner, _ = stage.measure(7, "own.yml")
+    asked = json.loads((runner.folder / "temp" / "asked.json").read_text(encoding="utf-8"))["arguments"]
+    assert asked[:5] == ["gate", *(f"--{name}={value}" for name, value in given.items())]
+    assert not [path for path in runner.folder.rglob("*") if path.name in ("a", "b", "c", "d")]
+
+
+def test_a_gate_that_did_not_get_as_far_leaves_no_comment(stage: Stage) -> None:
+    stage.open(7, "owner/pyharness", {"new.txt": "new"})
+    runner, posted = stage.comment(7, 1)
+    assert not posted
+    assert "there is none: the gate did not get as far" in (runner.folder / "output.txt").read_text(encoding="utf-8")
+    assert stage.github.comments[7] == []
+
+
+def test_each_workflow_may_do_what_it_needs_and_no_more() -> None:
+    assert PARSED["gate.yml"]["permissions"] == {"contents": "read"}
+    assert not any("permissions" in job for job in PARSED["gate.yml"]["jobs"].values())
+    assert PARSED["gate-comment.yml"]["permissions"] == {}
+    (job,) = PARSED["gate-comment.yml"]["jobs"].values()
+    assert job["permissions"] == {"actions": "read", "contents": "read", "pull-requests": "write"}
+    assert PARSED["gate-comment.yml"][True] == {"workflow_run": {"workflows": ["Gate"], "types": ["completed"]}}
+    assert PARSED["gate.yml"]["name"] == "Gate"
+    assert not any(word in text for text in FILES.values() for word in ("secrets.", "pull_request_target"))
+
+
+def test_what_may_comment_runs_nothing_of_the_pull_request() -> None:
+    checkout, post = steps("gate-comment.yml")
+    assert checkout["with"]["ref"] == "${{ github.event.repository.default_branch }}"
+    assert post["run"] == "python3 -I .github/scripts/post_comment.py"
+    assert not re.search(r"workflow_run\.head|download-artifact", FILES["gate-comment.yml"])
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_expressions_stand_in_no_script_and_actions_are_pinned(name: str) -> None:
+    for step in steps(name):
+        if "run" in step and name != "ci.yml":
+            assert "${{" not in step["run"]
+        if "uses" in step and step["uses"] != "./":
+            assert re.fullmatch(r"actions/[a-z-]+@v\d+", step["uses"])
+    pinned = set(re.findall(r"uses: (actions/[a-z-]+)@(v\d+)", "\n".join(FILES.values())))
+    assert len(dict(pinned)) == len(pinned), "one version of each"

@@ -1,0 +1,218 @@
+"""The step that comments, alone in an empty folder: it reads the artifact and nothing else, and believes none of it."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import re
+import runpy
+import stat
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from gates import gate, judgement
+from pyharness import report
+from workflows.github import BOT, GitHub, served
+
+SCRIPT = Path(__file__).parents[2] / ".github" / "scripts" / "post_comment.py"
+NAMES: dict[str, Any] = runpy.run_path(str(SCRIPT))
+SHA, OTHER_SHA, RUN = "a" * 40, "b" * 40, 31
+# Says which files are opened for it once it runs, which programs are started and which hosts it talks to.
+WATCHED = """
+import os, runpy, sys
+def say(event, arguments):
+    if event in ("open", "os.listdir", "os.scandir", "subprocess.Popen", "os.system", "os.exec", "socket.connect"):
+        os.write(2, f"saw {event} {arguments[0] if event != 'socket.connect' else arguments[1]}\\n".encode())
+sys.addaudithook(say)
+runpy.run_path(sys.argv[1], run_name="__main__")
+"""
+
+
+@pytest.fixture
+def github() -> Iterator[GitHub]:
+    with served(GitHub()) as github:
+        github.add_pull(7, SHA, "stranger/pyharness")
+        github.add_pull(8, OTHER_SHA, "owner/pyharness")
+        yield github
+
+
+def packed(*members: tuple[str | zipfile.ZipInfo, str | bytes], how: int = zipfile.ZIP_DEFLATED) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", how) as archive:
+        for name, content in members:
+            archive.writestr(name, content)
+    return out.getvalue()
+
+
+def link(name: str) -> zipfile.ZipInfo:
+    info = zipfile.ZipInfo(name)
+    info.external_attr = (stat.S_IFLNK | 0o777) << 16
+    return info
+
+
+def post(github: GitHub, folder: Path, *, watched: bool = False, **changes: Any) -> subprocess.CompletedProcess[str]:
+    """Run the script in an empty folder, as the workflow does."""
+    work = folder / "empty"
+    work.mkdir(exist_ok=True)
+    run = {
+        "id": RUN, "head_sha": SHA, "head_repository": {"full_name": "stranger/pyharness"}, "html_url": "https://run",
+        "event": "pull_request", "pull_requests": [],
+    }  # fmt: skip
+    event = {"workflow_run": run | changes, "repository": {"full_name": github.repository}}
+    (folder / "event.json").write_text(json.dumps(event), encoding="utf-8")
+    token = github.token({"actions": "read", "contents": "read", "pull-requests": "write"})
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    done = subprocess.run(
+        [sys.executable, "-I", *(["-c", WATCHED] if watched else []), str(SCRIPT)],
+        cwd=work, capture_output=True, text=True, check=False, timeout=60,
+        env={"GITHUB_EVENT_PATH": str(folder / "event.json"), "GITHUB_API_URL": github.address, "GITHUB_TOKEN": token},
+    )  # fmt: skip
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before, "nothing is unpacked"
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def test_it_reads_the_artifact_alone(github: GitHub, tmp_path: Path) -> None:
+    github.keep(RUN, packed(("number", "7\n"), ("comment.md", "**Pass: 1 passed.**"), ("gate.json", "{}")))
+    done = post(github, tmp_path, watched=True)
+    assert (done.returncode, done.stdout) == (0, "posted: pull request 7\n"), done.stderr
+    seen = [line.split(" ", 2)[1:] for line in done.stderr.splitlines() if line.startswith("saw ")]
+    library = (sys.base_prefix, sys.prefix, "/etc/", "/usr/lib", str(SCRIPT), "/dev/null")
+    opened = {name for event, name in seen if event == "open" and not name.startswith(library) and not name.isdecimal()}
+    assert opened == {str(tmp_path / "event.json")}
+    assert {name for event, name in seen if event == "socket.connect"} == {str(("127.0.0.1", int(github.address[17:])))}
+    assert not [name for event, name in seen if event in ("subprocess.Popen", "os.system", "os.exec")]
+    paths = [(method, path.partition("?")[0], status) for method, path, status in github.log]
+    assert paths == [
+        ("GET", f"/repos/owner/pyharness/actions/runs/{RUN}/artifacts", 200),
+        ("GET", "/repos/owner/pyharness/actions/artifacts/1/zip", 302),
+        ("GET", "/blob/1", 200),
+        ("GET", "/repos/owner/pyharness/pulls/7", 200),
+        ("GET", "/repos/owner/pyharness/issues/7/comments", 200),
+        ("POST", "/repos/owner/pyharness/issues/7/comments", 201),
+    ]
+
+
+GOOD = ("comment.md", "text")
+HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
+    "number of another pull request": (lambda: packed(("number", "8"), GOOD), "pull request 8 is not open with"),
+    "number of none": (lambda: packed(("number", "9"), GOOD), "pulls/9: 404"),
+    "number that is a path": (lambda: packed(("number", "8/../7"), GOOD), "its number is not that of a pull request"),
+    "number with another line": (lambda: packed(("number", "7\n8"), GOOD), "its number is not that"),
+    "number in other digits": (lambda: packed(("number", "٧"), GOOD), "its number is not that"),
+    "no number": (lambda: packed(GOOD), "it has no file number"),
+    "endless number": (lambda: packed(("number", "7" * 99), GOOD), "its file number has more than 20 bytes"),
+    "huge comment": (lambda: packed(("number", "7"), ("comment.md", "x" * 66_000)), "more than 65,536 characters"),
+    "growing comment": (lambda: packed(("number", "7"), ("comment.md", "@" * 40_000)), "more than 65,536 characters"),
+    "bomb": (lambda: packed(("number", "7"), ("comment.md", bytes(1 << 28))), "more than 262,144 bytes"),
+    "link": (lambda: packed((link("number"), "/proc/self/environ"), GOOD), "its number is not that"),
+    "paths upwards": (lambda: packed(("../number", "7"), ("/number", "7"), GOOD), "it has no file number"),
+    "compressed as nobody does": (lambda: packed(("number", "7"), GOOD, how=zipfile.ZIP_LZMA), "as GitHub does not"),
+    "no archive": (lambda: b"number 7", "it cannot be read: BadZipFile"),
+    "cut archive": (lambda: packed(("number", "7"), GOOD)[:-30], "it cannot be read: BadZipFile"),
+    "other bytes": (lambda: packed(("number", "7"), GOOD, how=0).replace(b"text", b"taxt"), "BadZipFile"),
+    "secret": (lambda: packed(("number", "7"), GOOD).replace(b"\x14\0\0\0\x08", b"\x14\0\x01\0\x08"), "RuntimeError"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+def test_what_a_stranger_may_plant_is_refused(github: GitHub, tmp_path: Path, case: str) -> None:
+    make, message = HOSTILE[case]
+    (tmp_path / "elsewhere").write_text("as it was", encoding="utf-8")
+    github.keep(RUN, make())
+    done = post(github, tmp_path)
+    assert done.returncode == 1
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert github.comments == {7: [], 8: []}
+    assert {method for method, *_ in github.log} == {"GET"}
+
+
+def test_a_link_in_place_of_the_comment_is_its_text_and_leads_nowhere(github: GitHub, tmp_path: Path) -> None:
+    github.keep(RUN, packed(("number", "7"), (link("comment.md"), "/etc/passwd")))
+    assert post(github, tmp_path).returncode == 0
+    assert "/etc/passwd\n" in github.comments[7][0]["body"]
+    assert "root:" not in github.comments[7][0]["body"]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"head_sha": OTHER_SHA}, {"head_repository": {"full_name": "owner/pyharness"}}, {"head_repository": None}],
+)
+def test_a_run_of_something_else_is_no_proof(github: GitHub, tmp_path: Path, changes: dict[str, Any]) -> None:
+    github.keep(RUN, packed(("number", "7"), GOOD))
+    done = post(github, tmp_path, **changes)
+    assert "is not open with the commit" in done.stderr
+    assert github.comments[7] == []
+
+
+def test_sizes_are_checked_before_anything_is_fetched_and_while_it_is(github: GitHub, tmp_path: Path) -> None:
+    github.keep(RUN, bytes((32 << 20) + 2))
+    assert "it has more than 33,554,432 bytes" in post(github, tmp_path).stderr
+    assert len(github.log) == 1
+    github.sizes[1] = 10
+    assert "more than 33,554,432 bytes" in post(github, tmp_path).stderr
+    assert github.comments[7] == []
+
+
+def test_a_comment_of_somebody_else_with_the_mark_is_left_alone(github: GitHub, tmp_path: Path) -> None:
+    others = [{"id": n, "user": {"login": "stranger"}, "body": f"{NAMES['MARK']}\nmine"} for n in range(150)]
+    github.comments[7] = [*others, {"id": 150, "user": {"login": BOT}, "body": "of another workflow"}]
+    github.keep(RUN, packed(("number", "7"), GOOD))
+    assert post(github, tmp_path).stdout == "posted: pull request 7\n"
+    assert post(github, tmp_path).stdout == "updated: pull request 7\n"
+    assert [one["body"][:4] for one in github.comments[7][:150]] == ["<!--"] * 150
+    assert len(github.comments[7]) == 152
+
+
+ACTS = r"@\w|(?i:#\w|gh-\d|https?://|www\.\w)"
+PARSER = MarkdownIt("commonmark").enable("table")
+PARTS = (
+    "@", "#1", "[x](", "[x]: ", "https://x.example", "//x", "<", "script>", "details>", "/", "a href=x>", "](", ")",
+    "![",
+    "&#64;", "&commat;", "someone", "www.x", "GH-1", "\\", "\n", "\n\n", "`", "| a |", "&lt;", "!--", " ",
+)  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(PARTS), max_size=12).map("".join))
+def test_text_of_a_stranger_does_nothing(text: str) -> None:
+    for block in PARSER.parse(NAMES["inert"](text)):
+        if block.type == "html_block":
+            assert not re.sub(r"</?details>|</?summary>", "", block.content).count("<")
+        for token in block.children or ():
+            assert token.type not in ("link_open", "image")
+            assert token.type != "html_inline" or re.fullmatch(r"</?(details|summary)>", token.content)
+            assert token.type != "text" or not re.search(ACTS, token.content)
+
+
+def test_our_own_comments_look_as_they_were_made() -> None:
+    names = ["encode short", "a|b", "@x", "`", "deadbeef01", "https://x.example", "<b>", "&amp;", "a:/b"]
+    text = report.to_pull_request(gate(*(judgement(name) for name in names), *(judgement("s", "regression", 0.1),)))
+    posted = NAMES["inert"](text)
+    assert posted.replace(NAMES["APART"], "") == text
+    shown = [PARSER.render(one).replace(NAMES["APART"], "") for one in (text, posted)]
+    assert shown[0] == shown[1]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.integers(0, 10**6), st.integers(0, 255))
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_a_damaged_archive_is_refused_or_read(monkeypatch: pytest.MonkeyPatch, place: int, byte: int) -> None:
+    data = bytearray(packed(("number", "7"), ("comment.md", "text " * 40)))
+    data[place % len(data)] = byte
+    kept = {"id": 1, "name": "pyharness-gate", "expired": False, "size_in_bytes": 1}
+    monkeypatch.setitem(NAMES["open_artifact"].__globals__, "ask", lambda *_: {"artifacts": [kept]})
+    monkeypatch.setitem(NAMES["open_artifact"].__globals__, "fetch", lambda *_: bytes(data))
+    with contextlib.suppress(SystemExit):  # and no other exception
+        archive = NAMES["open_artifact"]("owner/pyharness", 1)
+        assert {type(NAMES["member"](archive, name, 300)) for name in ("number", "comment.md")} == {str}
