@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from gates import gate, judgement
+from gating.gates import gate, judgement
 from pyharness import report
 from workflows.github import BOT, GitHub, served
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from gates import gate, judgement
+from gating.gates import gate, judgement
 from pyharness import report, store
 from pyharness.types import GateVerdict
 
