@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pyharness.cli.console import check_output, color, complain, reports_errors, show, width
-from pyharness.cli.progress import gate_listener
 from pyharness.types import GateRules, InputError
 
 if TYPE_CHECKING:
@@ -75,6 +74,7 @@ def gate(**given: Any) -> None:
     Exit status: 0 pass, 1 regression (or a fault of gate.toml), 2 cannot compare,
     3 inconclusive, with --strict.
     """
+    from pyharness.cli.progress import gate_listener
     from pyharness.commands import gating
 
     outputs = {name: path for name in ("output", "markdown", "junit") if (path := given[name]) is not None}
