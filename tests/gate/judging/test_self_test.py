@@ -111,3 +111,23 @@ def test_the_order_effect_is_a_figure() -> None:
 def test_faults_of_the_arms_are_kept() -> None:
     found = self_test(starts(1), [], SUITE, arms(), RULES, "pyharness", ["the head has 4,096 bytes more environment"])
     assert found.faults == ("the head has 4,096 bytes more environment",)
+
+
+def faults_by_chance(arm: float) -> int:
+    """Of 100 gates whose launches shift everything a little, and each benchmark by 1 %: those with a fault."""
+    generator, count = random.Random(6), 0
+    for _ in range(100):
+        together = [generator.gauss(arm, 0.003) for _ in range(11)]
+        rounds = [
+            launch(name, number, generator.gauss(common, 0.01), count=4)
+            for number, common in enumerate(together)
+            for name in ("native-0", "native-1", "control-1", "control-2", "control-3")
+        ]
+        count += bool(self_test(starts(11), rounds, SUITE, arms(), RULES, "pyharness").faults)
+    return count
+
+
+def test_faults_are_rare_where_arms_are_equal_and_certain_where_one_is_slower() -> None:
+    assert faults_by_chance(0.0) == 0
+    assert faults_by_chance(0.03) > 90
+    assert faults_by_chance(-0.03) > 90
