@@ -32,7 +32,7 @@ import resource
 import signal
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import ModuleType
 from typing import IO, Any
@@ -104,16 +104,13 @@ class Driver:
         """Do the calls on the clock. ``extra`` spans are work as well, but no part of the digest."""
         prepared = self.prepared[message["name"]]
         items = self._items(prepared, message["spans"] + message.get("extra", []))
-        call, results = prepared.workload.call, list[Any]()
-        keep = results.append
         gc.collect()
         gc.disable()
         try:
             before = resource.getrusage(resource.RUSAGE_SELF)
             cpu = time.process_time_ns()
             wall = time.perf_counter_ns()
-            for item in items:
-                keep(call(item))
+            results = self.calls(prepared.workload.call, items)
             wall = time.perf_counter_ns() - wall
             cpu = time.process_time_ns() - cpu
             after = resource.getrusage(resource.RUSAGE_SELF)
@@ -128,6 +125,10 @@ class Driver:
             "minor_faults": after.ru_minflt - before.ru_minflt,
             "major_faults": after.ru_majflt - before.ru_majflt,
         }
+
+    def calls(self, call: Callable[[Any], Any], items: list[Any]) -> list[Any]:
+        """Do the calls: all that is measured."""
+        return [call(item) for item in items]
 
     def result(self, message: dict[str, Any]) -> dict[str, Any]:
         """Return the ids of one call."""
@@ -258,13 +259,13 @@ def private_pipes() -> tuple[IO[bytes], IO[bytes]]:
     return asked, answers
 
 
-def load(path: str) -> ModuleType:
-    """Import the workloads file."""
-    spec = importlib.util.spec_from_file_location("workloads", path)
+def load(name: str, path: str) -> ModuleType:
+    """Import a file."""
+    spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise ImportError(f"{path} is no Python file")
     module = importlib.util.module_from_spec(spec)
-    sys.modules["workloads"] = module
+    sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
 
@@ -281,11 +282,11 @@ def answer(driver: Driver, message: dict[str, Any]) -> dict[str, Any]:
         return {"error": f"{type(error).__name__}: {' '.join(str(error).split())[:500]}"}
 
 
-def main() -> None:
+def main(kind: type[Driver] = Driver) -> None:
     """Answer until ``end``, or until nobody asks."""
     end_with_parent()
     asked, answers = private_pipes()
-    driver = Driver(load(sys.argv[1]))
+    driver = kind(load("workloads", sys.argv[1]))
     for line in asked:
         message = json.loads(line)
         said = {} if message["do"] == "end" else answer(driver, message)

@@ -21,6 +21,7 @@ class Worker(Asked):
         texts: file of each kind of text.
         time_limit: seconds for an answer.
         memory_limit: bytes that it may hold.
+        driver: the file that is run, and what it takes beside the workloads.
         tool: a program, with its arguments, that runs the interpreter: one that counts.
 
     Raises:
@@ -35,9 +36,10 @@ class Worker(Asked):
         *,
         time_limit: float = TIME_LIMIT_SECONDS,
         memory_limit: int | None = None,
+        driver: tuple[Path, *tuple[str, ...]] = (DRIVER,),
         tool: Sequence[str] = (),
     ) -> None:
-        command = [str(DRIVER), str(suite.workloads.resolve())]
+        command = [str(driver[0]), str(suite.workloads.resolve()), *driver[1:]]
         super().__init__(arm, command, time_limit=time_limit, memory_limit=memory_limit, tool=tool)
         self._benchmarks = {benchmark.name: benchmark for benchmark in suite.benchmarks}
         try:
