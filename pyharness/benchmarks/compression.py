@@ -12,7 +12,8 @@ from pyharness import corpora
 from pyharness.benchmarks import Benchmark, Findings, Work, notes
 from pyharness.corpora.batching import BATCH_SIZE, batches
 from pyharness.metrics import compression, continued_words, corpus_metrics, counters
-from pyharness.metrics.counting import measuring, pairs, state_arrays
+from pyharness.metrics.counting import id_digests, measuring, pairs, state_arrays
+from pyharness.metrics.counting.id_digests import IdDigests
 from pyharness.metrics.counting.sampling import DocumentSample
 from pyharness.metrics.counting.state import CorpusState, Facts
 from pyharness.statistics.jackknife import group_of
@@ -46,6 +47,7 @@ class CorpusPass:
     tally: Tally = field(default_factory=Tally)
     for_pairs: DocumentSample = field(default_factory=lambda: DocumentSample(PAIR_SAMPLE_BYTES))
     for_words: DocumentSample = field(default_factory=lambda: DocumentSample(WORD_SAMPLE_BYTES))
+    ids: IdDigests = field(default_factory=IdDigests)
 
     @classmethod
     def start(cls, tokenizer: Tokenizer) -> CorpusPass:
@@ -61,6 +63,7 @@ class CorpusPass:
             opens = np.array([one.opens for one in batch], np.bool_)
             tokens = self.tokenizer.encode_batch(texts, threads)
             self.state.update(texts, tokens, groups, counting, threads, opens)
+            self.ids.add([one.digest for one in batch], tokens)
             for index, one in enumerate(batch):
                 self.for_pairs.add(one.digest, one.text, tokens.document(index))
                 self.for_words.add(one.digest, one.text, tokens.document(index))
@@ -73,6 +76,7 @@ class CorpusPass:
         self.tally.merge(other.tally)
         self.for_pairs.merge(other.for_pairs)
         self.for_words.merge(other.for_words)
+        self.ids.merge(other.ids)
 
     def counted(self, threads: int = 1, device: str = "cpu") -> Counted:
         """Count what is sampled; pairs are counted on ``device``, with the same counts on any."""
@@ -188,17 +192,18 @@ def run(work: Work) -> Findings:
     """Read the whole corpus once."""
     passed = CorpusPass.start(work.load()).read(work.text, work.threads, work.progress)
     counted = passed.counted(work.threads, work.device)
-    findings = _findings(counted, work.case)
-    return replace(findings, tally=passed.tally, state=counted.arrays())
+    state = {**counted.arrays(), **passed.ids.arrays()}
+    return replace(_findings(counted, work.case, state), tally=passed.tally, state=state)
 
 
 def rederive(state: State, case: Case) -> Findings:
     """Every number again, and the details that are no tally, from what was counted."""
-    return _findings(Counted.of_arrays(state), case)
+    return _findings(Counted.of_arrays(state), case, state)
 
 
-def _findings(counted: Counted, case: Case) -> Findings:
-    return Findings(tuple(counted.measurements()), counted.details(bool(case.parameters.get("list_unused", False))))
+def _findings(counted: Counted, case: Case, state: State) -> Findings:
+    details = counted.details(bool(case.parameters.get("list_unused", False)))
+    return Findings(tuple(counted.measurements()), {**details, **id_digests.details(state)})
 
 
 def relative_length(result: CaseResult, home: CaseResult | None, reference: str) -> list[Measurement]:

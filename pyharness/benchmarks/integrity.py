@@ -15,6 +15,8 @@ from pyharness.benchmarks.checks import identical_ids, round_trips
 from pyharness.benchmarks.checks.identical_ids import COMPARED, Comparison, IdsKept, OtherText
 from pyharness.benchmarks.checks.round_trips import RoundTrips
 from pyharness.corpora.batching import BATCH_SIZE, batches
+from pyharness.metrics.counting import id_digests
+from pyharness.metrics.counting.id_digests import IdDigests
 from pyharness.types import (
     Case,
     Column,
@@ -34,9 +36,9 @@ def _measurements(state: State) -> tuple[Measurement, ...]:
 
 
 def rederive(state: State, case: Case) -> Findings:
-    """The shares again, from the counts of documents."""
+    """The shares again, from the counts of documents, and the digest of all ids."""
     del case
-    return Findings(_measurements(state))
+    return Findings(_measurements(state), id_digests.details(state))
 
 
 def run(work: Work) -> Findings:
@@ -45,7 +47,7 @@ def run(work: Work) -> Findings:
     documents = first_documents(work.text, int(work.case.parameters["bytes"]), tally)
     for specification in ALWAYS:
         documents += corpora.open_corpus(specification).documents(Tally())
-    trips, kept = RoundTrips(tokenizer), IdsKept(digest_of("\0".join(documents)))
+    trips, digests, kept = RoundTrips(tokenizer), IdDigests(), IdsKept(digest_of("\0".join(documents)))
     try:
         comparison = None if work.expected is None else Comparison(kept.load(work.expected))
     except OtherText as reason:
@@ -59,15 +61,16 @@ def run(work: Work) -> Findings:
                 break  # decoding wrong ids proves nothing, and some libraries do not survive it
         if work.keep_ids is not None:
             kept.parts.append(tokens)
+        digests.add([digest_of(text) for text in texts], tokens)
         trips.check(texts, tokens)
         done += sum(map(len, texts))
         work.progress(done)
     if work.keep_ids is not None:
         kept.save(work.keep_ids)
-    return _conclude(trips, comparison, tally)
+    return _conclude(trips, digests, comparison, tally)
 
 
-def _conclude(trips: RoundTrips, comparison: Comparison | None, tally: Tally) -> Findings:
+def _conclude(trips: RoundTrips, digests: IdDigests, comparison: Comparison | None, tally: Tally) -> Findings:
     details: dict[str, Any] = {
         "class": trips.tokenizer.round_trip,
         "documents": trips.documents,
@@ -94,10 +97,10 @@ def _conclude(trips: RoundTrips, comparison: Comparison | None, tally: Tally) ->
             f"expected {lost['expected']!r}, got {lost['got']!r}"
         ) + (f" ({trips.error})" if trips.error else "")
         return Findings(details=details, status="failed", reason=reason, tally=tally)
-    state = trips.arrays()
+    state = {**trips.arrays(), **digests.arrays()}
     if comparison is not None:
         state = {**state, COMPARED: np.array([comparison.documents, comparison.left_out], np.int64)}
-    return Findings(_measurements(state), details, tally=tally, state=state)
+    return Findings(_measurements(state), {**details, **id_digests.details(state)}, tally=tally, state=state)
 
 
 TABLE = Table(

@@ -45,7 +45,7 @@ def reports_errors(command: F) -> F:
                     complain(line)
             sys.exit(2)
         except BrokenPipeError:  # the reader of a pipe, such as head, has gone
-            _discard_output()
+            discard_output()
             sys.exit(0)
         except OSError as error:  # what nobody expected to fail: the limits of the process, mostly
             complain_of([f"the system refuses: {_in_words(error)}"])
@@ -151,11 +151,11 @@ def _output() -> Iterator[TextIO]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        _discard_output()
+        discard_output()
         raise InputError(f"cannot write to standard output: {error.strerror or error}") from None
 
 
-def _discard_output() -> None:
+def discard_output() -> None:
     """Discard buffered output: Python would complain about it when it ends."""
     if sys.stdout is not None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from pyharness.cli.console import color, reports_errors, show, width
+from pyharness.cli.console import color, complain, discard_output, reports_errors, show, width
 from pyharness.types import Gate, InputError
 
 if TYPE_CHECKING:
     from pyharness.report import Sheet
+    from pyharness.report.comparison import Pair
+    from pyharness.report.failing import FailOn
     from pyharness.store import Record
 
 
 FORMATS = ["text", "markdown", "html", "csv", "json", "parquet", "table"]  # table: the older name of text
+FOR_PROGRAMS = ("csv", "json", "parquet")
 _FORMATS_IN_WORDS = "Tables as text, Markdown or HTML; a row per number as CSV, JSON or Parquet"
 _FORMAT = click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True,
                        help=f"{_FORMATS_IN_WORDS}.")  # fmt: skip
@@ -151,11 +154,15 @@ def _rederive(record: Record, form: str, output: Path | None, force: bool) -> No
 @click.argument("record", type=click.Path(path_type=Path))
 @click.argument("a")
 @click.argument("b", required=False)
+@click.option("--fail-on", type=click.Choice(["worse", "any"]),
+              help="Be a gate: end with 1 where B is worse, or where anything differs.")  # fmt: skip
 @_FORMAT
 @_OUTPUT
 @_FORCE
 @reports_errors
-def compare(record: Path, a: str, b: str | None, form: str, output: Path | None, force: bool) -> None:
+def compare(
+    record: Path, a: str, b: str | None, fail_on: FailOn | None, form: str, output: Path | None, force: bool
+) -> None:
     """Compare two tokenizers of one record, or two records.
 
     \b
@@ -164,6 +171,13 @@ def compare(record: Path, a: str, b: str | None, form: str, output: Path | None,
 
     Only metrics that the text determines are compared. Each difference B - A has a paired 95 % interval over the same
     documents; text that is not the same on both sides is refused.
+
+    With --fail-on the output ends with a line for each reason, what is worse first. Ids that differ are always named,
+    with the first document: they fail under "any", and under "worse" where both are one tokenizer with one vocabulary.
+
+    \b
+    Exit status of --fail-on: 0 nothing fails, 1 something does,
+    2 something of A has nothing in B to be compared with, or nothing can be compared.
     """
     from pyharness import report as room
     from pyharness import store
@@ -171,10 +185,36 @@ def compare(record: Path, a: str, b: str | None, form: str, output: Path | None,
 
     _check_output(output, force, [record] if b is not None else [record, Path(a)])
     first = store.read(record)
-    differences = comparison.records(first, store.read(Path(a))) if b is None else comparison.rows(first, a, b)
     title = f"{record}: {a}" + ("" if b is None else f" and {b}")
+    if b is None:
+        pairs = comparison.pairs_of_records(first, store.read(Path(a)))
+    else:
+        pairs = comparison.pairs_of_rows(first, a, b)
+    if fail_on is not None:
+        _gate(pairs, fail_on, title, form, output, force)
+    differences = comparison.some(comparison.differences(pairs))
     _export(
         lambda: room.difference_sheets(differences),
         lambda: room.flat_differences(differences),
         title, form, output, force,
     )  # fmt: skip
+
+
+def _gate(pairs: Sequence[Pair], fail_on: FailOn, title: str, form: str, output: Path | None, force: bool) -> NoReturn:
+    """Show a comparison and end with its exit status, whether somebody reads to the end or not."""
+    from pyharness import report as room
+    from pyharness.report import failing
+
+    judged = failing.judge(pairs, fail_on)
+    try:
+        _export(
+            lambda: [*room.difference_sheets(judged.differences), judged.sheet],
+            lambda: room.flat_differences(judged.differences),
+            title, form, output, force,
+        )  # fmt: skip
+    except BrokenPipeError:
+        discard_output()
+    if output is not None or form in FOR_PROGRAMS:
+        for line in judged.lines:
+            complain(line)
+    sys.exit(judged.exit_code)

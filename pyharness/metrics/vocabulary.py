@@ -39,7 +39,7 @@ REPORTED = (
     Metric("vocabulary_size", "token", "none", "V: distinct tokens that are neither special nor unknown", format=COUNT),
     Metric(
         "embedding_parameters", "parameter", "lower", "V x d: weights of an embedding of the vocabulary",
-        format=Format("{:.1f}", 1e-6, "million"),
+        exact=True, format=Format("{:.1f}", 1e-6, "million"),
     ),
     Metric(
         "scaffold_share", "share", "none", "|S| / |V|: tokens that are merged but never written, beside V",

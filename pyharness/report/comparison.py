@@ -8,7 +8,7 @@ parts of the text are looked at, too, and there is a verdict only where all of t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,6 +35,8 @@ class Difference:
     direction: str
     tolerance: float = 0.0  # relative
     grows_with_text: bool = False
+    exact: bool = False  # a difference counts without an interval
+    deterministic: bool = True
     curve: tuple[float | None, ...] = ()  # b - a on nested parts of the text, the last of them all of it
 
     @property
@@ -47,6 +49,8 @@ class Difference:
     def verdict(self) -> str:
         """``better`` or ``worse`` only when the paired interval excludes zero, and more text is no reason to doubt it.
 
+        Of an exact metric, which has no interval, any difference is enough.
+
         ``same`` when the values are equal, or within what machines differ by; ``size decides`` when a metric that grows
         with the text has differences of both signs on parts of it, and ``no curve`` when these are not in the record.
         """
@@ -54,8 +58,10 @@ class Difference:
             return ""
         if math.isclose(self.a, self.b, rel_tol=self.tolerance):
             return "same"
-        if self.interval is None or self.interval[0] <= 0 <= self.interval[1]:
-            return "not resolved" if self.interval else ""
+        if self.interval is None and not self.exact:
+            return ""
+        if self.interval is not None and self.interval[0] <= 0 <= self.interval[1]:
+            return "not resolved"
         if self.grows_with_text and not self.holds_along_curve:
             return "size decides" if self.curve else "no curve"
         if self.direction == "none":
@@ -63,55 +69,101 @@ class Difference:
         return "better" if (self.b > self.a) == (self.direction == "higher") else "worse"
 
 
-def records(a: Record, b: Record) -> list[Difference]:
-    """Every case that both records hold, for the same tokenizer and text."""
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A case of A, and what stands for it in B: None where there is nothing."""
+
+    a: Record
+    one: CaseResult
+    b: Record
+    other: CaseResult | None
+
+    @property
+    def title(self) -> str:
+        """Benchmark, rows and text."""
+        other = self.one if self.other is None else self.other
+        rows_named = dict.fromkeys([self.one.case.tokenizer, other.case.tokenizer])
+        measured = [result for result in self.a.of(self.one.case.benchmark) if result.status == "ok"]
+        about = [self.one.case.corpus, variant(self.one, measured)]
+        return " | ".join([self.one.case.benchmark, " -> ".join(rows_named), *filter(None, about)])
+
+    @property
+    def measured(self) -> bool:
+        """Whether there are numbers on both sides."""
+        return self.one.status == "ok" and self.other is not None and self.other.status == "ok"
+
+
+def pairs_of_records(a: Record, b: Record) -> list[Pair]:
+    """Every case of A with the one of the same tokenizer, text and parameters in B."""
     known = {result.case.key: result for result in b.results}
-    pairs = [(one, known[one.case.key]) for one in a.results if one.case.key in known]
-    if not pairs:
+    pairs = [Pair(a, one, b, known.get(one.case.key)) for one in a.results]
+    if not any(pair.other for pair in pairs):
         raise InputError("the two records share no case: they need the same tokenizers, corpora and benchmarks")
-    return [difference for one, other in pairs for difference in _differences(a, one, b, other)]
+    return pairs
 
 
-def rows(record: Record, first: str, second: str) -> list[Difference]:
-    """Two tokenizers of one record."""
+def pairs_of_rows(record: Record, first: str, second: str) -> list[Pair]:
+    """Every case of one tokenizer of a record with that of another."""
     labels = list(record.data["tokenizers"])
     for label in (first, second):
         if label not in labels:
             raise suggest("tokenizer in this record", label, labels)
     known = {_without_row(result): result for result in record.results if result.case.tokenizer == second}
-    differences: list[Difference] = []
-    for one in record.results:
-        if one.case.tokenizer == first and (other := known.get(_without_row(one))) is not None:
-            differences += _differences(record, one, record, other)
-    if not differences:
-        raise InputError(f"the record has no deterministic metric for both {first!r} and {second!r}")
-    return differences
+    mine = [one for one in record.results if one.case.tokenizer == first]
+    pairs = [Pair(record, one, record, known.get(_without_row(one))) for one in mine]
+    if not any(pair.other for pair in pairs):
+        raise InputError(f"the record has no case of both {first!r} and {second!r}")
+    return pairs
+
+
+def records(a: Record, b: Record) -> list[Difference]:
+    """Every case that both records hold, for the same tokenizer and text."""
+    return some(differences(pairs_of_records(a, b)))
+
+
+def rows(record: Record, first: str, second: str) -> list[Difference]:
+    """Two tokenizers of one record."""
+    return some(differences(pairs_of_rows(record, first, second)))
+
+
+def differences(pairs: Iterable[Pair]) -> list[Difference]:
+    """Every metric that both sides of a pair have; text that is not the same is refused."""
+    return [difference for pair in pairs if pair.measured for difference in _differences(pair)]
+
+
+def some(found: list[Difference]) -> list[Difference]:
+    """Return differences; raises ``InputError`` where there are none."""
+    if not found:
+        raise InputError("no deterministic metric was measured on both sides: there is nothing to compare")
+    return found
 
 
 def _without_row(result: CaseResult) -> tuple[str, str | None, str]:
     return result.case.benchmark, result.case.corpus, str(sorted(result.case.parameters.items()))
 
 
-def _differences(a: Record, one: CaseResult, b: Record, other: CaseResult) -> Iterator[Difference]:
-    if one.status != "ok" or other.status != "ok":
-        return
+def _differences(pair: Pair) -> Iterator[Difference]:
+    one, other = pair.one, pair.other
+    assert other is not None  # noqa: S101 -- it is measured
     digests = [None if result.tally is None else result.tally.digest for result in (one, other)]
     if digests[0] != digests[1]:
         raise InputError(
             f"corpus {one.case.corpus!r} is not the same text on both sides (digests {str(digests[0])[:12]} and "
             f"{str(digests[1])[:12]}): a comparison across different text is refused"
         )
-    metrics = {**a.data["metrics"], **b.data["metrics"]}
+    metrics = metrics_of(pair)
     theirs = {(measurement.metric, measurement.part): measurement for measurement in other.measurements}
-    rows_named = dict.fromkeys([one.case.tokenizer, other.case.tokenizer])
-    measured = [result for result in a.of(one.case.benchmark) if result.status == "ok"]
-    about = [one.case.corpus, variant(one, measured)]
-    title = " | ".join([one.case.benchmark, " -> ".join(rows_named), *filter(None, about)])
+    title, of_one_record = pair.title, pair.a is pair.b
     for mine in one.measurements:
         metric = metrics.get(mine.metric)
         match = theirs.get((mine.metric, mine.part))
         if metric and match is not None and (metric["deterministic"] or metric.get("in_turn")):
-            yield _difference(title, mine, match, metric, in_turn=a is b and bool(metric.get("in_turn")))
+            yield _difference(title, mine, match, metric, in_turn=of_one_record and bool(metric.get("in_turn")))
+
+
+def metrics_of(pair: Pair) -> Mapping[str, Any]:
+    """What the records say of the metrics of both sides."""
+    return {**pair.a.data["metrics"], **pair.b.data["metrics"]}
 
 
 def _difference(
@@ -121,7 +173,8 @@ def _difference(
     pairs = zip(mine.curve, match.curve, strict=False)
     return Difference(
         title, mine.metric, mine.part, mine.value, match.value, interval, metric["direction"],
-        metric.get("tolerance", 0.0), _grows(mine.metric, metric),
+        metric.get("tolerance", 0.0), _says(mine.metric, metric, "grows_with_text"),
+        _says(mine.metric, metric, "exact"), metric["deterministic"],
         tuple(None if a is None or b is None else b - a for a, b in pairs),
     )  # fmt: skip
 
@@ -133,7 +186,6 @@ def _round_by_round(mine: Measurement, match: Measurement) -> tuple[float, float
     )
 
 
-def _grows(name: str, metric: Mapping[str, Any]) -> bool:
-    """Whether a metric grows with the text: by the record, or, where an older one does not say, by the registry."""
-    known = all_metrics().get(name)
-    return bool(metric.get("grows_with_text", known is not None and known.grows_with_text))
+def _says(name: str, metric: Mapping[str, Any], fact: str) -> bool:
+    """What a record says of a metric or, where it is older than the question, the registry."""
+    return bool(metric.get(fact, getattr(all_metrics().get(name), fact, False)))

@@ -109,6 +109,7 @@ def _about_metrics(results: Iterable[CaseResult]) -> dict[str, Any]:
             "deterministic": about.deterministic,
             "tolerance": about.tolerance,
             "grows_with_text": about.grows_with_text,
+            "exact": about.exact,
         }
         for name, about in all_metrics().items()
         if name in names

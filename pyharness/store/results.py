@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
@@ -12,6 +13,7 @@ from pyharness.store.shape import LARGEST, Misshapen, check_tally, get, number, 
 from pyharness.types import Case, CaseResult, Failure, Measurement, TextRead
 
 _STATUSES = ("ok", "skipped", "failed")
+_DIGEST = re.compile("[0-9a-f]{16}")
 
 
 def measurement_as_json(measurement: Measurement) -> dict[str, Any]:
@@ -88,6 +90,7 @@ def result_from_json(data: Mapping[str, Any]) -> CaseResult:
         None if failure is None else Failure(failure),
         tally,
         groups_of(details),
+        ids_of(details),
     )
 
 
@@ -122,3 +125,9 @@ def groups_of(details: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
         for name, values in sums
         if isinstance(values, list) and all(isinstance(value, int) for value in values)
     }
+
+
+def ids_of(details: Mapping[str, Any]) -> str | None:
+    """Digest of all ids that stands among details; None where none is kept, or it is none."""
+    ids = details.get("ids")
+    return ids if isinstance(ids, str) and _DIGEST.fullmatch(ids) else None

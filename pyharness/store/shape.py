@@ -82,7 +82,8 @@ def check_top(data: Mapping[str, Any]) -> None:
         get(about, "unit", str)
         get(about, "direction", str)
         get(about, "deterministic", bool)
-        get(about, "grows_with_text", bool, default=False)
+        for flag in ("grows_with_text", "exact"):
+            get(about, flag, bool, default=False)
         if (tolerance := number(get(about, "tolerance", object, default=0.0), "tolerance")) < 0:
             raise Misshapen(f"'tolerance' is {tolerance}; it must not be negative")
 

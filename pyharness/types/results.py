@@ -61,6 +61,7 @@ class Metric:
     deterministic: bool = True  # the same text gives the same number on every machine
     tolerance: float = 0.0  # relative: what machines may differ by, where floating point comes before the integers
     grows_with_text: bool = False  # more text of the kind has another value, beyond any interval: one size compares
+    exact: bool = False  # about what was tested and no other text: any difference counts, without an interval
     in_turn: bool = False  # sample i of every row of a record was taken in the same round
     format: Format = PLAIN  # for people
 
@@ -123,3 +124,4 @@ class CaseResult:
     failure: Failure | None = None  # of a failed case
     tally: TextRead | None = None  # of the text that was read
     groups: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # sums by group of documents, where kept
+    ids: str | None = None  # digest of all ids, where kept: equal where ids are

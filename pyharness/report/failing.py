@@ -1,0 +1,172 @@
+"""What of a comparison fails: the deterministic gate. No clock is read; the records say it all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal, TypeAlias
+
+from pyharness.report import other_ids
+from pyharness.report.comparison import Difference, Pair, differences, metrics_of
+from pyharness.report.sheet import Cell, Heading, Sheet
+from pyharness.report.sheet.escaping import shorten
+from pyharness.types import CaseResult, Measurement
+
+FailOn: TypeAlias = Literal["worse", "any"]
+LONGEST_REASON = 2000  # characters
+_HEADINGS = (Heading("kind", "word"), Heading("reason", "word"))  # words are not wrapped: a line per reason
+
+
+class Kind(StrEnum):
+    """What a reason is, in the order in which reasons are said."""
+
+    WORSE = "worse"
+    DIFFERS = "differs"
+    NOT_COMPARED = "not compared"  # no evidence, which is no pass
+    NOTE = "note"
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One line."""
+
+    kind: Kind
+    text: str
+
+    @property
+    def line(self) -> str:
+        """Kind and text."""
+        return f"{self.kind}: {self.text}"
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A comparison that was asked whether it fails."""
+
+    fail_on: FailOn
+    differences: tuple[Difference, ...]
+    reasons: tuple[Reason, ...]  # worse ones first
+
+    @property
+    def exit_code(self) -> int:
+        """0 nothing fails, 1 something does, 2 nothing does as far as could be compared, which was not all."""
+        kinds = {reason.kind for reason in self.reasons}
+        if Kind.WORSE in kinds or (self.fail_on == "any" and Kind.DIFFERS in kinds):
+            return 1
+        return 2 if Kind.NOT_COMPARED in kinds else 0
+
+    @property
+    def verdict(self) -> str:
+        """The outcome in words."""
+        said = {0: "passes", 1: "fails", 2: "cannot be said"}[self.exit_code]
+        return f"--fail-on {self.fail_on} {said}: {len(self.differences):,} numbers compared"
+
+    @property
+    def lines(self) -> list[str]:
+        """The outcome, and a line for every reason."""
+        return [self.verdict, *(reason.line for reason in self.reasons)]
+
+    @property
+    def sheet(self) -> Sheet:
+        """The outcome, and a row for every reason."""
+        rows = tuple((Cell(str(one.kind)), Cell(shorten(one.text, LONGEST_REASON))) for one in self.reasons)
+        return Sheet(self.verdict, _HEADINGS, rows)
+
+
+def judge(pairs: Sequence[Pair], fail_on: FailOn) -> Judged:
+    """Compare every pair and say what fails.
+
+    Raises:
+        InputError: a pair read different text, so that nothing can be said.
+    """
+    found = [one for one in differences(pairs) if one.deterministic]
+    reasons = [reason for pair in pairs for reason in _of_case(pair, fail_on)]
+    reasons += [reason for one in found for reason in _of_number(one, fail_on)]
+    reasons += _of_ids(pairs, fail_on)
+    if not found:
+        reasons.append(Reason(Kind.NOT_COMPARED, "no number has one of the other side beside it"))
+    reasons += _of_new_cases(pairs)
+    kinds = list(Kind)
+    return Judged(fail_on, tuple(found), tuple(sorted(reasons, key=lambda reason: kinds.index(reason.kind))))
+
+
+def _of_case(pair: Pair, fail_on: FailOn) -> Iterator[Reason]:
+    """What became of a case and of its numbers."""
+    title, one, other = pair.title, pair.one, pair.other
+    if other is None:
+        if one.status == "ok":
+            yield Reason(Kind.NOT_COMPARED, f"{title}: B does not have this case")
+    elif one.status != other.status:
+        if other.status == "failed":
+            yield Reason(Kind.WORSE, f"{title}: fails in B: {other.reason}")
+        elif other.status == "skipped" and one.status == "ok":
+            yield Reason(Kind.NOT_COMPARED, f"{title}: skipped in B: {other.reason}")
+        elif other.status == "ok":
+            yield Reason(Kind.DIFFERS, f"{title}: {one.status} in A, measured in B")
+    elif one.status == "failed":
+        yield Reason(Kind.NOTE, f"{title}: fails on both sides")
+    elif one.status == "ok":
+        yield from _of_missing_numbers(pair, other, fail_on)
+
+
+def _of_missing_numbers(pair: Pair, other: CaseResult, fail_on: FailOn) -> Iterator[Reason]:
+    """Name the numbers that one side alone has, those that can be worse or, where any difference counts, all."""
+    metrics = metrics_of(pair)
+    theirs = {(measurement.metric, measurement.part): measurement for measurement in other.measurements}
+    for mine in pair.one.measurements:
+        about = metrics.get(mine.metric, {"deterministic": False})
+        if not about["deterministic"] or (fail_on == "worse" and about["direction"] == "none"):
+            continue
+        match = theirs.get((mine.metric, mine.part))
+        if mine.value is not None and (match is None or match.value is None):
+            why = "" if match is None else f": {match.reason}"
+            yield Reason(Kind.NOT_COMPARED, f"{pair.title}: {_named(mine)} has no number in B{why}")
+        elif mine.value is None and match is not None and match.value is not None and fail_on == "any":
+            yield Reason(Kind.DIFFERS, f"{pair.title}: {_named(mine)} has a number in B alone")
+
+
+def _of_number(one: Difference, fail_on: FailOn) -> Iterator[Reason]:
+    if one.a is None or one.b is None or one.verdict == "same":
+        return
+    if one.verdict != "worse" and fail_on != "any":
+        return
+    beside = f" ({one.verdict})" if one.verdict and one.verdict not in (Kind.WORSE, Kind.DIFFERS) else ""
+    kind = Kind.WORSE if one.verdict == "worse" else Kind.DIFFERS
+    yield Reason(kind, f"{one.title}: {_named(one)} {_both(one.a, one.b)}{beside}")
+
+
+def _of_ids(pairs: Sequence[Pair], fail_on: FailOn) -> Iterator[Reason]:
+    """Say where ids differ, whether that fails or not: a mean may stay where it is."""
+    for pair, where in other_ids.differing(pairs):
+        if other_ids.share_a_vocabulary(pair):
+            yield Reason(Kind.WORSE, f"{pair.title}: other ids of the same vocabulary, {where}")
+        else:
+            yield Reason(Kind.DIFFERS, f"{pair.title}: other ids, {where}")
+    read = {pair.one.case.tokenizer: None for pair in pairs if pair.measured and pair.one.tally is not None}
+    known = {pair.one.case.tokenizer for pair in pairs if other_ids.comparable(pair)}
+    kind = Kind.NOT_COMPARED if fail_on == "any" else Kind.NOTE
+    for row in read:
+        if row not in known:
+            yield Reason(kind, f"{row}: ids, of which no case has digests on both sides; an older pyharness kept none")
+
+
+def _of_new_cases(pairs: Sequence[Pair]) -> Iterator[Reason]:
+    """Name the cases of another record that have nothing in this one."""
+    if pairs and pairs[0].a is not pairs[0].b:
+        known = {pair.one.case.key for pair in pairs}
+        yield from (
+            Reason(Kind.NOTE, f"{one.case.key}: not in A") for one in pairs[0].b.results if one.case.key not in known
+        )
+
+
+def _named(one: Measurement | Difference) -> str:
+    return one.metric if one.part is None else f"{one.metric} {one.part}"
+
+
+def _both(a: float, b: float) -> str:
+    """Two numbers that differ, with as many digits as show it."""
+    if isinstance(a, int) and isinstance(b, int):
+        return f"{a:,} -> {b:,}"
+    ways = ((f"{a:.{digits}g}", f"{b:.{digits}g}") for digits in (5, 9, 17))
+    return " -> ".join(next((way for way in ways if way[0] != way[1]), (str(a), str(b))))
