@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -14,7 +16,7 @@ import pytest
 import yaml
 
 from workflows.github import GitHub, served
-from workflows.stage import ROOT, SLOW, WORKFLOWS, Stage
+from workflows.stage import MEASURED, ROOT, SLOW, WORKFLOWS, Stage
 
 FILES = {"action.yml": (ROOT / "action.yml").read_text(encoding="utf-8")} | {
     path.name: path.read_text(encoding="utf-8") for path in sorted((ROOT / WORKFLOWS).iterdir())
@@ -57,6 +59,20 @@ def test_a_pull_request_gets_one_comment_which_is_updated(stage: Stage, source: 
     assert [one["id"] for one in stage.github.comments[7]] == [comment["id"]]
     assert comment["body"].startswith(f"{MARK}**Regression: 1 regression, 1 passed.**\n")
     assert "`@\u200bsomeone`" in comment["body"]
+
+
+@pytest.mark.skipif(MEASURED not in os.environ, reason="minutes: .ci/play_workflows --measured")
+@pytest.mark.timeout(3000)
+def test_the_gate_itself_measures_a_fork_and_its_comment_is_posted(stage: Stage) -> None:
+    stage.open(7, "stranger/pyharness", {"new.txt": "new"})
+    runner, _ = stage.measure(7)
+    sys.stdout.write((runner.folder / "output.txt").read_text(encoding="utf-8"))
+    kept = runner.folder / "temp" / "pyharness-gate-report"
+    assert {path.name for path in kept.iterdir()} == {"number", "gate.json", "comment.md", "junit.xml"}
+    assert stage.comment(7, runner.run)[1]
+    (comment,) = stage.github.comments[7]
+    sys.stdout.write(comment["body"])
+    assert comment["body"].startswith(MARK + (kept / "comment.md").read_text(encoding="utf-8").splitlines()[0])
 
 
 @pytest.mark.parametrize("source", ["owner/pyharness", "stranger/pyharness"])

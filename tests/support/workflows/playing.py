@@ -90,19 +90,23 @@ class Runner:
     def _bash(self, script: str, shell: tuple[str, ...], variables: Mapping[str, str]) -> bool:
         file = self.folder / "temp" / "script.sh"
         file.write_text(script, encoding="utf-8")
-        environment = {
-            "PATH": os.pathsep.join([*map(str, self.programs), "/usr/local/bin:/usr/bin:/bin"]),
-            "HOME": str(self.folder / "home"),
-            "CI": "true",
-            "RUNNER_TEMP": str(self.folder / "temp"),
-            "GITHUB_ACTION_PATH": str(self.folder / "work"),
-            "GITHUB_API_URL": self.github.address,
-            "GITHUB_EVENT_NAME": self.event_name,
-            "GITHUB_EVENT_PATH": str(self.folder / "event.json"),
-            "GITHUB_REPOSITORY": self.github.repository,
-            "GITHUB_STEP_SUMMARY": str(self.folder / "summary.md"),
-            "GITHUB_WORKSPACE": str(self.folder / "work"),
-        } | dict(variables)
+        environment = (
+            {name: value for name, value in os.environ.items() if name.startswith("PIP_")}
+            | {
+                "PATH": os.pathsep.join([*map(str, self.programs), "/usr/local/bin:/usr/bin:/bin"]),
+                "HOME": str(self.folder / "home"),
+                "CI": "true",
+                "RUNNER_TEMP": str(self.folder / "temp"),
+                "GITHUB_ACTION_PATH": str(self.folder / "work"),
+                "GITHUB_API_URL": self.github.address,
+                "GITHUB_EVENT_NAME": self.event_name,
+                "GITHUB_EVENT_PATH": str(self.folder / "event.json"),
+                "GITHUB_REPOSITORY": self.github.repository,
+                "GITHUB_STEP_SUMMARY": str(self.folder / "summary.md"),
+                "GITHUB_WORKSPACE": str(self.folder / "work"),
+            }
+            | dict(variables)
+        )
         with (self.folder / "output.txt").open("a", encoding="utf-8") as output:
             done = subprocess.run(
                 [*shell, str(file)], cwd=self.folder / "work", env=environment, check=False, stdin=subprocess.DEVNULL,
