@@ -167,7 +167,7 @@ class Judgement:
     verdict: GateVerdict
     effect: float | None = None  # head / base - 1, of the median launch
     interval: tuple[float, float] | None = None  # 95 %, of the mean over launches (0: of the screen's rounds)
-    p: float | None = None  # adjusted (Holm), of the hypothesis that the slowdown is tolerated
+    p: float | None = None  # adjusted (Holm): no more than tolerated, in the direction of effect
     budget: float | None = None
     launches: int = 0  # beside the screen
     noise: float | None = None  # standard deviation of launches, relative

@@ -131,6 +131,7 @@ def test_it_is_kept_for_one_machine_and_suite(
         ("kind", "else", "is no calibration that this version reads"),
         ("schema", 2, "is no calibration that this version reads"),
         ("alarms", "none", "is no complete calibration: "),
+        ("suite_digest", "abd", "is the calibration of another machine or suite"),
         ("machine", {"cpu": "another"}, "is the calibration of another machine or suite"),
     ],
 )

@@ -74,6 +74,18 @@ def test_one_control_that_moved_is_not_all_of_them() -> None:
     assert examined(rounds).faults == ()
 
 
+def test_controls_that_moved_to_both_sides_are_none() -> None:
+    moved = {"control-1": 0.03, "control-2": 0.03, "control-3": -0.03}
+    rounds = [
+        launch(part.benchmark, part.launch, moved[part.benchmark] + part.launch / 1e4)
+        for part in measured(SUITE)
+        if part.benchmark in moved
+    ]
+    found = examined(rounds)
+    assert found.figures["controls"]["p"] < 0.001
+    assert found.faults == ()
+
+
 def test_one_version_that_is_slower_everywhere_is_a_fault() -> None:
     suite = [benchmark(f"native-{number}") for number in range(12)]
     (fault,) = examined(measured(suite, native=0.02, count=1), suite, head="v1").faults
