@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 from pyharness.gate import arms as making
@@ -87,7 +87,8 @@ def gate(asked: Asked, listener: Listening) -> Gate:
                 done = judged(ready, asked.rules, waivers)
         except (making.NotBuilt, ArmFailed) as failure:
             done = _incomparable(asked, str(failure))
-    about = {**done.about, "environment": fingerprint(), "begun": begun, "seconds": time.time() - begun}
+    created = datetime.fromtimestamp(begun, UTC).isoformat(timespec="seconds")
+    about = {**done.about, "environment": fingerprint(), "created": created, "seconds": time.time() - begun}
     return replace(done, notes=(*shared, *done.notes), about=about)
 
 
