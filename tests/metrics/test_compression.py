@@ -15,6 +15,7 @@ from pyharness import corpora, tokenizers
 from pyharness.benchmarks.compression import CorpusPass
 from pyharness.corpora.shards import shard
 from pyharness.metrics import compression, corpus_metrics
+from pyharness.metrics.counting.id_digests import first_difference, kept_of
 from pyharness.metrics.counting.state import Batch, CorpusState, Facts
 from pyharness.statistics.jackknife import GROUPS, interval
 from pyharness.tokenizers.families.raw_bytes import RawBytes
@@ -73,12 +74,15 @@ def test_shards_merge_to_the_same_bits(shards: int) -> None:
         assert merged.measurements() == whole.measurements()
         assert merged.counted().details() == whole.counted().details()
         assert merged.tally == whole.tally
+        assert merged.ids.total == whole.ids.total != 0
+        assert first_difference(*(kept_of(one.ids.arrays()) for one in (whole, merged))) is None
 
 
 def test_threads_do_not_matter() -> None:
     tokenizer, corpus = tokenizers.load("deepseek"), corpora.open_corpus("sample:numbers")
     one, two = (CorpusPass.start(tokenizer).read(corpus, threads=threads) for threads in (1, 2))
     assert one.measurements() == two.measurements(threads=2)
+    assert one.ids.total == two.ids.total
 
 
 def test_raw_bytes_are_one_byte_each_and_tear_every_wide_character() -> None:

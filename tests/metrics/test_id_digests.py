@@ -125,6 +125,11 @@ def test_every_swap_within_a_block_is_seen() -> None:
     assert block_digest(ids) not in set(map(block_digest, swapped))
 
 
+def test_every_bit_of_every_id_of_a_block_counts() -> None:
+    changed = [[0] * place + [1 << bit] for place in range(BLOCK) for bit in range(32)]
+    assert 0 not in set(map(block_digest, changed))
+
+
 def test_what_is_kept_is_bounded_and_the_digest_is_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(id_digests, "MOST_BYTES", 100)
     documents = [[number] for number in range(10)]  # 16 bytes each: six of them
@@ -140,8 +145,10 @@ def test_what_is_kept_is_bounded_and_the_digest_is_of_all(monkeypatch: pytest.Mo
         assert np.array_equal(digested(documents, batch=batch).arrays()["ids keys"], digests.arrays()["ids keys"])
     large = digested([[1] * 5000, [2]])
     assert len(large.arrays()["ids keys"]) == 0, "none behind one that does not fit"
-    large.merge(digested([[3]], ["3"]))
-    assert len(large.arrays()["ids keys"]) == 0
+    for first in (large, IdDigests()):
+        first.merge(large)
+        first.merge(digested([[3]], ["3"]))
+        assert len(first.arrays()["ids keys"]) == 0
 
 
 @pytest.mark.parametrize(
