@@ -86,6 +86,7 @@ class Batch:
     calls: int
     spans: tuple[tuple[int, int], ...] = ()  # begin and length of each call's text, in bytes of the file of its kind
     extra: tuple[tuple[int, int], ...] = ()  # calls that are timed and not compared: a slowdown that is planted
+    core: int | None = None  # processor to run on, counted round among those it may use; None: whichever
 
 
 @dataclass(frozen=True, slots=True)

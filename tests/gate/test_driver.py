@@ -52,6 +52,9 @@ def counting(setting):
     done = []
     return Made(lambda text: done.append(text) or "", ids=lambda _: [len(done)])
 
+def placed(setting):
+    return Made(lambda text: str(sorted(os.sched_getaffinity(0))))
+
 def turned(setting):
     return Made(lambda text: text, item=lambda text: text[::-1])
 
@@ -120,6 +123,16 @@ def test_the_collector_is_off_on_the_clock(tmp_path: Path) -> None:
         worker.prepare("collecting")
         assert worker.time("collecting", four(0)).digest == driver.digest([b"False"])
         assert worker.time("collecting", four(0)).digest == driver.digest([b"False"])
+
+
+def test_a_batch_runs_on_the_processor_that_is_asked_for(tmp_path: Path) -> None:
+    cores = sorted(os.sched_getaffinity(0))
+    with arm(tmp_path) as worker:
+        worker.prepare("placed")
+        for core in (0, len(cores) - 1, len(cores)):
+            timed = worker.time("placed", dataclasses.replace(four(0), core=core))
+            assert timed.digest == driver.digest([str([cores[core % len(cores)]]).encode()])
+        assert worker.time("placed", four(0)).digest == driver.digest([str(cores).encode()])
 
 
 def test_what_a_library_prints_and_reads_is_not_the_protocol(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import random
 import re
@@ -203,3 +204,20 @@ def test_little_text_makes_batches_smaller() -> None:
     plan.text = Ruler(texts=26 * 7)
     assert {rounds.calls for rounds in measure(plan, nobody).rounds} == {7}
     assert max(len(batch.spans) for *_, batch in diary.timed) == 7
+
+
+def test_both_arms_of_a_round_run_on_one_processor_each_in_turn() -> None:
+    ready, diary = course()
+    measure(ready, nobody)
+    rounds = ready.rules.rounds
+    timed = [(side, batch.core) for _, name, side, batch in diary.timed if name == NAMES[0]][-2 * rounds :]
+    assert [core for _, core in timed] == [index // 4 for index in range(2 * rounds)]
+    for begin in range(0, 2 * rounds, 4):
+        assert {side for side, _ in timed[begin : begin + 4 : 2]} == set(SIDES)  # each goes first once on each
+
+
+def test_calls_on_more_threads_run_where_they_like() -> None:
+    ready, diary = course()
+    ready.benchmarks = {name: dataclasses.replace(one, threads=2) for name, one in ready.benchmarks.items()}
+    measure(ready, nobody)
+    assert {batch.core for *_, batch in diary.timed} == {None}

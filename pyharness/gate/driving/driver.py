@@ -35,7 +35,7 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import ModuleType
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 PR_SET_PDEATHSIG = 1  # prctl(2)
 PEAK_FROM_HERE = "5"  # proc(5), /proc/PID/clear_refs: forgets the highest resident set
@@ -59,14 +59,12 @@ class Setting:
         return os.pread(self._files[kind], size, 0).decode(errors="ignore")
 
 
-class Prepared:
+class Prepared(NamedTuple):
     """A workload that is ready, and what was known of memory before it was."""
 
-    def __init__(self, workload: Any, kind: str, resident: int | None) -> None:
-        self.workload = workload
-        self.kind = kind
-        self.resident = resident
-        self.item = getattr(workload, "item", None)
+    workload: Any
+    kind: str
+    resident: int | None
 
 
 class Driver:
@@ -76,6 +74,7 @@ class Driver:
         self.workloads = workloads
         self.files: dict[str, int] = {}
         self.prepared: dict[str, Prepared] = {}
+        self.cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
 
     def hello(self, message: dict[str, Any]) -> dict[str, Any]:
         """Say what this process is."""
@@ -104,6 +103,7 @@ class Driver:
         """Do the calls on the clock. ``extra`` spans are work as well, but no part of the digest."""
         prepared = self.prepared[message["name"]]
         items = self._items(prepared, message["spans"] + message.get("extra", []))
+        self.settle(message.get("core"))
         gc.collect()
         gc.disable()
         try:
@@ -125,6 +125,11 @@ class Driver:
             "minor_faults": after.ru_minflt - before.ru_minflt,
             "major_faults": after.ru_majflt - before.ru_majflt,
         }
+
+    def settle(self, core: int | None) -> None:
+        """Run on one processor, counted round among those that it may use, or on any of them."""
+        if self.cores:
+            os.sched_setaffinity(0, self.cores if core is None else [self.cores[core % len(self.cores)]])
 
     def calls(self, call: Callable[[Any], Any], items: list[Any]) -> list[Any]:
         """Do the calls: all that is measured."""
@@ -152,7 +157,8 @@ class Driver:
     def _items(self, prepared: Prepared, spans: list[list[int]]) -> list[Any]:
         file = self.files.get(prepared.kind)
         texts = [read(file, begin, length) if file is not None else "" for begin, length in spans]
-        return texts if prepared.item is None else [prepared.item(text) for text in texts]
+        item = getattr(prepared.workload, "item", None)
+        return texts if item is None else [item(text) for text in texts]
 
 
 def read(file: int, begin: int, length: int) -> str:
@@ -231,12 +237,8 @@ def first_line(path: str) -> str | None:
 
 def libraries() -> dict[str, str]:
     """Return all installed distributions and their versions."""
-    found: dict[str, str] = {}
-    for one in importlib.metadata.distributions():
-        name = one.metadata["Name"]
-        if name:
-            found.setdefault(name, one.version)  # the first on the path is the one that is imported
-    return dict(sorted(found.items()))
+    found = reversed(list(importlib.metadata.distributions()))  # the first on the path, which is imported, comes last
+    return dict(sorted({name: one.version for one in found if (name := one.metadata["Name"])}.items()))
 
 
 def end_with_parent() -> None:
@@ -283,17 +285,14 @@ def answer(driver: Driver, message: dict[str, Any]) -> dict[str, Any]:
 
 
 def main(kind: type[Driver] = Driver) -> None:
-    """Answer until ``end``, or until nobody asks."""
+    """Answer until nobody asks."""
     end_with_parent()
     asked, answers = private_pipes()
     driver = kind(load("workloads", sys.argv[1]))
     for line in asked:
         message = json.loads(line)
-        said = {} if message["do"] == "end" else answer(driver, message)
-        answers.write(json.dumps({"id": message["id"], **said}).encode() + b"\n")
+        answers.write(json.dumps({"id": message["id"], **answer(driver, message)}).encode() + b"\n")
         answers.flush()
-        if message["do"] == "end":
-            return
 
 
 if __name__ == "__main__":

@@ -68,7 +68,7 @@ class Worker(Asked):
     def time(self, benchmark: str, batch: Batch) -> TimedBatch:
         """Do a batch of calls on the clock."""
         spans = batch.spans or ((0, 0),) * batch.calls
-        said = self.ask("time", name=benchmark, spans=spans, extra=batch.extra)
+        said = self.ask("time", name=benchmark, spans=spans, extra=batch.extra, core=batch.core)
         return TimedBatch(self.timing(said, len(spans)), self.shaped(said, "digest", str))
 
     def result(self, benchmark: str, span: tuple[int, int]) -> list[int]:
