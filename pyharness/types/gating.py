@@ -141,7 +141,7 @@ class GateRules:
     tolerated: float = 0.01  # null hypothesis of the test: no slower than this
     screen: float = 0.01  # effect in the first launch from which a benchmark gets more launches
     launches: int = 10  # further ones, which alone are tested
-    rounds: int = 20  # in a launch
+    rounds: int = 40  # in a launch
     level: float = 0.05  # of the test, over all benchmarks that got more launches (Holm)
     batch_seconds: float = 0.005  # calls that take less are batched
     minutes: float | None = None

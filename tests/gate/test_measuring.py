@@ -19,6 +19,8 @@ from gating.doubles import NAMES, Ruler, course
 from pyharness.gate.measuring import measure, order
 from pyharness.types import SIDES, ArmFailed, GateRules, GateVerdict, Rounds, Side
 
+ROUNDS, LAUNCHES = GateRules().rounds, GateRules().launches
+
 
 def nobody(rounds: Sequence[Rounds]) -> list[str]:
     return []
@@ -50,8 +52,8 @@ def test_a_quiet_screen_is_all() -> None:
     assert [launch.number for launch in measured.launches] == [0]
     assert sorted(diary.closed) == ["base", "head"]
     for rounds in measured.rounds:
-        assert len(rounds.base) == len(rounds.head) == len(rounds.head_first) == 20
-        assert sum(rounds.head_first) == 10
+        assert len(rounds.base) == len(rounds.head) == len(rounds.head_first) == ROUNDS
+        assert sum(rounds.head_first) == ROUNDS // 2
         assert rounds.calls == 5  # of a millisecond each, in a batch of five
         assert rounds.memory == {"base": 1000, "head": 1000}
 
@@ -59,10 +61,10 @@ def test_a_quiet_screen_is_all() -> None:
 def test_more_launches_are_fresh_and_balanced() -> None:
     plan, diary = course()
     measured = measure(plan, lambda _: ["decode"])
-    assert [launch.number for launch in measured.launches] == [0, 1, 2, 3, 4, 5]
-    assert Counter(launch.started_first for launch in measured.launches) == {"base": 3, "head": 3}
-    assert Counter(diary.started) == {(launch, side): 1 for launch in range(6) for side in SIDES}
-    assert Counter(rounds.benchmark for rounds in measured.rounds) == {"encode": 1, "decode": 6, "split": 1}
+    assert [launch.number for launch in measured.launches] == [*range(LAUNCHES + 1)]
+    assert Counter(launch.started_first for launch in measured.launches[:-1]) == {"base": 5, "head": 5}
+    assert Counter(diary.started) == {(launch, side): 1 for launch in range(LAUNCHES + 1) for side in SIDES}
+    assert Counter(rounds.benchmark for rounds in measured.rounds) == {"encode": 1, "decode": LAUNCHES + 1, "split": 1}
     for number, launch in enumerate(measured.launches):
         assert next(side for started, side in diary.started if started == number) == launch.started_first
 
@@ -79,8 +81,8 @@ def test_both_sides_get_the_same_text_and_none_twice() -> None:
 def test_the_first_of_a_round_is_the_one_that_is_recorded() -> None:
     plan, diary = course()
     rounds = measure(plan, nobody).rounds[0]
-    whose = [side for _, name, side, _ in diary.timed if name == rounds.benchmark][-40:]
-    assert [whose[2 * number] == "head" for number in range(20)] == list(rounds.head_first)
+    whose = [side for _, name, side, _ in diary.timed if name == rounds.benchmark][-2 * ROUNDS :]
+    assert [whose[2 * number] == "head" for number in range(ROUNDS)] == list(rounds.head_first)
 
 
 def test_a_slower_head_is_slower_in_the_samples() -> None:
@@ -98,7 +100,7 @@ def test_a_planted_slowdown_is_more_work_of_the_share_that_is_asked_for() -> Non
     plan.extra = {"encode": 0.05, "decode": 0.031}
     found = {rounds.benchmark: rounds for rounds in measure(plan, nobody).rounds}
     for name, share in (("encode", 1.05), ("decode", 1.031), ("split", 1.0)):
-        assert ratios(found[name]) == pytest.approx([share] * 20, rel=1e-3)
+        assert ratios(found[name]) == pytest.approx([share] * ROUNDS, rel=1e-3)
     assert all(not batch.extra for _, _, side, batch in diary.timed if side == "base")
 
 
@@ -189,7 +191,7 @@ def test_time_runs_out_between_launches() -> None:
         return ["split"]
 
     measured = measure(plan, late)
-    assert measured.notes == ["time ran out after 0 of 5 further launches"]
+    assert measured.notes == [f"time ran out after 0 of {LAUNCHES} further launches"]
     assert len(measured.launches) == 1
 
 
@@ -201,7 +203,7 @@ def test_calls_of_a_batch_are_settled_once() -> None:
 
 def test_little_text_makes_batches_smaller() -> None:
     plan, diary = course(lambda *_: 0.0001)
-    plan.text = Ruler(texts=26 * 7)
+    plan.text = Ruler(texts=(ROUNDS + 6) * 7)
     assert {rounds.calls for rounds in measure(plan, nobody).rounds} == {7}
     assert max(len(batch.spans) for *_, batch in diary.timed) == 7
 
