@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import shutil
+import zlib
 from pathlib import Path
 
 import pytest
@@ -15,12 +16,13 @@ from pyharness.gate.driving.driver import digest
 from pyharness.types import Batch, GateBenchmark, InputError, Side
 
 OWN = """
+import zlib
 class Made:
     def __init__(self, call):
         self.call, self.digestible = call, lambda number: str(number).encode()
 
 def summed(setting):
-    return Made(lambda text: sum(range(len(text) * 1000)))
+    return Made(lambda text: zlib.adler32(bytes(len(text) * 10_000)))
 """
 NEEDS_VALGRIND = pytest.mark.skipif(
     shutil.which("valgrind") is None or platform.machine() != "x86_64", reason="needs valgrind on x86-64"
@@ -39,7 +41,7 @@ def counted(folder: Path, side: Side, *lengths: int) -> dict[int, int]:
             worker.prepare("summed")
             for _ in range(2):
                 timed = worker.time("summed", Batch(1, ((0, length),)))
-            assert timed.digest == digest([str(sum(range(length * 1000))).encode()])
+            assert timed.digest == digest([str(zlib.adler32(bytes(length * 10_000))).encode()])
             figures = worker.finish("summed")
             assert figures.keys() == {"instructions"}
             found[length] = figures["instructions"]
@@ -51,8 +53,8 @@ def counted(folder: Path, side: Side, *lengths: int) -> dict[int, int]:
 @NEEDS_VALGRIND
 def test_twice_the_work_takes_twice_the_instructions_in_any_process(tmp_path: Path) -> None:
     base, head = counted(tmp_path, "base", 10, 20, 10), counted(tmp_path, "head", 20)
-    assert 1.99 < base[20] / base[10] < 2.01
-    assert head[20] == pytest.approx(base[20], rel=1e-3)
+    assert 1.9 < base[20] / base[10] < 2.05
+    assert head[20] == pytest.approx(base[20], rel=5e-3)
     assert base[10] > 10_000
     assert list(tmp_path.glob("counts-base.*")) == []
 

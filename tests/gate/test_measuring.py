@@ -59,7 +59,7 @@ def test_a_quiet_screen_is_all() -> None:
 
 
 def test_more_launches_are_fresh_and_balanced() -> None:
-    plan, diary = course()
+    plan, diary = course(rules=GateRules(launches=5))
     measured = measure(plan, lambda _: ["decode"])
     assert [launch.number for launch in measured.launches] == [*range(LAUNCHES + 1)]
     assert Counter(launch.started_first for launch in measured.launches[:-1]) == {"base": 5, "head": 5}
@@ -183,7 +183,7 @@ def test_time_runs_out_in_the_screen() -> None:
 
 
 def test_time_runs_out_between_launches() -> None:
-    plan, _ = course()
+    plan, _ = course(rules=GateRules(launches=5))
     plan.deadline = math.inf
 
     def late(rounds: Sequence[Rounds]) -> list[str]:
