@@ -87,6 +87,7 @@ def test_what_runs_the_code_of_a_pull_request_cannot_comment(stage: Stage, sourc
     assert stage.github.comments[7] == []
     asked = json.loads((runner.folder / "temp" / "asked.json").read_text(encoding="utf-8"))
     assert not {"GITHUB_TOKEN", "ACTIONS_RUNTIME_TOKEN"} & set(asked["variables"])
+    assert "PYHARNESS_CUDA" in asked["variables"], "builds of both arms get it"
     assert runner.token not in "".join(
         path.read_text(encoding="utf-8", errors="replace") for path in runner.folder.rglob("*") if path.is_file()
     )

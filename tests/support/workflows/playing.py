@@ -34,6 +34,7 @@ class Runner:
     forked: bool = False  # whether the event is of a fork: its token may read and nothing else
     programs: tuple[Path, ...] = ()  # folders of stand-ins, first on the PATH
     token: str = ""
+    variables: Mapping[str, str] = field(default_factory=dict)  # of the whole workflow
     log: list[str] = field(default_factory=list)
 
     def play(self, workflow: Path) -> bool:
@@ -43,6 +44,7 @@ class Runner:
             (self.folder / name).mkdir(parents=True)
         (self.folder / "event.json").write_text(json.dumps(self.event), encoding="utf-8")
         rights = content.get("permissions")
+        self.variables = {name: text_of(value) for name, value in content.get("env", {}).items()}
         done = [self._job(f"{workflow.name} {name}", job, rights) for name, job in content["jobs"].items()]
         return all(done)
 
