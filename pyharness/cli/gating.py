@@ -40,6 +40,9 @@ def share(text: str) -> float:
 @click.option("--head", required=True, metavar="Y", help="The same; . is the working tree as it is.")
 @click.option("--suite", metavar="SUITE", help="Benchmarks: a name or a TOML file [default: gate].")
 @click.option("--pytest", "tests", metavar="PATH", help="Run these tests for pytest-benchmark, not a suite.")
+@click.option(
+    "--with", "requirements", multiple=True, metavar="REQ", help="What the tests need besides pytest; may be repeated."
+)
 @click.option("--library", metavar="NAME", help="What is under test [default: what is built, or what differs].")
 @click.option("--budget", default="3%", show_default=True, help="Slowdown that is allowed.")
 @click.option("--strict", is_flag=True, help="End with 3 where the verdict is inconclusive.")
@@ -83,7 +86,7 @@ def gate(**given: Any) -> None:
     asked = gating.Asked(
         given["base"], given["head"], given["suite"], given["tests"], rules, given["library"], given["declared"],
         instructions=given["counter"] is not None, isolated=given["isolated"], cache=given["cache"],
-        force=given["force"],
+        force=given["force"], requirements=given["requirements"],
     )  # fmt: skip
     with gate_listener() as listener:
         done = gating.gate(asked, listener)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
@@ -13,12 +13,15 @@ from pathlib import Path
 from pyharness.gate import arms as making
 from pyharness.gate import suites, texts
 from pyharness.gate.arms import equality, lock
+from pyharness.gate.benchmarking.found import found
+from pyharness.gate.benchmarking.trees import plant
+from pyharness.gate.benchmarking.worker import PytestWorker
 from pyharness.gate.driving.worker import Worker
 from pyharness.gate.judging import declared, verdicts
 from pyharness.gate.judging.self_test import self_test
 from pyharness.gate.measuring import Course, Listening, Measured, measure
 from pyharness.store.scratch import scratch
-from pyharness.system.environment import fingerprint
+from pyharness.system.environment import cores, fingerprint
 from pyharness.types import (
     SIDES,
     ArmFailed,
@@ -27,6 +30,7 @@ from pyharness.types import (
     GateBenchmark,
     GateRules,
     GateVerdict,
+    InputError,
     Rounds,
     SelfTest,
     Side,
@@ -55,6 +59,7 @@ class Asked:
     separate: bool = False  # two builds, although both sides are one revision
     force: bool = False
     folder: Path = Path()
+    requirements: tuple[str, ...] = ()  # what tests need besides pytest
 
 
 @dataclass
@@ -104,6 +109,10 @@ def _declared(asked: Asked) -> tuple[Waiver, ...]:
 @contextmanager
 def session(asked: Asked, listener: Listening, deadline: float = math.inf) -> Iterator[Session]:
     """Build both arms and write the text that they will read; all of it is gone at the end."""
+    if asked.tests is not None:
+        with _of_tests(asked, asked.tests, listener, deadline) as ready:
+            yield ready
+        return
     suite = suites.read(suites.find(asked.suite or suites.DEFAULT))
     with scratch() as room, _arms(asked, listener, max(one.threads for one in suite.benchmarks)) as both:
         if asked.suite is None and both.base.tokenizer is not None:
@@ -120,10 +129,34 @@ def session(asked: Asked, listener: Listening, deadline: float = math.inf) -> It
         yield Session(suite.name, suite.digest, both, suite.benchmarks, course)
 
 
-def _arms(asked: Asked, listener: Listening, threads: int) -> AbstractContextManager[making.Arms]:
+@contextmanager
+def _of_tests(asked: Asked, tests: str, listener: Listening, deadline: float) -> Iterator[Session]:
+    """Build both arms, and put the head's tests into both; benchmarks are what is found there."""
+    if asked.suite is not None or asked.instructions:
+        other = "--suite" if asked.suite is not None else "--counter instructions"
+        raise InputError(f"--pytest {tests!r} and {other} do not go together: leave one out")
+    requirements = ("pytest", *asked.requirements)
+    with scratch() as room, _arms(asked, listener, cores(), requirements) as both:
+        if both.base.tokenizer is not None:
+            raise InputError(f"--pytest {tests!r} needs two builds of a library: revisions, wheels or environments")
+        planted = plant(both, tests, asked.folder, room)
+
+        def start(side: Side, launch: int, wanted: Sequence[str] | None) -> ArmProcess:
+            del launch
+            arm = both.base if side == "base" else both.head
+            limit = _patience(deadline)
+            return PytestWorker(arm, planted.path, wanted=wanted, modules=planted.modules, time_limit=limit)
+
+        course = Course(start, texts.written({}, room), asked.rules, {}, listener, deadline)
+        yield Session(tests, "", both, (), course)
+
+
+def _arms(
+    asked: Asked, listener: Listening, threads: int, requirements: Sequence[str] = ()
+) -> AbstractContextManager[making.Arms]:
     return making.arms(
         asked.base, asked.head, folder=asked.folder, listener=listener.stage, library=asked.library, threads=threads,
-        isolated=asked.isolated, cache=asked.cache, separate=asked.separate,
+        requirements=requirements, isolated=asked.isolated, cache=asked.cache, separate=asked.separate,
     )  # fmt: skip
 
 
@@ -138,7 +171,7 @@ def judged(ready: Session, rules: GateRules, waivers: Sequence[Waiver] = ()) -> 
         return verdicts.escalated(rounds, _benchmarks(ready, rounds), rules, ready.under_test)
 
     measured, today = measure(ready.course, more), date.today()
-    compared = [one for one in _benchmarks(ready, measured.rounds) if one.name not in measured.new]
+    compared = [one for one in _benchmarks(ready, measured.rounds, measured.refusals) if one.name not in measured.new]
     judgements = verdicts.judge(compared, measured.rounds, rules, waivers, today, measured.refusals)
     tested, said = _tested(ready, measured, compared, rules)
     return Gate(
@@ -148,12 +181,9 @@ def judged(ready: Session, rules: GateRules, waivers: Sequence[Waiver] = ()) -> 
     )  # fmt: skip
 
 
-def _benchmarks(ready: Session, rounds: Sequence[Rounds]) -> tuple[GateBenchmark, ...]:
+def _benchmarks(ready: Session, rounds: Sequence[Rounds], refused: Iterable[str] = ()) -> tuple[GateBenchmark, ...]:
     """Those of the suite, or those that were found in the arms' own tests."""
-    if ready.benchmarks:
-        return ready.benchmarks
-    found = dict.fromkeys(one.benchmark for one in rounds)
-    return tuple(GateBenchmark(name, "pytest", ready.under_test, text="") for name in found)
+    return ready.benchmarks or found(rounds, refused, ready.under_test)
 
 
 def _tested(
@@ -182,6 +212,5 @@ def _notes(measured: Measured) -> Iterator[str]:
 
 
 def _incomparable(asked: Asked, reason: str) -> Gate:
-    return Gate(
-        asked.suite or suites.DEFAULT, asked.rules, {}, (), (), (), (), SelfTest((reason,)), GateVerdict.INCOMPARABLE
-    )
+    what = asked.tests or asked.suite or suites.DEFAULT
+    return Gate(what, asked.rules, {}, (), (), (), (), SelfTest((reason,)), GateVerdict.INCOMPARABLE)

@@ -22,6 +22,7 @@ class Launched:
     refusals: dict[str, tuple[GateVerdict, str]] = field(default_factory=dict)  # by benchmark
     facts: dict[Side, ArmFacts] = field(default_factory=dict)
     new: set[str] = field(default_factory=set)  # benchmarks that the head alone has
+    skipped: dict[str, str] = field(default_factory=dict)  # tests of the arms that neither side runs, and why
     finished: bool = True  # False where time ran out
 
 
@@ -92,14 +93,14 @@ def _one_after_the_other(
         if time.monotonic() > course.deadline:
             raise Overtime
         try:
-            if not _prepared(pair, name, gave):
+            if not _prepared(course, pair, name, gave):
                 continue
             gave.rounds.append(Turns(course, pair, name, gave.launch.number, calls).measured())
         except Differs as difference:
             gave.refusals[name] = (GateVerdict.INCOMPARABLE, str(difference))
 
 
-def _prepared(pair: Pair, name: str, gave: Launched) -> bool:
+def _prepared(course: Course, pair: Pair, name: str, gave: Launched) -> bool:
     absent: dict[Side, str] = {}
     for side in SIDES:
         try:
@@ -109,6 +110,8 @@ def _prepared(pair: Pair, name: str, gave: Launched) -> bool:
             absent[side] = str(reason)
     if "base" in absent and "head" not in absent:
         gave.new.add(name)
+    elif len(absent) == len(SIDES) and name not in course.benchmarks:
+        gave.skipped[name] = absent["head"]
     elif absent:
         lacking = "; ".join(f"{side}: {reason}" for side, reason in absent.items())
         gave.refusals[name] = (GateVerdict.FAILED, f"it cannot be measured: {lacking}")

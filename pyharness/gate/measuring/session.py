@@ -31,6 +31,7 @@ class Measured:
         self.refusals = {**gave.refusals, **self.refusals}  # the first reason stands
         self.facts = self.facts or gave.facts
         self.new |= gave.new
+        self.notes += [f"{name} runs on neither side: {reason}" for name, reason in gave.skipped.items()]
 
 
 def measure(course: Course, escalated: Callable[[Sequence[Rounds]], Sequence[str]]) -> Measured:

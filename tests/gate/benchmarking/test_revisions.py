@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gating import foreign, small_project
+from pyharness.commands import gating
 from pyharness.gate.arms import Arms, arms
+from pyharness.gate.benchmarking.found import found
 from pyharness.gate.benchmarking.trees import FOLDER, plant
 from pyharness.gate.benchmarking.worker import PytestWorker
-from pyharness.types import SIDES, Batch, InputError, Side
+from pyharness.gate.measuring import Silent
+from pyharness.types import SIDES, Batch, GateRules, GateVerdict, InputError, Rounds, Side, Timing
 
-SLOWER = "import time\n\ndef encode(text):\n    time.sleep(0.002)\n    return [ord(one) for one in text]\n"
+SLOWER = "def encode(text):\n    return [[ord(one) for one in text] for _ in range(20)][0]\n"
 TESTS = """\
 import pytest
 import tinytok
@@ -23,6 +28,14 @@ from alphabet import LETTERS
 @pytest.mark.parametrize("size", [1, 10])
 def test_encode(benchmark, size):
     assert benchmark(tinytok.encode, LETTERS[:size]) == list(range(97, 97 + size))
+
+@pytest.mark.skip(reason="no such machine")
+def test_elsewhere(benchmark):
+    benchmark(len, "")
+
+def test_version(benchmark):
+    assert benchmark(lambda: tinytok.encode("a")) == [97]
+    assert tinytok.__file__.count("base"), "the head is wrong"
 """
 SETTINGS = "[pytest]\npythonpath = bench/support\naddopts = --import-mode=importlib\n"
 
@@ -63,12 +76,13 @@ def test_the_heads_tests_run_in_both_arms(both: Arms, project: Path, tmp_path: P
         facts = [dict(worker.facts().facts) for worker in pair.values()]
         assert facts[0] == facts[1]
         names = pair["base"].benchmarks()
-        assert names == pair["head"].benchmarks() == tuple(f"bench/test_it.py::test_encode[{n}]" for n in (1, 10))
-        for name in names:
+        tests = ("test_encode[1]", "test_encode[10]", "test_elsewhere", "test_version")
+        assert names == pair["head"].benchmarks() == tuple(f"bench/test_it.py::{test}" for test in tests)
+        for name in names[:2]:
             for worker in pair.values():
                 worker.prepare(name)
-            times = {side: min(pair[side].time(name, Batch(2)).timing.wall for _ in range(3)) for side in SIDES}
-            assert times["head"] > 2 * 2_000_000 > times["base"]
+            times = {side: min(pair[side].time(name, Batch(1000)).timing.cpu for _ in range(3)) for side in SIDES}
+            assert times["head"] > 5 * times["base"]
             for worker in pair.values():
                 worker.finish(name)
     finally:
@@ -84,3 +98,34 @@ def test_a_single_test_is_named_from_a_folder_below(both: Arms, project: Path, t
     assert "tinytok" in planted.modules
     with pytest.raises(InputError, match=r"--pytest 'bench/gone.py': --head 'HEAD' has no such file"):
         plant(both, "bench/gone.py", project, tmp_path / "again")
+
+
+def test_a_gate_of_tests(both: Arms, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Found slower, found wrong, and skipped: each is named."""
+    for arm in (both.base, both.head):
+        shutil.rmtree(arm.folder / FOLDER, ignore_errors=True)
+    monkeypatch.setattr(gating, "_arms", lambda *_: nullcontext(both))
+    rules = GateRules(launches=2, rounds=6)
+    asked = gating.Asked("HEAD~1", "HEAD", tests="bench/test_it.py", rules=rules, folder=project)
+    with gating.session(asked, Silent()) as session:
+        done = gating.judged(session, rules)
+    verdicts = {one.benchmark.rpartition("::")[2]: one for one in done.judgements if one.figure == "time"}
+    assert verdicts["test_encode[1]"].effect is not None
+    assert verdicts["test_encode[1]"].effect > 1
+    assert verdicts["test_version"].verdict is GateVerdict.FAILED
+    assert verdicts["test_version"].reason == "head: the test fails: AssertionError: the head is wrong"
+    assert "bench/test_it.py::test_elsewhere runs on neither side: Skipped: no such machine" in done.notes
+
+
+@pytest.mark.parametrize("other", [{"suite": "gate"}, {"instructions": True}])
+def test_tests_go_with_no_suite_and_no_counter(other: dict[str, Any]) -> None:
+    asked = gating.Asked("HEAD~1", "HEAD", tests="bench", **other)
+    with pytest.raises(InputError, match="do not go together"), gating.session(asked, Silent()):
+        pass
+
+
+@pytest.mark.parametrize(("cpu", "threads"), [(100, 1), (50, 1), (10, 2), (180, 2)])
+def test_work_that_one_thread_does_not_do_is_judged_by_the_wall(cpu: int, threads: int) -> None:
+    timings = (Timing(100, cpu),) * 6
+    rounds = Rounds("a", 0, 1, timings, timings, (True, False) * 3)
+    assert [(one.name, one.threads) for one in found([rounds], ["a", "b"], "tinytok")] == [("a", threads), ("b", 1)]
