@@ -107,7 +107,7 @@ class Runner:
                 "GITHUB_STEP_SUMMARY": str(self.folder / "summary.md"),
                 "GITHUB_WORKSPACE": str(self.folder / "work"),
             }
-            | dict(variables)
+            | {**self.variables, **variables}
         )
         with (self.folder / "output.txt").open("a", encoding="utf-8") as output:
             done = subprocess.run(
