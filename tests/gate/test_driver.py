@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 import subprocess
 import sys
@@ -206,11 +207,14 @@ def test_two_arms_of_equal_make_have_equal_facts(tmp_path: Path) -> None:
 
 def test_it_ends_with_its_parent(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("import time\ndef slow(_): time.sleep(100)\n", encoding="utf-8")
+    slow = {"name": "slow", "workload": "slow", "options": {}, "threads": 1, "text": ""}
+    messages = ({"id": 1, "do": "texts", "paths": {}}, {"id": 2, "do": "prepare", "benchmark": slow})
+    asked = b"".join(json.dumps(message).encode() + b"\n" for message in messages)
     starter = (
         "import subprocess, sys, time\n"
         f"child = subprocess.Popen([sys.executable, {driver.__file__!r}, {str(tmp_path / 'mine.py')!r}],\n"
         "    stdin=subprocess.PIPE, stdout=subprocess.PIPE)\n"
-        """child.stdin.write(b'{"id": 1, "do": "hello"}\\n'); child.stdin.flush(); child.stdout.readline()\n"""
+        f"child.stdin.write({asked!r}); child.stdin.flush(); child.stdout.readline()\n"
         "print(child.pid, flush=True); time.sleep(100)"
     )
     with subprocess.Popen([sys.executable, "-c", starter], stdout=subprocess.PIPE) as parent:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -67,6 +68,19 @@ def test_launches_begin_in_other_places_and_go_round(tmp_path: Path) -> None:
         assert len({begin // 10 for begin, _ in spans}) >= 97
     assert len(set(begins)) == 6
     assert min(abs(a - b) for a in begins for b in begins if a != b) > 50
+
+
+@pytest.mark.parametrize("launch", range(4))
+def test_nothing_comes_twice_up_to_the_end(tmp_path: Path, launch: int) -> None:
+    fresh = of("0123456789" * 10, tmp_path)
+    fresh.begin(launch)
+    spans: list[tuple[int, int]] = []
+    with suppress(InputError):
+        while len(spans) < 100:
+            spans += fresh.spans(benchmark(7), 1)
+    places = sorted(spans)
+    assert len(places) >= 12
+    assert all(begin + length <= after for (begin, length), (after, _) in pairwise(places))
 
 
 def test_too_little_is_said_with_figures(tmp_path: Path) -> None:
