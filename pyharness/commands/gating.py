@@ -16,6 +16,7 @@ from pyharness.gate.arms import equality, lock
 from pyharness.gate.benchmarking.found import found
 from pyharness.gate.benchmarking.trees import plant
 from pyharness.gate.benchmarking.worker import PytestWorker
+from pyharness.gate.driving import counting
 from pyharness.gate.driving.worker import Worker
 from pyharness.gate.judging import declared, verdicts
 from pyharness.gate.judging.self_test import self_test
@@ -84,6 +85,8 @@ def gate(asked: Asked, listener: Listening) -> Gate:
     Raises:
         InputError: for anything that is asked wrongly, before anything is built.
     """
+    if asked.instructions:
+        counting.valgrind()
     begun, deadline = time.time(), _deadline(asked.rules)
     waivers = _declared(asked)
     with lock.alone(force=asked.force) as shared:
@@ -125,7 +128,14 @@ def session(asked: Asked, listener: Listening, deadline: float = math.inf) -> It
             return Worker(arm, suite, text.paths, time_limit=_patience(deadline))
 
         by_name = {one.name: one for one in suite.benchmarks}
-        course = Course(start, text, asked.rules, by_name, listener, deadline)
+
+        def start_counting(side: Side, launch: int, wanted: Sequence[str] | None) -> ArmProcess:
+            del launch, wanted
+            arm = both.base if side == "base" else both.head
+            return counting.CountingWorker(arm, suite, text.paths, room, time_limit=_patience(deadline))
+
+        count = start_counting if asked.instructions else None
+        course = Course(start, text, asked.rules, by_name, listener, deadline, counting=count)
         yield Session(suite.name, suite.digest, both, suite.benchmarks, course)
 
 

@@ -19,7 +19,7 @@ from gating.doubles import NAMES, Ruler, course
 from pyharness.gate.measuring import measure, order
 from pyharness.types import SIDES, ArmFailed, GateRules, GateVerdict, Rounds, Side
 
-ROUNDS, LAUNCHES = GateRules().rounds, GateRules().launches
+ROUNDS, LAUNCHES = GateRules().rounds, 5
 
 
 def nobody(rounds: Sequence[Rounds]) -> list[str]:
@@ -62,7 +62,7 @@ def test_more_launches_are_fresh_and_balanced() -> None:
     plan, diary = course(rules=GateRules(launches=5))
     measured = measure(plan, lambda _: ["decode"])
     assert [launch.number for launch in measured.launches] == [*range(LAUNCHES + 1)]
-    assert Counter(launch.started_first for launch in measured.launches[:-1]) == {"base": 5, "head": 5}
+    assert Counter(launch.started_first for launch in measured.launches) == {"base": 3, "head": 3}
     assert Counter(diary.started) == {(launch, side): 1 for launch in range(LAUNCHES + 1) for side in SIDES}
     assert Counter(rounds.benchmark for rounds in measured.rounds) == {"encode": 1, "decode": LAUNCHES + 1, "split": 1}
     for number, launch in enumerate(measured.launches):
@@ -223,3 +223,15 @@ def test_calls_on_more_threads_run_where_they_like() -> None:
     ready.benchmarks = {name: dataclasses.replace(one, threads=2) for name, one in ready.benchmarks.items()}
     measure(ready, nobody)
     assert {batch.core for *_, batch in diary.timed} == {None}
+
+
+def test_instructions_are_counted_beside_and_change_no_time() -> None:
+    timed, _ = course()
+    slow, counts = course(lambda *_: 0.05, counts={"base": 1000, "head": 1020})
+    timed.counting = slow.start
+    measured = measure(timed, lambda _: ["decode"])
+    screen = [rounds for rounds in measured.rounds if rounds.launch == 0]
+    assert all(rounds.instructions == {"base": 1000, "head": 1020} for rounds in screen)
+    assert all(not rounds.instructions for rounds in measured.rounds if rounds.launch)
+    assert max(timing.cpu for rounds in measured.rounds for timing in rounds.base) < 6e6
+    assert {len(batch.spans) for *_, batch in counts.timed} == {5}, "as many calls as were timed"

@@ -6,7 +6,7 @@ import math
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from pyharness.types import ArmProcess, GateBenchmark, GateRules, Side
 
@@ -44,11 +44,14 @@ class Silent:
         """Say nothing."""
 
 
+Start: TypeAlias = Callable[[Side, int, Sequence[str] | None], ArmProcess]  # side, launch, wanted names (None: all)
+
+
 @dataclass
 class Course:
     """What a gate measures, and how."""
 
-    start: Callable[[Side, int, Sequence[str] | None], ArmProcess]  # side, launch, names that are wanted (None: all)
+    start: Start
     text: FreshText
     rules: GateRules
     benchmarks: Mapping[str, GateBenchmark]  # declared; what is found in the arms' own tests is added
@@ -56,4 +59,5 @@ class Course:
     deadline: float = math.inf  # time.monotonic()
     lot: random.Random = field(default_factory=random.Random)
     extra: Mapping[str, float] = field(default_factory=dict)  # slowdown that is planted in the head, by benchmark
-    counted: bool = False  # instructions: one batch is enough, and nothing is timed
+    counting: Start | None = None  # starts processes whose instructions are counted; None: they are not
+    counted: bool = False  # this is that launch: a few batches are enough, and their times are no times

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pyharness.gate.measuring import order
 from pyharness.gate.measuring.course import Course
@@ -55,7 +55,24 @@ def measure(course: Course, escalated: Callable[[Sequence[Rounds]], Sequence[str
             break
         _launch(course, measured, number, next(starters), more, calls)
         more = [name for name in more if name not in measured.refusals]
+    if course.counting is not None:
+        _count(replace(course, start=course.counting, counted=True), measured, next(starters), calls)
     return measured
+
+
+def _count(course: Course, measured: Measured, head_starts: bool, calls: dict[str, int]) -> None:
+    """Count instructions, as many calls as were timed; they go to the rounds of the screen."""
+    names = [rounds.benchmark for rounds in measured.rounds if rounds.launch == SCREEN]
+    course.listener.stage("counting instructions")
+    gave = launched(course, SCREEN, head_starts, names, calls)
+    counted = {rounds.benchmark: rounds.instructions for rounds in gave.rounds}
+    measured.refusals |= {name: why for name, why in gave.refusals.items() if name not in measured.refusals}
+    measured.rounds = [
+        replace(rounds, instructions=counted.get(rounds.benchmark, {})) if rounds.launch == SCREEN else rounds
+        for rounds in measured.rounds
+    ]
+    if missing := [name for name in names if name not in counted]:
+        measured.notes.append(f"instructions were not counted of: {', '.join(missing)}")
 
 
 def _launch(

@@ -41,6 +41,7 @@ class FakeArm:
     absent: Mapping[str, str] = field(default_factory=dict)
     dies_in: str | None = None
     other_ids: str | None = None
+    counts: int = 0
 
     def facts(self) -> ArmFacts:
         return ArmFacts(self.side, f"the {self.side}", "1", {}, {})
@@ -66,7 +67,7 @@ class FakeArm:
         return [5, 6, 7]
 
     def finish(self, benchmark: str) -> Mapping[Figure, int]:
-        return {"memory": 1000}
+        return {"instructions": self.counts} if self.counts else {"memory": 1000}
 
     def close(self) -> None:
         self.diary.closed.append(self.side)
