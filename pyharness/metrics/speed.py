@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyharness.types import MEGA_PER_SECOND, MEGABYTES, RATIO, SECONDS, Format, Metric
 
 _MICROSECONDS = Format("{:.1f}", 1e6, "µs")
+_ANY_SECONDS = Format("{:.3e}", 1, "s")  # of nanoseconds or of minutes
 
 
 def _rate(name: str, unit: str, summary: str) -> Metric:
@@ -24,6 +25,7 @@ REPORTED = (
     _rate("encode_bytes_per_second", "byte/s", "bytes of text encoded per second"),
     _rate("encode_tokens_per_second", "token/s", "tokens produced per second"),
     _rate("decode_bytes_per_second", "byte/s", "bytes of text decoded per second"),
+    _cost("test_call_seconds", "s", "time of one call, as pytest-benchmark took it: median of rounds", _ANY_SECONDS),
     _cost("latency_p50", "s", "median time of one call", _MICROSECONDS),
     _cost("latency_p90", "s", "90th percentile of the time of one call", _MICROSECONDS),
     _cost("latency_p99", "s", "99th percentile of the time of one call", _MICROSECONDS),

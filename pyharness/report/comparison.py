@@ -134,7 +134,10 @@ def differences(pairs: Iterable[Pair]) -> list[Difference]:
 def some(found: list[Difference]) -> list[Difference]:
     """Return differences; raises ``InputError`` where there are none."""
     if not found:
-        raise InputError("no deterministic metric was measured on both sides: there is nothing to compare")
+        raise InputError(
+            "no deterministic metric was measured on both sides: there is nothing to compare; "
+            "pyharness gate compares times, in turns"
+        )
     return found
 
 

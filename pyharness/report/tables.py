@@ -118,7 +118,10 @@ class Filling:
         rows = [row for row in used if self._belongs(known, row, label, used[row])]
         columns = expanded(self.table.columns, known, rows)
         cells = [(Cell(row), *(cell(column, known, row) for column in columns)) for row in rows]
-        headings = (Heading("tokenizer", "name"), *(heading(column, known, rows) for column in columns))
+        headings = (
+            Heading(self.data["suite"].get("rows", "tokenizer"), "name"),
+            *(heading(column, known, rows) for column in columns),
+        )
         results = [result for row in rows for result, _ in used[row]]
         notes = [*self._notes(label, results), *interval_notes(columns, known, rows)]
         published = self.table.published

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pyharness.store.json_lines import load
+from pyharness.store.pytest_benchmark import as_record, is_foreign
 from pyharness.store.results import result_from_json
 from pyharness.store.shape import Misshapen, check_top, check_values, short
 from pyharness.store.states import NoState, StateReader
@@ -32,7 +33,16 @@ class Record:
 
     @classmethod
     def from_json(cls, data: Any, name: str, path: Path | None = None) -> Record:
-        """Check kind, schema number and shape; ``name`` is what messages call the record."""
+        """Check kind, schema number and shape; ``name`` is what messages call the record.
+
+        What pytest-benchmark writes becomes a record.
+        """
+        if is_foreign(data):
+            try:
+                check_values(data)
+                data = as_record(data, SCHEMA, KIND)
+            except Misshapen as error:
+                raise InputError(f"{name} is not complete as pytest-benchmark writes it: {error}") from None
         if isinstance(data, dict) and data.get("kind") == GATE_KIND:
             raise InputError(f"{name} is the record of a gate, not of a run: pyharness report shows it")
         if not isinstance(data, dict) or data.get("kind") not in (KIND, PROFILE_KIND):

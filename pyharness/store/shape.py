@@ -70,6 +70,7 @@ def check_top(data: Mapping[str, Any]) -> None:
     """Check what stands beside the results: required keys, their types, and what reports read of them."""
     for name, kind in (("created", str), ("complete", bool), ("suite", dict), ("environment", dict), ("results", list)):
         get(data, name, kind)
+    get(data["suite"], "rows", str, default="")
     number(get(data, "seconds", object), "seconds")
     for label in (rows := get(data, "tokenizers", dict)):
         get(get(rows, label, dict), "vocab_size", int, default=0)
