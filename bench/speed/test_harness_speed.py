@@ -31,13 +31,14 @@ def seconds(call: Callable[[], Any]) -> float:
 
 
 def test_import(benchmark: Benchmark) -> None:
-    def importing() -> None:
-        subprocess.run([sys.executable, "-P", "-c", "import pyharness"], check=True)
+    def importing() -> bytes:
+        script = "import pyharness; print(pyharness.run.__name__)"
+        return subprocess.run([sys.executable, "-P", "-c", script], check=True, capture_output=True).stdout
 
     bare = statistics.median(
         seconds(lambda: subprocess.run([sys.executable, "-P", "-c", ""], check=True)) for _ in range(9)
     )
-    benchmark.pedantic(importing, rounds=9)
+    assert benchmark.pedantic(importing, rounds=9) == b"run\n"
     if median := median_of(benchmark):
         benchmark.extra_info["seconds net of the interpreter"] = median - bare
 
@@ -60,4 +61,4 @@ def test_a_pass_against_a_script_that_only_counts(benchmark: Benchmark, row: str
     assert np.array_equal(script(), whole_pass())
     pairs = [(seconds(script), seconds(whole_pass)) for _ in range(ROUNDS)]
     benchmark.extra_info["pass / script"] = statistics.median(whole / bare for bare, whole in pairs)
-    benchmark.pedantic(whole_pass, rounds=3)
+    assert np.array_equal(benchmark.pedantic(whole_pass, rounds=3), script())

@@ -34,21 +34,22 @@ def torch(device: str) -> Any:
 
 
 @pytest.fixture
-def side_by_side(device: str, torch: Any, benchmark: Any) -> Callable[..., None]:
-    """Benchmark ``ours``, and record how many times as long each peer takes, by medians of interleaved pairs."""
+def side_by_side(device: str, torch: Any, benchmark: Any) -> Callable[..., Any]:
+    """Benchmark ``ours`` and give its result; record how many times as long peers take, by medians of paired calls."""
     clock = Cpu(2)
 
     def waiting(call: Callable[[], Any]) -> Callable[[], Any]:
         if device == "cpu":
             return call
 
-        def called() -> None:
-            call()
+        def called() -> Any:
+            result = call()
             torch.cuda.synchronize()
+            return result
 
         return called
 
-    def compare(ours: Callable[[], Any], **peers: Callable[[], Any]) -> None:
+    def compare(ours: Callable[[], Any], **peers: Callable[[], Any]) -> Any:
         for name, peer in peers.items() if benchmark.enabled else ():
             pairs = [
                 (clock.seconds(waiting(peer), "warm"), clock.seconds(waiting(ours), "warm")) for _ in range(ROUNDS)
@@ -56,6 +57,6 @@ def side_by_side(device: str, torch: Any, benchmark: Any) -> Callable[..., None]
             ratio = statistics.median(theirs / own for theirs, own in pairs)
             benchmark.extra_info[f"{name} / ours"] = ratio
             print(f"\n{benchmark.name}: {name} takes {ratio:.2f} times as long as ours")  # noqa: T201
-        benchmark(waiting(ours))
+        return benchmark(waiting(ours))
 
     return compare
