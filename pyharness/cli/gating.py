@@ -67,7 +67,7 @@ def gate(**given: Any) -> None:
     pyharness gate --base main --head HEAD
     pyharness gate --base old.whl --head new.whl --budget 2% --strict
     pyharness gate --base tiktoken:cl100k_base --head native+tiktoken:cl100k_base
-    pyharness gate --base HEAD~1 --head HEAD --pytest bench/test_speed.py
+    pyharness gate --base HEAD~1 --head HEAD --pytest bench/speed
 
     Both are built before either is timed, into environments that are alike. They take turns on new text, and what
     looks slower is measured again in fresh processes before it is called a regression. Building runs the code of a
