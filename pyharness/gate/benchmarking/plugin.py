@@ -13,7 +13,7 @@ Messages and answers are those of the driver: lines of JSON, one for each.
 - ``time`` (``calls``): calls the function on the clock.
 - ``finish``: lets the test go on to its checks; answered when it has ended.
 
-Python 3.9 and pytest 7 are enough, because a base may be old.
+pytest 7.4 is enough, because a base may be old.
 """
 
 from __future__ import annotations
