@@ -13,6 +13,7 @@ from pyharness.cli.console import check_output, color, complain, reports_errors,
 from pyharness.types import GateRules, InputError
 
 if TYPE_CHECKING:
+    from pyharness.commands.gating import Asked
     from pyharness.types import Gate
 
 FORMATS = ["text", "markdown", "json"]
@@ -37,7 +38,7 @@ def share(text: str) -> float:
 @click.command()
 @click.option("--base", required=True, metavar="X",
               help="A git revision, PATH@REVISION, wheel, virtual environment or tokenizer.")  # fmt: skip
-@click.option("--head", required=True, metavar="Y", help="The same; . is the working tree as it is.")
+@click.option("--head", metavar="Y", help="The same; . is the working tree as it is.")
 @click.option("--suite", metavar="SUITE", help="Benchmarks: a name or a TOML file [default: gate].")
 @click.option("--pytest", "tests", metavar="PATH", help="Run these tests for pytest-benchmark, not a suite.")
 @click.option(
@@ -68,6 +69,7 @@ def gate(**given: Any) -> None:
     pyharness gate --base old.whl --head new.whl --budget 2% --strict
     pyharness gate --base tiktoken:cl100k_base --head native+tiktoken:cl100k_base
     pyharness gate --base HEAD~1 --head HEAD --pytest bench/speed
+    pyharness gate --base HEAD --calibrate
 
     Both are built before either is timed, into environments that are alike. They take turns on new text, and what
     looks slower is measured again in fresh processes before it is called a regression. Building runs the code of a
@@ -80,19 +82,40 @@ def gate(**given: Any) -> None:
     from pyharness.cli.progress import gate_listener
     from pyharness.commands import gating
 
+    if (given["head"] is None) is not given["calibrate"]:
+        raise InputError(
+            "--calibrate measures --base against itself: leave out --head"
+            if given["calibrate"]
+            else "--head is missing: name what is to be judged, such as HEAD or . for the working tree"
+        )
     outputs = {name: path for name in ("output", "markdown", "junit") if (path := given[name]) is not None}
     _check(outputs, force=given["force"])
     rules = GateRules(budget=share(given["budget"]), minutes=given["minutes"], strict=given["strict"])
     asked = gating.Asked(
-        given["base"], given["head"], given["suite"], given["tests"], rules, given["library"], given["declared"],
-        instructions=given["counter"] is not None, isolated=given["isolated"], cache=given["cache"],
+        given["base"], given["head"] or given["base"], given["suite"], given["tests"], rules, given["library"],
+        given["declared"], instructions=given["counter"] is not None, isolated=given["isolated"], cache=given["cache"],
         force=given["force"], requirements=given["requirements"],
     )  # fmt: skip
+    if given["calibrate"]:
+        _calibrate(asked)
+        return
     with gate_listener() as listener:
         done = gating.gate(asked, listener)
     _write(done, outputs, force=given["force"])
     show(_shown(done, given["form"]))
     sys.exit(done.exit_code)
+
+
+def _calibrate(asked: Asked) -> None:
+    from pyharness import report
+    from pyharness.cli.progress import gate_listener
+    from pyharness.commands import calibrating
+
+    if asked.tests is not None or asked.instructions:
+        raise InputError("--calibrate measures the times of a suite: leave out --pytest and --counter")
+    with gate_listener() as listener:
+        done = calibrating.calibrate(asked, listener)
+    show(report.to_text([report.calibration_sheet(done)], width=width(), color=color()))
 
 
 def _check(outputs: dict[str, Path], *, force: bool) -> None:

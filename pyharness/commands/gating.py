@@ -11,7 +11,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 from pyharness.gate import arms as making
-from pyharness.gate import suites, texts
+from pyharness.gate import calibrating, suites, texts
 from pyharness.gate.arms import equality, lock
 from pyharness.gate.benchmarking.found import found
 from pyharness.gate.benchmarking.trees import plant
@@ -89,6 +89,7 @@ def gate(asked: Asked, listener: Listening) -> Gate:
         counting.valgrind()
     begun, deadline = time.time(), _deadline(asked.rules)
     waivers = _declared(asked)
+    _check_budget(asked)
     with lock.alone(force=asked.force) as shared:
         try:
             with session(asked, listener, deadline) as ready:
@@ -107,6 +108,14 @@ def _deadline(rules: GateRules) -> float:
 def _declared(asked: Asked) -> tuple[Waiver, ...]:
     path = asked.declared or asked.folder / DECLARED
     return declared.read(path) if asked.declared is not None or path.exists() else ()
+
+
+def _check_budget(asked: Asked) -> None:
+    """Refuse what this machine was found to be too noisy for."""
+    if asked.tests is None:
+        suite = suites.read(suites.find(asked.suite or suites.DEFAULT))
+        if (known := calibrating.kept(calibrating.machine(), suite.digest)) is not None:
+            calibrating.check_budget(known, asked.rules.budget, suite.benchmarks)
 
 
 @contextmanager

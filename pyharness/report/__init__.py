@@ -21,6 +21,7 @@ from pyharness.report.exporters import (
 from pyharness.report.flat import flat_sheet
 from pyharness.report.gating import (
     append_step_summary,
+    calibration_sheet,
     flat_gate,
     gate_sheets,
     to_junit,
@@ -37,6 +38,7 @@ __all__ = [
     "Heading",
     "Sheet",
     "append_step_summary",
+    "calibration_sheet",
     "case_name",
     "difference_sheets",
     "flat_differences",

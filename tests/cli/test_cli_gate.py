@@ -97,3 +97,31 @@ def test_what_is_there_is_not_replaced(tmp_path: Path) -> None:
         "gate", "--base", "raw_bytes", "--head", "raw_bytes", "-o", "gate.json", cwd=tmp_path
     )
     assert (tmp_path / "gate.json").read_text() == "mine"
+
+
+def test_a_calibration_is_kept_and_refuses_a_finer_budget(tmp_path: Path, suite: str) -> None:
+    cache = str(tmp_path / "cache")
+    done = call("gate", "--base", "raw_bytes", "--suite", suite, "--calibrate", "--max-minutes", "0.01", "--force",
+                XDG_CACHE_HOME=cache)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "False alarms: 0 of 1 comparisons of identical code in 2 gates" in " ".join(done.stdout.split())
+    (kept,) = Path(cache).rglob("calibrations/*.json")
+    data = json.loads(kept.read_text())
+    data["benchmarks"][0]["detectable"] = 0.2
+    kept.write_text(json.dumps(data))
+    same = ("gate", "--base", "raw_bytes", "--head", "raw_bytes", "--suite", suite, "--force")
+    said = refused(*same, "--budget", "10%", XDG_CACHE_HOME=cache)
+    assert "encode from 20 % (budget 10 %)" in said
+    assert call(*same, "--budget", "60%", XDG_CACHE_HOME=cache).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "--head is missing"),
+        (["--calibrate", "--head", "raw_bytes"], "leave out --head"),
+        (["--calibrate", "--pytest", "tests"], "leave out --pytest"),
+    ],
+)
+def test_calibrations_have_one_arm(arguments: list[str], said: str) -> None:
+    assert said in refused("gate", "--base", "raw_bytes", "--force", *arguments)

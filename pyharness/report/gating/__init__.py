@@ -1,9 +1,18 @@
 """Gates for people and for other programs: sheets, a comment on a pull request, JUnit, the summary of a step."""
 
+from pyharness.report.gating.calibration import calibration_sheet
 from pyharness.report.gating.junit import to_junit
 from pyharness.report.gating.pull_request import to_pull_request
 from pyharness.report.gating.sheets import flat_gate, gate_sheets
 from pyharness.report.gating.step_summary import append_step_summary
 from pyharness.report.gating.verdicts import verdict_line
 
-__all__ = ["append_step_summary", "flat_gate", "gate_sheets", "to_junit", "to_pull_request", "verdict_line"]
+__all__ = [
+    "append_step_summary",
+    "calibration_sheet",
+    "flat_gate",
+    "gate_sheets",
+    "to_junit",
+    "to_pull_request",
+    "verdict_line",
+]
