@@ -21,7 +21,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,7 @@ SUITE = Path(__file__).parents[1] / "suites" / "gate" / "trials.toml"
 GATES = 60
 LEVELS = (0.03, 0.05, 0.10)
 RULES = GateRules(budget=0.02)
-IDLE = 0.15  # share of both cores that others may take while an idle gate is about to begin
+IDLE, PATIENCE = 0.15, 120.0  # an idle gate waits, so many seconds, until others take less than this share of all cores
 # What loads a core: compression of changing data, which takes caches and memory as builds and tests do.
 LOAD = """
 import os, zlib
@@ -102,18 +102,24 @@ def others_share(seconds: float = 2.0) -> float:
     return 1 - idle / max(total, 1)
 
 
-def run_one(number: int, base: str, head: str, rules: GateRules) -> dict[str, Any]:
-    """Run one gate; its record, with what was planted."""
+def waited() -> float:
+    """Wait for an idle machine, as long as that may take; what others take in the end."""
+    until = time.monotonic() + PATIENCE
+    while (share := others_share()) > IDLE and time.monotonic() < until:
+        pass
+    return share
+
+
+def run_one(number: int, base: str, head: str, rules: GateRules, *, is_busy: bool) -> dict[str, Any]:
+    """Run one gate; its record, with what was planted. ``is_busy``: something else loads a core already."""
     asked = gating.Asked(base=base, head=head, suite=str(SUITE), rules=rules, library="pyharness", force=True)
-    busy, begun = others_share(), time.time()
+    busy = others_share() if is_loaded(number) else waited()
+    begun = time.time()
     with gating.session(asked, Silent()) as ready:
         names = [one.name for one in ready.benchmarks if one.library == ready.under_test]
         slowed = planted(number, names)
         ready.course.extra = slowed
-        if is_loaded(number):
-            with load():
-                gate = gating.judged(ready, rules)
-        else:
+        with load() if is_loaded(number) and not is_busy else nullcontext():
             gate = gating.judged(ready, rules)
     about = {**gate.about, "others_share": round(busy, 3), "begun": begun}
     return {
@@ -182,6 +188,7 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--gates", type=int, default=GATES)
     parser.add_argument("--only", choices=["idle", "loaded"], help="measure only this half now")
+    parser.add_argument("--busy", action="store_true", help="a core is loaded by something else already: add no load")
     parser.add_argument("--tables", action="store_true", help="measure nothing")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="begin no gate after this long")
     given = parser.parse_args()
@@ -191,7 +198,7 @@ def main() -> None:
             continue
         if time.monotonic() > until:
             break
-        line = json.dumps(run_one(number, given.base, given.head, RULES), allow_nan=False)
+        line = json.dumps(run_one(number, given.base, given.head, RULES, is_busy=given.busy), allow_nan=False)
         given.results.parent.mkdir(parents=True, exist_ok=True)
         with given.results.open("ab") as file:  # members of gzip stand one behind another
             file.write(gzip.compress(line.encode() + b"\n"))
