@@ -235,3 +235,10 @@ def test_instructions_are_counted_beside_and_change_no_time() -> None:
     assert all(not rounds.instructions for rounds in measured.rounds if rounds.launch)
     assert max(timing.cpu for rounds in measured.rounds for timing in rounds.base) < 6e6
     assert {len(batch.spans) for *_, batch in counts.timed} == {5}, "as many calls as were timed"
+
+
+def test_a_head_that_is_a_thousand_times_slower_gets_small_batches() -> None:
+    plan, diary = course(lambda name, side, launch: 1e-5 * (1000 if side == "head" else 1))
+    measured = measure(plan, nobody)
+    assert {rounds.calls for rounds in measured.rounds} == {10}  # a tenth of a second of the head, and not five seconds
+    assert max(len(batch.spans) for *_, batch in diary.timed) == 10

@@ -16,6 +16,7 @@ from pyharness.types import SIDES, ArmFailed, ArmProcess, Batch, Figure, Rounds,
 WARM_UPS = 3  # batches before the first round of a launch; the first call builds tables, the second fills caches
 FEWEST_ROUNDS = 6
 LONGEST_SECONDS = 20.0  # of one benchmark in one launch: slow calls get fewer rounds
+LONGEST_BATCH = 0.1  # seconds of several calls: one side may be a thousand times slower than the other
 NANOSECONDS = 1e9
 
 Pair = dict[Side, ArmProcess]
@@ -76,15 +77,17 @@ class Turns:
         calls, seconds = self.calls.get(self.name), 0.0
         if calls is None:
             first = self._seconds(1)
-            guess = self._affordable(self._needed(1, min(first)))
+            guess = self._affordable(self._needed(1, first))
             second = self._seconds(guess)  # a first call does more than others: what it says may be far too long
-            calls = self.calls[self.name] = self._affordable(self._needed(guess, min(second)))
+            calls = self.calls[self.name] = self._affordable(self._needed(guess, second))
         for _ in range(1 if self.course.counted else WARM_UPS):
             seconds = max(self._seconds(calls))
         return seconds
 
-    def _needed(self, calls: int, seconds: float) -> int:
-        return max(1, math.ceil(calls * self.course.rules.batch_seconds / max(seconds, 1e-7)))
+    def _needed(self, calls: int, seconds: Sequence[float]) -> int:
+        """Calls of a batch that is long enough on the faster side, and not too long on the slower one."""
+        enough = math.ceil(calls * self.course.rules.batch_seconds / max(min(seconds), 1e-7))
+        return max(1, min(enough, int(calls * LONGEST_BATCH / max(*seconds, 1e-7))))
 
     def _affordable(self, calls: int) -> int:
         """As many of these calls as there is new text for, in all batches of a launch."""
