@@ -30,6 +30,8 @@ def share(text: str) -> float:
     """
     match = _SHARE.fullmatch(text.strip())
     value = 0.0 if match is None else float(match[1]) / (100 if match[2] else 1)
+    if match is not None and not match[2] and value >= 1:
+        raise InputError(f"--budget {text!r} would be {value:.0%}; write {match[1]}% or {value / 100:g}")
     if not 0 < value <= LARGEST_BUDGET:
         raise InputError(f"--budget {text!r} is no slowdown between 0 and {LARGEST_BUDGET:.0%}; write 3% or 0.03")
     return value

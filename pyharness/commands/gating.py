@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pyharness.gate import arms as making
 from pyharness.gate import calibrating, suites, texts
-from pyharness.gate.arms import equality, lock
+from pyharness.gate.arms import equality, lock, sources
 from pyharness.gate.benchmarking.found import found
 from pyharness.gate.benchmarking.trees import plant
 from pyharness.gate.benchmarking.worker import PytestWorker
@@ -113,9 +113,18 @@ def _declared(asked: Asked) -> tuple[Waiver, ...]:
 def _check_budget(asked: Asked) -> None:
     """Refuse what this machine was found to be too noisy for."""
     if asked.tests is None:
-        suite = suites.read(suites.find(asked.suite or suites.DEFAULT))
+        suite = _suite(asked)
         if (known := calibrating.kept(calibrating.machine(), suite.digest)) is not None:
             calibrating.check_budget(known, asked.rules.budget, suite.benchmarks)
+
+
+def _suite(asked: Asked) -> suites.GateSuite:
+    """Return the suite that is asked for, or that of what is to be compared."""
+    name = asked.suite
+    if name is None:
+        base, _ = sources.find(asked.base, asked.head, asked.folder)
+        name = TWO_TOKENIZERS if isinstance(base, sources.Specified) else suites.DEFAULT
+    return suites.read(suites.find(name))
 
 
 @contextmanager
@@ -125,10 +134,8 @@ def session(asked: Asked, listener: Listening, deadline: float = math.inf) -> It
         with _of_tests(asked, asked.tests, listener, deadline) as ready:
             yield ready
         return
-    suite = suites.read(suites.find(asked.suite or suites.DEFAULT))
+    suite = _suite(asked)
     with scratch() as room, _arms(asked, listener, max(one.threads for one in suite.benchmarks)) as both:
-        if asked.suite is None and both.base.tokenizer is not None:
-            suite = suites.read(suites.find(TWO_TOKENIZERS))
         text = texts.written(suite.corpora, room)
 
         def start(side: Side, launch: int, wanted: Sequence[str] | None) -> ArmProcess:

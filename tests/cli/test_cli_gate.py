@@ -77,6 +77,7 @@ def test_an_arm_that_does_not_build_is_incomparable(tmp_path: Path) -> None:
     ("arguments", "said"),
     [
         (["--budget", "3x"], "--budget '3x' is no slowdown"),
+        (["--budget", "3"], "--budget '3' would be 300%; write 3% or 0.03"),
         (["--budget", "0%"], "--budget '0%' is no slowdown"),
         (["--budget", "5000%"], "write 3% or 0.03"),
         (["--suite", "gat"], "unknown suite of the gate 'gat'"),

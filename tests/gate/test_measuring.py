@@ -242,3 +242,59 @@ def test_a_head_that_is_a_thousand_times_slower_gets_small_batches() -> None:
     measured = measure(plan, nobody)
     assert {rounds.calls for rounds in measured.rounds} == {10}  # a tenth of a second of the head, and not five seconds
     assert max(len(batch.spans) for *_, batch in diary.timed) == 10
+
+
+def test_a_later_launch_that_does_not_begin_leaves_what_was_measured() -> None:
+    plan, _ = course(rules=GateRules(launches=LAUNCHES))
+    start = plan.start
+
+    def refuse(side: Side, launch: int, wanted: Sequence[str] | None) -> object:
+        if launch == 3:
+            raise ArmFailed("cannot start a process")
+        return start(side, launch, wanted)
+
+    plan.start = refuse  # type: ignore[assignment]
+    measured = measure(plan, lambda _: ["split"])
+    assert [launch.number for launch in measured.launches] == [0, 1, 2]
+    assert "launch 3 did not begin, so there are fewer" in measured.notes[0]
+    assert "cannot start a process" in measured.notes[0]
+
+
+@pytest.mark.parametrize("where", ["start", "dies_in"])
+def test_an_answer_that_the_deadline_cut_off_is_time_that_ran_out(where: str) -> None:
+    plan, _ = course(rules=GateRules(launches=LAUNCHES), dies_in={"head": "split"} if where == "dies_in" else {})
+    start = plan.start
+
+    def late(side: Side, launch: int, wanted: Sequence[str] | None) -> object:
+        plan.deadline = time.monotonic() - 1 if where == "start" and launch == 2 else plan.deadline
+        if where == "start" and launch == 2:
+            raise ArmFailed("no answer within the time limit")
+        return start(side, launch, wanted)
+
+    plan.start = late  # type: ignore[assignment]
+    if where == "dies_in":
+        listener = plan.listener
+
+        class Late(type(listener)):  # type: ignore[misc]
+            def measuring(self, launch: int, benchmark: str, done: int, total: int) -> None:
+                plan.deadline = time.monotonic() + 0.01 if benchmark == "split" else math.inf
+                time.sleep(0.02 if benchmark == "split" else 0)
+
+        plan.listener = Late()
+    measured = measure(plan, lambda _: ["decode"])
+    assert not measured.refusals
+    assert {rounds.benchmark for rounds in measured.rounds} >= {"encode", "decode"}
+    assert any("time ran out" in note for note in measured.notes)
+
+
+def test_counting_that_fails_costs_instructions_alone() -> None:
+    plan, _ = course()
+
+    def refuse(side: Side, launch: int, wanted: Sequence[str] | None) -> object:
+        raise ArmFailed("valgrind: cannot")
+
+    plan.counting = refuse  # type: ignore[assignment]
+    measured = measure(plan, nobody)
+    assert len(measured.rounds) == len(NAMES)
+    (note,) = measured.notes
+    assert re.fullmatch("instructions were not counted: (base|head): valgrind: cannot", note)

@@ -47,6 +47,9 @@ def launched(
             gave.finished = False
             return gave
         except Gone as gone:
+            if time.monotonic() > course.deadline:  # its time was over, and it was not asked any longer
+                gave.finished = False
+                return gave
             if gone.benchmark is None:
                 raise ArmFailed(str(gone)) from None
             wanted = wanted[wanted.index(gone.benchmark) + 1 :] if wanted else []

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pyharness.gate.measuring import order
 from pyharness.gate.measuring.course import Course
 from pyharness.gate.measuring.launching import Launched, launched
-from pyharness.types import SCREEN, ArmFacts, GateVerdict, Launch, Rounds, Side
+from pyharness.types import SCREEN, ArmFacts, ArmFailed, GateVerdict, Launch, Rounds, Side
 
 
 @dataclass
@@ -53,10 +53,18 @@ def measure(course: Course, escalated: Callable[[Sequence[Rounds]], Sequence[str
         if time.monotonic() > course.deadline:
             measured.notes.append(f"time ran out after {number - 1} of {course.rules.launches} further launches")
             break
-        _launch(course, measured, number, next(starters), more, calls)
+        try:
+            _launch(course, measured, number, next(starters), more, calls)
+        except ArmFailed as failure:  # what was measured stands
+            measured.notes.append(f"launch {number} did not begin, so there are fewer: {failure}")
+            break
         more = [name for name in more if name not in measured.refusals]
     if course.counting is not None:
-        _count(replace(course, start=course.counting, counted=True), measured, next(starters), calls)
+        counting = replace(course, start=course.counting, counted=True)
+        try:
+            _count(counting, measured, next(starters), calls)
+        except ArmFailed as failure:
+            measured.notes.append(f"instructions were not counted: {failure}")
     return measured
 
 

@@ -80,7 +80,7 @@ def judgement_sheet(gate: Gate, judgements: Iterable[Judgement], *, reasons: boo
 
 def remarks(gate: Gate) -> Iterator[str]:
     """Faults of ``gate.toml`` and of the gate itself, then notes: what must not be overlooked."""
-    yield from (f"gate.toml: {fault}" for fault in gate.declaration_faults)
+    yield from gate.declaration_faults
     yield from (f"Self-test: {fault}" for fault in gate.self_test.faults)
     yield from gate.notes
 

@@ -21,7 +21,7 @@ SLOW = judgement("slow", "regression", 0.1, p=0.001, noise=0.01, reason="slower 
 WAIVED = judgement("known", "pass", 0.08, waiver=Waiver("known", "time", 0.1, "2026-12-31", "checks more"))
 NOTED = gate(
     judgement("quick"), SLOW, WAIVED, judgement("gone", "failed", 0.0, interval=None, values={}, reason="not in head"),
-    verdict="regression", notes=("new: another",), declaration_faults=("'old' is matched by nothing",),
+    verdict="regression", notes=("new: another",), declaration_faults=("gate.toml: 'old' is matched by nothing",),
 )  # fmt: skip
 
 
