@@ -13,6 +13,7 @@ from pathlib import Path
 from pyharness.gate import arms as making
 from pyharness.gate import calibrating, suites, texts
 from pyharness.gate.arms import equality, lock, sources
+from pyharness.gate.arms.environments import normalised
 from pyharness.gate.benchmarking.found import found
 from pyharness.gate.benchmarking.trees import plant
 from pyharness.gate.benchmarking.worker import PytestWorker
@@ -118,6 +119,23 @@ def _check_budget(asked: Asked) -> None:
             calibrating.check_budget(known, asked.rules.budget, suite.benchmarks)
 
 
+def _about(suite: suites.GateSuite, both: making.Arms) -> suites.GateSuite:
+    """Fill in what is under test where a suite does not say what a benchmark measures.
+
+    Raises:
+        InputError: nothing in it measures what is under test.
+    """
+    under_test = both.base.under_test
+    benchmarks = tuple(replace(one, library=one.library or under_test) for one in suite.benchmarks)
+    libraries = {one.library for one in benchmarks}
+    if under_test and normalised(under_test) not in map(normalised, libraries):
+        raise InputError(
+            f"suite {suite.name!r} measures {', '.join(sorted(libraries))}, and {under_test} is under test: name "
+            "another suite with --suite, or tests with --pytest"
+        )
+    return replace(suite, benchmarks=benchmarks)
+
+
 def _suite(asked: Asked) -> suites.GateSuite:
     """Return the suite that is asked for, or that of what is to be compared."""
     name = asked.suite
@@ -136,6 +154,7 @@ def session(asked: Asked, listener: Listening, deadline: float = math.inf) -> It
         return
     suite = _suite(asked)
     with scratch() as room, _arms(asked, listener, max(one.threads for one in suite.benchmarks)) as both:
+        suite = _about(suite, both)
         text = texts.written(suite.corpora, room)
 
         def start(side: Side, launch: int, wanted: Sequence[str] | None) -> ArmProcess:

@@ -24,7 +24,7 @@ MOST_THREADS = 1024
 DRIVER = Path(__file__).parent / "driving" / "driver.py"
 WORKLOADS = Path(__file__).parent / "driving" / "workloads.py"
 CORPORA = {"english": "installed:python-docs", "code": "installed:python-code", "multilingual": "sample"}
-_KEYS = {"name", "summary", "workloads", "corpora", "benchmarks"}
+_KEYS = {"name", "summary", "library", "workloads", "corpora", "benchmarks"}
 _BENCHMARK_KEYS = {"name", "workload", "library", "text", "bytes", "threads", "options", "budget"}
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,63}", re.ASCII)  # stands in tables, file names and links
 
@@ -86,7 +86,8 @@ def _suite(data: Mapping[str, Any], path: Path, content: bytes) -> GateSuite:
     corpora = {**CORPORA, **shape.get(data, "corpora", dict, default={})}
     functions = _functions(source, workloads)
     entries = shape.get(data, "benchmarks", list)
-    benchmarks = tuple(_benchmark(entry, corpora, functions) for entry in entries)
+    library = shape.get(data, "library", str, default="")
+    benchmarks = tuple(_benchmark(entry, library, corpora, functions) for entry in entries)
     if not benchmarks:
         raise InputError("it has no benchmarks: nothing could be compared")
     names = [benchmark.name for benchmark in benchmarks]
@@ -103,7 +104,7 @@ def _suite(data: Mapping[str, Any], path: Path, content: bytes) -> GateSuite:
     )
 
 
-def _benchmark(entry: Any, corpora: Mapping[str, Any], functions: Mapping[str, None]) -> GateBenchmark:
+def _benchmark(entry: Any, library: str, corpora: Mapping[str, Any], functions: Mapping[str, None]) -> GateBenchmark:
     name = shape.get(entry, "name", str)
     if not _NAME.fullmatch(name):
         raise InputError(f"benchmark name {name!r} is none: up to 64 of A-Z a-z 0-9 _ . -, a letter or digit first")
@@ -112,7 +113,7 @@ def _benchmark(entry: Any, corpora: Mapping[str, Any], functions: Mapping[str, N
         benchmark = GateBenchmark(
             name=name,
             workload=shape.get(entry, "workload", str),
-            library=shape.get(entry, "library", str, default="pyharness"),
+            library=shape.get(entry, "library", str, default=library),
             text=shape.get(entry, "text", str, default="english"),
             bytes=_within(entry, "bytes", 0, MOST_TEXT, 0),
             threads=_within(entry, "threads", 1, MOST_THREADS, 1),

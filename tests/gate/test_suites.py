@@ -26,12 +26,12 @@ def refused(folder: Path, content: str) -> str:
 
 def test_those_that_are_shipped_are_sound() -> None:
     read = {name: suites.read(path) for name, path in suites.shipped().items()}
-    assert read.keys() == {"gate", "tokenizers"}
+    assert read.keys() == {"gate", "tokenizers", "trials"}
     default = read[suites.DEFAULT]
     controls = [one for one in default.benchmarks if one.library != "pyharness"]
     assert len(controls) >= 3
     assert len(default.benchmarks) - len(controls) >= 10
-    assert len({suite.digest for suite in read.values()}) == 2
+    assert len({suite.digest for suite in read.values()}) == 3
     assert all(suite.summary for suite in read.values())
 
 
@@ -66,9 +66,9 @@ def test_defaults_and_what_is_said(tmp_path: Path) -> None:
     suite = suites.read(path)
     assert suite.name == "own"
     assert suite.benchmarks == (
-        GateBenchmark("a", "encode", "pyharness", "english", 64),
+        GateBenchmark("a", "encode", "", "english", 64),
         GateBenchmark("b", "train", "x", "poems", 9, 2, {"scaffold": True, "learned_from": "code"}, 0.05),
-        GateBenchmark("c", "split", "pyharness", ""),
+        GateBenchmark("c", "split", "", ""),
     )
     assert suite.corpora == {
         "english": "installed:python-docs", "poems": "path:poems.txt", "code": "installed:python-code",
@@ -124,3 +124,13 @@ def test_workloads_of_ones_own_lie_beside_the_suite_and_are_part_of_its_digest(t
     assert suites.read(path).digest != suite.digest
     mine.write_text("def decode(setting): ...\n", encoding="utf-8")
     assert "unknown workload 'encode'" in refused(tmp_path, path.read_text(encoding="utf-8"))
+
+
+def test_a_library_is_said_once_for_all_benchmarks(tmp_path: Path) -> None:
+    entry = '{ name = "%s", workload = "split", text = "code", bytes = 9%s }'
+    path = tmp_path / "own.toml"
+    benchmarks = ", ".join([entry % ("a", ""), entry % ("b", ', library = "other"')])
+    path.write_text(f'library = "mine"\nbenchmarks = [{benchmarks}]')
+    assert [one.library for one in suites.read(path).benchmarks] == ["mine", "other"]
+    path.write_text(f"benchmarks = [{benchmarks}]")
+    assert [one.library for one in suites.read(path).benchmarks] == ["", "other"]  # "": what is under test

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import tempfile
@@ -49,10 +50,19 @@ def alone(*, force: bool = False, path: Path | None = None) -> Iterator[tuple[st
 
 
 def _opened(path: Path) -> int:
+    careful = os.O_NOFOLLOW | os.O_NONBLOCK  # nothing that leads elsewhere, and no FIFO that nobody writes into
     try:
-        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
-    except PermissionError:  # another user's file: it can be locked, if not signed
-        return os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+        try:
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | careful, 0o644)
+        except PermissionError:  # another user's file: it can be locked, if not signed
+            handle = os.open(path, os.O_RDONLY | careful)
+    except OSError as error:
+        raise InputError(
+            f"{str(path)!r}, which gates of this machine lock, cannot be opened ({error.strerror}): remove it"
+        ) from None
+    with contextlib.suppress(OSError):  # whatever the umask is: other users lock this file, too
+        os.fchmod(handle, 0o644)
+    return handle
 
 
 def _sign(handle: int) -> None:

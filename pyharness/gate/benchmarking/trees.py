@@ -20,6 +20,8 @@ from pyharness.types import InputError, Side
 
 FOLDER = "tests"  # within the working folder of an arm
 NOT_COPIED = shutil.ignore_patterns(".git", ".hg", ".svn", "__pycache__", "*.pyc", ".pytest_cache", "node_modules")
+CONFIGURING = ("conftest.py", "pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")  # what pytest reads beside a test
+MOST_BYTES = 256 << 20  # of a folder of tests that is in no checkout
 _LIST = (
     "import importlib.metadata, json, sys\n"
     "print(json.dumps([str(one) for one in importlib.metadata.files(sys.argv[1]) or ()]))"
@@ -87,8 +89,30 @@ def _source(head: str, file: str, folder: Path, room: Path) -> tuple[Path, Path]
     checkout = Checkout.around(around) if around.is_dir() else None
     commit = None if checkout is None else checkout.commit("HEAD")
     if checkout is None or commit is None:
-        return around, place.relative_to(around)
+        return _loose(place, room), Path(place.name) if place.is_file() else Path()
     return _exported(checkout, commit, room, changed=True), place.relative_to(checkout.top.resolve())
+
+
+def _loose(place: Path, room: Path) -> Path:
+    """Copy tests that are in no checkout: a file with what configures it, or a folder; never what is around them."""
+    target = room / "project"
+    if not place.is_dir():
+        target.mkdir()
+        for name in (place.name, *CONFIGURING):
+            if (place.parent / name).is_file():
+                shutil.copy(place.parent / name, target / name)
+        return target
+    if room.resolve().is_relative_to(place):
+        raise InputError(f"--pytest {str(place)!r} holds the folder of temporary files: name a folder of tests alone")
+    size = 0
+    for file in place.rglob("*"):
+        size += file.lstat().st_size
+        if size > MOST_BYTES:
+            raise InputError(
+                f"--pytest {str(place)!r} holds more than {MOST_BYTES:,} bytes: name a folder of tests alone"
+            )
+    shutil.copytree(place, target, symlinks=True, ignore=NOT_COPIED)
+    return target
 
 
 def _exported(checkout: Checkout, commit: str, room: Path, *, changed: bool) -> Path:

@@ -27,7 +27,7 @@ def test_a_second_gate_is_refused_and_told_by_whom(tmp_path: Path) -> None:
 
 def test_a_link_that_somebody_has_planted_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "lock").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(OSError, match="symbolic links"), alone(path=tmp_path / "lock"):
+    with pytest.raises(InputError, match="symbolic links"), alone(path=tmp_path / "lock"):
         pass
 
 
@@ -35,3 +35,24 @@ def test_the_place_is_that_of_the_machine(monkeypatch: pytest.MonkeyPatch, tmp_p
     before = place()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     assert place() == before
+
+
+def test_a_lock_is_everybodys_whatever_the_umask(tmp_path: Path) -> None:
+    path, before = tmp_path / "lock", os.umask(0o077)
+    try:
+        with alone(path=path):
+            assert path.stat().st_mode & 0o777 == 0o644
+    finally:
+        os.umask(before)
+
+
+@pytest.mark.parametrize("kind", ["folder", "link"])
+def test_what_is_no_file_is_named(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    if kind == "folder":
+        path.mkdir()
+    else:
+        path.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(InputError, match="cannot be opened"), alone(path=path):
+        pass
+    assert not (tmp_path / "elsewhere").exists()
