@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +13,7 @@ from pyharness.gate import suites
 from pyharness.suite import reading
 from pyharness.types import GateBenchmark, InputError
 
+ROOT = Path(__file__).parents[2]
 ONE = 'benchmarks = [{ name = "a", workload = "encode", bytes = 64 }]\n'
 
 
@@ -134,3 +138,23 @@ def test_a_library_is_said_once_for_all_benchmarks(tmp_path: Path) -> None:
     assert [one.library for one in suites.read(path).benchmarks] == ["mine", "other"]
     path.write_text(f"benchmarks = [{benchmarks}]")
     assert [one.library for one in suites.read(path).benchmarks] == ["", "other"]  # "": what is under test
+
+
+def test_the_suite_in_the_docs_can_be_read_and_its_workloads_work(tmp_path: Path) -> None:
+    section = (ROOT / "docs" / "gate.md").read_text(encoding="utf-8").split("## A suite of one's own")[1]
+    blocks = dict(re.findall(r"```(toml|python)\n(.*?)```", section, re.DOTALL)[:2])
+    (tmp_path / "mine.toml").write_text(blocks["toml"], encoding="utf-8")
+    (tmp_path / "workloads.py").write_text(blocks["python"], encoding="utf-8")
+    suite = suites.read(tmp_path / "mine.toml")
+    assert [(one.name, one.library) for one in suite.benchmarks] == [("encode", ""), ("control", "python")]
+
+    (tmp_path / "mylibrary.py").write_text(
+        "class Tokenizer:\n    def __init__(self, text):\n        self.encode = list\n"
+    )
+    program = (
+        "import runpy, sys; sys.path.insert(0, sys.argv[1]); there = runpy.run_path(sys.argv[1] + '/workloads.py')\n"
+        "class Setting:\n    text = staticmethod(lambda kind, size: kind * size)\n"
+        "for name in ('encode', 'compress'):\n"
+        "    one = there[name](Setting)\n    assert isinstance(one.digestible(one.call('text')), bytes)\n"
+    )
+    subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=True)
