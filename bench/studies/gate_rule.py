@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from pyharness.gate.judging.times import Effects, judge_times, suspect
+from pyharness.gate.judging.times import Effects, as_escalated, judge_times, suspect
 from pyharness.statistics.launches import LaunchEffect, effect
 from pyharness.types import GateBenchmark, GateRules, GateVerdict, Rounds, Timing
 
@@ -149,7 +149,10 @@ def verdicts(variant: Variant, launches: list[list[LaunchEffect]]) -> tuple[list
         return [GateVerdict.REGRESSION if found else GateVerdict.PASS for found in red], 0
     first = 0 if variant.with_screen else 1
     measured = [
-        Effects(benchmark, variant.rules.budget, one[0], tuple(one[first : variant.rules.launches + 1]))
+        as_escalated(
+            Effects(benchmark, variant.rules.budget, one[0], tuple(one[first : variant.rules.launches + 1])),
+            variant.rules,
+        )
         for benchmark, one in zip(BENCHMARKS, launches, strict=True)
     ]
     more = sum(suspect(one, variant.rules) for one in measured)

@@ -10,10 +10,11 @@ from datetime import UTC, datetime
 from pyharness.commands import gating
 from pyharness.gate import calibrating
 from pyharness.gate.arms import NotBuilt, lock
+from pyharness.gate.judging.controls import is_control
 from pyharness.gate.measuring import Listening
 from pyharness.types import ArmFailed, Gate, GateBenchmark, InputError
 
-GATES = 16  # half of them of identical code: 8 x 18 comparisons bound the rate of false alarms by 2 %
+GATES = 16  # half of them of identical code: 8 x 14 comparisons and the unplanted bound false alarms by 2 %
 FEWEST = 2
 LEVELS = (0.03, 0.05, 0.10)
 
@@ -35,11 +36,12 @@ def calibrate(asked: gating.Asked, listener: Listening, gates: int = GATES) -> c
     with lock.alone(force=asked.force):
         try:
             with gating.session(twice, listener) as ready:
+                under_test = ready.under_test
                 for number in range(gates):
                     if minutes is not None and number >= FEWEST and time.monotonic() - begun > 60 * minutes:
                         break
                     listener.stage(f"gate {number + 1} of {gates}")
-                    planted = plan(number, ready.benchmarks)
+                    planted = plan(number, [one for one in ready.benchmarks if not is_control(one, under_test)])
                     done = gating.judged(replace(ready, course=replace(ready.course, extra=planted)), rules)
                     if planted:
                         slowed.append((done, planted))
@@ -48,7 +50,9 @@ def calibrate(asked: gating.Asked, listener: Listening, gates: int = GATES) -> c
         except (NotBuilt, ArmFailed) as failure:
             raise InputError(f"there is nothing to calibrate by: {failure}") from None
     seconds = time.monotonic() - begun
-    calibration = calibrating.calibrated(calibrating.machine(), identical, slowed, seconds=seconds, made=made)
+    calibration = calibrating.calibrated(
+        calibrating.machine(), identical, slowed, under_test=under_test, seconds=seconds, made=made
+    )
     calibrating.keep(calibration)
     return calibration
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pyharness.gate.calibrating.resampling import FEWEST_LAUNCHES, Draws, Pool, detectable, drawn, power
+from pyharness.gate.judging.controls import is_control
 from pyharness.gate.judging.wording import percent, several
 from pyharness.statistics.hypotheses import rate_bound
 from pyharness.statistics.launches import effect
@@ -59,15 +60,19 @@ def calibrated(
     identical: Sequence[Gate],
     slowed: Sequence[tuple[Gate, Mapping[str, float]]] = (),
     *,
+    under_test: str = "",
     seconds: float = 0.0,
     made: str = "",
 ) -> Calibration:
     """Compute all of it. ``slowed``: gates with the slowdowns that were planted, by benchmark; all of one suite.
 
+    Controls, of another library than the one ``under_test``, are never judged, so that they count as nothing.
+
     Raises:
         InputError: no gate has compared anything.
     """
-    gates = [*((gate, dict[str, float]()) for gate in identical), *slowed]
+    taken = [*((gate, dict[str, float]()) for gate in identical), *slowed]
+    gates = [(_without_controls(gate, under_test), planted) for gate, planted in taken]
     unchanged = [found for gate, planted in gates for found in _times(gate) if found.benchmark not in planted]
     if not unchanged:
         raise InputError("nothing of identical code was compared: there is nothing to calibrate by")
@@ -77,8 +82,14 @@ def calibrated(
     return Calibration(
         machine, first.suite, str(first.about.get("suite_digest", "")), first.rules, len(gates), len(unchanged),
         alarms, rate_bound(alarms, len(unchanged)), tuple(_sensitivities(pool, first.benchmarks, draws)),
-        tuple(_planted(slowed, draws)), seconds, made,
+        tuple(_planted(gates, draws)), seconds, made,
     )  # fmt: skip
+
+
+def _without_controls(gate: Gate, under_test: str) -> Gate:
+    own = {one.name: one for one in gate.benchmarks if not is_control(one, under_test)}
+    judgements = tuple(found for found in gate.judgements if found.benchmark in own)
+    return replace(gate, benchmarks=tuple(own.values()), judgements=judgements)
 
 
 def _times(gate: Gate) -> list[Judgement]:

@@ -13,7 +13,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pyharness.gate.judging.times import Effects, judge_times
+from pyharness.gate.judging.times import Effects, as_escalated, judge_times
 from pyharness.statistics.launches import LaunchEffect
 from pyharness.types import GateBenchmark, GateRules, GateVerdict, Judgement
 
@@ -48,7 +48,8 @@ class Draws:
             one = self.benchmarks[other]
             own = self.rules.budget if one.budget is None else one.budget
             launches = [replace(part, log=part.log + shift) for part in drawn] if other == name else drawn
-            measured.append(Effects(one, own if budget is None else budget, launches[0], tuple(launches[1:])))
+            whole = Effects(one, own if budget is None else budget, launches[0], tuple(launches[1:]))
+            measured.append(as_escalated(whole, self.rules))
         return next(found for found in judge_times(measured, self.rules) if found.benchmark == name)
 
 

@@ -1,8 +1,8 @@
 """The gate's test of itself: whether the arms differ as such, and not by the code that is under test.
 
-Witnesses are benchmarks that the code under test cannot change: those of other libraries (controls); where there are
-none, all benchmarks, if both arms have the same version. A gate of two versions without controls cannot tell a change
-of everything from an arm that is slower, and says so with figures only. What turns figures into a fault is significant
+Witnesses are benchmarks that the code under test cannot change: all of them where both arms have the same code, else
+those of other libraries (controls). A gate of two versions without controls cannot tell a change of everything from an
+arm that is slower, and says so with figures only. What turns figures into a fault is significant
 *and* large enough to matter, more than half of the budget: docs/gate.md "The gate tests itself".
 """
 
@@ -13,6 +13,8 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pyharness.gate.arms.environments import normalised
+from pyharness.gate.judging.controls import is_control
 from pyharness.gate.judging.wording import between, change, percent, relative, several
 from pyharness.statistics.hypotheses import mean_interval, p_greater, sign_test
 from pyharness.statistics.launches import LaunchEffect, effect, start_effect
@@ -23,6 +25,7 @@ UNBALANCED = 2  # rounds of one launch by which the orders may differ, where one
 LEVEL_OF_SIGNS = 0.001
 LEVEL_OF_CONTROLS = 0.01  # launches are few; with the size that is asked for, chance gets there far less often
 FEWEST_CONTROLS = 2
+FEWEST_SIGNS = 11  # that can be significant: 2 / 2^11 is below the level, 2 / 2^10 is not
 
 Effects = Mapping[tuple[str, int], LaunchEffect]  # by benchmark and launch
 
@@ -43,19 +46,35 @@ def self_test(
         for part in rounds
         if (seen := effect(part, threads.get(part.benchmark, 1))) is not None
     }
-    controls = [one.name for one in benchmarks if one.library != under_test]
-    same = len({facts.version for facts in arms.values()}) == 1
-    witnesses = controls or [one.name for one in benchmarks if same]
+    controls, same = [one.name for one in benchmarks if is_control(one, under_test)], _one_code(arms, under_test)
+    witnesses = [one.name for one in benchmarks] if same else controls
     found = [*faults, *_unbalanced(launches, rounds)]
+    if controls and len(controls) == len(benchmarks):
+        found.append(f"no benchmark of {under_test}, which is under test, was there to be compared: all are controls")
     signs, order, start = _signs(effects, threads), _order(effects), _start(launches, effects)
     figures: dict[str, Any] = {"signs": signs, "second_in_a_round": order, "started_first": start}
     figures["witnesses"] = shown = _signs(effects, witnesses)
+    if shown["of"] < FEWEST_SIGNS:
+        shown["needs"] = FEWEST_SIGNS
     if shown["p"] < LEVEL_OF_SIGNS and abs(shown["median"]) > rules.budget / 2:
-        found.append(_one_sided(shown, "controls" if controls else "benchmarks of one version"))
+        found.append(_one_sided(shown, "benchmarks of one version" if same else "controls"))
     figures["controls"] = bias = _bias(effects, controls)
     if bias is not None and _matters(bias, rules):
         found.append(_biased(bias))
     return SelfTest(tuple(found), figures)
+
+
+def _one_code(arms: Mapping[Side, ArmFacts], under_test: str) -> bool:
+    """Whether both arms have the same code, as commits and digests say.
+
+    Neither the number of an installed distribution says so, which many builds have, nor the name of a vocabulary, which
+    two tokenizers share.
+    """
+    both = list(arms.values())
+    versions, sources = {facts.version for facts in both}, {facts.source for facts in both}
+    own = normalised(under_test)
+    numbers = {number for facts in both for name, number in facts.libraries.items() if normalised(name) == own}
+    return len(versions) == 1 and (len(sources) == 1 or (bool(under_test) and not versions & numbers))
 
 
 def _unbalanced(launches: Sequence[Launch], rounds: Sequence[Rounds]) -> list[str]:

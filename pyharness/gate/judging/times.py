@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyharness.gate.judging.wording import between, change, percent, relative, several
 from pyharness.statistics.hypotheses import holm, mean_interval, p_greater
@@ -52,16 +52,28 @@ def suspect(one: Effects, rules: GateRules) -> bool:
     return one.screen.log > threshold or one.screen.log < -slow or highest > slow
 
 
+def as_escalated(one: Effects, rules: GateRules) -> Effects:
+    """Leave out launches that a gate would not have made, as its screen asks for none."""
+    return one if suspect(one, rules) else replace(one, launches=())
+
+
 def judge_times(measured: Sequence[Effects], rules: GateRules) -> list[Judgement]:
-    """Judgements in the order given. The screen only chooses: it is no part of the test, which so keeps its level."""
-    suspects = [one for one in measured if suspect(one, rules)]
-    slower = holm([p_greater([launch.log for launch in one.launches], _null(one, rules)) for one in suspects])
-    faster = holm([p_greater([-launch.log for launch in one.launches], _null(one, rules)) for one in suspects])
+    """Judgements in the order given. The screen only chooses: it is no part of the test, which so keeps its level.
+
+    What has launches is tested, whatever they were made for: they know more than the screen does.
+    """
+    chosen = [one for one in measured if suspect(one, rules) or len(one.launches) >= _fewest(rules)]
+    slower = holm([p_greater([launch.log for launch in one.launches], _null(one, rules)) for one in chosen])
+    faster = holm([p_greater([-launch.log for launch in one.launches], _null(one, rules)) for one in chosen])
     tested = {
         one.benchmark.name: _tested(one, p_slower, p_faster, rules)
-        for one, p_slower, p_faster in zip(suspects, slower, faster, strict=True)
+        for one, p_slower, p_faster in zip(chosen, slower, faster, strict=True)
     }
     return [tested.get(one.benchmark.name) or _screened(one) for one in measured]
+
+
+def _fewest(rules: GateRules) -> int:
+    return max(1, min(FEWEST_LAUNCHES, rules.launches))
 
 
 def _null(one: Effects, rules: GateRules) -> float:
@@ -83,11 +95,11 @@ def _screened(one: Effects) -> Judgement:
 
 def _tested(one: Effects, p_slower: float, p_faster: float, rules: GateRules) -> Judgement:
     logs = [launch.log for launch in one.launches]
-    if len(logs) < min(FEWEST_LAUNCHES, rules.launches):
+    if len(logs) < _fewest(rules):
         return _cut_off(one, logs)
     middle, interval = median(logs), mean_interval(logs)
     verdict, words = _decision(middle, interval, one.budget, p_slower, p_faster, rules)
-    if verdict is GateVerdict.PASS and len(logs) < rules.launches:
+    if verdict is GateVerdict.PASS and len(logs) < rules.launches and suspect(one, rules):
         verdict, words = GateVerdict.INCONCLUSIVE, f"; the time ran out before {several(rules.launches, 'launch')}"
     shown = None if interval is None else (relative(interval[0]), relative(interval[1]))
     seen = f"{change(relative(middle), 'time')}{between(shown)} in {several(len(logs), 'launch')}"

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 
 from pyharness.gate.judging import declared
+from pyharness.gate.judging.controls import as_control, is_control
 from pyharness.gate.judging.counts import grows, judge_counts, pairs
 from pyharness.gate.judging.times import effects_of, judge_times, suspect
 from pyharness.gate.judging.wording import change
@@ -37,9 +38,9 @@ def escalated(
     same launches tells the code from the arms.
     """
     wanted = {one.name for one in benchmarks if _wanted(one, rounds, rules)}
-    if wanted and under_test:
+    if wanted:
         screened = {part.benchmark for part in rounds}
-        wanted |= {one.name for one in benchmarks if one.library != under_test and one.name in screened}
+        wanted |= {one.name for one in benchmarks if is_control(one, under_test) and one.name in screened}
     return tuple(one.name for one in benchmarks if one.name in wanted)
 
 
@@ -56,15 +57,19 @@ def judge(
     waivers: Sequence[Waiver] = (),
     today: date | None = None,
     refusals: Refusals | None = None,
+    under_test: str = "",
 ) -> tuple[Judgement, ...]:
     """Judge every figure of every benchmark, in the order of the suite, time first.
 
     ``refusals``: what could not be compared, with its verdict and reason. A benchmark without rounds and without
-    refusal was not reached in time. ``today`` is asked for where there are waivers.
+    refusal was not reached in time. ``today`` is asked for where there are waivers. Controls, of another library than
+    the one ``under_test``, only show their figures: they pass, and share no level with what is tested.
     """
     refusals, measured = refusals or {}, {part.benchmark for part in rounds}
-    known = [effects_of(one, rounds, rules) for one in benchmarks if one.name in measured and one.name not in refusals]
-    times = {found.benchmark: found for found in judge_times(known, rules)}
+    compared = [one for one in benchmarks if one.name in measured and one.name not in refusals]
+    known = [effects_of(one, rounds, rules) for one in compared if not is_control(one, under_test)]
+    alone = [effects_of(one, rounds, rules) for one in compared if is_control(one, under_test)]
+    times = {found.benchmark: found for found in (*judge_times(known, rules), *judge_times(alone, rules))}
     judgements: list[Judgement] = []
     for one in benchmarks:
         if (time := times.get(one.name)) is None:
@@ -73,7 +78,10 @@ def judge(
         mine = [part for part in rounds if part.benchmark == one.name]
         time = dataclasses.replace(time, values=_seconds(one, mine))
         counts = [found for figure in ("memory", "instructions") if (found := judge_counts(one.name, figure, mine))]
-        judgements += _with_disagreement([time, *counts])
+        if is_control(one, under_test):
+            judgements += [as_control(found, one.library) for found in (time, *counts)]
+        else:
+            judgements += _with_disagreement([time, *counts])
     return declared.applied(judgements, waivers, today or date.today())
 
 

@@ -14,8 +14,10 @@ import pytest
 from gating.launches import benchmark, launch
 from pyharness.gate.calibrating import Calibration, calibrated, check_budget, keep, kept, machine
 from pyharness.gate.calibrating.keeping import place
+from pyharness.gate.calibrating.resampling import Draws
 from pyharness.gate.judging.verdicts import escalated, judge
 from pyharness.statistics.hypotheses import rate_bound
+from pyharness.statistics.launches import LaunchEffect
 from pyharness.types import Gate, GateBenchmark, GateRules, GateVerdict, InputError, Rounds, SelfTest
 
 RULES = GateRules(budget=0.02, launches=5)
@@ -51,6 +53,21 @@ def test_unchanged_comparisons_are_counted(calibration: Calibration) -> None:
     assert (calibration.gates, calibration.comparisons) == (32, 24 * 3 + 8 * 2)
     assert calibration.alarms == 0
     assert calibration.bound == rate_bound(0, 88)
+
+
+def test_controls_count_as_nothing() -> None:
+    suite = (*SUITE[:2], benchmark("middling", "tiktoken"))
+    found = calibrated({}, [gate(number, suite=suite) for number in range(8)], under_test="pyharness")
+    assert found.comparisons == 16
+    assert [one.benchmark for one in found.benchmarks] == ["quiet", "noisy"]
+
+
+def test_drawn_gates_make_no_launches_that_their_screen_does_not_ask_for() -> None:
+    quiet = LaunchEffect(0.0, 0.0, None)
+    late = LaunchEffect(0.05, 0.0, None)
+    one = benchmark("quiet")
+    (found,) = Draws({"quiet": one}, RULES, [{"quiet": [quiet, *[late] * 5]}]).verdicts("quiet", 0.0)
+    assert (found.verdict, found.launches) == (GateVerdict.PASS, 0)
 
 
 def test_alarms_are_counted() -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import replace
 
 import pytest
 
 from gating.launches import benchmark, launch
-from pyharness.gate.judging.self_test import self_test
-from pyharness.types import SIDES, ArmFacts, GateBenchmark, GateRules, Launch, Rounds, SelfTest, Side
+from pyharness.gate.judging.self_test import FEWEST_SIGNS, LEVEL_OF_SIGNS, self_test
+from pyharness.gate.judging.verdicts import judge
+from pyharness.statistics.hypotheses import sign_test
+from pyharness.types import SIDES, ArmFacts, GateBenchmark, GateRules, GateVerdict, Launch, Rounds, SelfTest, Side
 
 RULES = GateRules(budget=0.02)
 SUITE = [benchmark(f"native-{number}") for number in range(9)] + [
@@ -94,6 +97,49 @@ def test_one_version_that_is_slower_everywhere_is_a_fault() -> None:
     assert fault.startswith("12 of 12 benchmarks of one version are faster in the head, by 2")
     assert examined(measured(suite, native=0.02, count=1), suite).faults == ()
     assert examined(measured(suite, count=1), suite, head="v1").faults == ()
+
+
+def test_one_version_has_its_controls_and_all_else_for_witnesses() -> None:
+    (fault,) = examined(measured(SUITE, native=0.02, controls=0.02, count=1), head="v1").faults
+    assert fault.startswith("12 of 12 benchmarks of one version are slower in the head, by ")
+
+
+def test_the_number_of_a_distribution_does_not_say_that_its_code_is_the_same() -> None:
+    numbered = {side: replace(facts, libraries={"PyHarness": "v1"}) for side, facts in arms("v1").items()}
+    suite = [benchmark(f"native-{number}") for number in range(12)]
+    rounds = measured(suite, native=1.5, count=1)
+    assert self_test(starts(1), rounds, suite, numbered, RULES, "pyharness").faults == ()
+    one_place = {side: replace(facts, source=".venv") for side, facts in numbered.items()}
+    assert len(self_test(starts(1), rounds, suite, one_place, RULES, "pyharness").faults) == 1
+
+
+def test_too_few_witnesses_for_signs_are_said() -> None:
+    assert sign_test(FEWEST_SIGNS, FEWEST_SIGNS) < LEVEL_OF_SIGNS <= sign_test(FEWEST_SIGNS - 1, FEWEST_SIGNS - 1)
+    assert examined(measured(SUITE)).figures["witnesses"]["needs"] == 11  # three controls
+    assert "needs" not in examined(measured(SUITE), head="v1").figures["witnesses"]
+
+
+@pytest.mark.parametrize("count", [2, 12])
+def test_of_two_tokenizers_all_is_under_test(count: int) -> None:
+    suite = [benchmark(f"native-{number}") for number in range(count)]
+    rounds = [launch(one.name, number, math.log(1.3) + number / 1e4) for number in range(6) for one in suite]
+    rules = GateRules(budget=0.02, launches=5)
+    found = self_test(starts(6), rounds, suite, arms("v1"), rules, "")
+    assert found.faults == ()
+    assert found.figures["controls"] is None
+    assert {one.verdict for one in judge(suite, rounds, rules)} == {GateVerdict.REGRESSION}
+
+
+def test_names_of_distributions_are_compared_as_pip_does() -> None:
+    suite = [benchmark(f"own-{number}", "Py_Harness.Core") for number in range(3)]
+    rounds = [launch(one.name, number, 0.3 + number / 1e4) for number in range(6) for one in suite]
+    assert self_test(starts(6), rounds, suite, arms(), RULES, "py-harness-core").faults == ()
+
+
+def test_controls_alone_are_no_comparison() -> None:
+    controls = [one for one in SUITE if one.library == "tiktoken"]
+    (fault,) = examined(measured(controls), controls).faults
+    assert fault == "no benchmark of pyharness, which is under test, was there to be compared: all are controls"
 
 
 def test_a_head_that_always_goes_second_is_named() -> None:

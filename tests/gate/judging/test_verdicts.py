@@ -44,12 +44,25 @@ def test_controls_go_along_and_stay_out_of_the_test() -> None:
     assert escalated(screens, suite, RULES, "pyharness") == ("control", "slow")
     assert escalated(screens[::2], suite, RULES, "pyharness") == ()
     rounds = screens + launches("slow", 0.03, SLOWER)[1:]
-    alone = {found.benchmark: found for found in judge(suite, rounds, RULES)}
-    along = {
-        found.benchmark: found for found in judge(suite, rounds + launches("control", 0, [0.0, 0.01, -0.01])[1:], RULES)
-    }
+    alone = {found.benchmark: found for found in judge(suite, rounds, RULES, under_test="pyharness")}
+    rounds += launches("control", 0, [0.0, 0.01, -0.01])[1:]
+    along = {found.benchmark: found for found in judge(suite, rounds, RULES, under_test="pyharness")}
     assert alone["slow"].p == along["slow"].p
-    assert along["control"].launches == 0
+    assert along["control"].launches == 3
+
+
+@pytest.mark.parametrize(("log", "words"), [(0.05, "5.1 % slower"), (-0.05, "4.9 % faster")])
+def test_a_control_that_moves_is_shown_and_not_judged(log: float, words: str) -> None:
+    suite, others = [benchmark("control", "tiktoken"), benchmark("slow")], [log + place / 1e4 for place in range(-2, 3)]
+    moved = [replace(part, memory=sides(100 * MB, 110 * MB)) for part in launches("control", log, others)]
+    rounds = [*moved, *launches("slow", 0.03, SLOWER)]
+    time, memory, slow = judge(suite, rounds, RULES, under_test="pyharness")
+    assert (time.verdict, memory.verdict, slow.verdict) == (PASS, PASS, REGRESSION)
+    assert time.reason.startswith(f"control, as tiktoken is not under test: {words} [")
+    assert memory.reason.startswith("control, as tiktoken is not under test: 10 % more memory in 6 launches")
+    (only_slow,) = judge(suite[1:], rounds, RULES, under_test="pyharness")
+    assert slow.p == only_slow.p
+    assert judge(suite, rounds, RULES, under_test="TikToken")[0].verdict in (REGRESSION, IMPROVEMENT)
 
 
 def test_a_slower_head_is_a_regression_with_its_figures() -> None:
@@ -153,6 +166,11 @@ def sides(base: int, head: int) -> dict[Side, int]:
 MB = 1 << 20
 
 
+def most(changed: int, count: int, head: int) -> list[tuple[int, int]]:
+    """Megabytes of launches of which some have changed."""
+    return [(100 * MB, head * MB)] * changed + [(100 * MB, 100 * MB)] * (count - changed)
+
+
 @pytest.mark.parametrize(
     ("pairs", "verdict", "words"),
     [
@@ -165,6 +183,13 @@ MB = 1 << 20
         ([(100 * MB, 110 * MB)], INCONCLUSIVE, "one launch does not prove it, and the time ran out"),
         ([(110 * MB, 100 * MB)], PASS, "9.1 % less memory"),
         ([(100 * MB, 110 * MB), (100 * MB, 100 * MB)], PASS, "more memory in 1 of 2 launches only"),
+        (most(9, 11, 110), REGRESSION, "10 % more memory in 11 launches"),
+        (most(9, 11, 110), REGRESSION, "; more memory in 9 of 11 launches"),
+        (most(8, 11, 110), INCONCLUSIVE, "; more memory in 8 of 11 launches: too many to pass, too few to prove it"),
+        (most(6, 11, 110), INCONCLUSIVE, "; more memory in 6 of 11 launches"),
+        (most(5, 11, 110), PASS, "; more memory in 5 of 11 launches only"),
+        (most(9, 11, 90), IMPROVEMENT, "; less memory in 9 of 11 launches"),
+        (most(8, 11, 90), PASS, "; less memory in 8 of 11 launches only"),
     ],
 )
 def test_memory(pairs: list[tuple[int, int]], verdict: GateVerdict, words: str) -> None:
@@ -179,6 +204,31 @@ def test_memory_alone_asks_for_more_launches() -> None:
     rounds = [launch("encode", 0, 0.0, memory=sides(100 * MB, 110 * MB))]
     assert escalated(rounds, [benchmark()], RULES) == ("encode",)
     assert judge([benchmark()], rounds, RULES)[0].verdict is PASS
+
+
+def for_memory(name: str, others: list[float]) -> list[Rounds]:
+    """Launches that the time of the screen does not ask for."""
+    screen, *rest = launches(name, 0.0, others)
+    return [replace(screen, memory=sides(100 * MB, 110 * MB)), *rest]
+
+
+@pytest.mark.parametrize(
+    ("others", "verdict", "tested"),
+    [(SLOWER, REGRESSION, 5), ([0.0] * 5, PASS, 5), ([0.001] * 4, PASS, 4), (SLOWER[:2], PASS, 0)],
+)
+def test_time_is_tested_on_launches_that_memory_asked_for(
+    others: list[float], verdict: GateVerdict, tested: int
+) -> None:
+    found = judge([benchmark()], for_memory("encode", others), RULES)[0]
+    assert (found.verdict, found.launches) == (verdict, tested)
+
+
+def test_launches_that_memory_asked_for_share_the_level() -> None:
+    rounds = [*for_memory("encode", SLOWER), *for_memory("other", SLOWER)]
+    both = [found for found in judge([benchmark(), benchmark("other")], rounds, RULES) if found.figure == "time"]
+    alone = judge([benchmark()], rounds, RULES)[0].p
+    assert alone is not None
+    assert [found.p for found in both] == pytest.approx([2 * alone] * 2)
 
 
 @pytest.mark.parametrize(
