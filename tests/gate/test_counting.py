@@ -22,7 +22,7 @@ class Made:
         self.call, self.digestible = call, lambda number: str(number).encode()
 
 def summed(setting):
-    return Made(lambda text: zlib.adler32(bytes(len(text) * 10_000)))
+    return Made(lambda text: zlib.adler32(bytes(len(text) * 200_000)))
 """
 NEEDS_VALGRIND = pytest.mark.skipif(
     shutil.which("valgrind") is None or platform.machine() != "x86_64", reason="needs valgrind on x86-64"
@@ -41,7 +41,7 @@ def counted(folder: Path, side: Side, *lengths: int) -> dict[int, int]:
             worker.prepare("summed")
             for _ in range(2):
                 timed = worker.time("summed", Batch(1, ((0, length),)))
-            assert timed.digest == digest([str(zlib.adler32(bytes(length * 10_000))).encode()])
+            assert timed.digest == digest([str(zlib.adler32(bytes(length * 200_000))).encode()])
             figures = worker.finish("summed")
             assert figures.keys() == {"instructions"}
             found[length] = figures["instructions"]
@@ -53,9 +53,9 @@ def counted(folder: Path, side: Side, *lengths: int) -> dict[int, int]:
 @NEEDS_VALGRIND
 def test_twice_the_work_takes_twice_the_instructions_in_any_process(tmp_path: Path) -> None:
     base, head = counted(tmp_path, "base", 10, 20, 10), counted(tmp_path, "head", 20)
-    assert 1.9 < base[20] / base[10] < 2.05
-    assert head[20] == pytest.approx(base[20], rel=5e-3)
-    assert base[10] > 10_000
+    assert 1.95 < base[20] / base[10] < 2.05
+    assert head[20] == pytest.approx(base[20], rel=2e-2)
+    assert base[10] > 1_000_000  # beside which what an interpreter does once is little
     assert list(tmp_path.glob("counts-base.*")) == []
 
 
