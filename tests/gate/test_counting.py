@@ -22,7 +22,15 @@ class Made:
         self.call, self.digestible = call, lambda number: str(number).encode()
 
 def summed(setting):
-    return Made(lambda text: zlib.adler32(bytes(len(text) * 200_000)))
+    data = bytes(200_000)  # made once: whether new memory has to be cleared depends on what was there before
+
+    def call(text):
+        value = 1
+        for _ in text:
+            value = zlib.adler32(data, value)
+        return value
+
+    return Made(call)
 """
 NEEDS_VALGRIND = pytest.mark.skipif(
     shutil.which("valgrind") is None or platform.machine() != "x86_64", reason="needs valgrind on x86-64"
@@ -54,7 +62,7 @@ def counted(folder: Path, side: Side, *lengths: int) -> dict[int, int]:
 def test_twice_the_work_takes_twice_the_instructions_in_any_process(tmp_path: Path) -> None:
     base, head = counted(tmp_path, "base", 10, 20, 10), counted(tmp_path, "head", 20)
     assert 1.95 < base[20] / base[10] < 2.05
-    assert head[20] == pytest.approx(base[20], rel=2e-2)
+    assert head[20] == pytest.approx(base[20], rel=5e-3)
     assert base[10] > 1_000_000  # beside which what an interpreter does once is little
     assert list(tmp_path.glob("counts-base.*")) == []
 
