@@ -33,6 +33,7 @@ from pyharness.types import (
     GateRules,
     GateVerdict,
     InputError,
+    Judgement,
     Rounds,
     SelfTest,
     Side,
@@ -216,8 +217,10 @@ def judged(ready: Session, rules: GateRules, waivers: Sequence[Waiver] = ()) -> 
         return verdicts.escalated(rounds, _benchmarks(ready, rounds), rules, ready.under_test)
 
     measured, today = measure(ready.course, more), date.today()
-    compared = [one for one in _benchmarks(ready, measured.rounds, measured.refusals) if one.name not in measured.new]
+    known = _benchmarks(ready, measured.rounds, (*measured.refusals, *measured.unmeasured))
+    compared = [one for one in known if one.name not in measured.new]
     judgements = verdicts.judge(compared, measured.rounds, rules, waivers, today, measured.refusals, ready.under_test)
+    judgements = _with_uncounted(judgements, measured)
     tested, said = _tested(ready, measured, compared, rules)
     return Gate(
         ready.suite, rules, measured.facts, tuple(compared), tuple(measured.launches), tuple(measured.rounds),
@@ -226,9 +229,19 @@ def judged(ready: Session, rules: GateRules, waivers: Sequence[Waiver] = ()) -> 
     )  # fmt: skip
 
 
-def _benchmarks(ready: Session, rounds: Sequence[Rounds], refused: Iterable[str] = ()) -> tuple[GateBenchmark, ...]:
+def _benchmarks(ready: Session, rounds: Sequence[Rounds], unmeasured: Iterable[str] = ()) -> tuple[GateBenchmark, ...]:
     """Those of the suite, or those that were found in the arms' own tests."""
-    return ready.benchmarks or found(rounds, refused, ready.under_test)
+    return ready.benchmarks or found(rounds, unmeasured, ready.under_test)
+
+
+def _with_uncounted(judgements: Sequence[Judgement], measured: Measured) -> tuple[Judgement, ...]:
+    """Say of instructions that were asked for and not counted that they are not known: no figure is no pass."""
+    names = list(dict.fromkeys(one.benchmark for one in judgements))
+    more = [
+        Judgement(name, "instructions", GateVerdict.INCONCLUSIVE, reason=f"not counted: {reason}")
+        for name, reason in measured.uncounted.items()
+    ]
+    return tuple(sorted([*judgements, *more], key=lambda one: names.index(one.benchmark)))
 
 
 def _tested(

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 from pyharness.gate.measuring import order
 from pyharness.gate.measuring.course import Course
 from pyharness.gate.measuring.turns import Differs, Gone, Overtime, Pair, Turns, failing
-from pyharness.types import SIDES, Absent, ArmFacts, ArmFailed, GateVerdict, Launch, Rounds, Side
+from pyharness.types import SCREEN, SIDES, Absent, ArmFacts, ArmFailed, GateVerdict, Launch, Rounds, Side
 
 
 @dataclass
@@ -23,6 +23,7 @@ class Launched:
     facts: dict[Side, ArmFacts] = field(default_factory=dict)
     new: set[str] = field(default_factory=set)  # benchmarks that the head alone has
     skipped: dict[str, str] = field(default_factory=dict)  # tests of the arms that neither side runs, and why
+    names: list[str] = field(default_factory=list)  # what both sides have, where no names were asked for
     finished: bool = True  # False where time ran out
 
 
@@ -40,7 +41,7 @@ def launched(
     while wanted is None or wanted:
         try:
             with _processes(course, gave, starters, wanted) as pair:
-                wanted = _settled(pair, wanted, gave)
+                wanted = _all(pair, gave) if wanted is None else _still_there(pair, wanted, gave)
                 _one_after_the_other(course, pair, wanted, gave, calls)
                 return gave
         except Overtime:
@@ -74,18 +75,33 @@ def _processes(
                 process.close()
 
 
-def _settled(pair: Pair, wanted: Sequence[str] | None, gave: Launched) -> list[str]:
-    """Names to measure, in the base's order, after those that one side lacks were refused."""
+def _has(pair: Pair) -> dict[Side, tuple[str, ...]]:
     has: dict[Side, tuple[str, ...]] = {}
     for side in SIDES:
         with failing(side, None):
             has[side] = pair[side].benchmarks()
+    return has
+
+
+def _all(pair: Pair, gave: Launched) -> list[str]:
+    """Names that both sides have, in the base's order; those of the head alone are new, those of the base are gone."""
+    has = _has(pair)
     gave.new |= set(has["head"]) - set(has["base"])
     for name in has["base"]:
-        if name not in has["head"] and (wanted is None or name in wanted):
+        if name not in has["head"]:
             gave.refusals[name] = (GateVerdict.FAILED, "the base has it and the head has not: gone or renamed")
-    common = [name for name in has["base"] if name in has["head"]]
-    return common if wanted is None else [name for name in wanted if name in common]
+    gave.names = [name for name in has["base"] if name in has["head"]]
+    return gave.names
+
+
+def _still_there(pair: Pair, wanted: Sequence[str], gave: Launched) -> list[str]:
+    """``wanted`` without what a side no longer has: both had it in processes before these, so that is a failure."""
+    has = _has(pair)
+    for name in wanted:
+        if lacking := [side for side in SIDES if name not in has[side]]:
+            reason = f"{' and '.join(lacking)}: it was there in a process before, and is not any longer"
+            gave.refusals[name] = (GateVerdict.FAILED, reason)
+    return [name for name in wanted if name not in gave.refusals]
 
 
 def _one_after_the_other(
@@ -96,14 +112,17 @@ def _one_after_the_other(
         if time.monotonic() > course.deadline:
             raise Overtime
         try:
-            if not _prepared(course, pair, name, gave):
+            if absent := _absent(pair, name):
+                _lacking(course, name, absent, gave)
+                _let_go(pair, name, absent)
                 continue
             gave.rounds.append(Turns(course, pair, name, gave.launch.number, calls).measured())
         except Differs as difference:
             gave.refusals[name] = (GateVerdict.INCOMPARABLE, str(difference))
 
 
-def _prepared(course: Course, pair: Pair, name: str, gave: Launched) -> bool:
+def _absent(pair: Pair, name: str) -> dict[Side, str]:
+    """Prepare it on both sides; returns why a side lacks it."""
     absent: dict[Side, str] = {}
     for side in SIDES:
         try:
@@ -111,15 +130,23 @@ def _prepared(course: Course, pair: Pair, name: str, gave: Launched) -> bool:
                 pair[side].prepare(name)
         except Absent as reason:
             absent[side] = str(reason)
-    if "base" in absent and "head" not in absent:
+    return absent
+
+
+def _lacking(course: Course, name: str, absent: Mapping[Side, str], gave: Launched) -> None:
+    """Say what a side lacks. It may be new or skipped in the screen alone: what is asked for again was there."""
+    screen = gave.launch.number == SCREEN and not course.counted
+    if screen and "head" not in absent:
         gave.new.add(name)
-    elif len(absent) == len(SIDES) and name not in course.benchmarks:
+    elif screen and len(absent) == len(SIDES) and name not in course.benchmarks:
         gave.skipped[name] = absent["head"]
-    elif absent:
+    else:
         lacking = "; ".join(f"{side}: {reason}" for side, reason in absent.items())
-        gave.refusals[name] = (GateVerdict.FAILED, f"it cannot be measured: {lacking}")
+        what = "it cannot be measured" if screen else "it was measured before, and cannot be any longer"
+        gave.refusals[name] = (GateVerdict.FAILED, f"{what}: {lacking}")
+
+
+def _let_go(pair: Pair, name: str, absent: Mapping[Side, str]) -> None:
     for side in pair.keys() - absent.keys():
-        if absent:
-            with failing(side, name):
-                pair[side].finish(name)
-    return not absent
+        with failing(side, name):
+            pair[side].finish(name)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pyharness.gate.measuring import order
 from pyharness.gate.measuring.course import Course
 from pyharness.gate.measuring.launching import Launched, launched
-from pyharness.types import SCREEN, ArmFacts, ArmFailed, GateVerdict, Launch, Rounds, Side
+from pyharness.types import SCREEN, SIDES, ArmFacts, ArmFailed, GateVerdict, Launch, Rounds, Side
 
 
 @dataclass
@@ -21,7 +21,8 @@ class Measured:
     refusals: dict[str, tuple[GateVerdict, str]] = field(default_factory=dict)
     facts: dict[Side, ArmFacts] = field(default_factory=dict)
     new: set[str] = field(default_factory=set)
-    unmeasured: list[str] = field(default_factory=list)  # declared, and time ran out before the screen came to them
+    unmeasured: list[str] = field(default_factory=list)  # time ran out before the screen came to them
+    uncounted: dict[str, str] = field(default_factory=dict)  # measured, and why their instructions are not known
     notes: list[str] = field(default_factory=list)
 
     def take(self, gave: Launched) -> None:
@@ -45,7 +46,8 @@ def measure(course: Course, escalated: Callable[[Sequence[Rounds]], Sequence[str
     if not screen.finished:
         measured.notes.append("time ran out during the first launch")
         seen = {rounds.benchmark for rounds in measured.rounds} | measured.refusals.keys() | measured.new
-        measured.unmeasured = [name for name in course.benchmarks if name not in seen]
+        names = screen.names or course.benchmarks  # those of tests are known only by what the processes say
+        measured.unmeasured = [name for name in names if name not in seen | screen.skipped.keys()]
     more = [name for name in escalated(measured.rounds) if name not in measured.refusals]
     for number in range(1, course.rules.launches + 1):
         if not more:
@@ -60,27 +62,33 @@ def measure(course: Course, escalated: Callable[[Sequence[Rounds]], Sequence[str
             break
         more = [name for name in more if name not in measured.refusals]
     if course.counting is not None:
-        counting = replace(course, start=course.counting, counted=True)
-        try:
-            _count(counting, measured, next(starters), calls)
-        except ArmFailed as failure:
-            measured.notes.append(f"instructions were not counted: {failure}")
+        _count(replace(course, start=course.counting, counted=True), measured, next(starters), calls)
     return measured
 
 
 def _count(course: Course, measured: Measured, head_starts: bool, calls: dict[str, int]) -> None:
-    """Count instructions, as many calls as were timed; they go to the rounds of the screen."""
-    names = [rounds.benchmark for rounds in measured.rounds if rounds.launch == SCREEN]
+    """Count instructions, as many calls as were timed; they go to the rounds of the screen.
+
+    What fails under the counter costs this figure: the times stand. Other ids are other ids wherever they are seen.
+    """
+    names = [part.benchmark for part in measured.rounds if part.launch == SCREEN]
+    names = [name for name in names if name not in measured.refusals]
     course.listener.stage("counting instructions")
-    gave = launched(course, SCREEN, head_starts, names, calls)
-    counted = {rounds.benchmark: rounds.instructions for rounds in gave.rounds}
-    measured.refusals |= {name: why for name, why in gave.refusals.items() if name not in measured.refusals}
+    try:
+        gave = launched(course, SCREEN, head_starts, names, calls)
+    except ArmFailed as failure:
+        measured.uncounted = dict.fromkeys(names, str(failure))
+        return
+    counted = {part.benchmark: part.instructions for part in gave.rounds if len(part.instructions) == len(SIDES)}
     measured.rounds = [
-        replace(rounds, instructions=counted.get(rounds.benchmark, {})) if rounds.launch == SCREEN else rounds
-        for rounds in measured.rounds
+        replace(part, instructions=counted.get(part.benchmark, {})) if part.launch == SCREEN else part
+        for part in measured.rounds
     ]
-    if missing := [name for name in names if name not in counted]:
-        measured.notes.append(f"instructions were not counted of: {', '.join(missing)}")
+    failed = {name: reason for name, (verdict, reason) in gave.refusals.items() if verdict is GateVerdict.FAILED}
+    measured.refusals |= {name: why for name, why in gave.refusals.items() if name not in failed}
+    otherwise = "the time ran out" if not gave.finished else "the counter said nothing"
+    missing = [name for name in names if name not in counted and name not in measured.refusals]
+    measured.uncounted = {name: failed.get(name, otherwise) for name in missing}
 
 
 def _launch(

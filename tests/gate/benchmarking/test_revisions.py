@@ -13,11 +13,10 @@ import pytest
 from gating import foreign, small_project
 from pyharness.commands import gating
 from pyharness.gate.arms import Arms, arms
-from pyharness.gate.benchmarking.found import found
 from pyharness.gate.benchmarking.trees import FOLDER, plant
 from pyharness.gate.benchmarking.worker import PytestWorker
 from pyharness.gate.measuring import Silent
-from pyharness.types import SIDES, Batch, GateRules, GateVerdict, InputError, Rounds, Side, Timing
+from pyharness.types import SIDES, Batch, GateRules, GateVerdict, InputError, Side
 
 SLOWER = "def encode(text):\n    return [[ord(one) for one in text] for _ in range(20)][0]\n"
 TESTS = """\
@@ -122,10 +121,3 @@ def test_tests_go_with_no_suite_and_no_counter(other: dict[str, Any]) -> None:
     asked = gating.Asked("HEAD~1", "HEAD", tests="bench", **other)
     with pytest.raises(InputError, match="do not go together"), gating.session(asked, Silent()):
         pass
-
-
-@pytest.mark.parametrize(("cpu", "threads"), [(100, 1), (50, 1), (10, 2), (180, 2)])
-def test_work_that_one_thread_does_not_do_is_judged_by_the_wall(cpu: int, threads: int) -> None:
-    timings = (Timing(100, cpu),) * 6
-    rounds = Rounds("a", 0, 1, timings, timings, (True, False) * 3)
-    assert [(one.name, one.threads) for one in found([rounds], ["a", "b"], "tinytok")] == [("a", threads), ("b", 1)]

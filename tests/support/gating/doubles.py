@@ -44,7 +44,7 @@ class FakeArm:
     counts: int = 0
 
     def facts(self) -> ArmFacts:
-        return ArmFacts(self.side, f"the {self.side}", "1", {}, {})
+        return ArmFacts(self.side, f"the {self.side}", "1", {}, {"library": "1"})
 
     def benchmarks(self) -> tuple[str, ...]:
         return tuple(self.has)
@@ -57,7 +57,7 @@ class FakeArm:
         if benchmark == self.dies_in:
             raise ArmFailed("was killed by signal 9")
         self.diary.timed.append((self.launch, benchmark, self.side, batch))
-        done = sum(length for _, length in (*batch.spans, *batch.extra)) / 100
+        done = sum(length for _, length in (*batch.spans, *batch.extra)) / 100 if batch.spans else batch.calls
         spent = round(1e9 * self.seconds(benchmark, self.side, self.launch) * done)
         return TimedBatch(Timing(spent, spent), "other" if benchmark == self.other_ids else "same")
 
