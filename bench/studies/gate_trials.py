@@ -112,7 +112,7 @@ def waited() -> float:
 
 def run_one(number: int, base: str, head: str, rules: GateRules, *, is_busy: bool) -> dict[str, Any]:
     """Run one gate; its record, with what was planted. ``is_busy``: something else loads a core already."""
-    asked = gating.Asked(base=base, head=head, suite=str(SUITE), rules=rules, library="pyharness", force=True)
+    asked = gating.GateRequest(base=base, head=head, suite=str(SUITE), rules=rules, library="pyharness", force=True)
     busy = others_share() if is_loaded(number) else waited()
     begun = time.time()
     with gating.session(asked, Silent()) as ready:

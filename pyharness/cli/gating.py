@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from pyharness.cli.console import check_output, color, complain, reports_errors,
 from pyharness.types import GateRules, InputError
 
 if TYPE_CHECKING:
-    from pyharness.commands.gating import Asked
+    from pyharness.commands.gating import GateRequest
     from pyharness.types import Gate
 
 FORMATS = ["text", "markdown", "json"]
@@ -60,7 +61,7 @@ def share(text: str) -> float:
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True)
 @click.option("--no-cache", "cache", flag_value=False, default=True, help="Build revisions anew.")
 @click.option("--no-build-isolation", "isolated", flag_value=False, default=True,
-              help="Build with what is installed here: no network is needed.")  # fmt: skip
+              help="Build with what is installed here; dependencies come from the index.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Replace files; measure beside another gate.")
 @reports_errors
 def gate(**given: Any) -> None:
@@ -84,16 +85,14 @@ def gate(**given: Any) -> None:
     from pyharness.cli.progress import gate_listener
     from pyharness.commands import gating
 
-    if (given["head"] is None) is not given["calibrate"]:
-        raise InputError(
-            "--calibrate measures --base against itself: leave out --head"
-            if given["calibrate"]
-            else "--head is missing: name what is to be judged, such as HEAD or . for the working tree"
-        )
+    if given["calibrate"]:
+        _check_alone(given)
+    elif given["head"] is None:
+        raise InputError("--head is missing: name what is to be judged, such as HEAD or . for the working tree")
     outputs = {name: path for name in ("output", "markdown", "junit") if (path := given[name]) is not None}
     _check(outputs, force=given["force"])
     rules = GateRules(budget=share(given["budget"]), minutes=given["minutes"], strict=given["strict"])
-    asked = gating.Asked(
+    asked = gating.GateRequest(
         given["base"], given["head"] or given["base"], given["suite"], given["tests"], rules, given["library"],
         given["declared"], instructions=given["counter"] is not None, isolated=given["isolated"], cache=given["cache"],
         force=given["force"], requirements=given["requirements"],
@@ -108,13 +107,31 @@ def gate(**given: Any) -> None:
     sys.exit(done.exit_code)
 
 
-def _calibrate(asked: Asked) -> None:
+def _check_alone(given: Mapping[str, Any]) -> None:
+    """Refuse what a calibration would have to ignore: it has one arm, prints a table, and judges nothing."""
+    options = {"tests": "pytest", "requirements": "with", "form": "format"}
+    for name in (
+        "head",
+        "tests",
+        "requirements",
+        "counter",
+        "declared",
+        "strict",
+        "output",
+        "markdown",
+        "junit",
+        "form",
+    ):
+        if given[name] not in (None, False, (), "text"):
+            option = options.get(name, name)
+            raise InputError(f"--calibrate measures --base against itself and prints a table: leave out --{option}")
+
+
+def _calibrate(asked: GateRequest) -> None:
     from pyharness import report
     from pyharness.cli.progress import gate_listener
     from pyharness.commands import calibrating
 
-    if asked.tests is not None or asked.instructions:
-        raise InputError("--calibrate measures the times of a suite: leave out --pytest and --counter")
     with gate_listener() as listener:
         done = calibrating.calibrate(asked, listener)
     show(report.to_text([report.calibration_sheet(done)], width=width(), color=color()))

@@ -19,7 +19,7 @@ FEWEST = 2
 LEVELS = (0.03, 0.05, 0.10)
 
 
-def calibrate(asked: gating.Asked, listener: Listening, gates: int = GATES) -> calibrating.Calibration:
+def calibrate(asked: gating.GateRequest, listener: Listening, gates: int = GATES) -> calibrating.Calibration:
     """Build ``asked.base`` twice, in two folders, gate one against the other, and keep what came of it.
 
     In every second gate three of the benchmarks do 3, 5 and 10 % more work in the head. With ``asked.rules.minutes`` no

@@ -46,7 +46,7 @@ SLOWEST_ANSWER = 300.0  # seconds: a preparation may train
 
 
 @dataclass(frozen=True)
-class Asked:
+class GateRequest:
     """What somebody wants to know."""
 
     base: str
@@ -66,7 +66,7 @@ class Asked:
 
 
 @dataclass
-class Session:
+class ReadyGate:
     """Two arms that are ready, and what they will be asked."""
 
     suite: str
@@ -81,7 +81,7 @@ class Session:
         return self.arms.base.under_test
 
 
-def gate(asked: Asked, listener: Listening) -> Gate:
+def gate(asked: GateRequest, listener: Listening) -> Gate:
     """Measure and judge. What cannot be compared is a verdict as well, with its reason.
 
     Raises:
@@ -107,12 +107,12 @@ def _deadline(rules: GateRules) -> float:
     return math.inf if rules.minutes is None else time.monotonic() + 60 * rules.minutes
 
 
-def _declared(asked: Asked) -> tuple[Waiver, ...]:
+def _declared(asked: GateRequest) -> tuple[Waiver, ...]:
     path = asked.declared or asked.folder / DECLARED
     return declared.read(path) if asked.declared is not None or path.exists() else ()
 
 
-def _check_budget(asked: Asked) -> None:
+def _check_budget(asked: GateRequest) -> None:
     """Refuse what this machine was found to be too noisy for."""
     if asked.tests is None:
         suite = _suite(asked)
@@ -137,7 +137,7 @@ def _about(suite: suites.GateSuite, both: making.Arms) -> suites.GateSuite:
     return replace(suite, benchmarks=benchmarks)
 
 
-def _suite(asked: Asked) -> suites.GateSuite:
+def _suite(asked: GateRequest) -> suites.GateSuite:
     """Return the suite that is asked for, or that of what is to be compared."""
     name = asked.suite
     if name is None:
@@ -147,7 +147,7 @@ def _suite(asked: Asked) -> suites.GateSuite:
 
 
 @contextmanager
-def session(asked: Asked, listener: Listening, deadline: float = math.inf) -> Iterator[Session]:
+def session(asked: GateRequest, listener: Listening, deadline: float = math.inf) -> Iterator[ReadyGate]:
     """Build both arms and write the text that they will read; all of it is gone at the end."""
     if asked.tests is not None:
         with _of_tests(asked, asked.tests, listener, deadline) as ready:
@@ -172,11 +172,11 @@ def session(asked: Asked, listener: Listening, deadline: float = math.inf) -> It
 
         count = start_counting if asked.instructions else None
         course = Course(start, text, asked.rules, by_name, listener, deadline, counting=count)
-        yield Session(suite.name, suite.digest, both, suite.benchmarks, course)
+        yield ReadyGate(suite.name, suite.digest, both, suite.benchmarks, course)
 
 
 @contextmanager
-def _of_tests(asked: Asked, tests: str, listener: Listening, deadline: float) -> Iterator[Session]:
+def _of_tests(asked: GateRequest, tests: str, listener: Listening, deadline: float) -> Iterator[ReadyGate]:
     """Build both arms, and put the head's tests into both; benchmarks are what is found there."""
     if asked.suite is not None or asked.instructions:
         other = "--suite" if asked.suite is not None else "--counter instructions"
@@ -194,11 +194,11 @@ def _of_tests(asked: Asked, tests: str, listener: Listening, deadline: float) ->
             return PytestWorker(arm, planted.path, wanted=wanted, modules=planted.modules, time_limit=limit)
 
         course = Course(start, texts.written({}, room), asked.rules, {}, listener, deadline)
-        yield Session(tests, "", both, (), course)
+        yield ReadyGate(tests, "", both, (), course)
 
 
 def _arms(
-    asked: Asked, listener: Listening, threads: int, requirements: Sequence[str] = ()
+    asked: GateRequest, listener: Listening, threads: int, requirements: Sequence[str] = ()
 ) -> AbstractContextManager[making.Arms]:
     return making.arms(
         asked.base, asked.head, folder=asked.folder, listener=listener.stage, library=asked.library, threads=threads,
@@ -210,7 +210,7 @@ def _patience(deadline: float) -> float:
     return max(1.0, min(SLOWEST_ANSWER, deadline - time.monotonic()))
 
 
-def judged(ready: Session, rules: GateRules, waivers: Sequence[Waiver] = ()) -> Gate:
+def judged(ready: ReadyGate, rules: GateRules, waivers: Sequence[Waiver] = ()) -> Gate:
     """Measure what is ready, and say what came of it."""
 
     def more(rounds: Sequence[Rounds]) -> Sequence[str]:
@@ -229,7 +229,9 @@ def judged(ready: Session, rules: GateRules, waivers: Sequence[Waiver] = ()) -> 
     )  # fmt: skip
 
 
-def _benchmarks(ready: Session, rounds: Sequence[Rounds], unmeasured: Iterable[str] = ()) -> tuple[GateBenchmark, ...]:
+def _benchmarks(
+    ready: ReadyGate, rounds: Sequence[Rounds], unmeasured: Iterable[str] = ()
+) -> tuple[GateBenchmark, ...]:
     """Those of the suite, or those that were found in the arms' own tests."""
     return ready.benchmarks or found(rounds, unmeasured, ready.under_test)
 
@@ -245,7 +247,7 @@ def _with_uncounted(judgements: Sequence[Judgement], measured: Measured) -> tupl
 
 
 def _tested(
-    ready: Session,
+    ready: ReadyGate,
     measured: Measured,
     compared: Sequence[GateBenchmark],
     rules: GateRules,
@@ -269,6 +271,6 @@ def _notes(measured: Measured) -> Iterator[str]:
         yield f"{name} is new in the head: there is nothing to compare it with"
 
 
-def _incomparable(asked: Asked, reason: str) -> Gate:
+def _incomparable(asked: GateRequest, reason: str) -> Gate:
     what = asked.tests or asked.suite or suites.DEFAULT
     return Gate(what, asked.rules, {}, (), (), (), (), SelfTest((reason,)), GateVerdict.INCOMPARABLE)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import json
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,22 +64,14 @@ def read(path: Path) -> GateSuite:
     Raises:
         InputError: it cannot be read, is no TOML, or holds what no suite holds.
     """
+    data = bounded_file.read_toml(path, MOST_BYTES, f"suite {path}")
     try:
-        content = bounded_file.read(path, MOST_BYTES, f"suite {path}")
-        data = tomllib.loads(content.decode())
-    except InputError:
-        raise
-    except OSError as error:
-        raise InputError(f"suite {path} cannot be read: {error.strerror or error}") from None
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"suite {path} is not valid TOML: {error}") from None
-    try:
-        return _suite(data, path, content)
+        return _suite(data, path)
     except InputError as error:
         raise InputError(f"suite {path}: {error}") from None
 
 
-def _suite(data: Mapping[str, Any], path: Path, content: bytes) -> GateSuite:
+def _suite(data: Mapping[str, Any], path: Path) -> GateSuite:
     _known_keys(data, _KEYS, "key")
     workloads = path.parent / own if (own := shape.get(data, "workloads", str, default="")) else WORKLOADS
     source = _source(workloads)
@@ -100,7 +92,7 @@ def _suite(data: Mapping[str, Any], path: Path, content: bytes) -> GateSuite:
         benchmarks=benchmarks,
         corpora={kind: shape.get(corpora, kind, str) for kind in kinds},
         workloads=workloads,
-        digest=_digest(content, source, DRIVER.read_bytes()),
+        digest=_digest(json.dumps(data, sort_keys=True, default=str).encode(), source, DRIVER.read_bytes()),
     )
 
 

@@ -53,14 +53,7 @@ def summary_of(path: Path) -> str:
 
 def read(path: Path) -> Suite:
     """Parse a suite file; says which key is wrong."""
-    try:
-        data = tomllib.loads(bounded_file.read(path, MOST_BYTES, f"suite {path}").decode())
-    except InputError:
-        raise
-    except OSError as error:
-        raise InputError(f"suite {path} cannot be read: {error.strerror or error}") from None
-    except (ValueError, RecursionError) as error:  # no TOML, no UTF-8, a number of a million digits, bottomless
-        raise InputError(f"suite {path} is not valid TOML: {error}") from None
+    data = bounded_file.read_toml(path, MOST_BYTES, f"suite {path}")
     for key in data.keys() - _KEYS:
         raise InputError(f"suite {path}: {suggest('key', key, _KEYS)}")
     for key in ("tokenizers", "benchmarks"):

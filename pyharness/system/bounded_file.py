@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
+from typing import Any
 
 from pyharness.types import InputError
 
@@ -19,3 +21,19 @@ def read(path: Path, most: int, what: str) -> bytes:
     if len(data) > most:
         raise InputError(f"{what} has more than {most:,} bytes, which is the most that is read of one")
     return data
+
+
+def read_toml(path: Path, most: int, what: str) -> dict[str, Any]:
+    """Tables of a TOML file of at most ``most`` bytes; ``what`` is what messages call it.
+
+    Raises:
+        InputError: it cannot be read, is too large, or is no TOML.
+    """
+    try:
+        return tomllib.loads(read(path, most, what).decode())
+    except InputError:
+        raise
+    except OSError as error:
+        raise InputError(f"{what} cannot be read: {error.strerror or error}") from None
+    except (ValueError, RecursionError) as error:  # no TOML, no UTF-8, a number of a million digits, bottomless
+        raise InputError(f"{what} is not valid TOML: {error}") from None

@@ -70,6 +70,7 @@ def test_an_arm_that_does_not_build_is_incomparable(tmp_path: Path) -> None:
     gate = gate_from_json(json.loads(output.read_text()), "gate.json")
     assert gate.verdict is GateVerdict.INCOMPARABLE
     assert "nothing" in gate.self_test.faults[0]
+    assert done.stdout.splitlines()[-1] == "Incomparable: nothing was compared."
     assert "Traceback" not in done.stderr
 
 
@@ -122,6 +123,10 @@ def test_a_calibration_is_kept_and_refuses_a_finer_budget(tmp_path: Path, suite:
         ([], "--head is missing"),
         (["--calibrate", "--head", "raw_bytes"], "leave out --head"),
         (["--calibrate", "--pytest", "tests"], "leave out --pytest"),
+        (["--calibrate", "--counter", "instructions"], "leave out --counter"),
+        (["--calibrate", "-o", "calibration.json"], "leave out --output"),
+        (["--calibrate", "--format", "json"], "leave out --format"),
+        (["--calibrate", "--strict"], "leave out --strict"),
     ],
 )
 def test_calibrations_have_one_arm(arguments: list[str], said: str) -> None:

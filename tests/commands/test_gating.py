@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gating.arms import here
 from gating.doubles import NAMES, FakeArm, course
-from pyharness.commands.gating import Session, judged
+from pyharness.commands.gating import ReadyGate, judged
 from pyharness.gate.arms import Arms
 from pyharness.gate.measuring import Course
 from pyharness.types import Gate, GateRules, GateVerdict, Side, TimedBatch, Timing
@@ -21,7 +21,7 @@ def gated(plan: Course, *, declared: bool) -> Gate:
     arms = Arms(here(Path(), under_test="library"), here(Path(), "head", under_test="library"))
     benchmarks = tuple(plan.benchmarks.values())
     plan.benchmarks = plan.benchmarks if declared else {}
-    return judged(Session("suite", "", arms, benchmarks if declared else (), plan), STRICT)
+    return judged(ReadyGate("suite", "", arms, benchmarks if declared else (), plan), STRICT)
 
 
 def verdicts(gate: Gate) -> dict[tuple[str, str], GateVerdict]:

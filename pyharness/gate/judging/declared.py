@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import dataclasses
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from pathlib import Path
@@ -39,14 +38,7 @@ def read(path: Path) -> tuple[Waiver, ...]:
     Raises:
         InputError: it cannot be read, has an unknown key, two entries for the same, or an entry that is not exact.
     """
-    try:
-        data = tomllib.loads(bounded_file.read(path, MOST_BYTES, str(path)).decode())
-    except InputError:
-        raise
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}") from None
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path} is not valid TOML: {error}") from None
+    data = bounded_file.read_toml(path, MOST_BYTES, str(path))
     try:
         return _entries(data)
     except InputError as error:

@@ -31,7 +31,7 @@ def verdict_line(gate: Gate) -> str:
     said = [counts(gate.judgements) or "nothing was compared"]
     if covered := sum(one.waiver is not None for one in gate.judgements):
         said.append(f"{covered} declared in gate.toml")
-    if faults := len(gate.self_test.faults):
+    if gate.rounds and (faults := len(gate.self_test.faults)):  # without any, it is arms that could not be made
         said.append(f"the arms differ as such, by {_number(faults, 'sign')}")
     if faults := len(gate.declaration_faults):
         said.append(f"{_number(faults, 'fault')} of gate.toml")

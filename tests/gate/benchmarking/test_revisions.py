@@ -105,7 +105,7 @@ def test_a_gate_of_tests(both: Arms, project: Path, monkeypatch: pytest.MonkeyPa
         shutil.rmtree(arm.folder / FOLDER, ignore_errors=True)
     monkeypatch.setattr(gating, "_arms", lambda *_: nullcontext(both))
     rules = GateRules(launches=2, rounds=6)
-    asked = gating.Asked("HEAD~1", "HEAD", tests="bench/test_it.py", rules=rules, folder=project)
+    asked = gating.GateRequest("HEAD~1", "HEAD", tests="bench/test_it.py", rules=rules, folder=project)
     with gating.session(asked, Silent()) as session:
         done = gating.judged(session, rules)
     verdicts = {one.benchmark.rpartition("::")[2]: one for one in done.judgements if one.figure == "time"}
@@ -118,6 +118,6 @@ def test_a_gate_of_tests(both: Arms, project: Path, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("other", [{"suite": "gate"}, {"instructions": True}])
 def test_tests_go_with_no_suite_and_no_counter(other: dict[str, Any]) -> None:
-    asked = gating.Asked("HEAD~1", "HEAD", tests="bench", **other)
+    asked = gating.GateRequest("HEAD~1", "HEAD", tests="bench", **other)
     with pytest.raises(InputError, match="do not go together"), gating.session(asked, Silent()):
         pass
