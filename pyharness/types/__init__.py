@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pyharness.types.adapting import Extension, IdMap, Placement
 from pyharness.types.corpora import (
     Corpus,
     CorpusFamily,
@@ -95,6 +96,7 @@ __all__ = [
     "Digest",
     "Direction",
     "Engine",
+    "Extension",
     "Fact",
     "Failure",
     "Figure",
@@ -108,6 +110,7 @@ __all__ = [
     "HasModelEncoder",
     "HasPipeline",
     "HasVocabulary",
+    "IdMap",
     "Ids",
     "InputError",
     "Judgement",
@@ -121,6 +124,7 @@ __all__ = [
     "ParallelCorpus",
     "Pick",
     "Piece",
+    "Placement",
     "Published",
     "RoundTrip",
     "Rounds",
