@@ -12,6 +12,7 @@ from pyharness.gate import calibrating
 from pyharness.gate.arms import NotBuilt, lock
 from pyharness.gate.judging.controls import is_control
 from pyharness.gate.measuring import Listening
+from pyharness.system import program
 from pyharness.types import ArmFailed, Gate, GateBenchmark, InputError
 
 GATES = 16  # half of them of identical code: 8 x 14 comparisons and the unplanted bound false alarms by 2 %
@@ -47,7 +48,7 @@ def calibrate(asked: gating.GateRequest, listener: Listening, gates: int = GATES
                         slowed.append((done, planted))
                     else:
                         identical.append(done)
-        except (NotBuilt, ArmFailed) as failure:
+        except (NotBuilt, ArmFailed, program.OutOfTime) as failure:
             raise InputError(f"there is nothing to calibrate by: {failure}") from None
     seconds = time.monotonic() - begun
     calibration = calibrating.calibrated(

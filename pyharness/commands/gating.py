@@ -23,6 +23,7 @@ from pyharness.gate.judging import declared, verdicts
 from pyharness.gate.judging.self_test import self_test
 from pyharness.gate.measuring import Course, Listening, Measured, measure
 from pyharness.store.scratch import scratch
+from pyharness.system import program
 from pyharness.system.environment import cores, fingerprint
 from pyharness.types import (
     SIDES,
@@ -85,19 +86,23 @@ def gate(asked: GateRequest, listener: Listening) -> Gate:
     """Measure and judge. What cannot be compared is a verdict as well, with its reason.
 
     Raises:
-        InputError: for anything that is asked wrongly, before anything is built.
+        InputError: for anything that is asked wrongly, before anything is built. What is found later is a verdict.
     """
-    if asked.instructions:
-        counting.valgrind()
     begun, deadline = time.time(), _deadline(asked.rules)
-    waivers = _declared(asked)
-    _check_budget(asked)
+    waivers = _checked(asked)
     with lock.alone(force=asked.force) as shared:
         try:
-            with session(asked, listener, deadline) as ready:
+            with program.until(deadline), session(asked, listener, deadline) as ready:
                 done = judged(ready, asked.rules, waivers)
-        except (making.NotBuilt, ArmFailed) as failure:
+        except program.OutOfTime as ended:
+            limit = f"--max-minutes {asked.rules.minutes:g}: " if time.monotonic() >= deadline else ""
+            done = _incomparable(asked, f"{limit}{ended}")
+        except (making.NotBuilt, ArmFailed, InputError) as failure:
             done = _incomparable(asked, str(failure))
+        except OSError as refusal:  # a full disk, mostly
+            if isinstance(refusal, BrokenPipeError):  # nobody reads on
+                raise
+            done = _incomparable(asked, f"the system refuses: {refusal}")
     created = datetime.fromtimestamp(begun, UTC).isoformat(timespec="seconds")
     about = {**done.about, "environment": fingerprint(), "created": created, "seconds": time.time() - begun}
     return replace(done, notes=(*shared, *done.notes), about=about)
@@ -105,6 +110,19 @@ def gate(asked: GateRequest, listener: Listening) -> Gate:
 
 def _deadline(rules: GateRules) -> float:
     return math.inf if rules.minutes is None else time.monotonic() + 60 * rules.minutes
+
+
+def _checked(asked: GateRequest) -> tuple[Waiver, ...]:
+    """Refuse what is asked wrongly; returns what is declared."""
+    if asked.instructions:
+        counting.valgrind()
+    if asked.tests is not None and (asked.suite is not None or asked.instructions):
+        other = "--suite" if asked.suite is not None else "--counter instructions"
+        raise InputError(f"--pytest {asked.tests!r} and {other} do not go together: leave one out")
+    waivers = _declared(asked)
+    sources.find(asked.base, asked.head, asked.folder)
+    _check_budget(asked)
+    return waivers
 
 
 def _declared(asked: GateRequest) -> tuple[Waiver, ...]:
@@ -178,9 +196,6 @@ def session(asked: GateRequest, listener: Listening, deadline: float = math.inf)
 @contextmanager
 def _of_tests(asked: GateRequest, tests: str, listener: Listening, deadline: float) -> Iterator[ReadyGate]:
     """Build both arms, and put the head's tests into both; benchmarks are what is found there."""
-    if asked.suite is not None or asked.instructions:
-        other = "--suite" if asked.suite is not None else "--counter instructions"
-        raise InputError(f"--pytest {tests!r} and {other} do not go together: leave one out")
     requirements = ("pytest", *asked.requirements)
     with scratch() as room, _arms(asked, listener, cores(), requirements) as both:
         if both.base.tokenizer is not None:

@@ -1,20 +1,41 @@
 """A program that is run to its end: git, or pip and the compilers behind it. What it says is kept, or returned.
 
-``child_process`` is for a process that is asked things; this is for one that is waited for.
+``child_process`` is for a process that is asked things; this is for one that is waited for, and never for ever.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import secrets
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 
 from pyharness.system import process_tree
 from pyharness.types import InputError
+
+LONGEST_SECONDS = 3600.0  # that a program gets where nobody says: a hanging one must not hold a machine
+_deadline: ContextVar[float] = ContextVar("deadline", default=math.inf)
+
+
+class OutOfTime(Exception):
+    """A program was ended, with all that it had started, because its time was over; the message says which and when."""
+
+
+@contextmanager
+def until(deadline: float) -> Iterator[None]:
+    """Let no program of the block run beyond ``deadline`` (``time.monotonic``), nor beyond that of a block around."""
+    token = _deadline.set(min(deadline, _deadline.get()))
+    try:
+        yield
+    finally:
+        _deadline.reset(token)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +54,7 @@ def run(
     folder: Path | None = None,
     given: bytes = b"",
     log: Path | None = None,
+    seconds: float | None = None,
 ) -> Ran:
     """Run a program with these variables and no others (but our mark), and end what it leaves running.
 
@@ -42,10 +64,14 @@ def run(
         folder: where it works.
         given: its standard input.
         log: a file to which it writes all that it says.
+        seconds: the longest that it may take, if not ``LONGEST_SECONDS``; less where ``until`` says so.
 
     Raises:
         InputError: it cannot be started.
+        OutOfTime: it took too long. It is killed, and not asked to end: it might not listen.
     """
+    begun = time.monotonic()
+    limit = max(0.0, min(LONGEST_SECONDS if seconds is None else seconds, _deadline.get() - begun))
     mark = secrets.token_hex(16)
     marks = ",".join(filter(None, (os.environ.get(process_tree.MARK), mark)))
     with (
@@ -70,7 +96,9 @@ def run(
                 f"cannot run {command[0]!r}: {error.strerror or error}; install it, or look at PATH"
             ) from None
         try:
-            status = process.wait()
+            status = process.wait(limit)
+        except subprocess.TimeoutExpired:
+            raise OutOfTime(f"{command[0]!r} was ended after {time.monotonic() - begun:.0f} s") from None
         finally:  # a number that was waited for may be another process's by now
             process_tree.end(process.pid if process.poll() is None else None, mark)
             process.wait()

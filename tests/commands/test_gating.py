@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import errno
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+
+import pytest
 
 from gating.arms import here
 from gating.doubles import NAMES, FakeArm, course
+from pyharness.commands import gating
 from pyharness.commands.gating import ReadyGate, judged
 from pyharness.gate.arms import Arms
 from pyharness.gate.measuring import Course
-from pyharness.types import Gate, GateRules, GateVerdict, Side, TimedBatch, Timing
+from pyharness.gate.measuring.course import Silent
+from pyharness.types import Gate, GateRules, GateVerdict, InputError, Side, TimedBatch, Timing
 
 STRICT = GateRules(strict=True)
 
@@ -42,6 +48,26 @@ def test_tests_that_time_did_not_come_to_are_inconclusive_each_by_name() -> None
     assert found["decode", "time"] is found["split", "time"] is GateVerdict.INCONCLUSIVE
     assert not gate.self_test.faults
     assert (gate.verdict, gate.exit_code) == (GateVerdict.INCONCLUSIVE, 3)
+
+
+@pytest.mark.parametrize(
+    "failure", [InputError("it cannot be"), OSError(errno.ENOSPC, "it cannot be"), BrokenPipeError()]
+)
+def test_what_fails_when_a_gate_has_begun_is_a_verdict(monkeypatch: pytest.MonkeyPatch, failure: Exception) -> None:
+    @contextmanager
+    def failing(*_: object, **__: object) -> Iterator[None]:
+        raise failure
+        yield
+
+    monkeypatch.setattr("pyharness.gate.arms.arms", failing)
+    asked = gating.GateRequest("raw_bytes", "raw_bytes", force=True)
+    if isinstance(failure, BrokenPipeError):  # nobody reads what it says
+        with pytest.raises(BrokenPipeError):
+            gating.gate(asked, Silent())
+        return
+    done = gating.gate(asked, Silent())
+    assert (done.verdict, done.exit_code) == (GateVerdict.INCOMPARABLE, 2)
+    assert "it cannot be" in done.self_test.faults[0]
 
 
 def test_instructions_that_were_not_counted_are_inconclusive_and_the_time_stands() -> None:

@@ -77,3 +77,42 @@ def _lives(process: int) -> bool:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
+
+
+DEAF = (  # ignores what it can; its child is in a session of its own, and that one's child has lost its parent
+    "import os, signal, sys, time\n"
+    "def deaf():\n"
+    "    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP): signal.signal(number, signal.SIG_IGN)\n"
+    "    open(sys.argv[1], 'a').write(f'{os.getpid()}\\n')\n"
+    "deaf()\n"
+    "if os.fork() == 0:\n"
+    "    os.setsid()\n"
+    "    deaf()\n"
+    "    if os.fork() == 0:\n"
+    "        if os.fork() == 0: deaf()\n"
+    "        else: os._exit(0)\n"
+    "time.sleep(60)\n"
+)
+
+
+def test_what_takes_too_long_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    begun = time.monotonic()
+    with pytest.raises(program.OutOfTime, match="was ended after 1 s"):
+        program.run([sys.executable, "-c", DEAF, str(pids)], {}, seconds=1)
+    assert time.monotonic() - begun < 5
+    started = list(map(int, pids.read_text().split()))
+    assert len(started) == 3
+    assert not any(map(_lives, started))
+
+
+def test_nothing_outlasts_the_deadline_of_the_block() -> None:
+    sleeping = [sys.executable, "-c", "import time; time.sleep(60)"]
+    begun = time.monotonic()
+    with program.until(begun + 0.5):
+        with pytest.raises(program.OutOfTime), program.until(begun + 60):  # the nearer one holds
+            program.run(sleeping, {})
+        with pytest.raises(program.OutOfTime):  # what begins too late does not begin to last
+            program.run(sleeping, {})
+    assert time.monotonic() - begun < 5
+    assert program.run([sys.executable, "-c", "import time; time.sleep(0.2)"], {}).status == 0

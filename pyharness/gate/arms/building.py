@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 from pyharness.gate.arms import complaints, variables, wheel_cache
 from pyharness.gate.arms.arm import NotBuilt
@@ -21,6 +22,7 @@ from pyharness.system import program
 from pyharness.types import InputError, Side
 
 PIP = (sys.executable, "-P", "-m", "pip")
+Step: TypeAlias = Literal["build", "install"]
 INSTALLED = "where they are installed, --no-build-isolation builds with what is here"
 
 
@@ -33,7 +35,7 @@ class Workshop:
     isolated: bool = True  # build requirements are fetched by pip, and not those that are installed here
     cache: bool = True
 
-    def log(self, side: Side, step: str) -> Path:
+    def log(self, side: Side, step: Step | Literal["export"]) -> Path:
         """Name a file for what a step says, which stays when the session's folder goes."""
         logs = wheel_cache.folder() / "logs"
         try:
@@ -50,6 +52,7 @@ def export(side: Side, source: Revision, workshop: Workshop) -> Path:
 
     Raises:
         NotBuilt: they cannot be had.
+        OutOfTime: not in time (``program.until``).
     """
     tree = workshop.room / f"tree-{side}"
     if tree.exists():
@@ -60,6 +63,8 @@ def export(side: Side, source: Revision, workshop: Workshop) -> Path:
             source.checkout.overlay(tree)
         if source.changes is not None and source.checkout.digest() != source.changes:
             raise GitFailed("files were changed while they were copied; try again")
+    except program.OutOfTime as ended:
+        raise program.OutOfTime(f"time ran out while {side} {source.asked!r} was exported: {ended}") from None
     except (GitFailed, OSError) as failure:
         log = workshop.log(side, "export")
         log.write_text(f"{failure}\n", encoding="utf-8", errors="replace")
@@ -77,6 +82,7 @@ def wheel_of(side: Side, source: Revision, workshop: Workshop) -> Path:
 
     Raises:
         NotBuilt: the revision cannot be read, or its build fails.
+        OutOfTime: it takes too long.
     """
     made = workshop.room / f"wheel-{side}"
     made.mkdir()
@@ -93,23 +99,44 @@ def wheel_of(side: Side, source: Revision, workshop: Workshop) -> Path:
 
 
 def _build(side: Side, source: Revision, workshop: Workshop, made: Path) -> Path:
-    project, log = export(side, source, workshop), workshop.log(side, "build")
+    project = export(side, source, workshop)
     command = ["wheel", "--no-deps", *(() if workshop.isolated else ("--no-build-isolation",))]
-    run_pip([*command, "--wheel-dir", str(made), str(project)], side, source.asked, "does not build", log)
+    run_pip("build", [*command, "--wheel-dir", str(made), str(project)], side, source.asked, workshop)
     shutil.rmtree(workshop.room / f"tree-{side}", ignore_errors=True)  # room for the other side's
     (wheel,) = made.glob("*.whl")
     return wheel
 
 
-def run_pip(arguments: Sequence[str], side: Side, asked: str, failure: str, log: Path) -> None:
-    """Run pip with allow-listed variables; raises ``NotBuilt`` with ``failure`` and what the log tells."""
-    ran = program.run([*PIP, *arguments], variables.for_installing(os.environ), folder=log.parent, log=log)
+def run_pip(step: Step, arguments: Sequence[str], side: Side, asked: str, workshop: Workshop) -> None:
+    """Run pip with allow-listed variables.
+
+    Raises:
+        NotBuilt: it fails; with what the log tells.
+        OutOfTime: it was ended, with the compilers behind it.
+    """
+    begun, log, temporary = time.monotonic(), workshop.log(side, step), workshop.room / "temporary"
+    temporary.mkdir(exist_ok=True)  # pip that is ended leaves what it has there
+    passed = {**variables.for_installing(os.environ), "TMPDIR": str(temporary)}
+    try:
+        ran = program.run([*PIP, *arguments], passed, folder=log.parent, log=log)
+    except program.OutOfTime:
+        what, took = "built" if step == "build" else "installed", time.monotonic() - begun
+        raise program.OutOfTime(
+            f"time ran out while {side} {asked!r} was {what}: ended after {took:.0f} s{_limited(took)}; what was said "
+            f"until then is in {log}"
+        ) from None
     if ran.status == 0:
         return
     with log.open("rb") as file:
         file.seek(max(0, log.stat().st_size - complaints.LOG_BYTES))
         said = file.read().decode(errors="replace")
     missing = complaints.missing(said)
-    if missing and arguments[0] == "wheel":
+    if missing and step == "build":
         missing += f"; {INSTALLED}"
-    raise NotBuilt(side, asked, failure, missing or complaints.telling(said), log)
+    raise NotBuilt(side, asked, f"does not {step}", missing or complaints.telling(said), log)
+
+
+def _limited(took: float) -> str:
+    """Say which limit it was that nobody has set."""
+    longest = program.LONGEST_SECONDS
+    return f", the {longest / 60:.0f} minutes that anything gets" if took >= longest else ""

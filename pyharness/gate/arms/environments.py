@@ -63,6 +63,7 @@ def fresh(
 
     Raises:
         NotBuilt: pip cannot install it.
+        OutOfTime: it takes too long.
     """
     folder = workshop.room / f"arm-{side}"
     venv.EnvBuilder(symlinks=True, with_pip=False).create(folder)
@@ -84,7 +85,7 @@ def fresh(
 
 
 def _install(arguments: Sequence[str], side: Side, wheel: Wheel, workshop: Workshop) -> None:
-    run_pip(arguments, side, wheel.asked, "does not install", workshop.log(side, "install"))
+    run_pip("install", arguments, side, wheel.asked, workshop)
 
 
 def contents(side: Side, asked: str, python: Path) -> Contents:

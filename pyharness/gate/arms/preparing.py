@@ -71,6 +71,7 @@ def arms(
     Raises:
         InputError: a side is nothing of what can be given, or the two have nothing to do with each other.
         NotBuilt: a side does not build or install.
+        OutOfTime: it takes too long (``program.until``).
     """
     found: Pair = dict(zip(SIDES, sources.find(base, head, folder), strict=True))
     said = [*sources.notes((found["base"], found["head"]))]

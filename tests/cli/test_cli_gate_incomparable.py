@@ -1,0 +1,98 @@
+"""Gates that end before anything is compared: all outputs are there all the same, or the last ones would stay."""
+
+from __future__ import annotations
+
+import json
+import time
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from cases.command_line import call
+from gating import small_project
+from pyharness.store.gate_records import gate_from_json
+from pyharness.types import Gate, GateVerdict
+
+# It ignores what it is asked; so does what it starts, in a session of its own.
+DEAF = """
+import os, signal, time
+
+def build_wheel(*_, **__):
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    if os.fork() == 0:
+        os.setsid()
+    with open({pids!r}, "a") as file:
+        file.write(f"{{os.getpid()}}\\n")
+    time.sleep(120)
+"""
+
+
+@pytest.fixture
+def surroundings(tmp_path: Path) -> dict[str, str]:
+    """Folders of their own for what is kept, for what goes, and for the summary of a step."""
+    (tmp_path / "temporary").mkdir()
+    variables = {"TMPDIR": "temporary", "PYHARNESS_CACHE": "cache", "GITHUB_STEP_SUMMARY": "summary.md"}
+    return {name: str(tmp_path / value) for name, value in variables.items()}
+
+
+def incomparable(folder: Path, surroundings: dict[str, str], *arguments: str) -> Gate:
+    """Run a gate that cannot compare; returns its record, after a look at the other outputs."""
+    files = [str(folder / name) for name in ("gate.json", "comment.md", "junit.xml")]
+    outputs = ["-o", files[0], "--markdown", files[1], "--junit", files[2]]
+    done = call("gate", *arguments, "--force", *outputs, cwd=folder, **surroundings)
+    assert done.returncode == 2, done.stderr
+    assert "Traceback" not in done.stderr
+    gate = gate_from_json(json.loads(Path(files[0]).read_text()), "gate.json")
+    assert (gate.verdict, gate.exit_code) == (GateVerdict.INCOMPARABLE, 2)
+    assert len(gate.self_test.faults) == 1
+    assert "\n" not in gate.self_test.faults[0]
+    assert ET.parse(files[2]).getroot().find(".//error") is not None  # noqa: S314 -- ours
+    comment = Path(files[1]).read_text()
+    assert "ncomparable" in comment
+    assert Path(surroundings["GITHUB_STEP_SUMMARY"]).read_text() == comment.rstrip("\n") + "\n"
+    assert done.stdout.splitlines()[-1] == "Incomparable: nothing was compared."
+    assert not list((folder / "temporary").iterdir())
+    return gate
+
+
+def test_time_that_runs_out_during_a_build(tmp_path: Path, surroundings: dict[str, str]) -> None:
+    project, pids = tmp_path / "project", tmp_path / "pids"
+    small_project.write(project)
+    small_project.commit(project)
+    small_project.write(project, backend=DEAF.format(pids=str(pids)))
+    small_project.commit(project)
+    begun = time.monotonic()
+    gate = incomparable(
+        tmp_path, surroundings, "--base", f"{project}@HEAD~1", "--head", f"{project}@HEAD", "--max-minutes", "0.1",
+        "--no-build-isolation",
+    )  # fmt: skip
+    assert time.monotonic() - begun < 6 + 15
+    (fault,) = gate.self_test.faults
+    assert fault.startswith(f"--max-minutes 0.1: time ran out while head '{project}@HEAD' was built: ended after ")
+    assert Path(fault.rpartition(" is in ")[2]).exists()
+    started = pids.read_text().split()
+    assert len(started) == 2
+    assert not [one for one in started if _lives(one)]
+
+
+def test_what_is_found_after_the_gate_has_begun(tmp_path: Path, surroundings: dict[str, str]) -> None:
+    wheels = [str(small_project.wheel(tmp_path, name=name)) for name in ("one", "other")]
+    gate = incomparable(tmp_path, surroundings, "--base", wheels[0], "--head", wheels[1])
+    assert gate.self_test.faults == ("--base is one and --head is other: give two of one library",)
+
+
+@pytest.mark.parametrize("more", [["--suite", "tokenizers"], ["--pytest", "tests"]])
+def test_names_that_mean_nothing_are_refused_before_it_begins(tmp_path: Path, more: list[str]) -> None:
+    done = call("gate", "--base", "no-such", "--head", "raw_bytes", *more, "-o", "gate.json", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "--base 'no-such' is no wheel" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def _lives(process: str) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False

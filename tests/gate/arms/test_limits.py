@@ -1,0 +1,47 @@
+"""Builds that never end are ended, with all that they have started, and the message says whose it was."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from gating import small_project
+from pyharness.gate.arms import arms, checkouts
+from pyharness.system import program
+
+SLEEPING = "import time\n\ndef build_wheel(*_, **__):\n    time.sleep(60)\n"
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PYHARNESS_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("CC", "no-such-compiler")
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    small_project.write(tmp_path / "project", backend=SLEEPING)
+    small_project.commit(tmp_path / "project")
+    return tmp_path / "project"
+
+
+def failing(project: Path) -> str:
+    begun = time.monotonic()
+    with pytest.raises(program.OutOfTime) as ended, arms("HEAD", "HEAD", folder=project, isolated=False):
+        pass
+    assert time.monotonic() - begun < 20
+    return str(ended.value)
+
+
+def test_a_build_has_a_limit_where_nobody_sets_one(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert program.LONGEST_SECONDS == 3600
+    monkeypatch.setattr(program, "LONGEST_SECONDS", 3.0)
+    said = failing(project)
+    assert "time ran out while base 'HEAD' was built: ended after 3 s, the 0 minutes that anything gets" in said
+
+
+def test_an_export_that_hangs_is_ended(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (project / ".gitattributes").write_text("* filter=slow\n", encoding="utf-8")
+    small_project.commit(project)
+    monkeypatch.setattr(checkouts, "QUIET", (*checkouts.QUIET, "-c", "filter.slow.smudge=sleep 60"))
+    with program.until(time.monotonic() + 3):
+        assert failing(project).startswith("time ran out while base 'HEAD' was exported: 'git' was ended after ")
