@@ -1,8 +1,8 @@
 """Post the comment that a run of the workflow "Gate" has left in its artifact, or update the one that is there.
 
 The artifact is made by code of the pull request, a stranger's perhaps: it is read in memory and never unpacked, nothing
-in it is run, its size is bounded, its number is compared with the run that GitHub tells of, and its text is posted so
-that it notifies nobody and links nowhere. Needs the standard library alone: ``python3 -I post_comment.py``.
+in it is run, its size is bounded, its number is compared with the run that GitHub tells of, and its text is posted
+below a line of ours, so that it notifies nobody and links nowhere. Needs the standard library alone: ``python3 -I``.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import sys
 import urllib.error
 import urllib.request
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -24,13 +25,19 @@ AUTHOR = "github-actions[bot]"
 MOST_BYTES_OF_AN_ARTIFACT = 32 << 20
 MOST_BYTES_OF_AN_ANSWER = 8 << 20
 MOST_CHARACTERS = 65_536  # that GitHub takes
+MOST_CHARACTERS_OF_TEXT = MOST_CHARACTERS - 1000  # there is room for our line
 MOST_PAGES = 30  # of 100 comments
 APART = "\u200b"  # no width: text looks the same in code and out of it, and GitHub sees no name, number or address
+# What GitHub acts on, and where it is parted. A backslash before a mark is gone when GitHub looks for names.
 ACTS = re.compile(
-    r"[@#]|gh(?=-\d)|:(?=[/\\])|www(?=[.\\])|\](?=[(:])"  # names, issues, links
-    r"|&(?!(?:amp|lt|gt);)|<(?!/?(?:details|summary)>)|^[ \t]*(?=/)",  # what stands for these, tags, orders to robots
+    r"[@#]|[a-z]\\?-(?=\d)|ghsa(?=\\?-)"  # names, issues (#1, GH-1), tickets and advisories
+    r"|[0-9a-f]{6}(?=[0-9a-f])"  # commits: seven figures and more
+    r"|:(?=[/\\])|www(?=[.\\])|\](?=[(:])"  # links
+    r"|&(?!(?:amp|lt|gt);)|<(?!/?(?:details|summary)>)"  # what stands for these; tags
+    r"|^(?:[ \t>*+-]|\d{1,9}[.)])*(?=```|~~~|/)",  # blocks of code, which may be drawn; orders to robots
     re.IGNORECASE | re.MULTILINE,
 )
+NO_FORMULA = "\uff04"  # looks like a dollar
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
@@ -43,16 +50,27 @@ def main() -> None:
     if not re.fullmatch("[1-9][0-9]{0,9}", number):
         refuse("its number is not that of a pull request")
     check_pull_request(ask("GET", f"repos/{repository}/pulls/{number}"), run, repository)
-    text = inert(member(archive, "comment.md", 4 * MOST_CHARACTERS))
-    told = f"Measured by [this run]({run['html_url']}), by code of the pull request at {run['head_sha'][:12]}."
-    body = f"{MARK}\n{text.strip()}\n\n<sub>{told}</sub>\n"
-    if len(body) > MOST_CHARACTERS:
-        refuse(f"its comment has more than {MOST_CHARACTERS:,} characters")
+    body = commented(member(archive, "comment.md", 4 * MOST_CHARACTERS), run)
     if (there := posted(repository, number)) is None:
         ask("POST", f"repos/{repository}/issues/{number}/comments", {"body": body})
     else:
         ask("PATCH", f"repos/{repository}/issues/comments/{there}", {"body": body})
     sys.stdout.write(f"{'posted' if there is None else 'updated'}: pull request {number}\n")
+
+
+def commented(text: str, run: Mapping[str, Any]) -> str:
+    """Return the comment: our mark, our line, and then the stranger's text as far as there is room.
+
+    What begins in that text and does not end there, be it code or a fold, hides nothing of ours.
+    """
+    text = inert(text).strip()
+    told = f"Measured by [this run]({run['html_url']}) at {run['head_sha'][:12]}. "
+    told += "The text below was made by code of the pull request."
+    shown = text[:MOST_CHARACTERS_OF_TEXT]
+    if shown != text:
+        shown = shown[: shown.rfind("\n")] if "\n" in shown else shown
+        told += f" It is cut here: {len(shown):,} of its {len(text):,} characters are shown, the artifact has all."
+    return f"{MARK}\n<sub>{told}</sub>\n\n{shown}\n"
 
 
 def open_artifact(repository: str, run: int) -> zipfile.ZipFile:
@@ -105,7 +123,7 @@ def inert(text: str) -> str:
     >>> inert("ask @someone").replace(APART, "|"), inert("[x](https://x)").replace(APART, "|")
     ('ask @|someone', '[x]|(https:|//x)')
     """
-    return ACTS.sub(lambda match: match[0] + APART, CONTROL.sub("", text))
+    return ACTS.sub(lambda match: match[0] + APART, CONTROL.sub("", text).replace("$", NO_FORMULA))
 
 
 def posted(repository: str, number: str) -> int | None:

@@ -8,9 +8,10 @@ from typing import TypeAlias
 CellValue: TypeAlias = float | int | str | None
 
 _SPECIAL = re.compile(r"([\\`*\[\]|~])|(?<![^\W_])(_)|(_)(?![^\W_])")  # an underscore within a word marks nothing
-# Words that GitHub acts on: people, teams and addresses; issues; links; commits; symbols by name; formulas.
+# Words that GitHub acts on: people, teams and addresses; issues, tickets, advisories; links; commits; symbols by name;
+# formulas.
 _ACTS = re.compile(
-    r"@|#\w|\b[a-z]+-\d|:/|www\.|mailto:|xmpp:|[0-9a-f]{7}|:[\w+-]+:|\$",
+    r"@|#\w|[a-z]-\d|ghsa-|:/|www\.|mailto:|xmpp:|[0-9a-f]{7}|:[\w+-]+:|\$",
     re.IGNORECASE,
 )
 _BLOCK = re.compile(r"^(?=[-+=#>])|^(\d+)(?=[.)](?:\s|$))")  # what begins a list, a heading, a quotation

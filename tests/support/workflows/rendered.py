@@ -1,0 +1,78 @@
+"""What GitHub makes of a comment: its own Markdown parser, then names, numbers and commits in what is text.
+
+GitHub turns Markdown into HTML first (cmark-gfm, which links addresses), and then looks for mentions, issues and
+commits in the text of that, outside of code and links.
+"""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+from cmarkgfm import markdown_to_html_with_extensions
+from cmarkgfm.cmark import Options
+
+_EXTENSIONS = ["table", "strikethrough", "autolink", "tagfilter", "tasklist"]
+_ACTS = {
+    "mention or address": r"@\w",
+    "issue or ticket": r"(?i)#\d|[a-z]-\d|ghsa-",
+    "commit": r"(?i)[0-9a-f]{7}",
+    "link": r"(?i)\w:/*/\w|www\.",
+    "formula": r"\$",
+}
+_CODE = {"code", "pre"}
+_PLAIN = {
+    *("p", "strong", "em", "del", "br", "hr", "ul", "ol", "li", "blockquote", "details", "summary"),
+    *("table", "thead", "tbody", "tr", "th", "td", "h1", "h2", "h3", "h4", "h5", "h6", "input", *_CODE),
+}
+_HARMLESS = {"align", "start", "type", "checked", "disabled"}  # attributes
+
+
+class Reader(HTMLParser):
+    """A comment as it is seen: what would act, tags, and text."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.found: list[str] = []
+        self.tags: set[str] = set()
+        self.texts: list[str] = []  # outside of code: where GitHub looks
+        self.shown = ""
+        self._code = 0
+        self._text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._look()
+        self.tags.add(tag)
+        self._code += tag in _CODE
+        if tag not in _PLAIN:
+            self.found.append(f"<{tag}>")
+        self.found += [f"<{tag} {name}>" for name, _ in attrs if name not in _HARMLESS]
+
+    def handle_endtag(self, tag: str) -> None:
+        self._look()
+        self._code -= tag in _CODE
+
+    def handle_data(self, data: str) -> None:
+        self.shown += data
+        if self._code <= 0:
+            self._text += data
+
+    def handle_comment(self, data: str) -> None:
+        self.found.append(f"<!--{data}-->")
+
+    def close(self) -> None:
+        super().close()
+        self._look()
+
+    def _look(self) -> None:
+        self.texts.append(self._text)
+        self.found += [f"{name}: {self._text!r}" for name, rule in _ACTS.items() if re.search(rule, self._text)]
+        self._text = ""
+
+
+def read(text: str) -> Reader:
+    """Render a comment and read it: what would act is in ``found``, what is seen in ``shown``."""
+    reader = Reader()
+    reader.feed(markdown_to_html_with_extensions(text, options=Options.CMARK_OPT_UNSAFE, extensions=_EXTENSIONS))
+    reader.close()
+    return reader
