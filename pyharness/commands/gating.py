@@ -15,10 +15,10 @@ from pyharness.gate import calibrating, suites, texts
 from pyharness.gate.arms import equality, lock, sources
 from pyharness.gate.arms.environments import normalised
 from pyharness.gate.benchmarking.found import found
+from pyharness.gate.benchmarking.process import PytestProcess
 from pyharness.gate.benchmarking.trees import plant
-from pyharness.gate.benchmarking.worker import PytestWorker
 from pyharness.gate.driving import counting
-from pyharness.gate.driving.worker import Worker
+from pyharness.gate.driving.process import DriverProcess
 from pyharness.gate.judging import declared, verdicts
 from pyharness.gate.judging.self_test import self_test
 from pyharness.gate.measuring import Course, Listening, Measured, measure
@@ -43,7 +43,6 @@ from pyharness.types import (
 
 DECLARED = Path("gate.toml")
 TWO_TOKENIZERS = "tokenizers"  # suite of two rows of this environment
-SLOWEST_ANSWER = 300.0  # seconds: a preparation may train
 
 
 @dataclass(frozen=True)
@@ -179,14 +178,14 @@ def session(asked: GateRequest, listener: Listening, deadline: float = math.inf)
         def start(side: Side, launch: int, wanted: Sequence[str] | None) -> ArmProcess:
             del launch, wanted  # a process prepares a benchmark when it is asked to
             arm = both.base if side == "base" else both.head
-            return Worker(arm, suite, text.paths, time_limit=_patience(deadline))
+            return DriverProcess(arm, suite, text.paths, deadline=deadline)
 
         by_name = {one.name: one for one in suite.benchmarks}
 
         def start_counting(side: Side, launch: int, wanted: Sequence[str] | None) -> ArmProcess:
             del launch, wanted
             arm = both.base if side == "base" else both.head
-            return counting.CountingWorker(arm, suite, text.paths, room, time_limit=_patience(deadline))
+            return counting.CountingProcess(arm, suite, text.paths, room, deadline=deadline)
 
         count = start_counting if asked.instructions else None
         course = Course(start, text, asked.rules, by_name, listener, deadline, counting=count)
@@ -205,8 +204,7 @@ def _of_tests(asked: GateRequest, tests: str, listener: Listening, deadline: flo
         def start(side: Side, launch: int, wanted: Sequence[str] | None) -> ArmProcess:
             del launch
             arm = both.base if side == "base" else both.head
-            limit = _patience(deadline)
-            return PytestWorker(arm, planted.path, wanted=wanted, modules=planted.modules, time_limit=limit)
+            return PytestProcess(arm, planted.path, wanted=wanted, modules=planted.modules, deadline=deadline)
 
         course = Course(start, texts.written({}, room), asked.rules, {}, listener, deadline)
         yield ReadyGate(tests, "", both, (), course)
@@ -219,10 +217,6 @@ def _arms(
         asked.base, asked.head, folder=asked.folder, listener=listener.stage, library=asked.library, threads=threads,
         requirements=requirements, isolated=asked.isolated, cache=asked.cache, separate=asked.separate,
     )  # fmt: skip
-
-
-def _patience(deadline: float) -> float:
-    return max(1.0, min(SLOWEST_ANSWER, deadline - time.monotonic()))
 
 
 def judged(ready: ReadyGate, rules: GateRules, waivers: Sequence[Waiver] = ()) -> Gate:

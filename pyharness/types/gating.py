@@ -95,6 +95,7 @@ class TimedBatch:
 
     timing: Timing
     digest: str = ""  # of all results, in order: equal on both sides; "" where results are checked by the benchmark
+    faults: int = 0  # pages that had to be read from a disk during the calls
 
 
 class Absent(Exception):

@@ -11,7 +11,7 @@ import pytest
 
 from gating.arms import here, suite_of
 from pyharness.gate.driving import counting
-from pyharness.gate.driving.counting import CountingWorker
+from pyharness.gate.driving.counting import CountingProcess
 from pyharness.gate.driving.driver import digest
 from pyharness.types import Batch, GateBenchmark, InputError, Side
 
@@ -42,7 +42,7 @@ def counted(folder: Path, side: Side, *lengths: int) -> dict[int, int]:
     (folder / "mine.py").write_text(OWN, encoding="utf-8")
     (folder / "text.txt").write_text("x" * 1000, encoding="utf-8")
     suite = suite_of(folder / "mine.py", GateBenchmark("summed", "summed", "mine", bytes=1))
-    worker = CountingWorker(here(folder, side), suite, {"english": folder / "text.txt"}, folder)
+    worker = CountingProcess(here(folder, side), suite, {"english": folder / "text.txt"}, folder)
     found = {}
     try:
         for length in lengths:

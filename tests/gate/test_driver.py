@@ -18,7 +18,7 @@ from gating.arms import here, made
 from pyharness.bpe import BpeTokenizer, PieceCounter, TextSplitter, model_of_training, train
 from pyharness.gate import suites, texts
 from pyharness.gate.driving import driver
-from pyharness.gate.driving.worker import Worker
+from pyharness.gate.driving.process import DriverProcess
 from pyharness.system import process_tree
 from pyharness.types import Absent, ArmFailed, Batch
 
@@ -59,9 +59,6 @@ def placed(setting):
 def turned(setting):
     return Made(lambda text: text, item=lambda text: text[::-1])
 
-def hollow(setting):
-    return Made(lambda text: text, str.encode, held=bytearray(os.urandom(1 << 20) * 48))
-
 def lacking(setting):
     raise Absent("mine 0.1 has no face")
 
@@ -81,7 +78,7 @@ def learned(setting):
 
 
 @contextmanager
-def arm(folder: Path, source: str = OWN, text: str = "abcdefghijklmnop") -> Iterator[Worker]:
+def arm(folder: Path, source: str = OWN, text: str = "abcdefghijklmnop") -> Iterator[DriverProcess]:
     worker = made(folder, here(folder), source, text=text)
     try:
         yield worker
@@ -168,18 +165,6 @@ def test_a_workload_is_told_of_its_benchmark(tmp_path: Path) -> None:
             worker.prepare("learned")
 
 
-def test_memory_is_what_a_benchmark_adds(tmp_path: Path) -> None:
-    with arm(tmp_path) as worker:
-        worker.prepare("echo")
-        small = worker.finish("echo")
-        if "memory" not in small:
-            pytest.skip("the system does not let a process forget its highest resident set")
-        worker.prepare("hollow")
-        assert 48 << 20 <= worker.finish("hollow")["memory"] < 200 << 20
-        worker.prepare("echo")
-        assert worker.finish("echo")["memory"] < small["memory"] + (8 << 20)
-
-
 def test_facts_name_variables_and_keep_their_values(tmp_path: Path) -> None:
     secret = {"PATH": os.environ["PATH"], "PYTHONHASHSEED": "0", "TOKEN": "hush-hush"}
     worker = made(tmp_path, here(tmp_path, variables=secret), OWN)
@@ -235,7 +220,7 @@ def test_the_shipped_suite_gives_the_same_results_in_two_processes(tmp_path: Pat
     for seed in "01":
         fresh.begin(0)
         variables = {"PATH": os.environ["PATH"], "PYTHONHASHSEED": seed}
-        worker = Worker(here(tmp_path, variables=variables), suite, fresh.paths)
+        worker = DriverProcess(here(tmp_path, variables=variables), suite, fresh.paths)
         try:
             for benchmark in suite.benchmarks:
                 worker.prepare(benchmark.name)
@@ -255,7 +240,7 @@ def test_the_shipped_workloads_do_what_they_say(tmp_path: Path) -> None:
     counter = PieceCounter(TextSplitter("gpt2"))
     counter.add([code.decode()])
     tokenizer = BpeTokenizer(model_of_training(train(counter.pieces(), 4096), "gpt2"))
-    worker = Worker(here(tmp_path), suite, fresh.paths)
+    worker = DriverProcess(here(tmp_path), suite, fresh.paths)
     try:
         for name in ("encode_text", "decode"):
             worker.prepare(name)

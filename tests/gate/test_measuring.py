@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from gating.doubles import NAMES, Ruler, course
 from pyharness.gate.measuring import measure, order
+from pyharness.gate.measuring.turns import SPARE_ROUNDS, WARM_UPS
 from pyharness.types import SIDES, ArmFailed, GateRules, GateVerdict, Rounds, Side
 
 ROUNDS, LAUNCHES = GateRules().rounds, 5
@@ -203,7 +204,7 @@ def test_calls_of_a_batch_are_settled_once() -> None:
 
 def test_little_text_makes_batches_smaller() -> None:
     plan, diary = course(lambda *_: 0.0001)
-    plan.text = Ruler(texts=(ROUNDS + 6) * 7)
+    plan.text = Ruler(texts=(ROUNDS + WARM_UPS + SPARE_ROUNDS) * 7)
     assert {rounds.calls for rounds in measure(plan, nobody).rounds} == {7}
     assert max(len(batch.spans) for *_, batch in diary.timed) == 7
 

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyharness.gate.texts import Texts, written
+from pyharness.gate import texts
+from pyharness.gate.texts import MOST_TIMES, Texts, written
 from pyharness.types import GateBenchmark, InputError
 
 
@@ -123,3 +124,29 @@ def test_a_corpus_that_is_unknown_or_empty_is_refused(tmp_path: Path) -> None:
     (tmp_path / "empty.txt").write_bytes(b"")
     with pytest.raises(InputError, match="empty"):
         written({"english": f"path:{tmp_path / 'empty.txt'}"}, tmp_path)
+
+
+def test_text_that_the_gate_brings_along_is_lengthened_by_its_lines_in_other_orders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = tmp_path / "mine.txt"
+    lines = [f"line {number} é" for number in range(1000)]
+    mine.write_text("\n".join(lines), encoding="utf-8")
+    monkeypatch.setattr(texts, "CORPORA", {"english": f"path:{mine}"})
+    fresh = written({"english": f"path:{mine}", "own": f"path:{mine}"}, tmp_path)
+    assert fresh.paths["own"].read_text(encoding="utf-8").splitlines() == lines
+    longer = fresh.paths["english"].read_text(encoding="utf-8").splitlines()
+    assert longer[:1000] == lines
+    assert sorted(longer) == sorted(lines * MOST_TIMES)
+    neighbours = list(pairwise(longer))
+    assert len(set(neighbours)) > 0.97 * len(neighbours)  # of so few lines, some two meet again by chance
+    (tmp_path / "again").mkdir()
+    again = written({"english": f"path:{mine}"}, tmp_path / "again")
+    assert again.paths["english"].read_bytes() == fresh.paths["english"].read_bytes()
+
+
+def test_a_text_is_not_lengthened_beyond_what_a_gate_may_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(texts, "MOST_BYTES", 10_000)
+    monkeypatch.setattr(texts, "CORPORA", {"english": "sample:prose?max_bytes=3kB"})
+    fresh = written({"english": "sample:prose?max_bytes=3kB"}, tmp_path)
+    assert 6_000 < fresh.paths["english"].stat().st_size <= 10_000

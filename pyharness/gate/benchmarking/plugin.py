@@ -106,6 +106,7 @@ class Session:
                 continue
             enabled = gc.isenabled()
             gc.disable()
+            faults = self.driver.pages_read()
             try:
                 wall, cpu = timed(message["calls"])
             except BaseException as error:
@@ -114,7 +115,8 @@ class Session:
             finally:
                 if enabled:
                     gc.enable()
-            self.conversation.answer(wall=wall, cpu=cpu, calls=message["calls"])
+            faults = self.driver.pages_read() - faults
+            self.conversation.answer(wall=wall, cpu=cpu, calls=message["calls"], faults=faults)
         peak = self.driver.status("VmHWM")
         if resident is not None and peak is not None:
             self.figures = {"memory": max(0, peak - resident)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -26,6 +27,7 @@ class Asked:
         command: a file that the interpreter runs, and its arguments.
         folder: where it works, if not in the folder of the arm.
         time_limit: seconds for an answer.
+        deadline: when the gate's time is over (``time.monotonic``); no answer is waited for any longer.
         memory_limit: bytes that it may hold.
         tool: a program, with its arguments, that runs the interpreter: one that counts.
 
@@ -40,10 +42,11 @@ class Asked:
         *,
         folder: Path | None = None,
         time_limit: float = TIME_LIMIT_SECONDS,
+        deadline: float = math.inf,
         memory_limit: int | None = None,
         tool: Sequence[str] = (),
     ) -> None:
-        self.arm, self.time_limit = arm, time_limit
+        self.arm, self.time_limit, self.deadline = arm, time_limit, deadline
         self._asked = 0
         try:
             self.child = Child(
@@ -71,12 +74,13 @@ class Asked:
     def ask(self, what: str, **details: Any) -> dict[str, Any]:
         """Send a message and wait for its answer; raises ``ArmFailed`` with the reason where there is none."""
         self._asked += 1
-        deadline = time.monotonic() + self.time_limit
+        deadline = min(time.monotonic() + self.time_limit, self.deadline)
         try:
             self.child.tell(json.dumps({"id": self._asked, "do": what, **details}).encode(), deadline)
             answer = self._understood(self.child.listen(deadline))
         except Overdue:
-            raise ArmFailed(f"no answer within the time limit of {self.time_limit:g} s ({what})") from None
+            limit = f"the time limit of {self.time_limit:g} s" if deadline < self.deadline else "the time of the gate"
+            raise ArmFailed(f"no answer within {limit} ({what})") from None
         except ChildDied as death:
             raise ArmFailed(f"the process {death}") from None
         if (error := answer.get("error")) is not None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pyharness.gate.arms.arm import Arm
-from pyharness.gate.driving.worker import Worker
+from pyharness.gate.driving.process import DriverProcess
 from pyharness.gate.suites import GateSuite
 from pyharness.types import InputError
 
@@ -39,7 +39,7 @@ def _steady() -> tuple[str, ...]:
     return (setarch, *STEADY[1:]) if tried.returncode == 0 else ()
 
 
-class CountingWorker(Worker):
+class CountingProcess(DriverProcess):
     """One arm in one launch, counted.
 
     Args:
@@ -47,7 +47,7 @@ class CountingWorker(Worker):
         suite: what it is asked for.
         texts: file of each kind of text.
         folder: where valgrind may write; it is the caller's to remove.
-        limits: as those of ``Worker``.
+        limits: as those of ``DriverProcess``.
 
     Raises:
         ArmFailed: it does not start.

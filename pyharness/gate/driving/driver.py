@@ -107,24 +107,18 @@ class Driver:
         gc.collect()
         gc.disable()
         try:
-            before = resource.getrusage(resource.RUSAGE_SELF)
+            faults = pages_read()
             cpu = time.process_time_ns()
             wall = time.perf_counter_ns()
             results = self.calls(prepared.workload.call, items)
             wall = time.perf_counter_ns() - wall
             cpu = time.process_time_ns() - cpu
-            after = resource.getrusage(resource.RUSAGE_SELF)
+            faults = pages_read() - faults
         finally:
             gc.enable()
         kept = results[: len(message["spans"])]
-        return {
-            "calls": len(kept),
-            "wall": wall,
-            "cpu": cpu,
-            "digest": digest(map(prepared.workload.digestible, kept)),
-            "minor_faults": after.ru_minflt - before.ru_minflt,
-            "major_faults": after.ru_majflt - before.ru_majflt,
-        }
+        done = digest(map(prepared.workload.digestible, kept))
+        return {"calls": len(kept), "wall": wall, "cpu": cpu, "faults": faults, "digest": done}
 
     def settle(self, core: int | None) -> None:
         """Run on one processor, counted round among those that it may use, or on any of them."""
@@ -146,9 +140,8 @@ class Driver:
         """Let go of a workload; the growth of the resident set since before it was prepared is its memory."""
         prepared = self.prepared.pop(message["name"])
         peak = status("VmHWM")
-        figures = {}
-        if prepared.resident is not None and peak is not None:
-            figures["memory"] = max(0, peak - prepared.resident)
+        known = prepared.resident is not None and peak is not None
+        figures = {"memory": max(0, (peak or 0) - (prepared.resident or 0))} if known else {}
         del prepared
         gc.unfreeze()
         gc.collect()
@@ -178,8 +171,15 @@ def digest(results: Iterable[bytes]) -> str:
     return whole.hexdigest()
 
 
+def pages_read() -> int:
+    """Return how often this process has waited for a page that was on a disk (major faults)."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_majflt
+
+
 def peak_from_here() -> int | None:
     """Forget the highest resident set so far; return the present one in bytes, or None where that cannot be."""
+    with contextlib.suppress(AttributeError, OSError):
+        ctypes.CDLL(None).malloc_trim(0)  # glibc keeps what was freed: a benchmark that takes that again would not grow
     try:
         Path("/proc/self/clear_refs").write_text(PEAK_FROM_HERE, encoding="ascii")
     except OSError:

@@ -24,6 +24,7 @@ class Launched:
     new: set[str] = field(default_factory=set)  # benchmarks that the head alone has
     skipped: dict[str, str] = field(default_factory=dict)  # tests of the arms that neither side runs, and why
     names: list[str] = field(default_factory=list)  # what both sides have, where no names were asked for
+    notes: list[str] = field(default_factory=list)
     finished: bool = True  # False where time ran out
 
 
@@ -116,7 +117,9 @@ def _one_after_the_other(
                 _lacking(course, name, absent, gave)
                 _let_go(pair, name, absent)
                 continue
-            gave.rounds.append(Turns(course, pair, name, gave.launch.number, calls).measured())
+            turns = Turns(course, pair, name, gave.launch.number, calls)
+            gave.rounds.append(turns.measured())
+            gave.notes += filter(None, [turns.said()])
         except Differs as difference:
             gave.refusals[name] = (GateVerdict.INCOMPARABLE, str(difference))
 

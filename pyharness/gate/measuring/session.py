@@ -32,6 +32,7 @@ class Measured:
         self.refusals = {**gave.refusals, **self.refusals}  # the first reason stands
         self.facts = self.facts or gave.facts
         self.new |= gave.new
+        self.notes += gave.notes
         self.notes += [f"{name} runs on neither side: {reason}" for name, reason in gave.skipped.items()]
 
 

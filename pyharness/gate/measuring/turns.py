@@ -11,9 +11,11 @@ from itertools import islice
 
 from pyharness.gate.measuring import order
 from pyharness.gate.measuring.course import Course
-from pyharness.types import SIDES, ArmFailed, ArmProcess, Batch, Figure, Rounds, Side, TimedBatch
+from pyharness.types import SIDES, ArmFailed, ArmProcess, Batch, Figure, Rounds, Side, TimedBatch, Timing
 
+SETTLING = 6  # batches that say how many calls one takes: of one call, of a few more, ...
 WARM_UPS = 3  # batches before the first round of a launch; the first call builds tables, the second fills caches
+SPARE_ROUNDS = 4  # of a launch: rounds in which a page of a file was read from a disk are measured again
 FEWEST_ROUNDS = 6
 LONGEST_SECONDS = 20.0  # of one benchmark in one launch: slow calls get fewer rounds
 LONGEST_BATCH = 0.1  # seconds of several calls: one side may be a thousand times slower than the other
@@ -56,6 +58,7 @@ class Turns:
     name: str
     launch: int
     calls: dict[str, int]
+    faulty: int = 0  # rounds in which a page of a file was read from a disk
 
     def measured(self) -> Rounds:
         """Warm up, take the rounds, let go."""
@@ -64,37 +67,71 @@ class Turns:
         number = self._rounds(slowest)
         firsts = list(islice(order.head_first(self.course.lot), number))
         for index, first in enumerate(firsts):
-            if time.monotonic() > self.course.deadline:
-                raise Overtime
-            for side, answer in self._turn(self.calls[self.name], first, self._core(index)).items():
+            for side, answer in self._round(first, self._core(index)).items():
                 timed[side].append(answer)
         base, head = (tuple(answer.timing for answer in timed[side]) for side in SIDES)
         memory, instructions = self._finished()
         return Rounds(self.name, self.launch, self.calls[self.name], base, head, tuple(firsts), memory, instructions)
 
+    def _round(self, first: bool, core: int | None) -> dict[Side, TimedBatch]:
+        """One round; again, on other text, where a page of a file was read from a disk in it, as long as that helps."""
+        while True:
+            if time.monotonic() > self.course.deadline:
+                raise Overtime
+            answers = self._turn(self.calls[self.name], first, core)
+            if not any(answer.faults for answer in answers.values()) or self.course.counted:
+                return answers
+            self.faulty += 1
+            if self.faulty > SPARE_ROUNDS:
+                return answers
+
+    def said(self) -> str:
+        """What there is to say of page faults; empty where there was none."""
+        if not self.faulty:
+            return ""
+        stayed = f", {more} stayed so" if (more := self.faulty - SPARE_ROUNDS) > 0 else ""
+        return (
+            f"{self.name}, launch {self.launch}: pages of files were read from a disk in timed calls; rounds measured "
+            f"again: {min(self.faulty, SPARE_ROUNDS)}{stayed}"
+        )
+
     def _warmed_up(self) -> float:
         """Settle the calls of a batch; returns seconds of the slower side's batch."""
-        calls, seconds = self.calls.get(self.name), 0.0
-        if calls is None:
-            first = self._seconds(1)
-            guess = self._affordable(self._needed(1, first))
-            second = self._seconds(guess)  # a first call does more than others: what it says may be far too long
-            calls = self.calls[self.name] = self._affordable(self._needed(guess, second))
+        if self.name not in self.calls:
+            self.calls[self.name] = self._settled()
+        seconds = 0.0
         for _ in range(1 if self.course.counted else WARM_UPS):
-            seconds = max(self._seconds(calls))
+            seconds = max(self._seconds(self.calls[self.name]))
         return seconds
 
-    def _needed(self, calls: int, seconds: Sequence[float]) -> int:
-        """Calls of a batch that is long enough on the faster side, and not too long on the slower one."""
-        enough = math.ceil(calls * self.course.rules.batch_seconds / max(min(seconds), 1e-7))
-        return max(1, min(enough, int(calls * LONGEST_BATCH / max(*seconds, 1e-7))))
+    def _settled(self) -> int:
+        """Calls of a batch that takes long enough on the faster side when everything is warm.
 
-    def _affordable(self, calls: int) -> int:
-        """As many of these calls as there is new text for, in all batches of a launch."""
+        The first call builds tables, and a batch may be disturbed: the fastest of them says what a call takes.
+        """
+        calls, fastest, slowest = 1, math.inf, math.inf
+        for left in reversed(range(SETTLING)):
+            took = [answer.timing for answer in self._turn(calls, self.course.lot.random() < 0.5).values()]
+            fastest = min(fastest, *(self._judged(timing) / NANOSECONDS / calls for timing in took))
+            slowest = min(slowest, max(timing.wall / NANOSECONDS / calls for timing in took))
+            enough = min(math.ceil(self.course.rules.batch_seconds / fastest), int(LONGEST_BATCH / slowest))
+            was, calls = calls, self._affordable(max(1, enough), left)
+            if was == calls == 1 and left < SETTLING - 1:
+                break  # one call is a batch
+        return calls
+
+    def _judged(self, timing: Timing) -> int:
+        """Nanoseconds by the clock that counts: others on a busy machine make a batch longer by the wall."""
+        declared = self.course.benchmarks.get(self.name)
+        return timing.cpu if declared is not None and declared.threads == 1 else timing.wall
+
+    def _affordable(self, calls: int, settling: int) -> int:
+        """As many of these calls as there is new text for, in all batches of a launch and so many before."""
         declared = self.course.benchmarks.get(self.name)
         if declared is None:
             return calls
-        batches = math.ceil((self.course.rules.rounds + WARM_UPS + 2) * (1 + self.course.extra.get(self.name, 0.0)))
+        batches = self.course.rules.rounds + SPARE_ROUNDS + WARM_UPS + settling
+        batches = math.ceil(batches * (1 + self.course.extra.get(self.name, 0.0)))
         limit = self.course.text.affordable(declared, batches)
         return calls if limit is None else max(1, min(calls, limit))
 

@@ -11,8 +11,8 @@ import pytest
 from gating import foreign
 from gating.foreign import installed_arm
 from pyharness.gate.arms import Arm
+from pyharness.gate.benchmarking.process import PytestProcess
 from pyharness.gate.benchmarking.trees import FOLDER, copy_tests
-from pyharness.gate.benchmarking.worker import PytestWorker
 from pyharness.types import SIDES, Absent, ArmFailed, ArmProcess, Batch, InputError, Side
 
 Arms = dict[Side, Arm]
@@ -43,8 +43,8 @@ def arms(tmp_path: Path, python: Path) -> Arms:
 
 
 @contextmanager
-def started(arms: Arms, side: Side, path: str = FILE, wanted: Sequence[str] | None = None) -> Iterator[PytestWorker]:
-    worker = PytestWorker(arms[side], path, wanted=wanted, modules=["twice"], time_limit=60)
+def started(arms: Arms, side: Side, path: str = FILE, wanted: Sequence[str] | None = None) -> Iterator[PytestProcess]:
+    worker = PytestProcess(arms[side], path, wanted=wanted, modules=["twice"], time_limit=60)
     try:
         yield worker
     finally:

@@ -13,8 +13,8 @@ import pytest
 from gating import foreign, small_project
 from pyharness.commands import gating
 from pyharness.gate.arms import Arms, arms
+from pyharness.gate.benchmarking.process import PytestProcess
 from pyharness.gate.benchmarking.trees import FOLDER, plant
-from pyharness.gate.benchmarking.worker import PytestWorker
 from pyharness.gate.measuring import Silent
 from pyharness.types import SIDES, Batch, GateRules, GateVerdict, InputError, Side
 
@@ -68,10 +68,10 @@ def both(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ar
 def test_the_heads_tests_run_in_both_arms(both: Arms, project: Path, tmp_path: Path) -> None:
     """A little loop of its own: a session has its rounds and launches elsewhere."""
     planted = plant(both, "bench/test_it.py", project, tmp_path)
-    pair: dict[Side, PytestWorker] = {}
+    pair: dict[Side, PytestProcess] = {}
     try:
         for side, arm in zip(SIDES, (both.base, both.head), strict=True):
-            pair[side] = PytestWorker(arm, planted.path, modules=planted.modules, time_limit=60)
+            pair[side] = PytestProcess(arm, planted.path, modules=planted.modules, time_limit=60)
         facts = [dict(worker.facts().facts) for worker in pair.values()]
         assert facts[0] == facts[1]
         names = pair["base"].benchmarks()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from collections.abc import Sequence
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pyharness.gate.arms.arm import Arm
-from pyharness.gate.driving.worker import Worker
+from pyharness.gate.driving.process import DriverProcess
 from pyharness.gate.suites import GateSuite
 from pyharness.types import GateBenchmark, Side
 
@@ -34,12 +35,14 @@ def made(
     text: str = "",
     tool: Sequence[str] = (),
     time_limit: float = 60.0,
+    deadline: float = math.inf,
     memory_limit: int | None = None,
-) -> Worker:
+) -> DriverProcess:
     """Start an arm whose workloads file has this source; each function in it is a benchmark of its name."""
     workloads, english = folder / "mine.py", folder / "english.txt"
     workloads.write_text(source, encoding="utf-8")
     english.write_text(text, encoding="utf-8")
     names = [line[4:].partition("(")[0] for line in source.splitlines() if line.startswith("def ")]
     suite = suite_of(workloads, *(GateBenchmark(name, name, "mine", bytes=4) for name in names))
-    return Worker(arm, suite, {"english": english}, tool=tool, time_limit=time_limit, memory_limit=memory_limit)
+    limits: dict[str, Any] = {"time_limit": time_limit, "deadline": deadline, "memory_limit": memory_limit}
+    return DriverProcess(arm, suite, {"english": english}, tool=tool, **limits)

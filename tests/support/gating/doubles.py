@@ -42,6 +42,9 @@ class FakeArm:
     dies_in: str | None = None
     other_ids: str | None = None
     counts: int = 0
+    waiting: float = 1.0  # wall time of a batch, as a multiple of processor time
+    faulty: Sequence[int] = ()  # which of its batches, in order, wait for a page
+    _batches: int = 0
 
     def facts(self) -> ArmFacts:
         return ArmFacts(self.side, f"the {self.side}", "1", {}, {"library": "1"})
@@ -59,7 +62,9 @@ class FakeArm:
         self.diary.timed.append((self.launch, benchmark, self.side, batch))
         done = sum(length for _, length in (*batch.spans, *batch.extra)) / 100 if batch.spans else batch.calls
         spent = round(1e9 * self.seconds(benchmark, self.side, self.launch) * done)
-        return TimedBatch(Timing(spent, spent), "other" if benchmark == self.other_ids else "same")
+        faults, self._batches = int(self._batches in self.faulty), self._batches + 1
+        timing = Timing(round(spent * self.waiting), spent)
+        return TimedBatch(timing, "other" if benchmark == self.other_ids else "same", faults)
 
     def result(self, benchmark: str, span: tuple[int, int]) -> list[int]:
         if benchmark == self.other_ids and span[0] >= 250:

@@ -13,14 +13,17 @@ import pytest
 
 from gating.arms import here, made, suite_of
 from pyharness.gate.driving.driver import digest
-from pyharness.gate.driving.worker import Worker
+from pyharness.gate.driving.process import DriverProcess
+from pyharness.gate.measuring import Course, measure
+from pyharness.gate.texts import Texts
 from pyharness.system import process_tree
-from pyharness.types import ArmFailed, Batch, GateBenchmark
+from pyharness.types import ArmFailed, ArmProcess, Batch, GateBenchmark, GateRules, GateVerdict, Side
 
 HOSTILE = """
 import json, os, sys, time
 fault = {fault!r}
-sound = {{"calls": 2, "wall": 5, "cpu": 5, "digest": "d", "figures": {{}}, "ids": [], "facts": {{}}, "libraries": {{}}}}
+sound = {{"calls": 2, "wall": 5, "cpu": 5, "faults": 0, "digest": "d"}}
+sound |= {{"figures": {{}}, "ids": [], "facts": {{}}, "libraries": {{}}}}
 for line in sys.stdin:
     message = json.loads(line)
     if message["do"] == "texts":
@@ -37,15 +40,23 @@ for line in sys.stdin:
     else:
         print(json.dumps({{"id": message["id"], **sound, **fault}}), flush=True)
 """
+HANGING = """
+import time
+class Made:
+    def __init__(self): self.call, self.digestible = str.upper, str.encode
+def sound(setting): return Made()
+def hanging(setting): time.sleep(100)
+def last(setting): return Made()
+"""
 TWO = Batch(2, ((0, 4), (4, 4)))
-Started = Callable[..., Worker]
+Started = Callable[..., DriverProcess]
 
 
 @pytest.fixture
 def hostile(tmp_path: Path, request: pytest.FixtureRequest) -> Started:
     """Start an arm whose process has a fault."""
 
-    def started(fault: object, time_limit: float = 60.0) -> Worker:
+    def started(fault: object, time_limit: float = 60.0) -> DriverProcess:
         script = tmp_path / "hostile.py"
         script.write_text(HOSTILE.format(fault=fault), encoding="utf-8")
         tool = [sys.executable, str(script)]
@@ -97,6 +108,40 @@ def test_one_that_hangs_is_ended(hostile: Started) -> None:
         worker.prepare("echo")
     assert time.monotonic() - begun < 10
     assert not process_tree._lives(worker.child.process.pid)
+
+
+def test_no_answer_is_waited_for_when_the_time_of_the_gate_is_over(tmp_path: Path) -> None:
+    source = "import time\ndef hanging(setting): time.sleep(100)\n"
+    worker = made(tmp_path, here(tmp_path), source)
+    worker.deadline = time.monotonic() + 0.5
+    begun = time.monotonic()
+    with pytest.raises(ArmFailed, match=r"^no answer within the time of the gate \(prepare\)$"):
+        worker.prepare("hanging")
+    assert time.monotonic() - begun < 10
+    assert not process_tree._lives(worker.child.process.pid)
+
+
+@pytest.mark.parametrize("late", [True, False])
+def test_a_hang_that_the_deadline_ends_is_no_failure(tmp_path: Path, late: bool) -> None:
+    deadline = time.monotonic() + (5.0 if late else 300)
+
+    def start(side: Side, launch: int, wanted: object) -> ArmProcess:
+        (folder := tmp_path / side).mkdir(exist_ok=True)
+        limit = 60.0 if late else 3.0
+        return made(folder, here(folder, side=side), HANGING, text="x" * 4000, time_limit=limit, deadline=deadline)
+
+    names = ("sound", "hanging", "last")
+    benchmarks = {name: GateBenchmark(name, name, "mine", bytes=4) for name in names}
+    rules = GateRules(rounds=2, batch_seconds=1e-6)
+    text = Texts({"english": tmp_path / "base" / "english.txt"})
+    measured = measure(Course(start, text, rules, benchmarks, deadline=deadline), lambda _: [])
+    if late:
+        assert time.monotonic() < deadline + 5
+        assert not measured.refusals
+        assert measured.unmeasured[-2:] == ["hanging", "last"]
+    else:
+        assert measured.refusals["hanging"][0] is GateVerdict.FAILED
+        assert [rounds.benchmark for rounds in measured.rounds] == ["sound", "last"]
 
 
 def test_one_that_fills_the_memory_is_ended(tmp_path: Path) -> None:
@@ -155,7 +200,7 @@ def test_a_tokenizer_is_that_of_the_arm_or_of_its_side(tmp_path: Path) -> None:
     benchmarks = [
         GateBenchmark(f"told{index}", "told", "mine", text="", options=option) for index, option in enumerate(options)
     ]
-    worker = Worker(
+    worker = DriverProcess(
         here(tmp_path, side="head", tokenizer="of-the-arm"), suite_of(tmp_path / "mine.py", *benchmarks), {}
     )
     try:

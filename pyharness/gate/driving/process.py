@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from pyharness.gate.arms.arm import Arm
 from pyharness.gate.driving.asking import TIME_LIMIT_SECONDS, Asked
@@ -12,7 +14,7 @@ from pyharness.gate.suites import DRIVER, GateSuite
 from pyharness.types import Absent, ArmFailed, Batch, Figure, GateBenchmark, TimedBatch
 
 
-class Worker(Asked):
+class DriverProcess(Asked):
     """One arm in one launch.
 
     Args:
@@ -20,6 +22,7 @@ class Worker(Asked):
         suite: what it is asked for.
         texts: file of each kind of text.
         time_limit: seconds for an answer.
+        deadline: when the gate's time is over.
         memory_limit: bytes that it may hold.
         driver: the file that is run, and what it takes beside the workloads.
         tool: a program, with its arguments, that runs the interpreter: one that counts.
@@ -35,12 +38,14 @@ class Worker(Asked):
         texts: Mapping[str, Path],
         *,
         time_limit: float = TIME_LIMIT_SECONDS,
+        deadline: float = math.inf,
         memory_limit: int | None = None,
         driver: tuple[Path, *tuple[str, ...]] = (DRIVER,),
         tool: Sequence[str] = (),
     ) -> None:
         command = [str(driver[0]), str(suite.workloads.resolve()), *driver[1:]]
-        super().__init__(arm, command, time_limit=time_limit, memory_limit=memory_limit, tool=tool)
+        limits: dict[str, Any] = {"time_limit": time_limit, "deadline": deadline, "memory_limit": memory_limit}
+        super().__init__(arm, command, tool=tool, **limits)
         self._benchmarks = {benchmark.name: benchmark for benchmark in suite.benchmarks}
         try:
             self.ask("texts", paths={kind: str(path.resolve()) for kind, path in texts.items()})
@@ -69,7 +74,8 @@ class Worker(Asked):
         """Do a batch of calls on the clock."""
         spans = batch.spans or ((0, 0),) * batch.calls
         said = self.ask("time", name=benchmark, spans=spans, extra=batch.extra, core=batch.core)
-        return TimedBatch(self.timing(said, len(spans)), self.shaped(said, "digest", str))
+        digest, faults = self.shaped(said, "digest", str), self.number(said, "faults")
+        return TimedBatch(self.timing(said, len(spans)), digest, faults)
 
     def result(self, benchmark: str, span: tuple[int, int]) -> list[int]:
         """Ids of one call."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from pyharness.gate.arms.arm import Arm
 from pyharness.gate.benchmarking.trees import FOLDER
@@ -15,7 +17,7 @@ PLUGIN = Path(__file__).with_name("plugin.py")
 SCRATCH = "temporary"  # beside the tests: pytest's folder for them
 
 
-class PytestWorker(Asked):
+class PytestProcess(Asked):
     """One arm in one launch: pytest, in which the test of a benchmark waits for what it is asked.
 
     Args:
@@ -24,6 +26,7 @@ class PytestWorker(Asked):
         wanted: names of the benchmarks that are wanted; None: all.
         modules: those under test, which must not come from that tree.
         time_limit: seconds for an answer.
+        deadline: when the gate's time is over.
         memory_limit: bytes that it may hold.
 
     Raises:
@@ -38,11 +41,13 @@ class PytestWorker(Asked):
         wanted: Sequence[str] | None = None,
         modules: Sequence[str] = (),
         time_limit: float = TIME_LIMIT_SECONDS,
+        deadline: float = math.inf,
         memory_limit: int | None = None,
     ) -> None:
         self._tests = arm.folder / FOLDER
         command = [str(PLUGIN), str(DRIVER)]
-        super().__init__(arm, command, folder=self._tests, time_limit=time_limit, memory_limit=memory_limit)
+        limits: dict[str, Any] = {"time_limit": time_limit, "deadline": deadline, "memory_limit": memory_limit}
+        super().__init__(arm, command, folder=self._tests, **limits)
         self._path, self._wanted, self._modules = path, wanted, tuple(modules)
 
     def benchmarks(self) -> tuple[str, ...]:
@@ -81,7 +86,8 @@ class PytestWorker(Asked):
 
     def time(self, benchmark: str, batch: Batch) -> TimedBatch:
         """Do a batch of calls on the clock; the test checks results."""
-        return TimedBatch(self.timing(self.ask("time", calls=batch.calls), batch.calls))
+        said = self.ask("time", calls=batch.calls)
+        return TimedBatch(self.timing(said, batch.calls), faults=self.number(said, "faults"))
 
     def result(self, benchmark: str, span: tuple[int, int]) -> list[int]:
         """Nothing: results are no ids."""
