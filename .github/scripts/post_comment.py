@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 ARTIFACT = "pyharness-gate"
-MARK = "<!-- pyharness-gate -->"  # by which the comment is found again
+MARK = "<!-- pyharness-gate run {}.{} -->"  # by which the comment is found again; number and attempt of its run
+MARKED = re.compile(r"<!-- pyharness-gate run ([0-9]{1,9})\.([0-9]{1,9}) -->\n")
 AUTHOR = "github-actions[bot]"
 MOST_BYTES_OF_AN_ARTIFACT = 32 << 20
 MOST_BYTES_OF_AN_ANSWER = 8 << 20
@@ -51,11 +52,16 @@ def main() -> None:
         refuse("its number is not that of a pull request")
     check_pull_request(ask("GET", f"repos/{repository}/pulls/{number}"), run, repository)
     body = commented(member(archive, "comment.md", 4 * MOST_CHARACTERS), run)
-    if (there := posted(repository, number)) is None:
+    there, of_run = posted(repository, number)
+    if there is None:
         ask("POST", f"repos/{repository}/issues/{number}/comments", {"body": body})
-    else:
+        done = "posted"
+    elif of_run <= (run["run_number"], run["run_attempt"]):
         ask("PATCH", f"repos/{repository}/issues/comments/{there}", {"body": body})
-    sys.stdout.write(f"{'posted' if there is None else 'updated'}: pull request {number}\n")
+        done = "updated"
+    else:
+        done = f"the comment of run {of_run[0]}.{of_run[1]}, which is newer, stays"
+    sys.stdout.write(f"{done}: pull request {number}\n")
 
 
 def commented(text: str, run: Mapping[str, Any]) -> str:
@@ -70,7 +76,8 @@ def commented(text: str, run: Mapping[str, Any]) -> str:
     if shown != text:
         shown = shown[: shown.rfind("\n")] if "\n" in shown else shown
         told += f" It is cut here: {len(shown):,} of its {len(text):,} characters are shown, the artifact has all."
-    return f"{MARK}\n<sub>{told}</sub>\n\n{shown}\n"
+    mark = MARK.format(run["run_number"], run["run_attempt"])
+    return f"{mark}\n<sub>{told}</sub>\n\n{shown}\n"
 
 
 def open_artifact(repository: str, run: int) -> zipfile.ZipFile:
@@ -126,16 +133,16 @@ def inert(text: str) -> str:
     return ACTS.sub(lambda match: match[0] + APART, CONTROL.sub("", text).replace("$", NO_FORMULA))
 
 
-def posted(repository: str, number: str) -> int | None:
-    """Return the comment of ours that is there, or None: others may have written the mark, too."""
+def posted(repository: str, number: str) -> tuple[int | None, tuple[int, int]]:
+    """Return the comment of ours that is there, or None, and the run it is of: others may have written a mark, too."""
     for page in range(1, MOST_PAGES + 1):
         comments = ask("GET", f"repos/{repository}/issues/{number}/comments?per_page=100&page={page}")
         for one in comments:
-            if one["user"]["login"] == AUTHOR and one["body"].startswith(MARK):
-                return int(one["id"])
+            if one["user"]["login"] == AUTHOR and (marked := MARKED.match(one["body"].replace("\r", ""))):
+                return int(one["id"]), (int(marked[1]), int(marked[2]))
         if len(comments) < 100:
             break
-    return None
+    return None, (0, 0)
 
 
 def ask(method: str, path: str, content: dict[str, str] | None = None) -> Any:

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
+from workflows.expressions import filled
 from workflows.github import GitHub, served
 from workflows.stage import MEASURED, ROOT, SLOW, WORKFLOWS, Stage
 
@@ -22,7 +23,6 @@ FILES = {"action.yml": (ROOT / "action.yml").read_text(encoding="utf-8")} | {
     path.name: path.read_text(encoding="utf-8") for path in sorted((ROOT / WORKFLOWS).iterdir())
 }
 PARSED: dict[str, Any] = {name: yaml.safe_load(text) for name, text in FILES.items()}
-MARK = "<!-- pyharness-gate -->"
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def test_a_pull_request_gets_one_comment_which_is_updated(stage: Stage, source: 
     assert (first.folder / "work" / "new.txt").exists() > (posting.folder / "work" / "new.txt").exists()
     (comment,) = stage.github.comments[7]
     mark, told, _, verdict, *_ = comment["body"].split("\n")
-    assert (mark, verdict) == (MARK, "**Pass: 1 passed.**")
+    assert (mark, verdict) == (f"<!-- pyharness-gate run {first.run}.1 -->", "**Pass: 1 passed.**")
     assert f"actions/runs/{first.run}) at {stage.shas[7][:12]}. The text below was made by code of the pull" in told
 
     stage.open(7, source, {SLOW: "slower"})
@@ -115,6 +115,29 @@ def test_a_gate_that_did_not_get_as_far_leaves_no_comment(stage: Stage) -> None:
     assert stage.github.comments[7] == []
 
 
+def test_gates_of_one_pull_request_replace_each_other_and_comments_wait(stage: Stage) -> None:
+    assert PARSED["gate.yml"]["concurrency"] == {"group": "gate-${{ github.ref }}", "cancel-in-progress": True}
+    (job,) = PARSED["gate-comment.yml"]["jobs"].values()
+    assert job["concurrency"]["cancel-in-progress"] is False
+    for number, source in ((7, "owner/pyharness"), (8, "owner/pyharness"), (9, "stranger/pyharness")):
+        stage.open(number, source, {f"{number}.txt": ""})
+    groups = [
+        filled(job["concurrency"]["group"], {"github": {"event": stage.event(number, run)}})
+        for number, run in ((7, 1), (7, 2), (8, 3), (9, 4))
+    ]
+    assert groups[0] == groups[1]
+    assert len(set(groups)) == 3
+
+
+def test_an_older_run_that_is_late_changes_nothing(stage: Stage) -> None:
+    stage.open(7, "stranger/pyharness", {"new.txt": "new"})
+    first, second = stage.measure(7)[0], stage.measure(7)[0]
+    assert stage.comment(7, second.run)[1]
+    late, _ = stage.comment(7, first.run)
+    assert f"run {second.run}.1, which is newer, stays" in (late.folder / "output.txt").read_text(encoding="utf-8")
+    assert f"actions/runs/{second.run})" in stage.github.comments[7][0]["body"]
+
+
 def test_each_workflow_may_do_what_it_needs_and_no_more() -> None:
     assert PARSED["gate.yml"]["permissions"] == {"contents": "read"}
     assert not any("permissions" in job for job in PARSED["gate.yml"]["jobs"].values())
@@ -130,7 +153,7 @@ def test_what_may_comment_runs_nothing_of_the_pull_request() -> None:
     checkout, post = steps("gate-comment.yml")
     assert checkout["with"]["ref"] == "${{ github.event.repository.default_branch }}"
     assert post["run"] == "python3 -I .github/scripts/post_comment.py"
-    assert not re.search(r"workflow_run\.head|download-artifact", FILES["gate-comment.yml"])
+    assert not re.search(r"workflow_run\.head|download-artifact", str([checkout, post]))
 
 
 @pytest.mark.parametrize("name", FILES)

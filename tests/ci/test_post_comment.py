@@ -26,6 +26,7 @@ from workflows.rendered import read
 
 SCRIPT = Path(__file__).parents[2] / ".github" / "scripts" / "post_comment.py"
 NAMES: dict[str, Any] = runpy.run_path(str(SCRIPT))
+MARK = "<!-- pyharness-gate run 4.2 -->"
 SHA, OTHER_SHA, RUN = "a" * 40, "b" * 40, 31
 # Says which files are opened for it once it runs, which programs are started and which hosts it talks to.
 WATCHED = """
@@ -66,7 +67,7 @@ def post(github: GitHub, folder: Path, *, watched: bool = False, **changes: Any)
     work.mkdir(exist_ok=True)
     run = {
         "id": RUN, "head_sha": SHA, "head_repository": {"full_name": "stranger/pyharness"}, "html_url": "https://run",
-        "event": "pull_request", "pull_requests": [],
+        "event": "pull_request", "pull_requests": [], "run_number": 4, "run_attempt": 2,
     }  # fmt: skip
     event = {"workflow_run": run | changes, "repository": {"full_name": github.repository}}
     (folder / "event.json").write_text(json.dumps(event), encoding="utf-8")
@@ -163,8 +164,26 @@ def test_sizes_are_checked_before_anything_is_fetched_and_while_it_is(github: Gi
     assert github.comments[7] == []
 
 
+@pytest.mark.parametrize(("number", "attempt"), [(4, 1), (3, 9)])
+def test_an_older_run_does_not_replace_the_comment_of_a_newer_one(
+    github: GitHub, tmp_path: Path, number: int, attempt: int
+) -> None:
+    github.keep(RUN, packed(("number", "7"), ("comment.md", "newer")))
+    assert post(github, tmp_path).stdout == "posted: pull request 7\n"
+    github.comments[7][0]["body"] = github.comments[7][0]["body"].replace("\n", "\r\n")
+    github.keep(RUN + 1, packed(("number", "7"), ("comment.md", "older")))
+    done = post(github, tmp_path, id=RUN + 1, run_number=number, run_attempt=attempt)
+    assert (done.returncode, done.stdout) == (0, "the comment of run 4.2, which is newer, stays: pull request 7\n")
+    (comment,) = github.comments[7]
+    assert comment["body"].startswith(MARK) > ("older" in comment["body"])
+    for later in ({"run_attempt": 3}, {"run_number": 5, "run_attempt": 1}):
+        assert post(github, tmp_path, id=RUN + 1, **later).stdout == "updated: pull request 7\n"
+    assert comment["body"].startswith("<!-- pyharness-gate run 5.1 -->\n")
+    assert "older" in comment["body"]
+
+
 def test_a_comment_of_somebody_else_with_the_mark_is_left_alone(github: GitHub, tmp_path: Path) -> None:
-    others = [{"id": n, "user": {"login": "stranger"}, "body": f"{NAMES['MARK']}\nmine"} for n in range(150)]
+    others = [{"id": n, "user": {"login": "stranger"}, "body": f"{MARK}\nmine"} for n in range(150)]
     github.comments[7] = [*others, {"id": 150, "user": {"login": BOT}, "body": "of another workflow"}]
     github.keep(RUN, packed(("number", "7"), GOOD))
     assert post(github, tmp_path).stdout == "posted: pull request 7\n"
@@ -199,7 +218,7 @@ def test_forged_text_that_would_act_does_not_when_it_is_posted(github: GitHub, t
     github.keep(RUN, packed(("number", "7"), ("comment.md", text)))
     assert post(github, tmp_path).returncode == 0
     mark, told, _, posted = github.comments[7][0]["body"].split("\n", 3)
-    assert (mark, read(posted).found) == (NAMES["MARK"], [])
+    assert (mark, read(posted).found) == (MARK, [])
     assert told.startswith(
         f"<sub>Measured by [this run](https://run) at {SHA[:12]}. The text below was made by code of"
     )

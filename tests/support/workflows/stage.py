@@ -90,10 +90,13 @@ class Stage:
         return {
             "workflow_run": {
                 "id": run,
+                "run_number": run,
+                "run_attempt": 1,
                 "event": "pull_request",
                 "conclusion": "success",
                 "head_sha": self.shas[number],
-                "head_repository": {"full_name": self.sources[number]},
+                "head_repository": {"id": len(self.sources[number]), "full_name": self.sources[number]},
+                "head_branch": f"change-{number}",
                 "html_url": f"https://github.example/{self.github.repository}/actions/runs/{run}",
                 "pull_requests": [],
             },
