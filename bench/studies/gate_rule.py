@@ -3,7 +3,7 @@
 Gates of ten benchmarks are drawn: half of them of identical code, half with three that are slower by 3, 5 and 10 % (or
 by 1, 2 and 3 %). Every launch shifts each benchmark by chance and all of them a little together, rounds drift and
 stumble, and whoever goes second is slower. The judges are the gate's own. docs/gate.md "How often the rule errs,
-simulated" has the table.
+simulated" has the tables that it prints, and "Which statistic" what they were made for; ``--all`` prints more rules.
 """
 
 from __future__ import annotations
@@ -14,15 +14,20 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from unittest.mock import patch
 
-from pyharness.gate.judging.times import Effects, as_escalated, judge_times, suspect
+from gate_statistics import BIWEIGHT, STUDENT, TRIMMED, WILCOXON, Statistic
+from pyharness.gate.judging import times
+from pyharness.gate.judging.times import Effects, as_escalated, suspect
+from pyharness.statistics.hypotheses import rate_bound
 from pyharness.statistics.launches import LaunchEffect, effect
-from pyharness.types import GateBenchmark, GateRules, GateVerdict, Rounds, Timing
+from pyharness.types import GateBenchmark, GateRules, GateVerdict, Judgement, Rounds, Timing
 
 SEED = 5
-MOST_LAUNCHES = 10
-ROUNDS = 20
-BENCHMARKS = tuple(GateBenchmark(f"b{number}", "encode", "ours") for number in range(10))
+MOST_LAUNCHES = 12
+ROUNDS = GateRules().rounds
+THREE_TIMES = math.log(3)
+SLOW_LAYOUTS = 0.3  # share of processes
 SLOWED = ((), (0.03, 0.05, 0.10), (0.01, 0.02, 0.03))  # of the first benchmarks of a gate, in turn
 
 
@@ -38,6 +43,8 @@ class Machine:
     walk: float = 0.005  # of a step of the drift, per turn
     second: float = 0.0  # what going second in a round costs
     stumbles: float = 0.02  # share of turns in which something else runs, for 30 % of their time on average
+    outliers: float = 0.0  # share of launches in which one of the two processes is three times as slow
+    layouts: float = 0.0  # what a process with the slower of two layouts costs
 
 
 MACHINES = (
@@ -47,6 +54,8 @@ MACHINES = (
     Machine("heavy-tailed launches", 0.011, 0.02, heavy=True),
     Machine("loaded: rounds of 5 %, many stumbles", 0.011, 0.05, stumbles=0.15, walk=0.02),
     Machine("second is 5 % slower", 0.011, 0.02, second=0.05),
+    Machine("one launch in ten three times as slow", 0.011, 0.02, outliers=0.1),
+    Machine("two layouts, 4 % apart", 0.003, 0.01, layouts=0.04),
 )
 
 
@@ -70,16 +79,23 @@ def rounds(machine: Machine, shift: float, generator: random.Random) -> Rounds:
 
 def launch_shift(machine: Machine, generator: random.Random) -> float:
     """What a launch does to one benchmark by chance."""
-    if not machine.heavy:
-        return generator.gauss(0, machine.launch)
-    chi = generator.gammavariate(1.5, 2)  # chi squared, 3 degrees of freedom
-    return machine.launch * generator.gauss(0, 1) / math.sqrt(chi)  # variance 3 / (3 - 2) / 3: one
+    shift = generator.gauss(0, machine.launch)
+    if machine.heavy:
+        chi = generator.gammavariate(1.5, 2)  # chi squared, 3 degrees of freedom
+        shift /= math.sqrt(chi)  # variance 3 / (3 - 2) / 3: one
+    if generator.random() < machine.outliers:
+        shift += generator.choice((-THREE_TIMES, THREE_TIMES))
+    if machine.layouts:
+        shift += machine.layouts * ((generator.random() < SLOW_LAYOUTS) - (generator.random() < SLOW_LAYOUTS))
+    return shift
 
 
-def gate(machine: Machine, slowed: Sequence[float], generator: random.Random) -> list[list[LaunchEffect]]:
+def gate(
+    machine: Machine, slowed: Sequence[float], generator: random.Random, benchmarks: int = 10
+) -> list[list[LaunchEffect]]:
     """Effects [benchmark][launch] of the screen and of as many launches as any rule takes."""
     together = [generator.gauss(0, machine.together) for _ in range(MOST_LAUNCHES + 1)]
-    slower = [math.log1p(share) for share in slowed] + [0.0] * (len(BENCHMARKS) - len(slowed))
+    slower = [math.log1p(share) for share in slowed] + [0.0] * (benchmarks - len(slowed))
     measured = [
         [effect(rounds(machine, log + common + launch_shift(machine, generator), generator)) for common in together]
         for log in slower
@@ -96,32 +112,39 @@ class Variant:
 
     name: str
     rules: GateRules
+    statistic: Statistic = TRIMMED
     with_screen: bool = False  # the screen is one of the launches that are tested
-    one_launch: Callable[[LaunchEffect, GateRules], bool] | None = None  # decides of the screen alone
+    one_launch: Callable[[LaunchEffect, GateRules, int], bool] | None = None  # decides of the screen alone
 
 
-def by_rounds(screen: LaunchEffect, rules: GateRules) -> bool:
-    """One launch, as if its rounds were independent: one-sided z test, Bonferroni over ten."""
+def by_rounds(screen: LaunchEffect, rules: GateRules, benchmarks: int) -> bool:
+    """One launch, as if its rounds were independent: one-sided z test, Bonferroni."""
     z = (screen.log - math.log1p(rules.tolerated)) / max(screen.error, 1e-9)
-    return math.erfc(z / math.sqrt(2)) / 2 * len(BENCHMARKS) < rules.level and screen.log > math.log1p(rules.budget)
+    return math.erfc(z / math.sqrt(2)) / 2 * benchmarks < rules.level and screen.log > math.log1p(rules.budget)
 
 
-def by_median(screen: LaunchEffect, rules: GateRules) -> bool:
+def by_median(screen: LaunchEffect, rules: GateRules, benchmarks: int) -> bool:
     """One launch, and its median."""
+    del benchmarks
     return screen.log > math.log1p(rules.budget)
 
 
-def variants(budget: float) -> list[Variant]:
-    """All that are compared at one budget: what screens and how many launches, and what the rule replaces."""
+def variants(budget: float, *, everything: bool = False) -> list[Variant]:
+    """All that are compared at one budget: the rule, fewer launches, other statistics, and what the rule replaces."""
     rules = GateRules(budget=budget)
-    asked = ((0.02, 5), (0.02, 10), (0.01, 3), (0.01, 5), (0.01, 8), (0.01, 10))
-    return [
-        *(
-            Variant(f"screen {100 * screen:g} %, {launches} launches", replace(rules, screen=screen, launches=launches))
-            for screen, launches in asked
-        ),
-        Variant("screen 1 %, 9 launches and the screen", replace(rules, launches=9), with_screen=True),
+    shown = [
+        Variant("**the rule: 10 launches, trimmed t**", rules),
+        Variant("5 launches", replace(rules, launches=5)),
+        *(Variant(one.name, rules, one) for one in (STUDENT, WILCOXON, BIWEIGHT)),
         Variant("one launch, median", rules, one_launch=by_median),
+    ]
+    if not everything:
+        return shown
+    return [
+        *shown,
+        *(Variant(f"{count} launches", replace(rules, launches=count)) for count in (3, 4, 8, 12)),
+        Variant("screen 2 %", replace(rules, screen=0.02)),
+        Variant("9 launches and the screen", replace(rules, launches=9), with_screen=True),
         Variant("one launch, p of its rounds", rules, one_launch=by_rounds),
     ]
 
@@ -134,82 +157,121 @@ class Tally:
     more: int = 0  # benchmarks that got more launches
     identical: int = 0  # gates of identical code
     red: int = 0  # of these
+    intervals: int = 0  # of launches after the screen
+    holding: int = 0  # of these, those that have the truth
     seen: Counter[tuple[float, GateVerdict]] = field(default_factory=Counter)  # by slowdown
+
+    def count(self, slowdown: float) -> int:
+        """Benchmarks with this slowdown."""
+        return sum(seen for (slower, _), seen in self.seen.items() if slower == slowdown)
 
     def share(self, slowdown: float, verdict: GateVerdict) -> float:
         """Per cent of the benchmarks with this slowdown that had this verdict."""
-        count = sum(seen for (slower, _), seen in self.seen.items() if slower == slowdown)
-        return 100 * self.seen[slowdown, verdict] / count
+        return 100 * self.seen[slowdown, verdict] / self.count(slowdown)
+
+    def add(self, slowed: Sequence[float], found: Sequence[Judgement]) -> None:
+        """Count one gate."""
+        truth = [*slowed, *[0.0] * (len(found) - len(slowed))]
+        self.gates += 1
+        self.identical += not slowed
+        self.red += not slowed and any(one.verdict is GateVerdict.REGRESSION for one in found)
+        for slower, one in zip(truth, found, strict=True):
+            self.seen[slower, one.verdict] += 1
+            if one.launches and one.interval is not None:
+                self.intervals += 1
+                self.holding += one.interval[0] <= slower <= one.interval[1]
 
 
-def verdicts(variant: Variant, launches: list[list[LaunchEffect]]) -> tuple[list[GateVerdict], int]:
-    """Verdicts of one gate, and how many benchmarks got more launches."""
-    if variant.one_launch is not None:
-        red = [variant.one_launch(one[0], variant.rules) for one in launches]
-        return [GateVerdict.REGRESSION if found else GateVerdict.PASS for found in red], 0
+def judged(variant: Variant, launches: list[list[LaunchEffect]]) -> tuple[list[Judgement], int]:
+    """Judgements of one gate, and how many benchmarks got more launches."""
+    benchmarks = [GateBenchmark(f"b{number}", "encode", "ours") for number in range(len(launches))]
+    rules, decides = variant.rules, variant.one_launch
+    if decides is not None:
+        red = [decides(one[0], rules, len(launches)) for one in launches]
+        verdicts = [GateVerdict.REGRESSION if found else GateVerdict.PASS for found in red]
+        return [Judgement("", "time", verdict) for verdict in verdicts], 0
     first = 0 if variant.with_screen else 1
     measured = [
-        as_escalated(
-            Effects(benchmark, variant.rules.budget, one[0], tuple(one[first : variant.rules.launches + 1])),
-            variant.rules,
-        )
-        for benchmark, one in zip(BENCHMARKS, launches, strict=True)
+        as_escalated(Effects(benchmark, rules.budget, one[0], tuple(one[first : rules.launches + 1])), rules)
+        for benchmark, one in zip(benchmarks, launches, strict=True)
     ]
-    more = sum(suspect(one, variant.rules) for one in measured)
-    return [found.verdict for found in judge_times(measured, variant.rules)], more
+    one = variant.statistic
+    with patch.multiple(times, median=one.estimate, mean_interval=one.interval, p_greater=one.p):
+        return times.judge_times(measured, rules), sum(suspect(one, rules) for one in measured)
 
 
 def tally(variant: Variant, gates: Gates) -> Tally:
     """Play one rule on all gates."""
     counts = Tally()
     for slowed, launches in gates:
-        found, more = verdicts(variant, launches)
-        counts.gates += 1
+        found, more = judged(variant, launches)
+        counts.add(slowed, found)
         counts.more += more
-        counts.identical += not slowed
-        counts.red += not slowed and GateVerdict.REGRESSION in found
-        counts.seen.update(zip([*slowed, *[0.0] * (len(found) - len(slowed))], found, strict=True))
     return counts
 
 
 def row(counts: Tally) -> str:
     """Cells of a table."""
-    alarms, bound = counts.seen[0.0, GateVerdict.REGRESSION], counts.share(0.0, GateVerdict.REGRESSION)
+    alarms = counts.seen[0.0, GateVerdict.REGRESSION]
     power = [f"{counts.share(slower, GateVerdict.REGRESSION):.0f}" for slower in (0.01, 0.02, 0.03, 0.05, 0.10)]
     cells = [
-        f"{bound:.2f} ({alarms})",
+        f"{alarms} (<= {100 * rate_bound(alarms, counts.count(0.0)):.2f})",
         f"{100 * counts.red / counts.identical:.1f}",
         *power,
         f"{counts.share(0.0, GateVerdict.INCONCLUSIVE):.1f}",
+        f"{100 * counts.holding / counts.intervals:.1f}" if counts.intervals else "",
         f"{counts.more / counts.gates:.1f}",
     ]
     return " | ".join(cells)
 
 
-HEAD = ("rule", "false alarms, % (count)", "gates", "1 %", "2 %", "3 %", "5 %", "10 %", "inconclusive", "more launches")
+HEAD = (
+    "machine", "rule", "false alarms (<= %)", "gates", "1 %", "2 %", "3 %", "5 %", "10 %", "inconclusive", "interval",
+    "more launches",
+)  # fmt: skip
 
 
-def table(count: int, budgets: Sequence[float], machines: Sequence[Machine]) -> Iterator[str]:
-    """Lines of Markdown."""
+def drawn(machine: Machine, count: int, benchmarks: int) -> Gates:
+    """Return gates of one machine: every second one of identical code."""
+    generator = random.Random(f"{SEED} {machine.name} {benchmarks}")
+    slowed = [SLOWED[number % 2 * (1 + number // 2 % 2)] for number in range(count)]
+    return [(slower, gate(machine, slower, generator, benchmarks)) for slower in slowed]
+
+
+def tables(
+    count: int, machines: Sequence[Machine], benchmarks: int, budgets: Sequence[float], *, everything: bool = False
+) -> Iterator[str]:
+    """Lines of Markdown: a table for each budget, with all rules; of all budgets but the first, the rule alone."""
+    lines: dict[float, list[str]] = {budget: [] for budget in budgets}
     for machine in machines:
-        generator = random.Random(f"{SEED} {machine.name}")
-        slowed = [SLOWED[number % 2 * (1 + number // 2 % 2)] for number in range(count)]
-        gates = [(slower, gate(machine, slower, generator)) for slower in slowed]
+        gates = drawn(machine, count, benchmarks)
         for budget in budgets:
-            yield f"\n{machine.name}, budget {100 * budget:g} %\n"
-            yield "| " + " | ".join(HEAD) + " |"
-            yield "| :-- |" + " --: |" * (len(HEAD) - 1)
-            yield from (f"| {variant.name} | {row(tally(variant, gates))} |" for variant in variants(budget))
+            rules = variants(budget, everything=everything)
+            for variant in rules if everything or budget == budgets[0] else rules[:1]:
+                lines[budget].append(f"| {machine.name} | {variant.name} | {row(tally(variant, gates))} |")
+    for budget in budgets:
+        yield f"\n{benchmarks} benchmarks, {count} gates a machine, budget {100 * budget:g} %\n"
+        yield "| " + " | ".join(HEAD) + " |"
+        yield "| :-- | :-- |" + " --: |" * (len(HEAD) - 2)
+        yield from lines[budget]
+
+
+MANY = 30  # benchmarks of larger gates
+MACHINES_OF_MANY = ("quiet", "loaded", "one launch in ten")  # beginnings of names
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--gates", type=int, default=2000)
+    parser.add_argument("--gates", type=int, default=1000)
     parser.add_argument("--budgets", type=float, nargs="+", default=[0.02, 0.03])
-    parser.add_argument("--machine", help="part of a name: only these")
+    parser.add_argument("--machine", default="", help="part of a name: only these")
+    parser.add_argument("--all", action="store_true", help="more rules, and all of them at every budget")
     options = parser.parse_args()
-    machines = [one for one in MACHINES if (options.machine or "") in one.name]
-    for line in table(options.gates, options.budgets, machines):
+    machines = [one for one in MACHINES if options.machine in one.name]
+    for line in tables(options.gates, machines, 10, options.budgets, everything=options.all):
+        print(line, flush=True)  # noqa: T201
+    machines = [one for one in machines if one.name.startswith(MACHINES_OF_MANY)]
+    for line in tables(options.gates // 3, machines, MANY, options.budgets[:1], everything=options.all):
         print(line, flush=True)  # noqa: T201
 
 
