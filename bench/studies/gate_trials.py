@@ -1,28 +1,32 @@
 """Trials of the gate: ``python bench/studies/gate_trials.py --base PYTHON --head PYTHON``, resumed where it stopped.
 
-Sixty gates of ten benchmarks of short calls, on two separate builds of one revision in two folders: nothing differs.
+Sixty gates of ten benchmarks of short calls, on two separate builds of one revision in two folders: no code differs.
 Half of them run on an idle machine, half with one core loaded by something else. In half of each, three of the ten
-benchmarks do 3, 5 and 10 % more work in the head: real calls on more text. Counted is how often an unchanged benchmark
-is called a regression, and how often a slowed one is found. Raw samples of every gate are kept in ``bench/results``,
-and all tables are computed from them: docs/gate.md "How often the gate errs, by trial".
+benchmarks do 3, 5 and 10 % more work in the head: real calls on more text. Which build is the base and which the head
+changes from gate to gate. Counted is how often an unchanged benchmark is called a regression, and how often a slowed
+one is found. Raw samples of every gate are kept in ``bench/results``, with the commit of the code that measured and the
+digests of what was measured; all tables are computed from them: docs/gate.md "How often the gate errs, by trial".
 
-Two builds: ``pyharness gate --base HEAD --head HEAD`` makes such arms; here they are two environments that each had a
-wheel of its own build installed (``pip wheel`` in two clones).
+Two builds: two environments that each had a wheel of its own build installed (``pip wheel`` in two clones). Two builds
+alike come out as the same machine code; with other alignment or another order of linking they do not, and the trials
+then say what layout does. Run it from a checkout that nobody changes meanwhile: its driver is what the arms run.
 """
 
 from __future__ import annotations
 
 import argparse
 import gzip
+import hashlib
 import json
 import os
 import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,14 +35,16 @@ from pyharness.gate.judging import verdicts as judging
 from pyharness.gate.measuring import Silent
 from pyharness.statistics.hypotheses import rate_bound
 from pyharness.store.gate_records import gate_as_json, gate_from_json
-from pyharness.types import Gate, GateRules, GateVerdict
+from pyharness.types import Gate, GateRules, GateVerdict, Side
 
 RESULTS = Path(__file__).parents[1] / "results" / "gate_trials.jsonl.gz"
+CHECKOUT = Path(__file__).parents[2]
 SUITE = Path(__file__).parents[1] / "suites" / "gate" / "trials.toml"
 GATES = 60
 LEVELS = (0.03, 0.05, 0.10)
 RULES = GateRules(budget=0.02)
-IDLE, PATIENCE = 0.15, 120.0  # an idle gate waits, so many seconds, until others take less than this share of all cores
+IDLE = 0.15  # share of all cores: an idle gate waits until others take less
+PATIENCE = 120.0  # seconds of such a wait; then a loaded gate goes first, and where none is left it begins all the same
 # What loads a core: compression of changing data, which takes caches and memory as builds and tests do.
 LOAD = """
 import os, zlib
@@ -57,6 +63,10 @@ class Trial:
     planted: dict[str, float]
     seconds: float
     gate: Gate
+    swapped: bool = False  # whether the build that is the base otherwise was the head
+    commit: str = ""  # of the code that measured
+    modules: Mapping[Side, Mapping[str, str]] = field(default_factory=dict)  # digests of extension modules
+    others: float = 0.0  # share of all cores that others took during the gate
 
 
 def planted(number: int, names: Sequence[str]) -> dict[str, float]:
@@ -76,6 +86,15 @@ def is_loaded(number: int) -> bool:
     return number % 2 == 1
 
 
+def is_swapped(number: int) -> bool:
+    """Half of the idle and of the loaded gates, of the slowed and of the others; of a pair that is slowed alike, one.
+
+    >>> [is_swapped(number) for number in range(8)]
+    [False, True, False, True, True, False, True, False]
+    """
+    return (number // 4 + number) % 2 == 1
+
+
 @contextmanager
 def load() -> Iterator[None]:
     """Keep one core busy."""
@@ -88,63 +107,128 @@ def load() -> Iterator[None]:
         busy.wait()
 
 
+class Others:
+    """What others take of the machine from here on, without this process and its children that have ended."""
+
+    def __init__(self) -> None:
+        self._begun = self._seconds()
+
+    @staticmethod
+    def _seconds() -> tuple[float, float]:
+        """All there was to have, and what others had of it, of all cores: /proc/stat (proc(5))."""
+        stat = Path("/proc/stat").read_text(encoding="ascii").split("\n")[0].split()[1:9]
+        ticks, idle = sum(map(int, stat)), int(stat[3]) + int(stat[4])
+        second = os.sysconf("SC_CLK_TCK")
+        return ticks / second, (ticks - idle) / second - sum(os.times()[:4])
+
+    def share(self) -> float:
+        """Their share of all cores, 0 to 1."""
+        total, taken = (new - old for old, new in zip(self._begun, self._seconds(), strict=True))
+        return min(max(taken / max(total, 1e-9), 0.0), 1.0)
+
+
 def others_share(seconds: float = 2.0) -> float:
-    """Share of all cores that is busy, from /proc/stat (proc(5))."""
-
-    def ticks() -> tuple[int, int]:
-        fields = [int(field) for field in Path("/proc/stat").read_text(encoding="ascii").split("\n")[0].split()[1:9]]
-        return sum(fields), fields[3] + fields[4]
-
-    before = ticks()
+    """What others take now."""
+    others = Others()
     time.sleep(seconds)
-    after = ticks()
-    total, idle = (new - old for old, new in zip(before, after, strict=True))
-    return 1 - idle / max(total, 1)
+    return others.share()
 
 
-def waited() -> float:
-    """Wait for an idle machine, as long as that may take; what others take in the end."""
-    until = time.monotonic() + PATIENCE
-    while (share := others_share()) > IDLE and time.monotonic() < until:
-        pass
-    return share
+def idle(patience: float) -> bool:
+    """Wait for an idle machine, so many seconds; whether it came."""
+    until = time.monotonic() + patience
+    while others_share() > IDLE:
+        if time.monotonic() > until:
+            return False
+    return True
+
+
+def in_turn(numbers: Sequence[int], patience: float = PATIENCE) -> Iterator[int]:
+    """Gates in their order; while the machine is not idle, loaded ones go first."""
+    left = list(numbers)
+    while left:
+        chosen = left[0]
+        if not is_loaded(chosen) and not idle(patience):
+            chosen = next(filter(is_loaded, left), chosen)
+        left.remove(chosen)
+        yield chosen
+
+
+def commit() -> str:
+    """Commit of this checkout; what is not committed is said."""
+    git = ["git", "-C", str(CHECKOUT)]
+    head = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
+    changed = [*git, "status", "--porcelain", "--untracked-files=no", "--", "pyharness", "bench"]
+    changes = subprocess.run(changed, check=True, capture_output=True, text=True).stdout.strip()
+    return f"{head} and changes" if changes else head
+
+
+def modules(environment: str) -> dict[str, str]:
+    """Digests of the extension modules of an environment, by name."""
+    found = sorted(Path(environment).glob("lib/python*/site-packages/pyharness/*.so"))
+    if not found:
+        raise SystemExit(f"{environment} has no pyharness of its own: install a wheel there")
+    return {file.name.partition(".")[0]: hashlib.sha256(file.read_bytes()).hexdigest() for file in found}
 
 
 def run_one(number: int, base: str, head: str, rules: GateRules, *, is_busy: bool) -> dict[str, Any]:
     """Run one gate; its record, with what was planted. ``is_busy``: something else loads a core already."""
+    if is_swapped(number):
+        base, head = head, base
     asked = gating.GateRequest(base=base, head=head, suite=str(SUITE), rules=rules, library="pyharness", force=True)
-    busy = others_share() if is_loaded(number) else waited()
     begun = time.time()
     with gating.session(asked, Silent()) as ready:
         names = [one.name for one in ready.benchmarks if one.library == ready.under_test]
         slowed = planted(number, names)
         ready.course.extra = slowed
+        others = Others()
         with load() if is_loaded(number) and not is_busy else nullcontext():
             gate = gating.judged(ready, rules)
-    about = {**gate.about, "others_share": round(busy, 3), "begun": begun}
+        share = others.share()
     return {
         "number": number,
         "loaded": is_loaded(number),
+        "swapped": is_swapped(number),
         "planted": slowed,
         "seconds": round(time.time() - begun, 1),
-        "gate": gate_as_json(replace(gate, about=about)),
+        "others": round(share, 3),
+        "modules": {"base": modules(base), "head": modules(head)},
+        "gate": gate_as_json(replace(gate, about={**gate.about, "begun": begun})),
     }
 
 
-def kept(path: Path) -> list[Trial]:
-    """Gates that were measured already; a line that was cut off is measured again."""
-    trials: dict[int, Trial] = {}
-    if not path.exists():
-        return []
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
+def whole(data: bytes) -> Iterator[tuple[bytes, int]]:
+    """Members of a gzip file, each with the place where it ends, up to one that was cut off."""
+    place = 0
+    while place < len(data):
+        member = zlib.decompressobj(zlib.MAX_WBITS | 16)
         try:
-            for line in lines:
-                data = json.loads(line)
-                number, gate = data["number"], gate_from_json(data["gate"], path.name)
-                trials[number] = Trial(number, data["loaded"], data["planted"], data["seconds"], gate)
-        except (EOFError, ValueError):
-            pass
+            text = member.decompress(data[place:])
+        except zlib.error:
+            return
+        if not member.eof:
+            return
+        place = len(data) - len(member.unused_data)
+        yield text, place
+
+
+def kept(path: Path) -> list[Trial]:
+    """Gates that were measured already; one that was cut off is measured again."""
+    trials: dict[int, Trial] = {}
+    for line, _ in whole(path.read_bytes() if path.exists() else b""):
+        data = json.loads(line)
+        trials[data["number"]] = Trial(gate=gate_from_json(data.pop("gate"), path.name), **data)
     return list(trials.values())
+
+
+def keep(path: Path, record: Mapping[str, Any]) -> None:
+    """Add a record, in place of one that was cut off: nothing behind that could be read."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a+b") as file:
+        file.seek(0)
+        file.truncate(max((end for _, end in whole(file.read())), default=0))
+        file.write(gzip.compress(json.dumps(record, allow_nan=False).encode() + b"\n"))
+        os.fsync(file.fileno())
 
 
 def judged_again(trial: Trial, rules: GateRules) -> dict[str, list[GateVerdict]]:
@@ -161,9 +245,9 @@ def tables(trials: Sequence[Trial], rules: GateRules) -> Iterator[str]:
     yield (
         "| machine | gates | unchanged | false alarms | inconclusive | "
         + " | ".join(f"{level:.0%} found" for level in LEVELS)
-        + " | incomparable | seconds (median) |"
+        + " | incomparable | seconds (median) | others took (median, most) |"
     )
-    yield "| :-- |" + " --: |" * (6 + len(LEVELS))
+    yield "| :-- |" + " --: |" * (7 + len(LEVELS))
     for name, part in {**parts, "both": list(trials)}.items():
         verdicts = [(trial, judged_again(trial, rules)) for trial in part]
         unchanged = [found for t, by_name in verdicts for name, found in by_name.items() if name not in t.planted]
@@ -176,8 +260,14 @@ def tables(trials: Sequence[Trial], rules: GateRules) -> Iterator[str]:
         bound = f"{alarms} (<= {rate_bound(alarms, len(unchanged)):.1%})" if unchanged else "-"
         broken = sum(trial.gate.verdict is GateVerdict.INCOMPARABLE for trial in part)
         seconds = f"{statistics.median(t.seconds for t in part):.0f}" if part else "-"
-        cells = [name, len(part), len(unchanged), bound, unsure, *power, broken, seconds]
+        took = [trial.others for trial in part]
+        others = f"{statistics.median(took):.0%}, {max(took):.0%}" if part else "-"
+        cells = [name, len(part), len(unchanged), bound, unsure, *power, broken, seconds, others]
         yield f"| {' | '.join(map(str, cells))} |"
+    yield ""
+    yield f"Measured by {', '.join(sorted({trial.commit for trial in trials})) or 'nobody'}."
+    alike = sum(trial.modules.get("base") == trial.modules.get("head") for trial in trials)
+    yield f"Gates with the same machine code on both sides: {alike} of {len(trials)}."
 
 
 def main() -> None:
@@ -192,18 +282,18 @@ def main() -> None:
     parser.add_argument("--tables", action="store_true", help="measure nothing")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="begin no gate after this long")
     given = parser.parse_args()
-    done, until = {trial.number for trial in kept(given.results)}, time.monotonic() + 60 * given.minutes
-    for number in range(0 if given.tables else given.gates):
-        if number in done or (given.only and (given.only == "loaded") != is_loaded(number)):
-            continue
+    done, measuring, until = (
+        {one.number for one in kept(given.results)},
+        commit(),
+        time.monotonic() + 60 * given.minutes,
+    )
+    wanted = [number for number in range(0 if given.tables else given.gates) if number not in done]
+    for number in in_turn([one for one in wanted if given.only in (None, "loaded" if is_loaded(one) else "idle")]):
         if time.monotonic() > until:
             break
-        line = json.dumps(run_one(number, given.base, given.head, RULES, is_busy=given.busy), allow_nan=False)
-        given.results.parent.mkdir(parents=True, exist_ok=True)
-        with given.results.open("ab") as file:  # members of gzip stand one behind another
-            file.write(gzip.compress(line.encode() + b"\n"))
-            os.fsync(file.fileno())
-        print(f"gate {number} of {given.gates}: {json.loads(line)['seconds']} s", file=sys.stderr, flush=True)  # noqa: T201
+        record = run_one(number, given.base, given.head, RULES, is_busy=given.busy)
+        keep(given.results, {**record, "commit": measuring})
+        print(f"gate {number} of {given.gates}: {record['seconds']} s", file=sys.stderr, flush=True)  # noqa: T201
     print("\n".join(tables(kept(given.results), RULES)))  # noqa: T201
 
 
