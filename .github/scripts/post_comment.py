@@ -1,6 +1,6 @@
-"""Post the comment that a run of the workflow "Gate" has left in its artifact, or update the one that is there.
+"""Post the comment that a run of the workflow "Gate" has left in its artifacts, or update the one that is there.
 
-The artifact is made by code of the pull request, a stranger's perhaps: it is read in memory and never unpacked, nothing
+An artifact is made by code of the pull request, a stranger's perhaps: it is read in memory and never unpacked, nothing
 in it is run, its size is bounded, its number is compared with the run that GitHub tells of, and its text is posted
 below a line of ours, so that it notifies nobody and links nowhere. Needs the standard library alone: ``python3 -I``.
 """
@@ -15,18 +15,19 @@ import sys
 import urllib.error
 import urllib.request
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
-ARTIFACT = "pyharness-gate"
+ARTIFACTS = re.compile(r"pyharness-gate(?:-[A-Za-z0-9._-]{1,100})?")  # their names: of one gate each
+MOST_ARTIFACTS = 8
 MARK = "<!-- pyharness-gate run {}.{} -->"  # by which the comment is found again; number and attempt of its run
 MARKED = re.compile(r"<!-- pyharness-gate run ([0-9]{1,9})\.([0-9]{1,9}) -->\n")
 AUTHOR = "github-actions[bot]"
 MOST_BYTES_OF_AN_ARTIFACT = 32 << 20
 MOST_BYTES_OF_AN_ANSWER = 8 << 20
 MOST_CHARACTERS = 65_536  # that GitHub takes
-MOST_CHARACTERS_OF_TEXT = MOST_CHARACTERS - 1000  # there is room for our line
+MOST_CHARACTERS_OF_TEXT = MOST_CHARACTERS - 3500  # there is room for our line, and for names of artifacts
 MOST_PAGES = 30  # of 100 comments
 APART = "\u200b"  # no width: text looks the same in code and out of it, and GitHub sees no name, number or address
 # What GitHub acts on, and where it is parted. A backslash before a mark is gone when GitHub looks for names.
@@ -46,12 +47,12 @@ def main() -> None:
     """Read the event, the artifact and the pull request; then post."""
     event = json.loads(Path(os.environ["GITHUB_EVENT_PATH"]).read_text(encoding="utf-8"))
     run, repository = event["workflow_run"], event["repository"]["full_name"]
-    archive = open_artifact(repository, run["id"])
-    number = member(archive, "number", 20).strip()
-    if not re.fullmatch("[1-9][0-9]{0,9}", number):
+    artifacts = kept(repository, run["id"])
+    (number, *others) = {one.number for one in artifacts}
+    if others or not re.fullmatch("[1-9][0-9]{0,9}", number):
         refuse("its number is not that of a pull request")
     check_pull_request(ask("GET", f"repos/{repository}/pulls/{number}"), run, repository)
-    body = commented(member(archive, "comment.md", 4 * MOST_CHARACTERS), run)
+    body = commented(artifacts, run)
     there, of_run = posted(repository, number)
     if there is None:
         ask("POST", f"repos/{repository}/issues/{number}/comments", {"body": body})
@@ -64,36 +65,66 @@ def main() -> None:
     sys.stdout.write(f"{done}: pull request {number}\n")
 
 
-def commented(text: str, run: Mapping[str, Any]) -> str:
+class Artifact(NamedTuple):
+    """What a gate has left, in the words of whoever wrote it."""
+
+    name: str
+    number: str
+    text: str
+
+
+def commented(artifacts: Sequence[Artifact], run: Mapping[str, Any]) -> str:
     """Return the comment: our mark, our line, and then the stranger's text as far as there is room.
 
     What begins in that text and does not end there, be it code or a fold, hides nothing of ours.
     """
-    text = inert(text).strip()
-    told = f"Measured by [this run]({run['html_url']}) at {run['head_sha'][:12]}. "
-    told += "The text below was made by code of the pull request."
-    shown = text[:MOST_CHARACTERS_OF_TEXT]
-    if shown != text:
-        shown = shown[: shown.rfind("\n")] if "\n" in shown else shown
-        told += f" It is cut here: {len(shown):,} of its {len(text):,} characters are shown, the artifact has all."
+    told = [f"Measured by [this run]({run['html_url']}) at {run['head_sha'][:12]}."]
+    told.append("The text below was made by code of the pull request.")
+    if len(artifacts) > 1:
+        told.append(f"{len(artifacts)} gates: {', '.join(inert(one.name) for one in artifacts)}.")
+    parts = []
+    for one in artifacts:
+        text = inert(one.text).strip()
+        shown = cut(text, MOST_CHARACTERS_OF_TEXT // len(artifacts))
+        if shown != text:
+            told.append(f"Of {inert(one.name)}, {len(shown):,} of {len(text):,} characters are shown.")
+        parts.append(shown if len(artifacts) == 1 else f"### {inert(one.name)}\n\n{shown}")
     mark = MARK.format(run["run_number"], run["run_attempt"])
-    return f"{mark}\n<sub>{told}</sub>\n\n{shown}\n"
+    return "\n\n".join([f"{mark}\n<sub>{' '.join(told)}</sub>", *parts]) + "\n"
 
 
-def open_artifact(repository: str, run: int) -> zipfile.ZipFile:
-    """Return the artifact of a run as it was uploaded: an archive, in memory."""
-    listed = ask("GET", f"repos/{repository}/actions/runs/{run}/artifacts?per_page=100&name={ARTIFACT}")["artifacts"]
-    kept = [one for one in listed if one["name"] == ARTIFACT and not one["expired"]]
-    if not kept:
+def cut(text: str, most: int) -> str:
+    """Return text of at most so many characters, in whole lines where it has lines."""
+    return text if len(text) <= most else text[:most].rpartition("\n")[0] or text[:most]
+
+
+def kept(repository: str, run: int) -> list[Artifact]:
+    """Return what the gates of a run have left, by name; of a run that was repeated, the newest."""
+    listed = ask("GET", f"repos/{repository}/actions/runs/{run}/artifacts?per_page=100")["artifacts"]
+    newest = {
+        one["name"]: one
+        for one in sorted(listed, key=lambda one: int(one["id"]))
+        if ARTIFACTS.fullmatch(one["name"]) and not one["expired"]
+    }
+    if not newest:
         refuse("there is none: the gate did not get as far")
-    newest = max(kept, key=lambda one: one["id"])  # a run that was repeated has several
-    if newest["size_in_bytes"] > MOST_BYTES_OF_AN_ARTIFACT:
+    if len(newest) > MOST_ARTIFACTS:
+        refuse(f"there are more than {MOST_ARTIFACTS}")
+    return [opened(repository, newest[name]) for name in sorted(newest)]
+
+
+def opened(repository: str, listed: Mapping[str, Any]) -> Artifact:
+    """Return what is in an artifact, which comes as it was uploaded: an archive, read in memory."""
+    if listed["size_in_bytes"] > MOST_BYTES_OF_AN_ARTIFACT:
         refuse(f"it has more than {MOST_BYTES_OF_AN_ARTIFACT:,} bytes")
-    path = f"repos/{repository}/actions/artifacts/{newest['id']}/zip"
+    path = f"repos/{repository}/actions/artifacts/{listed['id']}/zip"
     try:
-        return zipfile.ZipFile(io.BytesIO(fetch("GET", path, None, MOST_BYTES_OF_AN_ARTIFACT)))
+        archive = zipfile.ZipFile(io.BytesIO(fetch("GET", path, None, MOST_BYTES_OF_AN_ARTIFACT)))
     except Exception as error:  # whatever a stranger's archive makes of its reader
         refuse(f"it cannot be read: {type(error).__name__}")
+    return Artifact(
+        listed["name"], member(archive, "number", 20).strip(), member(archive, "comment.md", 4 * MOST_CHARACTERS)
+    )
 
 
 def member(archive: zipfile.ZipFile, name: str, most: int) -> str:
@@ -171,7 +202,7 @@ def fetch(method: str, path: str, content: dict[str, str] | None, most: int) -> 
 
 def refuse(reason: str) -> NoReturn:
     """End without a comment."""
-    sys.exit(f"error: artifact {ARTIFACT}: {reason}; nothing was posted")
+    sys.exit(f"error: artifact of the gate: {reason}; nothing was posted")
 
 
 if __name__ == "__main__":

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
 import sys
 import urllib.error
 import urllib.request
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,9 @@ FILES = {"action.yml": (ROOT / "action.yml").read_text(encoding="utf-8")} | {
     path.name: path.read_text(encoding="utf-8") for path in sorted((ROOT / WORKFLOWS).iterdir())
 }
 PARSED: dict[str, Any] = {name: yaml.safe_load(text) for name, text in FILES.items()}
+
+
+KEPT = {"number", "comment.md", "log.txt", "status"}
 
 
 @pytest.fixture
@@ -68,8 +73,8 @@ def test_the_gate_itself_measures_a_fork_and_its_comment_is_posted(stage: Stage)
     stage.open(7, "stranger/pyharness", {"new.txt": "new"})
     runner, _ = stage.measure(7)
     sys.stdout.write((runner.folder / "output.txt").read_text(encoding="utf-8"))
-    kept = runner.folder / "temp" / "pyharness-gate-report"
-    assert {path.name for path in kept.iterdir()} == {"number", "gate.json", "comment.md", "junit.xml"}
+    (kept,) = (runner.folder / "temp").glob("pyharness-gate-report.*")
+    assert {path.name for path in kept.iterdir()} == {*KEPT, "gate.json", "junit.xml"}
     assert stage.comment(7, runner.run)[1]
     (comment,) = stage.github.comments[7]
     sys.stdout.write(comment["body"])
@@ -94,17 +99,109 @@ def test_what_runs_the_code_of_a_pull_request_cannot_comment(stage: Stage, sourc
     )
 
 
+def workflow(*uses: dict[str, str]) -> dict[str, str]:
+    """A workflow of its own, with a step for each use of the action: file and content."""
+    checkout = PARSED["gate.yml"]["jobs"]["gate"]["steps"][0]
+    job = {"steps": [checkout, *({"uses": "./", "if": "always()", "with": given} for given in uses)]}
+    return {f"{WORKFLOWS}/own.yml": yaml.safe_dump({"permissions": {"contents": "read"}, "jobs": {"gate": job}})}
+
+
+def artifacts(stage: Stage, run: int) -> dict[str, dict[str, str]]:
+    """What a run has left: files of each artifact."""
+    found = {}
+    for name, archive in stage.github.artifacts[run].values():
+        with zipfile.ZipFile(io.BytesIO(archive)) as packed:
+            assert name not in found, "the second of one name is refused"
+            found[name] = {one: packed.read(one).decode() for one in packed.namelist()}
+    return found
+
+
 def test_inputs_of_the_action_are_never_run(stage: Stage) -> None:
-    given = {"base": '$(touch a)"; touch b; "`touch c`', "head": "--help", "suite": "s t\n'", "budget": "3%; touch d"}
-    workflow = {
-        "permissions": {"contents": "read"},
-        "jobs": {"gate": {"steps": [PARSED["gate.yml"]["jobs"]["gate"]["steps"][0], {"uses": "./", "with": given}]}},
+    given = {
+        "base": '$(touch a)"; touch b; "`touch c`',
+        "head": "--help",
+        "suite": "s t\nreport=x",
+        "budget": "3%; touch d",
     }
-    stage.open(7, "owner/pyharness", {f"{WORKFLOWS}/own.yml": yaml.safe_dump(workflow)})
+    stage.open(7, "owner/pyharness", workflow({**given, "artifact": "a/../$(touch a)\nreport=/x"}))
     runner, _ = stage.measure(7, "own.yml")
     asked = json.loads((runner.folder / "temp" / "asked.json").read_text(encoding="utf-8"))["arguments"]
     assert asked[:5] == ["gate", *(f"--{name}={value}" for name, value in given.items())]
     assert not [path for path in runner.folder.rglob("*") if path.name in ("a", "b", "c", "d")]
+    assert list(artifacts(stage, runner.run)) == ["a-..---touch-a--report--x"]
+
+
+def test_two_uses_in_one_job_leave_two_summaries_two_artifacts_and_one_comment(stage: Stage) -> None:
+    stage.open(7, "stranger/pyharness", workflow({"suite": "bench/first one.toml"}, {"suite": "second"}, {}))
+    runner, passed = stage.measure(7, "own.yml")
+    assert passed
+    kept = artifacts(stage, runner.run)
+    assert list(kept) == ["pyharness-gate-first-one", "pyharness-gate-second", "pyharness-gate"]
+    for files, suite in zip(kept.values(), ("bench/first one.toml", "second", "gate"), strict=True):
+        assert files.keys() == {*KEPT, "gate.json", "junit.xml"}
+        assert f"\nSuite {suite}; base HEAD" in files["comment.md"]
+    summary = (runner.folder / "summary.md").read_text(encoding="utf-8")
+    assert re.findall(r"^Suite ([^;]*);", summary, re.MULTILINE) == ["bench/first one.toml", "second", "gate"]
+    output = (runner.folder / "output.txt").read_text(encoding="utf-8")
+    assert output.count("pip -m pip install") == 1, "a build of minutes"
+    assert stage.comment(7, runner.run)[1]
+    (comment,) = stage.github.comments[7]
+    assert re.findall("^### (.*)", comment["body"], re.MULTILINE) == sorted(kept)
+    assert comment["body"].count("**Pass: 1 passed.**") == 3
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({"ends": "silent 0"}, "it ended with exit status 0"),
+        ({"ends": "silent 1"}, "it ended with exit status 1"),
+        ({"ends": "silent 2"}, "it ended with exit status 2"),
+        ({"ends": "silent 3"}, "it ended with exit status 3"),
+        ({"ends": "silent 124"}, "it ended with exit status 124"),
+        ({"ends": "aborts"}, "it ended with exit status 134, signal 6"),
+        ({"ends": "139"}, "it ended with exit status 139, signal 11"),
+        ({"ends": "stopped"}, "it was stopped before its end"),
+        ({"broken": ""}, "it was not started, as the step before it shows"),
+    ],
+)
+def test_a_gate_that_says_nothing_is_said_to_have_failed(stage: Stage, files: dict[str, str], said: str) -> None:
+    stage.open(7, "stranger/pyharness", files)
+    runner, passed = stage.measure(7)
+    assert not passed, "no evidence is no pass"
+    summary = (runner.folder / "summary.md").read_text(encoding="utf-8")
+    (kept,) = artifacts(stage, runner.run).values()
+    for text in (summary, kept["comment.md"]):
+        assert f"**The gate failed: {said}.**\n" in text
+        assert ("\n    what the gate says <@someone>\n" in text) == ("broken" not in files), "in a block of code"
+    assert kept["number"] == "7\n"
+    assert kept.get("status", "") in f"{said}\n".replace(",", "\n")
+    assert ("It had written before:\n\n**Pass: 1 passed.**\n" in kept["comment.md"]) == (files == {"ends": "139"})
+    assert stage.comment(7, runner.run)[1]
+    assert f"**The gate failed: {said}.**" in stage.github.comments[7][0]["body"]
+
+
+@pytest.mark.parametrize("status", ["1", "2", "3"])
+def test_a_gate_that_has_its_say_is_left_alone(stage: Stage, status: str) -> None:
+    stage.open(7, "owner/pyharness", {"ends": status})
+    runner, passed = stage.measure(7)
+    assert not passed
+    (kept,) = artifacts(stage, runner.run).values()
+    assert kept["comment.md"].startswith("**Pass: 1 passed.**\n")
+    assert kept["status"] == f"{status}\n"
+    assert "failed" not in (runner.folder / "summary.md").read_text(encoding="utf-8")
+
+
+def test_a_second_use_that_fails_does_not_show_what_the_first_has_found(stage: Stage) -> None:
+    (name, text), *_ = workflow({"suite": "first"}, {"suite": "second"}).items()
+    own = yaml.safe_load(text)
+    own["jobs"]["gate"]["steps"].insert(2, {"run": "echo silent 2 > ends"})
+    stage.open(7, "owner/pyharness", {name: yaml.safe_dump(own)})
+    runner, passed = stage.measure(7, "own.yml")
+    assert not passed
+    first, second = artifacts(stage, runner.run).values()
+    assert first["comment.md"].startswith("**Pass: 1 passed.**\n")
+    assert second["comment.md"].startswith("**The gate failed: it ended with exit status 2.**\n")
+    assert second.keys() == KEPT
 
 
 def test_a_gate_that_did_not_get_as_far_leaves_no_comment(stage: Stage) -> None:

@@ -164,6 +164,31 @@ def test_sizes_are_checked_before_anything_is_fetched_and_while_it_is(github: Gi
     assert github.comments[7] == []
 
 
+def test_several_gates_of_a_run_share_one_comment(github: GitHub, tmp_path: Path) -> None:
+    for name, text in (("-b", "@b"), ("", "<details>\n" + "a\n" * 40_000), ("-b", "new b"), ("-deadbeef0", "c")):
+        github.keep(RUN, packed(("number", "7"), ("comment.md", text)), f"pyharness-gate{name}")
+    for name in ("other", "pyharness-gate-@x", "pyharness-gateway", "pyharness-gate-\n"):
+        github.keep(RUN, packed(("number", "8"), ("comment.md", "of another")), name)
+    assert post(github, tmp_path).stdout == "posted: pull request 7\n"
+    body = github.comments[7][0]["body"]
+    assert len(body) < 65_536
+    assert "of another" not in body
+    told, *parts = read(body.partition("\n")[2]).shown.split("\npyharness-gate")
+    assert "3 gates: pyharness-gate, pyharness-gate-b, pyharness-gate-deadbe\u200bef0. Of pyharness-gate, " in told
+    assert [part.partition("\n")[0] for part in parts] == ["", "-b", "-deadbe\u200bef0"]
+    assert [part.split()[-1] for part in parts[1:]] == ["b", "c"], "the newest of each name"
+    assert len(parts[0]) > 15_000
+
+
+def test_gates_of_two_pull_requests_or_of_too_many_names_are_refused(github: GitHub, tmp_path: Path) -> None:
+    for n in range(9):
+        github.keep(RUN + n // 2, packed(("number", str(7 + n % 2)), GOOD), f"pyharness-gate-{n}")
+        github.keep(RUN + 9, packed(("number", "7"), GOOD), f"pyharness-gate-{n}")
+    assert "its number is not that of a pull request" in post(github, tmp_path).stderr
+    assert "there are more than 8" in post(github, tmp_path, id=RUN + 9).stderr
+    assert github.comments == {7: [], 8: []}
+
+
 @pytest.mark.parametrize(("number", "attempt"), [(4, 1), (3, 9)])
 def test_an_older_run_does_not_replace_the_comment_of_a_newer_one(
     github: GitHub, tmp_path: Path, number: int, attempt: int
@@ -176,8 +201,9 @@ def test_an_older_run_does_not_replace_the_comment_of_a_newer_one(
     assert (done.returncode, done.stdout) == (0, "the comment of run 4.2, which is newer, stays: pull request 7\n")
     (comment,) = github.comments[7]
     assert comment["body"].startswith(MARK) > ("older" in comment["body"])
-    for later in ({"run_attempt": 3}, {"run_number": 5, "run_attempt": 1}):
-        assert post(github, tmp_path, id=RUN + 1, **later).stdout == "updated: pull request 7\n"
+    for number, attempt in ((4, 3), (5, 1)):
+        done = post(github, tmp_path, id=RUN + 1, run_number=number, run_attempt=attempt)
+        assert done.stdout == "updated: pull request 7\n"
     assert comment["body"].startswith("<!-- pyharness-gate run 5.1 -->\n")
     assert "older" in comment["body"]
 
@@ -232,7 +258,7 @@ def test_nothing_that_a_stranger_leaves_open_hides_our_own_line(github: GitHub, 
     assert len(body) <= 65_536
     first = read("\n".join(body.splitlines()[1:])).shown.partition("\n")[0]
     assert first.startswith(f"Measured by this run at {SHA[:12]}. The text below was made by code of the pull request.")
-    told = re.search(r"It is cut here: ([\d,]+) of its ([\d,]+) characters are shown", first)
+    told = re.search(r"Of pyharness-gate, ([\d,]+) of ([\d,]+) characters are shown", first)
     assert told is not None
     shown, all_of_them = (int(number.replace(",", "")) for number in told.groups())
     assert 60_000 < shown == len(body.split("\n", 3)[3]) - 1 < all_of_them == len(NAMES["inert"](text)) + 79_999
@@ -255,8 +281,6 @@ def test_a_damaged_archive_is_refused_or_read(monkeypatch: pytest.MonkeyPatch, p
     data = bytearray(packed(("number", "7"), ("comment.md", "text " * 40)))
     data[place % len(data)] = byte
     kept = {"id": 1, "name": "pyharness-gate", "expired": False, "size_in_bytes": 1}
-    monkeypatch.setitem(NAMES["open_artifact"].__globals__, "ask", lambda *_: {"artifacts": [kept]})
-    monkeypatch.setitem(NAMES["open_artifact"].__globals__, "fetch", lambda *_: bytes(data))
+    monkeypatch.setitem(NAMES["opened"].__globals__, "fetch", lambda *_: bytes(data))
     with contextlib.suppress(SystemExit):  # and no other exception
-        archive = NAMES["open_artifact"]("owner/pyharness", 1)
-        assert {type(NAMES["member"](archive, name, 300)) for name in ("number", "comment.md")} == {str}
+        assert {type(part) for part in NAMES["opened"]("owner/pyharness", kept)} == {str}

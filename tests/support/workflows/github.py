@@ -22,7 +22,7 @@ class GitHub:
 
     repository: str = "owner/pyharness"
     tokens: dict[str, Mapping[str, str]] = field(default_factory=dict)
-    artifacts: dict[int, dict[int, bytes]] = field(default_factory=dict)  # by run, then by id: archives
+    artifacts: dict[int, dict[int, tuple[str, bytes]]] = field(default_factory=dict)  # by run and id: name, archive
     sizes: dict[int, int] = field(default_factory=dict)  # by id: what is said of it, where that is not true
     pulls: dict[int, dict[str, Any]] = field(default_factory=dict)
     comments: dict[int, list[dict[str, Any]]] = field(default_factory=dict)  # by pull request
@@ -45,9 +45,9 @@ class GitHub:
         }
         self.comments[number] = []
 
-    def keep(self, run: int, archive: bytes) -> None:
-        """Keep the artifact of a run."""
-        self.artifacts.setdefault(run, {})[1 + sum(map(len, self.artifacts.values()))] = archive
+    def keep(self, run: int, archive: bytes, name: str = ARTIFACT) -> None:
+        """Keep an artifact of a run."""
+        self.artifacts.setdefault(run, {})[1 + sum(map(len, self.artifacts.values()))] = name, archive
 
     def answer(self, method: str, path: str, token: str, content: Any) -> tuple[int, Any]:
         """Return the status and JSON values, or bytes; a text with status 302 is where it is."""
@@ -84,12 +84,12 @@ class GitHub:
     def _listed(self, run: int) -> list[dict[str, Any]]:
         kept = self.artifacts.get(run, {}).items()
         return [
-            {"id": key, "name": ARTIFACT, "expired": False, "size_in_bytes": self.sizes.get(key, len(data))}
-            for key, data in kept
+            {"id": key, "name": name, "expired": False, "size_in_bytes": self.sizes.get(key, len(data))}
+            for key, (name, data) in kept
         ]
 
     def _archive(self, key: int) -> bytes:
-        return next(several[key] for several in self.artifacts.values() if key in several)
+        return next(several[key][1] for several in self.artifacts.values() if key in several)
 
     def _add(self, comments: list[dict[str, Any]], body: str) -> dict[str, Any]:
         number = 1 + max((one["id"] for several in self.comments.values() for one in several), default=0)

@@ -59,13 +59,15 @@ class Runner:
 
     def _steps(self, name: str, steps: list[Mapping[str, Any]], inputs: Mapping[str, str]) -> bool:
         succeeded = True
-        contexts = self._contexts() | {"inputs": inputs}
+        outputs: dict[str, Any] = {}
+        contexts = self._contexts() | {"inputs": inputs, "steps": outputs}
         for step in steps:
             label = f"{name}: {step.get('name') or step.get('uses') or step['run'].splitlines()[0]}"
             if not holds(step.get("if", "success()"), contexts, succeeded):
                 self.log.append(f"{label}: skipped")
                 continue
             done = self._step(label, step, contexts)
+            outputs[step.get("id", "")] = {"outputs": self._outputs()}
             self.log.append(f"{label}: {'done' if done else 'failed'}")
             succeeded = succeeded and done
         return succeeded
@@ -103,6 +105,7 @@ class Runner:
                 "GITHUB_API_URL": self.github.address,
                 "GITHUB_EVENT_NAME": self.event_name,
                 "GITHUB_EVENT_PATH": str(self.folder / "event.json"),
+                "GITHUB_OUTPUT": str(self.folder / "temp" / "outputs"),
                 "GITHUB_REPOSITORY": self.github.repository,
                 "GITHUB_STEP_SUMMARY": str(self.folder / "summary.md"),
                 "GITHUB_WORKSPACE": str(self.folder / "work"),
@@ -115,6 +118,13 @@ class Runner:
                 stdout=output, stderr=subprocess.STDOUT, timeout=1800,
             )  # fmt: skip
         return done.returncode == 0
+
+    def _outputs(self) -> dict[str, str]:
+        """Return what the step before has set, one line each, and forget it."""
+        file = self.folder / "temp" / "outputs"
+        lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+        file.unlink(missing_ok=True)
+        return dict(line.split("=", 1) for line in lines)
 
     def _checkout(self, given: Mapping[str, str]) -> None:
         assert given["persist-credentials"] == "false", "the token would lie where code of a pull request can read it"
@@ -139,7 +149,7 @@ class Runner:
         with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
             for path in files:
                 packed.write(path, path.relative_to(given["path"]))
-        self.github.keep(self.run, archive.getvalue())
+        self.github.keep(self.run, archive.getvalue(), given["name"])
 
     def _contexts(self) -> dict[str, Any]:
         github = {"event": self.event, "event_name": self.event_name, "token": self.token, "ref": self.ref}

@@ -26,6 +26,7 @@ if [ "$1 $2" = "-m venv" ]; then
   mkdir -p "$3/bin" && ln -s "$here/python" "$3/bin/python" && ln -s "$here/pyharness" "$3/bin/pyharness"
 elif [ "$1 $2" = "-m pip" ]; then
   echo "pip $*"
+  [ ! -e broken ]
 else
   exec {python} "$@"
 fi
@@ -71,7 +72,7 @@ class Stage:
         self.github.add_pull(number, self.shas[number], source)
 
     def measure(self, number: int, workflow: str = "gate.yml") -> tuple[Runner, bool]:
-        """Run the workflow of a pull request as it stands in its merge commit."""
+        """Run a workflow of a pull request as it stands in its merge commit."""
         source = self.sources[number]
         event = {"pull_request": {"number": number}, "repository": {"full_name": self.github.repository}}
         runner = self._runner("pull_request", event, f"refs/pull/{number}/merge", source != self.github.repository)
