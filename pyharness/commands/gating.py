@@ -15,8 +15,9 @@ from pyharness.gate import calibrating, suites, texts
 from pyharness.gate.arms import equality, lock, sources
 from pyharness.gate.arms.environments import normalised
 from pyharness.gate.benchmarking.found import found
-from pyharness.gate.benchmarking.process import PytestProcess
-from pyharness.gate.benchmarking.trees import plant
+from pyharness.gate.benchmarking.own import OwnTests
+from pyharness.gate.benchmarking.planting import plant
+from pyharness.gate.benchmarking.starting import starting
 from pyharness.gate.driving import counting
 from pyharness.gate.driving.process import DriverProcess
 from pyharness.gate.judging import declared, verdicts
@@ -74,6 +75,7 @@ class ReadyGate:
     arms: making.Arms
     benchmarks: tuple[GateBenchmark, ...]
     course: Course
+    own: OwnTests | None = None  # the base's own tests, where those that run are the head's
 
     @property
     def under_test(self) -> str:
@@ -200,14 +202,9 @@ def _of_tests(asked: GateRequest, tests: str, listener: Listening, deadline: flo
         if both.base.tokenizer is not None:
             raise InputError(f"--pytest {tests!r} needs two builds of a library: revisions, wheels or environments")
         planted = plant(both, tests, asked.folder, room)
-
-        def start(side: Side, launch: int, wanted: Sequence[str] | None) -> ArmProcess:
-            del launch
-            arm = both.base if side == "base" else both.head
-            return PytestProcess(arm, planted.path, wanted=wanted, modules=planted.modules, deadline=deadline)
-
+        start, own = starting(both, planted, deadline)
         course = Course(start, texts.written({}, room), asked.rules, {}, listener, deadline)
-        yield ReadyGate(tests, "", both, (), course)
+        yield ReadyGate(tests, "", both, (), course, own)
 
 
 def _arms(
@@ -226,6 +223,8 @@ def judged(ready: ReadyGate, rules: GateRules, waivers: Sequence[Waiver] = ()) -
         return verdicts.escalated(rounds, _benchmarks(ready, rounds), rules, ready.under_test)
 
     measured, today = measure(ready.course, more), date.today()
+    if ready.own is not None:
+        ready.own.settle(measured, ready.course.deadline)
     known = _benchmarks(ready, measured.rounds, (*measured.refusals, *measured.unmeasured))
     compared = [one for one in known if one.name not in measured.new]
     judgements = verdicts.judge(compared, measured.rounds, rules, waivers, today, measured.refusals, ready.under_test)
@@ -234,7 +233,7 @@ def judged(ready: ReadyGate, rules: GateRules, waivers: Sequence[Waiver] = ()) -
     return Gate(
         ready.suite, rules, measured.facts, tuple(compared), tuple(measured.launches), tuple(measured.rounds),
         judgements, tested, verdicts.overall(judgements, tested), declared.faults(judgements, waivers, today),
-        (*ready.arms.notes, *_notes(measured), *said), {"suite_digest": ready.digest},
+        (*ready.arms.notes, *_notes(measured, ready.own), *said), {"suite_digest": ready.digest},
     )  # fmt: skip
 
 
@@ -274,8 +273,11 @@ def _tested(
     return tested, said
 
 
-def _notes(measured: Measured) -> Iterator[str]:
+def _notes(measured: Measured, own: OwnTests | None) -> Iterator[str]:
+    yield from own.notes if own is not None else ()
     yield from measured.notes
+    for name, reason in measured.skipped.items():
+        yield f"{name} runs on neither side: {reason}"
     for name in sorted(measured.new):
         yield f"{name} is new in the head: there is nothing to compare it with"
 

@@ -6,8 +6,9 @@ runs the same bytes. It needs pytest, but no pytest-benchmark, whose plug-in is 
 Messages and answers are those of the driver: lines of JSON, one for each.
 
 - ``hello``: facts and libraries.
-- ``collect`` (``arguments`` of pytest, ``names`` that are wanted or null, ``modules`` under test): starts pytest;
-  answered with the benchmarks it has collected, what it could not collect, and where the modules come from.
+- ``collect`` (``arguments`` of pytest, ``test``: class or test in the file, or "", ``names`` that are wanted or null,
+  ``modules`` under test): starts pytest; answered with the benchmarks it has collected, what it could not collect, and
+  where the modules come from.
 - ``prepare`` (``name``): runs a test until it hands a function to its fixture, which calls it once. Tests run in the
   order in which they were collected; those before the named one are skipped.
 - ``time`` (``calls``): calls the function on the clock.
@@ -78,6 +79,7 @@ class Session:
         message = conversation.hear()
         self.conversation, self.driver, self.fixture = conversation, driver, fixture
         self.wanted = None if message["names"] is None else set(message["names"])
+        self.test: str = message["test"]
         self.modules: list[str] = message["modules"]
         self.parser: Any = None
         self.tests = 0
@@ -181,8 +183,9 @@ class Session:
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
         """Leave the benchmarks that are wanted."""
         yield
-        self.tests = len(items)
-        chosen = [item for item in items if "benchmark" in getattr(item, "fixturenames", ())]
+        named = [item for item in items if _is_of(self.test, item.nodeid)]  # pytest would end where it has no such test
+        chosen = [item for item in named if "benchmark" in getattr(item, "fixturenames", ())]
+        self.tests = len(named)
         if self.wanted is not None:
             chosen = [item for item in chosen if item.nodeid in self.wanted]
         items[:] = chosen
@@ -223,6 +226,12 @@ class Session:
             self.outcome = (report.outcome, _reason(report))
 
 
+def _is_of(test: str, name: str) -> bool:
+    """Whether a test is the one that is named within its file, one of its parameters, or in the class of that name."""
+    inside = name.partition("::")[2]
+    return not test or inside == test or inside.startswith((f"{test}[", f"{test}::"))
+
+
 def _reason(report: Any) -> str:
     crash = getattr(report.longrepr, "reprcrash", None)
     if crash is not None:
@@ -230,7 +239,7 @@ def _reason(report: Any) -> str:
     if isinstance(report.longrepr, tuple):  # of a skipped test: file, line, reason
         return str(report.longrepr[2])
     lines = [line for line in str(report.longrepr).splitlines() if line.strip()]
-    return lines[-1].strip() if lines else ""
+    return lines[-1].strip().removeprefix("E ").strip() if lines else ""
 
 
 def _origin(module: str) -> str | None:

@@ -21,10 +21,12 @@ class PytestProcess(Asked):
     """One arm in one launch: pytest, in which the test of a benchmark waits for what it is asked.
 
     Args:
-        arm: what is started; ``trees.copy_tests`` has put the tests into its folder.
+        arm: what is started.
         path: the tests to run, relative to the tree of the tests; a folder, a file, or a node id of pytest.
         wanted: names of the benchmarks that are wanted; None: all.
         modules: those under test, which must not come from that tree.
+        own: the base's own tests that use the fixture, which may be others than those in the tree.
+        tree: of the tests; None: that in the arm's folder, where they were planted.
         time_limit: seconds for an answer.
         deadline: when the gate's time is over.
         memory_limit: bytes that it may hold.
@@ -40,39 +42,53 @@ class PytestProcess(Asked):
         *,
         wanted: Sequence[str] | None = None,
         modules: Sequence[str] = (),
+        own: Sequence[str] = (),
+        tree: Path | None = None,
         time_limit: float = TIME_LIMIT_SECONDS,
         deadline: float = math.inf,
         memory_limit: int | None = None,
     ) -> None:
-        self._tests = arm.folder / FOLDER
+        self._tests = tree or arm.folder / FOLDER
         command = [str(PLUGIN), str(DRIVER)]
         limits: dict[str, Any] = {"time_limit": time_limit, "deadline": deadline, "memory_limit": memory_limit}
         super().__init__(arm, command, folder=self._tests, **limits)
-        self._path, self._wanted, self._modules = path, wanted, tuple(modules)
+        self._path, self._wanted, self._modules, self._own = path, wanted, tuple(modules), tuple(own)
+        self._names: tuple[str, ...] = ()
+        self.broken: dict[str, str] = {}  # files that cannot be collected, and why
 
     def benchmarks(self) -> tuple[str, ...]:
-        """Node ids of the tests that use the fixture, in the order in which pytest runs them.
+        """Node ids of the tests that use the fixture, in the order in which pytest runs them; then the base's own.
 
         What the head's code cannot import is a failure: the tests are the head's. To the base it is new.
         """
+        file, _, test = self._path.partition("::")
+        if (self._tests / file).exists() or not self._own:
+            self._names = self._collected(file, test)
+        if self.arm.side == "head":
+            return self._names
+        wanted = self._own if self._wanted is None else [name for name in self._own if name in self._wanted]
+        return (*self._names, *(name for name in wanted if name not in self._names))
+
+    def _collected(self, file: str, test: str) -> tuple[str, ...]:
         scratch = self._tests.with_name(SCRATCH)
         said = self.ask(
             "collect",
-            arguments=[f"--basetemp={scratch}", self._path],
+            arguments=[f"--basetemp={scratch}", file],
+            test=test,
             names=None if self._wanted is None else [*self._wanted],
             modules=self._modules,
         )
-        names, broken, skipped, origins = (
+        names, self.broken, skipped, origins = (
             self.shaped(said, name, kind)
             for name, kind in (("collected", list), ("broken", dict), ("skipped", dict), ("origins", dict))
         )
-        if broken and self.arm.side == "head":
-            raise self.failed("; ".join(f"{file} cannot be collected: {why}" for file, why in broken.items()))
+        if self.broken and self.arm.side == "head":
+            raise self.failed("; ".join(f"{file} cannot be collected: {why}" for file, why in self.broken.items()))
         for module, origin in origins.items():
             if origin is not None and Path(origin).resolve().is_relative_to(self._tests.resolve()):
                 raise self.failed(f"the tests import {module} from their own tree and not what is installed: {origin}")
-        if not names and self._wanted is None:
-            raise self.failed(self._nothing(said, {**broken, **skipped}))
+        if not names and self._wanted is None and not self._own:
+            raise self.failed(self._nothing(said, {**self.broken, **skipped}))
         return tuple(map(str, names))
 
     def _nothing(self, said: Mapping[str, object], reasons: Mapping[str, str]) -> str:
@@ -81,6 +97,9 @@ class PytestProcess(Asked):
 
     def prepare(self, benchmark: str) -> None:
         """Run a test until it calls its fixture; raises ``Absent`` where it is skipped or does not call it."""
+        if benchmark in self._own and benchmark not in self._names:
+            broken = next((why for file, why in self.broken.items() if benchmark.startswith(file)), "it is not there")
+            raise Absent(f"the head's test cannot be collected with the base's code: {broken}")
         if (lacking := self.ask("prepare", name=benchmark).get("absent")) is not None:
             raise Absent(str(lacking))
 

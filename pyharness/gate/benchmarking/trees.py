@@ -9,27 +9,35 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from pyharness.gate.arms import Arm, Arms, sources
-from pyharness.gate.arms.checkouts import Checkout, GitFailed
-from pyharness.gate.arms.sources import Revision
+from pyharness.gate.arms import Arm
 from pyharness.system.child_process import Child, ChildDied
 from pyharness.types import InputError, Side
 
 FOLDER = "tests"  # within the working folder of an arm
 NOT_COPIED = shutil.ignore_patterns(".git", ".hg", ".svn", "__pycache__", "*.pyc", ".pytest_cache", "node_modules")
-CONFIGURING = ("conftest.py", "pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")  # what pytest reads beside a test
-MOST_BYTES = 256 << 20  # of a folder of tests that is in no checkout
 _LIST = (
     "import importlib.metadata, json, sys\n"
     "print(json.dumps([str(one) for one in importlib.metadata.files(sys.argv[1]) or ()]))"
 )
 
 
-def provided(distribution: str, arm: Arm) -> frozenset[PurePosixPath]:
-    """Ask an arm which files of a distribution are imported; relative to where it is installed."""
+def provided(distribution: str, arms: Mapping[Side, Arm]) -> frozenset[PurePosixPath]:
+    """Ask arms which files of a distribution are imported; relative to where it is installed.
+
+    Raises:
+        InputError: an arm does not say what it has.
+    """
+    return frozenset[PurePosixPath]().union(*(_provided(distribution, arm) for arm in arms.values()))
+
+
+def modules(files: frozenset[PurePosixPath]) -> tuple[str, ...]:
+    """Top-level names of modules."""
+    return tuple(sorted({file.parts[0].partition(".")[0] for file in files}))
+
+
+def _provided(distribution: str, arm: Arm) -> frozenset[PurePosixPath]:
     program = [str(arm.python), "-P", "-s", "-c", _LIST]
     child = Child([distribution], program=program, environment=arm.variables, bare=True)
     try:
@@ -48,104 +56,17 @@ def provided(distribution: str, arm: Arm) -> frozenset[PurePosixPath]:
     return files
 
 
-@dataclass(frozen=True, slots=True)
-class Planted:
-    """What both arms have to run."""
-
-    path: str  # of a folder, a file or a single test, relative to the tree of the tests
-    modules: tuple[str, ...]  # top-level names of what is under test
-
-
-def plant(arms: Arms, path: str, folder: Path, room: Path) -> Planted:
-    """Put the head's tests into both arms.
-
-    Args:
-        arms: both, with working folders of one length.
-        path: what pytest is to run: a folder, a file, or a node id; relative to ``folder``.
-        folder: where somebody has asked for it.
-        room: folder for a while.
-
-    Raises:
-        InputError: there are no such tests, or an arm does not say what it has.
-    """
-    file, separator, test = path.partition("::")
-    source, place = _source(arms.head.source, file, folder, room)
-    if not (source / place).exists():
-        raise InputError(f"--pytest {path!r}: --head {arms.head.source!r} has no such file or folder of tests")
-    sides: dict[Side, Arm] = {"base": arms.base, "head": arms.head}
-    modules = copy_tests(source, place, arms.base.under_test, sides)
-    return Planted(f"{place}{separator}{test}", modules)
-
-
-def _source(head: str, file: str, folder: Path, room: Path) -> tuple[Path, Path]:
-    """Folder with a project's files, and where in it the tests are: those of the head where it has any."""
-    asked, place = sources.find(head, head, folder)[1], (folder / file).resolve()
-    if isinstance(asked, Revision):
-        top = asked.checkout.top.resolve()
-        inside = place.relative_to(top) if place.is_relative_to(top) else asked.checkout.project / Path(file)
-        if not inside.is_absolute():
-            return _exported(asked.checkout, asked.commit, room, changed=bool(asked.changes)), inside
-    around = place if place.is_dir() else place.parent
-    checkout = Checkout.around(around) if around.is_dir() else None
-    commit = None if checkout is None else checkout.commit("HEAD")
-    if checkout is None or commit is None:
-        return _loose(place, room), Path(place.name) if place.is_file() else Path()
-    return _exported(checkout, commit, room, changed=True), place.relative_to(checkout.top.resolve())
-
-
-def _loose(place: Path, room: Path) -> Path:
-    """Copy tests that are in no checkout: a file with what configures it, or a folder; never what is around them."""
-    target = room / "project"
-    if not place.is_dir():
-        target.mkdir()
-        for name in (place.name, *CONFIGURING):
-            if (place.parent / name).is_file():
-                shutil.copy(place.parent / name, target / name)
-        return target
-    if room.resolve().is_relative_to(place):
-        raise InputError(f"--pytest {str(place)!r} holds the folder of temporary files: name a folder of tests alone")
-    size = 0
-    for file in place.rglob("*"):
-        size += file.lstat().st_size
-        if size > MOST_BYTES:
-            raise InputError(
-                f"--pytest {str(place)!r} holds more than {MOST_BYTES:,} bytes: name a folder of tests alone"
-            )
-    shutil.copytree(place, target, symlinks=True, ignore=NOT_COPIED)
-    return target
-
-
-def _exported(checkout: Checkout, commit: str, room: Path, *, changed: bool) -> Path:
-    target = room / "project"
-    try:
-        checkout.export(commit, target)
-        if changed:
-            checkout.overlay(target)
-    except GitFailed as failure:
-        raise InputError(f"the tests of {commit[:12]} in {str(checkout.top)!r} cannot be read: {failure}") from None
-    return target
-
-
-def copy_tests(source: Path, test: Path, distribution: str, arms: Mapping[Side, Arm]) -> tuple[str, ...]:
-    """Copy a project's files without the package under test into the working folder of each arm.
+def copy_tests(source: Path, test: Path, files: frozenset[PurePosixPath], target: Path) -> None:
+    """Copy a project's files without the package under test.
 
     Args:
         source: the project's files.
         test: what is to be run, relative to ``source``; a folder that holds it is never left out.
-        distribution: the one under test.
-        arms: both, with folders of one length.
-
-    Returns:
-        Top-level names of modules under test.
-
-    Raises:
-        InputError: an arm does not say what it has.
+        files: those of the package, as ``provided`` says.
+        target: folder that is made.
     """
-    files = frozenset[PurePosixPath]().union(*(provided(distribution, arm) for arm in arms.values()))
     left_out = {*_sources(source, test, files)}
-    for arm in arms.values():
-        shutil.copytree(source, arm.folder / FOLDER, symlinks=True, ignore=_ignoring(left_out))
-    return tuple(sorted({file.parts[0].partition(".")[0] for file in files}))
+    shutil.copytree(source, target, symlinks=True, ignore=_ignoring(left_out))
 
 
 def _ignoring(left_out: set[Path]) -> Callable[[str, list[str]], set[str]]:

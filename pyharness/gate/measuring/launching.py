@@ -21,7 +21,7 @@ class Launched:
     rounds: list[Rounds] = field(default_factory=list)
     refusals: dict[str, tuple[GateVerdict, str]] = field(default_factory=dict)  # by benchmark
     facts: dict[Side, ArmFacts] = field(default_factory=dict)
-    new: set[str] = field(default_factory=set)  # benchmarks that the head alone has
+    new: dict[str, str] = field(default_factory=dict)  # benchmarks that the head alone has; what the base says of them
     skipped: dict[str, str] = field(default_factory=dict)  # tests of the arms that neither side runs, and why
     names: list[str] = field(default_factory=list)  # what both sides have, where no names were asked for
     notes: list[str] = field(default_factory=list)
@@ -87,7 +87,7 @@ def _has(pair: Pair) -> dict[Side, tuple[str, ...]]:
 def _all(pair: Pair, gave: Launched) -> list[str]:
     """Names that both sides have, in the base's order; those of the head alone are new, those of the base are gone."""
     has = _has(pair)
-    gave.new |= set(has["head"]) - set(has["base"])
+    gave.new |= dict.fromkeys((name for name in has["head"] if name not in has["base"]), "")
     for name in has["base"]:
         if name not in has["head"]:
             gave.refusals[name] = (GateVerdict.FAILED, "the base has it and the head has not: gone or renamed")
@@ -140,7 +140,7 @@ def _lacking(course: Course, name: str, absent: Mapping[Side, str], gave: Launch
     """Say what a side lacks. It may be new or skipped in the screen alone: what is asked for again was there."""
     screen = gave.launch.number == SCREEN and not course.counted
     if screen and "head" not in absent:
-        gave.new.add(name)
+        gave.new[name] = absent["base"]
     elif screen and len(absent) == len(SIDES) and name not in course.benchmarks:
         gave.skipped[name] = absent["head"]
     else:

@@ -20,7 +20,8 @@ class Measured:
     rounds: list[Rounds] = field(default_factory=list)
     refusals: dict[str, tuple[GateVerdict, str]] = field(default_factory=dict)
     facts: dict[Side, ArmFacts] = field(default_factory=dict)
-    new: set[str] = field(default_factory=set)
+    new: dict[str, str] = field(default_factory=dict)  # benchmarks that the head alone has; what the base says of them
+    skipped: dict[str, str] = field(default_factory=dict)  # tests that neither side runs, and why
     unmeasured: list[str] = field(default_factory=list)  # time ran out before the screen came to them
     uncounted: dict[str, str] = field(default_factory=dict)  # measured, and why their instructions are not known
     notes: list[str] = field(default_factory=list)
@@ -33,7 +34,7 @@ class Measured:
         self.facts = self.facts or gave.facts
         self.new |= gave.new
         self.notes += gave.notes
-        self.notes += [f"{name} runs on neither side: {reason}" for name, reason in gave.skipped.items()]
+        self.skipped |= gave.skipped
 
 
 def measure(course: Course, escalated: Callable[[Sequence[Rounds]], Sequence[str]]) -> Measured:
@@ -46,7 +47,7 @@ def measure(course: Course, escalated: Callable[[Sequence[Rounds]], Sequence[str
     screen = _launch(course, measured, SCREEN, next(starters), None, calls)
     if not screen.finished:
         measured.notes.append("time ran out during the first launch")
-        seen = {rounds.benchmark for rounds in measured.rounds} | measured.refusals.keys() | measured.new
+        seen = {rounds.benchmark for rounds in measured.rounds} | measured.refusals.keys() | measured.new.keys()
         names = screen.names or course.benchmarks  # those of tests are known only by what the processes say
         measured.unmeasured = [name for name in names if name not in seen | screen.skipped.keys()]
     more = [name for name in escalated(measured.rounds) if name not in measured.refusals]

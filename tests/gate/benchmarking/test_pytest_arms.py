@@ -12,7 +12,7 @@ from gating import foreign
 from gating.foreign import installed_arm
 from pyharness.gate.arms import Arm
 from pyharness.gate.benchmarking.process import PytestProcess
-from pyharness.gate.benchmarking.trees import FOLDER, copy_tests
+from pyharness.gate.benchmarking.trees import FOLDER, copy_tests, provided
 from pyharness.types import SIDES, Absent, ArmFailed, ArmProcess, Batch, InputError, Side
 
 Arms = dict[Side, Arm]
@@ -38,7 +38,9 @@ def arms(tmp_path: Path, python: Path) -> Arms:
         site = foreign.install(tmp_path / f"site-{side}", {"twice/__init__.py": package})
         (tmp_path / f"run-{side}").mkdir()
         made[side] = installed_arm(side, tmp_path / f"run-{side}", site, python)
-    copy_tests(source, Path("checks"), "twice", made)
+    files = provided("twice", made)
+    for arm in made.values():
+        copy_tests(source, Path("checks"), files, arm.folder / FOLDER)
     return made
 
 
@@ -195,8 +197,8 @@ class TestTrees:
         site = foreign.install(tmp_path / "site", {"twice/__init__.py": "", "tests/__init__.py": ""})
         (tmp_path / "run").mkdir()
         arm = installed_arm("base", tmp_path / "run", site)
-        copy_tests(source, Path("tests/test_it.py"), "twice", {"base": arm})
         folder = arm.folder / FOLDER
+        copy_tests(source, Path("tests/test_it.py"), provided("twice", {"base": arm}), folder)
         assert sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()) == [
             "docs/twice/page.md", "tests/__init__.py", "tests/test_it.py",
         ]  # fmt: skip
@@ -211,4 +213,4 @@ class TestTrees:
     def test_a_distribution_without_files(self, arms: Arms, tmp_path: Path) -> None:
         foreign.install(tmp_path / "site-head", {})
         with pytest.raises(InputError, match="has no files of twice: it may be installed in editable mode"):
-            copy_tests(tmp_path / "source", Path("checks"), "twice", arms)
+            provided("twice", arms)

@@ -13,8 +13,9 @@ import pytest
 from gating import foreign, small_project
 from pyharness.commands import gating
 from pyharness.gate.arms import Arms, arms
+from pyharness.gate.benchmarking.planting import plant
 from pyharness.gate.benchmarking.process import PytestProcess
-from pyharness.gate.benchmarking.trees import FOLDER, plant
+from pyharness.gate.benchmarking.trees import FOLDER
 from pyharness.gate.measuring import Silent
 from pyharness.types import SIDES, Batch, GateRules, GateVerdict, InputError, Side
 
@@ -119,5 +120,5 @@ def test_a_gate_of_tests(both: Arms, project: Path, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("other", [{"suite": "gate"}, {"instructions": True}])
 def test_tests_go_with_no_suite_and_no_counter(other: dict[str, Any]) -> None:
     asked = gating.GateRequest("HEAD~1", "HEAD", tests="bench", **other)
-    with pytest.raises(InputError, match="do not go together"), gating.session(asked, Silent()):
-        pass
+    with pytest.raises(InputError, match="do not go together"):  # before anything is built
+        gating.gate(asked, Silent())
