@@ -5,13 +5,13 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from pyharness import tokenizers
-from pyharness.gate.arms import building, choosing, environments, sources, variables, wheel_cache
+from pyharness.gate.arms import building, choosing, environments, origins, sources, variables, wheel_cache
 from pyharness.gate.arms.arm import Arm
 from pyharness.gate.arms.building import Workshop
 from pyharness.gate.arms.environments import Contents
@@ -86,6 +86,8 @@ def arms(
         made, wheels = _made(found, workshop, requirements)
         installed = {side: made[side].contents.libraries for side in SIDES}
         under_test, notes = choosing.under_test(library, wheels, installed)
+        if len({source.asked for source in found.values()}) == len(SIDES):  # not one environment against itself
+            _check_files(found, made, under_test)
         said += [*notes, *_exposed(found)]
         yield _of_environments(found, made, under_test, threads, room, tuple(dict.fromkeys(said)))
 
@@ -137,6 +139,13 @@ def _made(found: Pair, workshop: Workshop, requirements: Sequence[str]) -> tuple
 def _given(side: Side, source: Installed, workshop: Workshop) -> Made:
     python = environments.given(side, source, workshop)
     return Made(python, "", environments.contents(side, source.asked, python))
+
+
+def _check_files(found: Pair, made: Mapping[Side, Made], under_test: str) -> None:
+    """Refuse two environments that have one tree installed: what was built apart lies apart."""
+    if all(isinstance(source, Installed) for source in found.values()):
+        asked: dict[Side, str] = {side: source.asked for side, source in found.items()}
+        origins.check_different({side: one.python for side, one in made.items()}, asked, under_test)
 
 
 def _check_python(found: Pair, given: tuple[Side, Made]) -> None:

@@ -1,0 +1,59 @@
+"""Where a library's modules come from: two editable installs of one tree are one version, whatever they are called."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from pyharness.gate.arms import variables
+from pyharness.system import program
+from pyharness.types import InputError, Side
+
+# An editable install lists none of its modules: then they are those of top_level.txt, or of the distribution's name;
+# and where nothing is found of these, the folder that the installer has noted (PEP 610).
+_SAY = """
+import importlib.metadata, importlib.util, json, os, sys
+
+found = importlib.metadata.distribution(sys.argv[1])
+listed = {file.parts[0].partition(".")[0] for file in found.files or () if file.suffix in (".py", ".so")}
+names = {name for name in listed if not name.startswith(("__", "_editable"))}
+names |= {*(found.read_text("top_level.txt") or "").split()}
+names = names or {found.name.replace("-", "_"), found.name.replace("-", "_").lower()}
+places = set()
+for name in names - {*getattr(sys, 'stdlib_module_names', ())}:
+    try:
+        spec = importlib.util.find_spec(name) if name.isidentifier() else None
+    except (ImportError, ValueError):
+        continue
+    if spec is not None:
+        places |= {spec.origin} if spec.has_location else {*(spec.submodule_search_locations or ())}
+noted = json.loads(found.read_text("direct_url.json") or "{}")
+places = {*map(os.path.realpath, places)}
+if not places and noted.get("dir_info", {}).get("editable"):
+    places = {noted["url"]}
+print(json.dumps(sorted(places)))
+"""
+
+
+def check_different(pythons: Mapping[Side, Path], asked: Mapping[Side, str], library: str) -> None:
+    """Raise ``InputError`` where both interpreters would import the same files of what is under test."""
+    shared = _places("base", pythons["base"], asked["base"], library) & _places(
+        "head", pythons["head"], asked["head"], library
+    )
+    if shared:
+        raise InputError(
+            f"--base {asked['base']!r} and --head {asked['head']!r} have the same files on both sides: {library} is "
+            f"{min(shared)} in both; install a wheel of each version, or give one name twice to compare it with itself"
+        )
+
+
+def _places(side: Side, python: Path, asked: str, library: str) -> frozenset[str]:
+    environment = variables.for_processes(os.environ, 1, here=False)
+    ran = program.run([str(python), "-I", "-c", _SAY, library], environment)
+    try:
+        return frozenset(map(str, json.loads(ran.output)))
+    except (ValueError, TypeError):
+        lines = ran.complaints.strip().splitlines() or [f"it ended with status {ran.status}"]
+        raise InputError(f"--{side} {asked!r}: it does not say where {library} is: {lines[-1][:300]}") from None
