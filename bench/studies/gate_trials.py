@@ -7,9 +7,9 @@ changes from gate to gate. Counted is how often an unchanged benchmark is called
 one is found. Raw samples of every gate are kept in ``bench/results``, with the commit of the code that measured and the
 digests of what was measured; all tables are computed from them: docs/gate.md "How often the gate errs, by trial".
 
-Two builds: two environments that each had a wheel of its own build installed (``pip wheel`` in two clones). Two builds
-alike come out as the same machine code; with other alignment or another order of linking they do not, and the trials
-then say what layout does. Run it from a checkout that nobody changes meanwhile: its driver is what the arms run.
+The builds are two environments with a wheel each. Builds alike come out as the same machine code; with other alignment
+or order of linking they do not, and the trials say what layout does. Nobody may change this checkout meanwhile: the arms
+run its driver.
 """
 
 from __future__ import annotations
