@@ -8,8 +8,7 @@ one is found. Raw samples of every gate are kept in ``bench/results``, with the 
 digests of what was measured; all tables are computed from them: docs/gate.md "How often the gate errs, by trial".
 
 The builds are two environments with a wheel each. Builds alike come out as the same machine code; with other alignment
-or order of linking they do not, and the trials say what layout does. Nobody may change this checkout meanwhile: the arms
-run its driver.
+or order of linking they do not, and the trials say what layout does. Nobody may change this checkout meanwhile.
 """
 
 from __future__ import annotations

@@ -36,6 +36,7 @@ class Workload:
     ids: Callable[[Any], Sequence[int]] | None = None
 
 
+@lru_cache  # results are read by the thousand
 def _library(name: str) -> Any:
     try:
         return importlib.import_module(name)
