@@ -196,7 +196,7 @@ def judged(variant: Variant, launches: list[list[LaunchEffect]]) -> tuple[list[J
         for benchmark, one in zip(benchmarks, launches, strict=True)
     ]
     one = variant.statistic
-    with patch.multiple(times, median=one.estimate, mean_interval=one.interval, p_greater=one.p):
+    with patch.multiple(times, trimmed_mean=one.estimate, trimmed_interval=one.interval, p_greater=one.p):
         return times.judge_times(measured, rules), sum(suspect(one, rules) for one in measured)
 
 

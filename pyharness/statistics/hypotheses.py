@@ -11,7 +11,6 @@ from collections.abc import Sequence
 
 from pyharness.statistics.jackknife import t_quantile
 
-SPREAD_OF_NOTHING = 1e-9  # of logarithms of times: no clock tells a billionth apart
 _TINY = 1e-300
 _STEPS = 500  # of a continued fraction that needs about the root of its larger parameter
 
@@ -52,21 +51,6 @@ def _away_from_zero(value: float) -> float:
     return value if abs(value) > _TINY else _TINY
 
 
-def p_greater(values: Sequence[float], null: float) -> float:
-    """One-sided p of "the mean is at most ``null``", by Student's t.
-
-    Fewer than two values say nothing: 1. Values without spread would have p = 0, which is more than a few values can
-    know (a clock may be coarse): they get what their signs alone say, 2^-n.
-    """
-    count = len(values)
-    if count < 2:
-        return 1.0
-    distance, spread = statistics.fmean(values) - null, statistics.stdev(values)
-    if spread <= SPREAD_OF_NOTHING:
-        return math.ldexp(1, -count) if distance > SPREAD_OF_NOTHING else 1.0
-    return t_survival(distance / (spread / math.sqrt(count)), count - 1)
-
-
 def holm(p_values: Sequence[float]) -> list[float]:
     """Adjusted p values, in the order given (Holm 1979): all of them below a level hold together at that level.
 
@@ -78,15 +62,6 @@ def holm(p_values: Sequence[float]) -> list[float]:
         largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[place]))
         adjusted[place] = largest
     return adjusted
-
-
-def mean_interval(values: Sequence[float]) -> tuple[float, float] | None:
-    """95 % interval of the mean, by Student's t; None below two values."""
-    if len(values) < 2:
-        return None
-    middle = statistics.fmean(values)
-    half = t_quantile(len(values) - 1) * statistics.stdev(values) / math.sqrt(len(values))
-    return middle - half, middle + half
 
 
 def difference_interval(values: Sequence[float], others: Sequence[float]) -> tuple[float, float] | None:

@@ -138,7 +138,7 @@ class ArmProcess(Protocol):
 class GateRules:
     """How a gate measures and judges. Slowdowns are relative: 0.03 is 3 % more time."""
 
-    budget: float = 0.03  # a regression is larger than this, by the median of launches
+    budget: float = 0.03  # a regression is larger than this, by the trimmed mean of launches
     tolerated: float = 0.01  # null hypothesis of the test: no slower than this
     screen: float = 0.01  # effect in the first launch from which a benchmark gets more launches
     launches: int = 10  # further ones, which alone are tested
@@ -167,8 +167,8 @@ class Judgement:
     benchmark: str
     figure: Figure
     verdict: GateVerdict
-    effect: float | None = None  # head / base - 1, of the median launch
-    interval: tuple[float, float] | None = None  # 95 %, of the mean over launches (0: of the screen's rounds)
+    effect: float | None = None  # head / base - 1: trimmed mean of launches (time), or their median
+    interval: tuple[float, float] | None = None  # 95 %, of the effect (0 launches: of the screen's rounds)
     p: float | None = None  # adjusted (Holm): no more than tolerated, in the direction of effect
     budget: float | None = None
     launches: int = 0  # beside the screen

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 import random
-import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pyharness.gate.judging.times import Effects, as_escalated, judge_times
 from pyharness.statistics.launches import LaunchEffect
+from pyharness.statistics.trimmed import trimmed_mean
 from pyharness.types import GateBenchmark, GateRules, GateVerdict, Judgement
 
 DRAWS = 100
@@ -66,7 +66,7 @@ def drawn(pool: Pool, benchmarks: Sequence[GateBenchmark], rules: GateRules) -> 
 
 def _unbiased(launches: Sequence[LaunchEffect]) -> list[LaunchEffect]:
     """Around 0, where identical code is, and as wide as what they are a sample of: draws of n have 1 - 1/n of it."""
-    middle = statistics.fmean(one.log for one in launches)
+    middle = trimmed_mean([one.log for one in launches])
     wider = math.sqrt(len(launches) / (len(launches) - 1))
     return [replace(one, log=wider * (one.log - middle)) for one in launches]
 

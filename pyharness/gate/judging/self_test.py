@@ -9,16 +9,16 @@ arm that is slower, and says so with figures only. What turns figures into a fau
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pyharness.gate.arms.environments import normalised
 from pyharness.gate.judging.controls import is_control
 from pyharness.gate.judging.wording import between, change, percent, relative, several
-from pyharness.statistics.hypotheses import mean_interval, p_greater, sign_test
+from pyharness.statistics.hypotheses import sign_test
 from pyharness.statistics.launches import LaunchEffect, effect, start_effect
 from pyharness.statistics.samples import median
+from pyharness.statistics.trimmed import p_greater, trimmed_interval, trimmed_mean
 from pyharness.types import SCREEN, ArmFacts, GateBenchmark, GateRules, Launch, Rounds, SelfTest, Side
 
 UNBALANCED = 2  # rounds of one launch by which the orders may differ, where one of a pair was lost
@@ -119,8 +119,8 @@ def _bias(effects: Effects, controls: Sequence[str]) -> dict[str, Any] | None:
     if len(common) < FEWEST_CONTROLS or len(numbers) < 2:
         return None
     logs = [median([effects[name, number].log for name in common]) for number in numbers]
-    middle, interval = statistics.fmean(logs), mean_interval(logs)
-    each = [statistics.fmean(effects[name, number].log for number in numbers) for name in common]
+    middle, interval = trimmed_mean(logs), trimmed_interval(logs)
+    each = [trimmed_mean([effects[name, number].log for number in numbers]) for name in common]
     return {
         "controls": len(common),
         "launches": len(numbers),
@@ -146,7 +146,7 @@ def _biased(bias: Mapping[str, Any]) -> str:
 
 
 def _order(effects: Effects) -> dict[str, Any] | None:
-    """What it costs to go second in a round: the mean over launches of their median; it cancels in every effect."""
+    """What it costs to go second in a round: trimmed mean of the launches' medians; it cancels in every effect."""
     by_launch: dict[int, list[float]] = {}
     for (_, number), found in effects.items():
         if found.order is not None:
@@ -157,9 +157,9 @@ def _order(effects: Effects) -> dict[str, Any] | None:
 
 
 def _mean(logs: Sequence[float]) -> dict[str, Any]:
-    interval = mean_interval(logs)
+    interval = trimmed_interval(logs)
     return {
-        "mean": relative(statistics.fmean(logs)),
+        "mean": relative(trimmed_mean(logs)),
         "interval": None if interval is None else [relative(end) for end in interval],
     }
 

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from pyharness.gate.judging.wording import between, change, percent, relative, several
-from pyharness.statistics.hypotheses import holm, mean_interval, p_greater
+from pyharness.statistics.hypotheses import holm
 from pyharness.statistics.launches import LaunchEffect, effect
-from pyharness.statistics.samples import median
+from pyharness.statistics.trimmed import p_greater, trimmed_interval, trimmed_mean
 from pyharness.types import SCREEN, GateBenchmark, GateRules, GateVerdict, Judgement, Rounds
 
 FEWEST_LAUNCHES = 3  # a t test of two has one degree of freedom: it finds nothing
@@ -97,10 +97,12 @@ def _tested(one: Effects, p_slower: float, p_faster: float, rules: GateRules) ->
     logs = [launch.log for launch in one.launches]
     if len(logs) < _fewest(rules):
         return _cut_off(one, logs)
-    middle, interval = median(logs), mean_interval(logs)
+    middle, interval = trimmed_mean(logs), trimmed_interval(logs)
     verdict, words = _decision(middle, interval, one.budget, p_slower, p_faster, rules)
-    if verdict is GateVerdict.PASS and len(logs) < rules.launches and suspect(one, rules):
-        verdict, words = GateVerdict.INCONCLUSIVE, f"; the time ran out before {several(rules.launches, 'launch')}"
+    unproven = verdict in (GateVerdict.PASS, GateVerdict.INCONCLUSIVE)
+    if unproven and len(logs) < rules.launches and suspect(one, rules):
+        words += f"; the time ran out before {several(rules.launches, 'launch')}"
+        verdict = GateVerdict.INCONCLUSIVE
     shown = None if interval is None else (relative(interval[0]), relative(interval[1]))
     seen = f"{change(relative(middle), 'time')}{between(shown)} in {several(len(logs), 'launch')}"
     return Judgement(
@@ -134,7 +136,7 @@ def _decision(
 
 def _cut_off(one: Effects, logs: Sequence[float]) -> Judgement:
     known = logs or ([one.screen.log] if one.screen else [])
-    seen = relative(median(known))
+    seen = relative(trimmed_mean(known))
     where = f"in {several(len(logs), 'launch')}" if logs else "in the screen"
     reason = (
         f"{change(seen, 'time')} {where}, budget {percent(one.budget)}; "

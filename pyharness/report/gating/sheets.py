@@ -35,7 +35,7 @@ _FLAT = (
     "noise", "reason", "declared", "expires",
 )  # fmt: skip
 _WORDS = {"benchmark", "figure", "verdict", "unit", "reason", "declared", "expires"}
-_ABOUT = "Effect: head / base - 1 of the median launch [95 % interval of the mean]; base and head are of one call."
+_ABOUT = "Effect: head / base - 1, trimmed mean of launches [its 95 % interval]; base and head are of one call."
 
 
 def gate_sheets(gate: Gate) -> list[Sheet]:
