@@ -156,6 +156,25 @@ def train_bpe(
     keep_events: bool,
     progress: Callable[[int], None] | None,
 ) -> dict[str, Any]: ...
+def extend_bpe(
+    *,
+    model: Any,
+    symbols: NDArray[np.uint32],
+    offsets: NDArray[np.int64],
+    weights: NDArray[np.uint64],
+    data: NDArray[np.uint8],
+    token_offsets: NDArray[np.int64],
+    unreachable: NDArray[np.uint32],
+    tokens: int,
+    min_frequency: int,
+    max_token_length: int,
+    max_token_characters: int,
+    tie_rule: str,
+    cascade: bool,
+    piece_rules: tuple[Any, NDArray[np.uint32], NDArray[np.uint32], NDArray[np.bool_]] | None,
+    denies: Callable[[bytes], bool] | None,
+    progress: Callable[[int], None] | None,
+) -> dict[str, Any]: ...
 def demolition(
     *,
     data: NDArray[np.uint8],

@@ -16,6 +16,7 @@ PYBIND11_MODULE(_core, module) {
   pyharness::bindings::bind_text_encoder(module);
   pyharness::bindings::bind_symbol_encoder(module);
   pyharness::bindings::bind_training(module);
+  pyharness::bindings::bind_extending(module);
   pyharness::bindings::bind_reachability(module);
   pyharness::bindings::bind_pairs(module);
   pyharness::bindings::bind_entropy(module);

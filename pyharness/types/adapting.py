@@ -28,15 +28,20 @@ class Extension:
     complete: bool  # False: there was nothing left to merge before there were as many as were asked for
 
     def first(self, tokens: int) -> Extension:
-        """Return the extension by so many strings, whose rules are the first ones of this.
+        """Return the extension by so many strings: what makes no other new string, up to the last rule for one.
 
-        What makes an old string after the last of them is left out, too: a shorter training ends with its last string.
+        A training for fewer tokens ends with the rule of its last string, so rules that make an old string after that
+        are left out.
         """
-        if tokens >= len(self.tokens):
+        import numpy as np
+
+        if tokens > len(self.tokens):
             return self
-        last = self.rules[:, 2] == self.base_ids + tokens - 1
-        end = int(last.argmax()) + 1 if tokens else 0
-        return Extension(self.base_ids, self.tokens[:tokens], self.rules[:end], self.counts[:end], complete=True)
+        limit = self.base_ids + tokens
+        kept = np.flatnonzero((self.rules < limit).all(axis=1))
+        made = np.flatnonzero(self.rules[kept, 2] >= self.base_ids)
+        kept = kept[: int(made[-1]) + 1 if len(made) else 0]
+        return Extension(self.base_ids, self.tokens[:tokens], self.rules[kept], self.counts[kept], complete=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,23 @@
 namespace pyharness {
 namespace {
 
-constexpr std::uint32_t kBoundary = 0x7FFFFFFFu;  // between pieces
-constexpr std::uint32_t kLength = 0x80000000u;    // in a cell that no symbol starts in
-constexpr std::uint32_t kLarge = 0x80000000u;     // in a weight that 31 bits do not hold
-constexpr std::size_t kAhead = 12;                // occurrences fetched ahead of the one being replaced
+constexpr std::size_t kAhead = 12;  // occurrences fetched ahead of the one being replaced
 
-void check(const WeightedPieces& pieces, std::size_t id_limit) {
+// Pairs with a neighbour before and after a merge made `result` of its part on that side.
+struct LeftKeys {
+  std::uint32_t part, result;
+  std::uint64_t before(std::uint32_t neighbour) const { return pair_key(neighbour, part); }
+  std::uint64_t after(std::uint32_t neighbour) const { return pair_key(neighbour, result); }
+};
+struct RightKeys {
+  std::uint32_t part, result;
+  std::uint64_t before(std::uint32_t neighbour) const { return pair_key(part, neighbour); }
+  std::uint64_t after(std::uint32_t neighbour) const { return pair_key(result, neighbour); }
+};
+
+}  // namespace
+
+void TrainingCorpus::check(const WeightedPieces& pieces, std::size_t id_limit) {
   check_offsets(pieces.offsets, pieces.symbols.size(), "offsets");
   check_length(pieces.weights.size(), pieces.offsets.size() - 1, "weights");
   check_ids(pieces.symbols, id_limit, "symbols");
@@ -37,20 +48,6 @@ void check(const WeightedPieces& pieces, std::size_t id_limit) {
         "pieces");
   }
 }
-
-// Pairs with a neighbour before and after a merge made `result` of its part on that side.
-struct LeftKeys {
-  std::uint32_t part, result;
-  std::uint64_t before(std::uint32_t neighbour) const { return pair_key(neighbour, part); }
-  std::uint64_t after(std::uint32_t neighbour) const { return pair_key(neighbour, result); }
-};
-struct RightKeys {
-  std::uint32_t part, result;
-  std::uint64_t before(std::uint32_t neighbour) const { return pair_key(part, neighbour); }
-  std::uint64_t after(std::uint32_t neighbour) const { return pair_key(result, neighbour); }
-};
-
-}  // namespace
 
 TrainingCorpus::TrainingCorpus(const WeightedPieces& pieces, std::size_t id_limit) {
   check(pieces, id_limit);
@@ -78,13 +75,6 @@ void TrainingCorpus::lay_out(const WeightedPieces& pieces) {
   }
 }
 
-inline std::uint64_t TrainingCorpus::weight_at(std::uint32_t place) const {
-  const std::uint32_t weight = cells_[place].weight;
-  if (weight & kLarge) [[unlikely]]
-    return large_weights_[weight & ~kLarge];
-  return weight;
-}
-
 void TrainingCorpus::find_pairs() {
   TrainingArray<TrainingPairs::Number> number_at(cells_.size(), TrainingPairs::kNone);
   std::vector<std::size_t> places;  // by pair: how many, then where the next one goes
@@ -105,16 +95,6 @@ void TrainingCorpus::find_pairs() {
       pairs_.places()[places[number_at[at]]++] = static_cast<std::uint32_t>(at);
     }
   }
-}
-
-inline std::uint32_t TrainingCorpus::end_of(std::uint32_t place) const {
-  const std::uint32_t next = cells_[place + 1].symbol;
-  return place + (next & kLength ? next & ~kLength : 1);
-}
-
-inline std::uint32_t TrainingCorpus::before(std::uint32_t place) const {
-  const std::uint32_t last = cells_[place - 1].symbol;
-  return last & kLength ? place - (last & ~kLength) : place - 1;
 }
 
 bool TrainingCorpus::occurs_at(std::uint32_t place, std::uint64_t key) const {
@@ -189,9 +169,7 @@ std::uint64_t TrainingCorpus::replace(TrainingPairs::Number pair, std::uint32_t 
       const std::uint32_t previous = before(place);
       settle(left_, cells_[previous].symbol, previous, weight, left_keys);
     }
-    cells_[middle].symbol = kLength;  // stays so when it is neither the second cell nor the last
-    cells_[place].symbol = result;
-    cells_[place + 1].symbol = cells_[end - 1].symbol = kLength | (end - place);
+    join_cells(place, middle, end, result);
     replaced += weight;
     last = {place, end, weight};
   }

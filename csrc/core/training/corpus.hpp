@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -27,6 +28,19 @@ class TrainingCorpus {
   // (weighted). Its own count is 0 afterwards. `result` may be a symbol that the text has already.
   std::uint64_t merge(TrainingPairs::Number pair, std::uint32_t result);
 
+  // What two neighbours of the text become, and when: the lowest rank first.
+  struct NextMerge {
+    static constexpr std::uint64_t kNone = ~std::uint64_t{0};
+    std::uint32_t result = 0;
+    std::uint64_t rank = kNone;
+  };
+  using Merges = std::function<NextMerge(std::uint32_t left, std::uint32_t right)>;
+
+  // Merges the pair, whose rank must be the highest, and whatever may merge then with what it became, the
+  // lowest rank first and the leftmost place first, until nothing may: for a result that the rules know.
+  // Before, no neighbours but the pair may have had a merge. (cascade.cpp)
+  void merge_in_turn(TrainingPairs::Number pair, const Merges& merges);
+
   // Pairs whose count the latest merge raised.
   std::span<const TrainingPairs::Number> risen() const { return risen_; }
 
@@ -39,6 +53,14 @@ class TrainingCorpus {
   void prefetch(TrainingPairs::Number pair, std::size_t step) const;
 
   const TrainingPairs& pairs() const { return pairs_; }
+
+  // The text as it is now, of pieces that have symbols and a weight: those of piece i are
+  // symbols[offsets[i]:offsets[i + 1]]. (cascade.cpp)
+  struct Text {
+    std::vector<std::uint32_t> symbols;
+    std::vector<std::int64_t> offsets;
+  };
+  Text text() const;
 
  private:
   // One cell per base symbol, and a boundary around every piece. A symbol has its id in its first cell and,
@@ -72,13 +94,38 @@ class TrainingCorpus {
     std::uint32_t end;
     std::uint64_t weight;
   };
+  class Cascade;
 
+  static constexpr std::uint32_t kBoundary = 0x7FFFFFFFu;  // between pieces
+  static constexpr std::uint32_t kLength = 0x80000000u;    // in a cell that no symbol starts in
+  static constexpr std::uint32_t kLarge = 0x80000000u;     // in a weight that 31 bits do not hold
+
+  static void check(const WeightedPieces& pieces, std::size_t id_limit);
   void lay_out(const WeightedPieces& pieces);
   void find_pairs();
-  std::uint32_t end_of(std::uint32_t place) const;  // of the symbol at `place`
-  std::uint32_t before(std::uint32_t place) const;  // where the symbol that ends at `place` begins
+  // End of the symbol at `place`.
+  std::uint32_t end_of(std::uint32_t place) const {
+    const std::uint32_t next = cells_[place + 1].symbol;
+    return place + (next & kLength ? next & ~kLength : 1);
+  }
+  // Where the symbol that ends at `place` begins.
+  std::uint32_t before(std::uint32_t place) const {
+    const std::uint32_t last = cells_[place - 1].symbol;
+    return last & kLength ? place - (last & ~kLength) : place - 1;
+  }
   bool occurs_at(std::uint32_t place, std::uint64_t key) const;
-  std::uint64_t weight_at(std::uint32_t place) const;
+  std::uint64_t weight_at(std::uint32_t place) const {
+    const std::uint32_t weight = cells_[place].weight;
+    if (weight & kLarge) [[unlikely]]
+      return large_weights_[weight & ~kLarge];
+    return weight;
+  }
+  // Makes one symbol of the two that lie at `place`, up to `end`.
+  void join_cells(std::uint32_t place, std::uint32_t middle, std::uint32_t end, std::uint32_t result) {
+    cells_[middle].symbol = kLength;  // stays so when it is neither the second cell nor the last
+    cells_[place].symbol = result;
+    cells_[place + 1].symbol = cells_[end - 1].symbol = kLength | (end - place);
+  }
   std::uint64_t replace(TrainingPairs::Number pair, std::uint32_t result);
   template <class Keys>
   Neighbour& meet(Side& side, std::uint32_t symbol, const Keys& keys);

@@ -24,10 +24,17 @@ class TrainingState {
   std::span<const TrainingPairs::Number> risen() const { return corpus_.risen(); }
   TrainedBpe take() { return std::move(trained_); }
 
-  // Makes the pair's token, or takes the one that has its bytes, and replaces the pair by it. Returns how
-  // often (weighted) that was; the rule is rules().back().
+  // Replaces the pair by its token in the text. Returns how often (weighted) that was; the rule is
+  // rules().back().
   std::uint64_t merge(TrainingPairs::Number number, std::uint64_t count) {
-    const std::uint64_t key = corpus_.pairs()[number].key;
+    const std::uint64_t replaced = corpus_.merge(number, make_rule(number, count));
+    report();
+    return replaced;
+  }
+
+  // Makes the pair's token, or takes the one that has its bytes, and the rule; the text stays as it is.
+  std::uint32_t make_rule(TrainingPairs::Number number, std::uint64_t count) {
+    const std::uint64_t key = key_of(number);
     const std::string bytes = string_of(key);
     std::uint32_t token = tokens().find(bytes);
     if (token == TokenStrings::kNone) {
@@ -36,9 +43,21 @@ class TrainingState {
     }
     trained_.rules.push_back({left_of(key), right_of(key), token});
     trained_.counts.push_back(count);
-    const std::uint64_t replaced = corpus_.merge(number, token);
+    return token;
+  }
+
+  void report() const {
     if (options_.progress && trained_.rules.size() % kReportEvery == 0) options_.progress(tokens().size());
-    return replaced;
+  }
+
+  TrainingCorpus& corpus() { return corpus_; }
+  std::uint64_t key_of(TrainingPairs::Number number) const { return corpus_.pairs()[number].key; }
+
+  // Of the token that the pair makes.
+  std::string string_of(std::uint64_t key) const {
+    std::string_view right = tokens()[right_of(key)];
+    if (right.starts_with(options_.prefix)) right.remove_prefix(options_.prefix.size());
+    return std::string(tokens()[left_of(key)]).append(right);
   }
 
   // ------------------------------------------------------------------ the source of a LazyQueue: items are
@@ -92,12 +111,6 @@ class TrainingState {
     lengths_ = options_.lengths;
     for (std::size_t id = lengths_.size(); id < tokens().size(); ++id)
       lengths_.push_back({tokens().length(id), characters_in(tokens()[id])});
-  }
-
-  std::string string_of(std::uint64_t key) const {
-    std::string_view right = tokens()[right_of(key)];
-    if (right.starts_with(options_.prefix)) right.remove_prefix(options_.prefix.size());
-    return std::string(tokens()[left_of(key)]).append(right);
   }
 
   static std::size_t characters_in(std::string_view bytes) {

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from functools import lru_cache, partial
 from itertools import pairwise
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ from pyharness.bpe.encoding.stages import (
 )
 from pyharness.bpe.encoding.symbol_encoder import Method
 from pyharness.bpe.model.model import BpeModel
+from pyharness.bpe.splitting.text_splitter import Pieces, TextSplitter
 from pyharness.types import InputError, Tokens
 from pyharness.vocabularies.files.byte_alphabet import in_letters
 from pyharness.vocabularies.stages import Stages
@@ -60,6 +62,12 @@ class Pipeline:
             return self.direct.encode_batch(texts, threads)
         stretches = self._stretches(texts, threads, allowed)
         return stretches.join(self._encode(stretches, threads, first_document))
+
+    def model_texts(
+        self, texts: Sequence[str | bytes], threads: int, allowed: frozenset[str]
+    ) -> tuple[Sequence[str | bytes], Pieces | TextSplitter]:
+        """Texts as the model's merges get them, without added tokens, and their pieces, or what cuts them."""
+        return self._cut(self._stretches(texts, threads, allowed))
 
     def safe_cuts(self, allowed: frozenset[str]) -> SafeCuts | None:
         """Where texts can be cut without a change of ids; None where that is not known."""
@@ -101,12 +109,16 @@ class Pipeline:
             moved[int(documents[index])] = not self._keeps_start(_text(stretches.texts[index]))
         return moved
 
-    def _encode(self, stretches: Stretches, threads: int, first_document: int) -> Tokens:
-        texts = stretches.texts
+    def _cut(self, stretches: Stretches) -> tuple[Sequence[str | bytes], Pieces | TextSplitter]:
         if self._pre_tokenizer is None:
-            return self._encoder.encode_batch(texts, threads, places=self._places(texts, stretches, first_document))
-        texts, pieces = self._pre_tokenizer.split(texts, stretches.starts_document().tolist())
+            return stretches.texts, cast(TextSplitter, self._splitter)  # a model has one of the two
+        return self._pre_tokenizer.split(stretches.texts, stretches.starts_document().tolist())
+
+    def _encode(self, stretches: Stretches, threads: int, first_document: int) -> Tokens:
+        texts, pieces = self._cut(stretches)
         places = self._places(texts, stretches, first_document)
+        if isinstance(pieces, TextSplitter):
+            return self._encoder.encode_batch(texts, threads, places=places)
         return self._encoder.encode_pieces(texts, pieces, threads, places=places)
 
     def _places(self, texts: Sequence[str | bytes], stretches: Stretches, first_document: int) -> Places | None:

@@ -1,4 +1,3 @@
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -7,63 +6,15 @@
 #include "bindings/arrays/splitters.hpp"
 #include "bindings/arrays/texts.hpp"
 #include "bindings/core.hpp"
+#include "bindings/training/trained.hpp"
 #include "core/machine/checks.hpp"
-#include "core/training/bpe_trainer.hpp"
 #include "core/training/demolition.hpp"
 #include "core/training/piece_counter.hpp"
 
 namespace pyharness::bindings {
 namespace {
 
-TokenStrings strings(const py::array& data, const py::array& offsets) {
-  const auto bytes = view_1d<std::uint8_t>(data, "data");
-  const auto bounds = view_1d<std::int64_t>(offsets, "token_offsets");
-  check_offsets(bounds, bytes.size(), "token_offsets");
-  TokenStrings tokens;
-  for (std::size_t id = 0; id + 1 < bounds.size(); ++id) {
-    const auto begin = static_cast<std::size_t>(bounds[id]);
-    const auto end = static_cast<std::size_t>(bounds[id + 1]);
-    if (begin == end) throw std::invalid_argument("token " + std::to_string(id) + " has no bytes");
-    tokens.add({reinterpret_cast<const char*>(bytes.data()) + begin, end - begin});
-  }
-  return tokens;
-}
-
-TieRule tie_rule(const std::string& name) {
-  if (name == "smallest_ids") return TieRule::kSmallestIds;
-  if (name == "first_seen") return TieRule::kFirstSeen;
-  if (name == "lexicographic") return TieRule::kLexicographic;
-  if (name == "sentencepiece") return TieRule::kSentencePiece;
-  throw std::invalid_argument("unknown tie rule '" + name +
-                              "'; known: smallest_ids, first_seen, lexicographic, sentencepiece");
-}
-
-// Runs without the interpreter; now and then it asks for signals and tells how far it is.
-std::function<void(std::size_t)> reporter(const py::object& progress) {
-  return [&progress](std::size_t tokens) {
-    const py::gil_scoped_acquire acquire;
-    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
-    if (!progress.is_none()) progress(tokens);
-  };
-}
-
-py::array_t<std::uint32_t> rows(const std::vector<MergeRule>& rules) {
-  static_assert(sizeof(MergeRule) == 3 * sizeof(std::uint32_t));
-  py::array_t<std::uint32_t> table({static_cast<py::ssize_t>(rules.size()), py::ssize_t{3}});
-  if (!rules.empty()) std::memcpy(table.mutable_data(), rules.data(), rules.size() * sizeof(MergeRule));
-  return table;
-}
-
-py::dict result_of(TrainedBpe&& trained) {
-  py::dict result;
-  result["offsets"] = hand_over(trained.tokens.offsets());
-  result["data"] = hand_over(trained.tokens.take_data());
-  result["rules"] = rows(trained.rules);
-  result["counts"] = hand_over(std::move(trained.counts));
-  return result;
-}
-
-py::dict result_of(TrainedScaffold&& trained) {
+py::dict scaffold_result(TrainedScaffold&& trained) {
   py::list events;
   for (const ScaffoldEvent& event : trained.events) {
     events.append(py::make_tuple(event.kind == ScaffoldEvent::kDemoted ? "demoted" : "promoted", event.token,
@@ -107,7 +58,7 @@ py::dict train(const py::array& symbols, const py::array& offsets, const py::arr
       const py::gil_scoped_release release;
       trained = train_scaffold_bpe(pieces, std::move(base), options, keep_events);
     }
-    return result_of(std::move(trained));
+    return scaffold_result(std::move(trained));
   }
   TrainedBpe trained;
   {

@@ -1,0 +1,1 @@
+"""Vocabularies that grow and shrink: pure work on models, no files."""

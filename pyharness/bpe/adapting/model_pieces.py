@@ -1,0 +1,122 @@
+"""Pieces of a corpus as a model's merges get them: normalised, split, without added tokens; and as it encodes them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from pyharness import _core
+from pyharness.bpe.encoding.pipeline import Pipeline
+from pyharness.bpe.model.model import BpeModel
+from pyharness.bpe.splitting.text_splitter import Pieces, TextSplitter
+from pyharness.bpe.training.piece_counter import PieceCounter
+from pyharness.bpe.training.trainer import WeightedPieces
+from pyharness.types import InputError, Tokens
+
+MARK = "▁"  # how SentencePiece writes a space
+
+
+class ModelPieces:
+    """Counts the distinct pieces of texts that come in batches, as :class:`PieceCounter` does.
+
+    Special and other added tokens are cut out and never counted. A model that splits no text, as those of
+    SentencePiece, gets it cut before runs of ``▁`` (behind them, where they end tokens), if no token crosses such a
+    place: neither will a new one.
+
+    >>> trained = train(WeightedPieces.of_bytes({b"hug": 5, b"pug": 3}), 259)
+    >>> pieces = ModelPieces(model_of_training(trained, "gpt2", special=["<|end|>"]))
+    >>> pieces.add(["a hug<|end|> hug"])
+    >>> counted = pieces.pieces()
+    >>> bytes(counted.symbols.tolist()), counted.weights.tolist()
+    (b'a hug', [1, 2])
+
+    Raises:
+        InputError: the model cannot be run; see :func:`check_extendable`.
+    """
+
+    def __init__(self, model: BpeModel, max_bytes: int = 4 << 30) -> None:
+        check_extendable(model)
+        self._pipeline = Pipeline(model, "merge", 0.0, 0)
+        self._special = frozenset(model.special)
+        marks = mark_pattern(model)
+        self._splitter = None if marks is None else TextSplitter(marks)
+        self._max_bytes = max_bytes
+        self._counter: PieceCounter | None = None
+
+    def add(self, texts: Sequence[str | bytes], threads: int = 1) -> None:
+        """Count the pieces of some texts.
+
+        Raises:
+            InputError, ValueError, TypeError: as :meth:`PieceCounter.add` and :meth:`BpeTokenizer.encode_batch`.
+        """
+        texts, cut = self._pipeline.model_texts(texts, threads, self._special)
+        if isinstance(cut, Pieces):
+            self._counter = self._counter or PieceCounter(TextSplitter("none"), self._max_bytes)
+            self._counter.add(_parts(texts, cut), threads)
+        else:
+            self._counter = self._counter or PieceCounter(self._splitter or cut, self._max_bytes)
+            self._counter.add(texts, threads)
+
+    def pieces(self) -> WeightedPieces:
+        """The counted pieces over the 256 bytes, in the order of first occurrence."""
+        return WeightedPieces.of_bytes({}) if self._counter is None else self._counter.pieces()
+
+
+def _parts(texts: Sequence[str | bytes], pieces: Pieces) -> list[bytes]:
+    """Each piece as a text of its own."""
+    parts = []
+    for index, text in enumerate(texts):
+        data = text.encode() if isinstance(text, str) else text
+        parts += [data[start:end] for start, end in pairwise([0, *pieces.of(index).tolist()])]
+    return parts
+
+
+def check_extendable(model: BpeModel) -> None:
+    """Refuse models for which continued training is not defined.
+
+    Raises:
+        InputError: the model has scaffold tokens, or symbols with a prefix or a suffix.
+    """
+    if model.expansion is not None:
+        raise InputError("a model of Scaffold-BPE cannot be extended: its stepping stones are never written")
+    if model.prefix or model.suffix:
+        raise InputError(
+            f"the symbols of this model carry {model.prefix or model.suffix!r}, which extending does not know: give a "
+            "model of plain symbols"
+        )
+
+
+def mark_pattern(model: BpeModel) -> str | None:
+    """Expression that cuts text at the marks of white space; None where the model splits by itself, or tokens cross."""
+    if model.symbols != "characters" or model.splitter != "none" or MARK.encode() not in model.alphabet:
+        return None
+    merges = model.merges
+    text = merges.data.tobytes()
+    ends = merges.offsets.tolist()
+    strings = [text[ends[token] : ends[token + 1]].decode(errors="replace") for token in np.flatnonzero(merges.tested)]
+    if not any(re.search(f"[^{MARK}]{MARK}", string) for string in strings):
+        return f"{MARK}+[^{MARK}]*|[^{MARK}]+"
+    if not any(re.search(f"{MARK}[^{MARK}]", string) for string in strings):
+        return f"[^{MARK}]*{MARK}+|[^{MARK}]+"
+    return None
+
+
+def encoded(model: BpeModel, pieces: WeightedPieces, *, whole_pieces: bool, threads: int = 1) -> Tokens:
+    """Encode pieces over bytes: document ``i`` is piece ``i`` in the ids of the model.
+
+    ``whole_pieces``: a piece that is a token is that token, whatever the rules say.
+    """
+    data = pieces.data[pieces.data_offsets[:-1]][pieces.symbols]
+    if model.byte_ids is not None and not model.fallback and model.unknown is None:
+        return Tokens(*_core.PieceMerger(model.merges, whole_pieces).encode_batch(data, pieces.offsets, threads))
+    encoder = _core.SymbolEncoder(
+        model.merges, characters=model.symbols == "characters", alphabet=list(model.alphabet.items()), prefix=b"",
+        suffix=b"", fallback=np.array(model.fallback, np.int64).astype(np.uint32), unknown=model.unknown,
+        fuse_unknown=model.fuse_unknown, whole_pieces=whole_pieces, longest_match=False, expansion=None,
+    )  # fmt: skip
+    text, ends = data.tobytes(), pieces.offsets.tolist()
+    parts = [text[start:end] for start, end in pairwise(ends)]
+    return Tokens(*encoder.encode_batch(parts, None, threads))

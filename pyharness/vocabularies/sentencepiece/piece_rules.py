@@ -1,0 +1,75 @@
+"""What SentencePiece's trainer allows a piece to be, as a model file says it.
+
+Source: ``TrainerSpec`` of sentencepiece_model.proto, ``IsValidSentencePiece`` of trainer_interface.cc (0.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyharness.types import Ids, InputError
+from pyharness.vocabularies.patterns.properties import table
+from pyharness.vocabularies.sentencepiece.model import fields
+
+_FIELDS = {21: "by_script", 22: "by_whitespace", 23: "by_number", 24: "whitespace_last", 25: "digits_alone",
+           26: "whitespace_only", 20: "longest"}  # fmt: skip
+_INHERITED, _HAN = 0, 1  # numbers of scripts; others follow
+_AS_HAN = ("hiragana", "katakana")
+_LONG_VOWEL = 0x30FC
+
+
+@dataclass(frozen=True, slots=True)
+class PieceRules:
+    """Fields of ``TrainerSpec``, with SentencePiece's defaults. White space is ``▁``."""
+
+    by_script: bool = True  # split_by_unicode_script: no two scripts in a piece; Kana are Han
+    by_number: bool = True  # split_by_number: digits have a script (Common); without, they go with any
+    by_whitespace: bool = True  # split_by_whitespace: white space only where a piece begins
+    digits_alone: bool = False  # split_digits: a digit is a piece of its own
+    whitespace_last: bool = False  # treat_whitespace_as_suffix: only where a piece ends
+    whitespace_only: bool = False  # allow_whitespace_only_pieces: runs of it may be pieces
+    longest: int = 16  # max_sentencepiece_length, in characters
+
+
+def read_piece_rules(data: bytes, label: str) -> PieceRules:
+    """Rules by which the pieces of a model file were trained; what it leaves out has its default.
+
+    Raises:
+        InputError: the file is damaged.
+    """
+    said: dict[str, int | bytes] = {}
+    for number, value in fields(data, label):
+        if number == 2 and isinstance(value, bytes):
+            said |= {_FIELDS[field]: content for field, content in fields(value, label) if field in _FIELDS}
+    longest = said.pop("longest", 16)
+    if not isinstance(longest, int) or not 1 <= longest < 1 << 31:
+        raise InputError(f"{label}: max_sentencepiece_length is {longest!r}; it is at least 1")
+    return PieceRules(**{name: bool(value) for name, value in said.items()}, longest=longest)
+
+
+def character_classes(characters: Iterable[str]) -> tuple[Ids, Ids, NDArray[np.bool_]]:
+    """Code points of characters, rising, the number of the script of each, and whether it is a decimal digit.
+
+    Script 0 is Inherited, 1 is Han, Hiragana and Katakana. Unicode 16.0, where SentencePiece may have an older one.
+    """
+    points = np.unique(np.array([ord(character) for character in characters], np.uint32))
+    scripts = np.full(len(points), _HAN + 1, np.uint32)  # what no script names is of one
+    for number, edges in enumerate(_scripts(), _HAN + 2):
+        scripts[_inside(points, edges)] = number
+    for name in ("han", *_AS_HAN):
+        scripts[_inside(points, table().sets["sc", name])] = _HAN
+    scripts[points == _LONG_VOWEL] = _HAN
+    scripts[_inside(points, table().sets["sc", "inherited"])] = _INHERITED
+    return points, scripts, _inside(points, table().sets["gc", "nd"])
+
+
+def _scripts() -> Iterator[tuple[int, ...]]:
+    yield from dict.fromkeys(edges for (kind, _), edges in table().sets.items() if kind == "sc")
+
+
+def _inside(points: Ids, edges: tuple[int, ...]) -> NDArray[np.bool_]:
+    return np.asarray(np.searchsorted(np.array(edges), points, side="right") % 2 == 1)
