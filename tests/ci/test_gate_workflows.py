@@ -11,6 +11,7 @@ import urllib.error
 import urllib.request
 import zipfile
 from collections.abc import Iterator
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ import yaml
 
 from workflows.expressions import filled
 from workflows.github import GitHub, served
+from workflows.playing import SLOWEST_STEP
+from workflows.rendered import read
 from workflows.stage import MEASURED, ROOT, SLOW, WORKFLOWS, Stage
 
 FILES = {"action.yml": (ROOT / "action.yml").read_text(encoding="utf-8")} | {
@@ -68,17 +71,25 @@ def test_a_pull_request_gets_one_comment_which_is_updated(stage: Stage, source: 
 
 
 @pytest.mark.skipif(MEASURED not in os.environ, reason="minutes: .ci/play_workflows --measured")
-@pytest.mark.timeout(3000)
+@pytest.mark.timeout(3 * SLOWEST_STEP)
 def test_the_gate_itself_measures_a_fork_and_its_comment_is_posted(stage: Stage) -> None:
-    stage.open(7, "stranger/pyharness", {"new.txt": "new"})
-    runner, _ = stage.measure(7)
+    own = deepcopy(PARSED["gate.yml"])
+    own["jobs"]["gate"]["steps"][-1]["with"]["suite"] = os.environ[MEASURED]
+    stage.open(7, "stranger/pyharness", {"new.txt": "new", f"{WORKFLOWS}/own.yml": yaml.safe_dump(own)})
+    runner, passed = stage.measure(7, "own.yml")
     sys.stdout.write((runner.folder / "output.txt").read_text(encoding="utf-8"))
-    (kept,) = (runner.folder / "temp").glob("pyharness-gate-report.*")
-    assert {path.name for path in kept.iterdir()} == {*KEPT, "gate.json", "junit.xml"}
+    (kept,) = artifacts(stage, runner.run).values()
+    assert kept.keys() == {*KEPT, "gate.json", "junit.xml"}
+    done = json.loads(kept["gate.json"])
+    assert done["judgements"], kept["comment.md"]
+    status = {"regression": 1, "failed": 2, "incomparable": 2}.get(done["verdict"], 0)
+    assert (kept["status"], passed) == (f"{status}\n", status == 0)
+    assert kept["comment.md"] in (runner.folder / "summary.md").read_text(encoding="utf-8")
     assert stage.comment(7, runner.run)[1]
     (comment,) = stage.github.comments[7]
     sys.stdout.write(comment["body"])
-    assert comment["body"].splitlines()[3] == (kept / "comment.md").read_text(encoding="utf-8").splitlines()[0]
+    assert comment["body"].splitlines()[3] == kept["comment.md"].splitlines()[0]
+    assert read(comment["body"].split("\n", 2)[2]).found == []
 
 
 @pytest.mark.parametrize("source", ["owner/pyharness", "stranger/pyharness"])

@@ -236,8 +236,8 @@ def test_text_of_a_stranger_does_nothing(text: str) -> None:
     ["deadbeef", "DEADBEEF01", "f" * 40, "1234567", "a@deadbeef", "@someone", "owner/repo#1", "#1", "GH-1", "gh\\-1",
      "TICKET-12", "GHSA-jfh8-c2jm-xxxx", "https://evil.example", "HTTP://x", "www.evil.example", "a@evil.example",
      "mailto:a@evil.example", "[x](//evil.example)", "[x]: //evil.example\n\n[x]", "![x](//evil.example)", "<b>",
-     "<https://evil.example>", "<a href=x>", "&#64;someone", "$x$", "<details><summary>@x deadbeef</summary>",
-     "```mermaid\nx\n```", "> - 1. ~~~mermaid\nx"],
+     "<https://evil.example>", "<a href=x>", "&#64;someone", "&commat;someone", "$x$",
+     "<details><summary>@x deadbeef</summary>", "```mermaid\nx\n```", "> - 1. ~~~mermaid\nx"],
 )  # fmt: skip
 def test_forged_text_that_would_act_does_not_when_it_is_posted(github: GitHub, tmp_path: Path, text: str) -> None:
     assert read(text).found, "as it stands it acts"

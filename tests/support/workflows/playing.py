@@ -17,6 +17,8 @@ import yaml
 from workflows.expressions import filled, holds, text_of
 from workflows.github import GitHub
 
+PASSED_ON = ("PIP_", "SKBUILD_", "CMAKE_")  # what pip and builds need here
+SLOWEST_STEP = 7200  # seconds: one that builds, on a machine with other work
 SHELLS = {None: ("bash", "-e"), "bash": ("bash", "--noprofile", "--norc", "-eo", "pipefail")}
 
 
@@ -95,7 +97,7 @@ class Runner:
         file = self.folder / "temp" / "script.sh"
         file.write_text(script, encoding="utf-8")
         environment = (
-            {name: value for name, value in os.environ.items() if name.startswith("PIP_")}
+            {name: value for name, value in os.environ.items() if name.startswith(PASSED_ON)}
             | {
                 "PATH": os.pathsep.join([*map(str, self.programs), "/usr/local/bin:/usr/bin:/bin"]),
                 "HOME": str(self.folder / "home"),
@@ -115,7 +117,7 @@ class Runner:
         with (self.folder / "output.txt").open("a", encoding="utf-8") as output:
             done = subprocess.run(
                 [*shell, str(file)], cwd=self.folder / "work", env=environment, check=False, stdin=subprocess.DEVNULL,
-                stdout=output, stderr=subprocess.STDOUT, timeout=1800,
+                stdout=output, stderr=subprocess.STDOUT, timeout=SLOWEST_STEP,
             )  # fmt: skip
         return done.returncode == 0
 

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[3]
 WORKFLOWS = Path(".github/workflows")
 PLAYED = ("action.yml", ".github")
 SLOW = "slow"  # a file by which the stand-in of the gate finds a regression
-MEASURED = "PYHARNESS_PLAY_MEASURED"  # set: the package is installed and the gate measures
+MEASURED = "PYHARNESS_PLAY_MEASURED"  # set: the package is installed, and the gate measures the suite that it names
 NAMED = ("git", "-c", "user.name=Someone", "-c", "user.email=someone@example.com")
 # The stand-in of an interpreter: environments that it makes have stand-ins of pip and of pyharness.
 PYTHON = """#!/bin/sh
