@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from pyharness.cli.adapting import adapt
 from pyharness.cli.encoding import decode, encode
 from pyharness.cli.gating import gate
 from pyharness.cli.listing import env, list_
@@ -24,11 +25,12 @@ def main() -> None:
     pyharness run -t file:./tokenizer.json -c path:corpus.jsonl
     pyharness list tokenizers               what can be measured here
     pyharness train bpe -c path:corpus.jsonl --vocab-size 8000 --out my-bpe
+    pyharness adapt embed ./model --tokenizer ./new --out ./adapted
     pyharness encode mistral:v3 < text.txt | pyharness decode mistral:v3
     pyharness gate --base main --head HEAD  fail on a real regression
     pyharness profile entropy               a kernel against this machine's roofs
     """
 
 
-for command in (run, report, compare, gate, list_, env, profile, train, encode, decode):
+for command in (run, report, compare, gate, list_, env, profile, train, adapt, encode, decode):
     main.add_command(command)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -12,6 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from pyharness.language_models.weights_file import WeightsFile
 from pyharness.types import InputError
 from pyharness.vocabularies.files import vocabulary_file
 from pyharness.vocabularies.files.json_file import parse_json
@@ -19,7 +18,6 @@ from pyharness.vocabularies.files.json_file import parse_json
 CONFIG = "config.json"
 WEIGHTS = "model.safetensors"
 INDEX = f"{WEIGHTS}.index.json"
-LARGEST_HEADER = 100 << 20  # what the safetensors library accepts, too
 LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers")
 _SHARD = re.compile(r"[\w.-]+\.safetensors", re.ASCII)  # beside the index, nowhere else
 _RANKS = "shard-*-model-*.safetensors"  # of torch's distributed checkpoints, which transformers prefers
@@ -54,11 +52,11 @@ class ModelFolder:
 
     def parameters(self) -> int:
         """Numbers in the weights, from the headers of their files."""
-        return sum(sum(_tensor_sizes(path)) for path in self.weights)
+        return sum(tensor.numbers for path in self.weights for tensor in WeightsFile.read(path).tensors.values())
 
     def check_layers(self) -> None:
         """Refuse more layers than there are tensors: to build them without weights could take forever."""
-        tensors = sum(len(_tensor_sizes(path)) for path in self.weights)
+        tensors = sum(len(WeightsFile.read(path).tensors) for path in self.weights)
         for part in _parts(self.config):
             for key in LAYERS:
                 if isinstance(layers := part.get(key), int) and layers > tensors:
@@ -102,20 +100,6 @@ def _weights(name: str, path: Path) -> tuple[Path, ...]:
     if pickled := ", ".join(sorted(file.name for file in path.glob("*.bin"))):
         advice = f"{path} has {pickled}, but pickles can run code: save it with save_pretrained(), as safetensors"
     raise InputError(f"language model {name!r} lacks {absent[0]}: {advice}")
-
-
-def _tensor_sizes(path: Path) -> list[int]:
-    """Numbers in every tensor of a file, by its header: 8 bytes of length, then JSON (safetensors' own README)."""
-    with path.open("rb") as file:
-        length = int.from_bytes(file.read(8), "little")
-        if not 0 < length <= min(LARGEST_HEADER, path.stat().st_size):
-            raise InputError(f"{path} is no safetensors file, or is cut off")
-        header = file.read(length)
-    try:
-        tensors = {name: about for name, about in json.loads(header).items() if name != "__metadata__"}
-        return [int(math.prod(about["shape"])) for about in tensors.values()]
-    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
-        raise InputError(f"{path} is no safetensors file: its header is broken") from None
 
 
 @lru_cache(maxsize=8)

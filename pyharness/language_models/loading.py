@@ -38,7 +38,7 @@ def load(name: str, device: str, dtype: str) -> CausalModel:
 
 
 def _load(name: str, device: str, dtype: str) -> CausalModel:
-    _require_libraries()
+    require_libraries()
     os.environ["USE_HUB_KERNELS"] = "NO"  # read when transformers is imported: kernels of the Hub are code, too
     _require_device(device)
     folder = obtain(name)
@@ -63,7 +63,8 @@ def _load(name: str, device: str, dtype: str) -> CausalModel:
     return probed(model)
 
 
-def _require_libraries() -> None:
+def require_libraries() -> None:
+    """Raise ``Unsupported`` where torch or transformers is not installed."""
     for library in ("torch", "transformers"):
         libraries.require("a language model", library, ("torch", "hub"), error=Unsupported)
 
@@ -91,7 +92,7 @@ def _class_of(folder: ModelFolder) -> tuple[Any, Any]:
         config = AutoConfig.from_pretrained(folder.path, trust_remote_code=False, local_files_only=True)
         return AutoModelForCausalLM._model_mapping[type(config)], config
     except Exception as error:  # a broken configuration raises whatever its class raises
-        raise _refused(folder, error) from None
+        raise refused(folder, error) from None
 
 
 def _longest(folder: ModelFolder, positions: Any) -> int | None:
@@ -134,7 +135,7 @@ def _from_folder(folder: ModelFolder, network_class: Any, config: Any, device: s
             output_loading_info=True,
         )
     except Exception as error:  # sizes that do not fit, quantisation libraries, torn files: a dozen kinds
-        raise _refused(folder, error) from None
+        raise refused(folder, error) from None
     if absent := sorted({*about["missing_keys"], *(str(key) for key in about["mismatched_keys"])}):
         raise InputError(
             f"language model {folder.name!r} lacks {len(absent)} weights that it would be given at random, such as "
@@ -143,6 +144,7 @@ def _from_folder(folder: ModelFolder, network_class: Any, config: Any, device: s
     return network.to(device).eval().requires_grad_(False)
 
 
-def _refused(folder: ModelFolder, error: Exception) -> InputError:
+def refused(folder: ModelFolder, error: Exception) -> InputError:
+    """Return what transformers said, in one line."""
     reason = " ".join(str(error).split())[:300]
     return InputError(f"language model {folder.name!r} was refused by transformers: {type(error).__name__}: {reason}")

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pyharness.system import ending
-from pyharness.types import InputError
+from pyharness.types import FileContent, InputError, Streamed
 
 
 def check_new_folder(path: Path, marker: str, force: bool = False) -> None:
@@ -40,13 +40,16 @@ def _check_parent(parent: Path) -> None:
         raise InputError(f"cannot write to {str(parent)!r}; check its permissions")
 
 
-def write_folder(path: Path, files: Mapping[str, bytes], *, overwrite: bool = False) -> None:
+def write_folder(path: Path, files: Mapping[str, FileContent], *, overwrite: bool = False) -> None:
     """Write a folder; one that is there already is replaced with ``overwrite``. Interrupted, it leaves what was there.
 
+    Of what is streamed, memory holds one chunk at a time.
+
     Raises:
-        InputError: the folder cannot be written, or is there and may not be replaced.
+        InputError: the folder cannot be written, is there and may not be replaced, or the disk has too little room.
     """
     try:
+        _check_room(path.parent, sum(map(size_of, files.values())))
         with ending.politely():
             made = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part"))
             try:
@@ -65,13 +68,29 @@ def write_folder(path: Path, files: Mapping[str, bytes], *, overwrite: bool = Fa
         raise InputError(f"cannot write {str(path)!r}: {error.strerror or error}") from None
 
 
-def _fill(folder: Path, files: Mapping[str, bytes]) -> None:
+def size_of(content: FileContent) -> int:
+    """Bytes of a file to be written."""
+    return content.size if isinstance(content, Streamed) else len(content)
+
+
+def _check_room(folder: Path, needed: int) -> None:
+    free = shutil.disk_usage(folder).free
+    if needed > free:
+        raise InputError(
+            f"{needed / 1e9:,.2f} GB are to be written to {str(folder)!r}, and {free / 1e9:,.2f} GB are free there; "
+            "make room, or choose another disk"
+        )
+
+
+def _fill(folder: Path, files: Mapping[str, FileContent]) -> None:
     folder.chmod(0o755)
-    for name, data in files.items():
+    for name, content in files.items():
         with (folder / name).open("wb") as file:
-            file.write(data)
+            file.writelines(content.chunks() if isinstance(content, Streamed) else (content,))
             file.flush()
             os.fsync(file.fileno())
+            if file.tell() != size_of(content):
+                raise InputError(f"{name} was to have {size_of(content):,} bytes, and has {file.tell():,}")
 
 
 def _replace(path: Path, made: Path) -> None:

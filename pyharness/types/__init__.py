@@ -15,6 +15,7 @@ from pyharness.types.corpora import (
     digest_of,
 )
 from pyharness.types.errors import InputError, Mismatch, Unsupported
+from pyharness.types.files import FileContent, Streamed
 from pyharness.types.gating import (
     SCREEN,
     SIDES,
@@ -100,6 +101,7 @@ __all__ = [
     "Fact",
     "Failure",
     "Figure",
+    "FileContent",
     "Format",
     "Gate",
     "GateBenchmark",
@@ -132,6 +134,7 @@ __all__ = [
     "Side",
     "State",
     "Status",
+    "Streamed",
     "Table",
     "Tally",
     "TextRead",

@@ -1,0 +1,152 @@
+"""What ``pyharness adapt`` does: from a model and another vocabulary for it to a folder with the adapted model."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import cast
+
+from pyharness import tokenizers
+from pyharness.bpe import BpeModel, BpeTokenizer
+from pyharness.language_models import ModelFolder, surgery
+from pyharness.language_models.finding import find
+from pyharness.language_models.surgery import EmbeddingPlan, VocabularyMatrices, companions, id_maps, plan_file
+from pyharness.store.folders import check_new_folder, write_folder
+from pyharness.system import atomic_file
+from pyharness.types import FileContent, InputError
+from pyharness.vocabularies.files import vocabulary_file
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbeddingRequest:
+    """A model, and where the rows of its new vocabulary come from: another tokenizer, a map of ids, or a plan."""
+
+    model: str
+    tokenizer: str | None = None  # file or folder; of a map or a plan, what is put beside the weights
+    old_tokenizer: str | None = None  # that of the model's folder, where it is None
+    id_map: Path | None = None
+    ids: int | None = None  # of a map
+    plan: Path | None = None
+    method: surgery.Method = "fvt"
+    named: Sequence[tuple[str, str]] = ()  # new tokens and the old ones whose rows they get: texts or ids
+    tensors: Sequence[str] = ()
+    multiple_of: int = 1
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A plan, and what it is for."""
+
+    folder: ModelFolder
+    matrices: VocabularyMatrices
+    plan: EmbeddingPlan
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """An adapted model."""
+
+    planned: Planned
+    files: Sequence[str]
+    left_out: Sequence[str] = field(default=())  # files of the model's folder without a successor
+
+
+def plan_embedding(request: EmbeddingRequest) -> Planned:
+    """Find the matrices of a model, and make or read the plan of their rows."""
+    if request.tokenizer is None and request.id_map is None and request.plan is None:
+        raise InputError("name what the new ids come from: --tokenizer, --map or --plan")
+    if request.id_map is not None and request.plan is not None:
+        raise InputError("--map and --plan are two answers to one question; give one")
+    folder = find(request.model)
+    if folder is None:
+        raise InputError(f"language model {request.model!r} is not here; name its folder")
+    folder.check_layers()
+    matrices = VocabularyMatrices.of(folder, request.tensors)
+    if request.plan is not None:
+        return Planned(folder, matrices, _read_plan(request, request.plan))
+    if request.id_map is not None:
+        return Planned(folder, matrices, _plan_of_map(request, request.id_map, folder, matrices.rows))
+    return Planned(folder, matrices, _plan_of_tokenizers(request, folder, matrices.rows))
+
+
+def write_plan(planned: Planned, path: Path) -> None:
+    """Write a plan as a file; what is there stays."""
+    atomic_file.write(path, plan_file.dump(planned.plan).decode(), advice="choose another file for the plan")
+
+
+def check_embedding(request: EmbeddingRequest, out: Path, force: bool) -> None:
+    """Refuse a folder that cannot be made, or that lies where the model is read from."""
+    check_new_folder(out, plan_file.NAME, force)
+    model = Path(request.model).expanduser()
+    if model.is_dir() and (out.resolve() == model.resolve() or model.resolve() in out.resolve().parents):
+        raise InputError(f"{str(out)!r} is within the folder of the model; choose another folder")
+
+
+def embed(request: EmbeddingRequest, planned: Planned, out: Path, *, force: bool = False) -> Embedded:
+    """Write a model whose vocabulary follows a plan: its folder appears whole or not at all."""
+    check_embedding(request, out, force)
+    folder, plan = planned.folder, planned.plan
+    files: dict[str, FileContent] = {**companions.kept_files(folder)}
+    if request.tokenizer is not None:
+        tokenizer = Path(request.tokenizer).expanduser()
+        if plan.new.sha256 is not None and plan.new.sha256 != _digest(request.tokenizer):
+            raise InputError(f"the plan was made for another tokenizer than {request.tokenizer!r}; make one for it")
+        files |= companions.tokenizer_files(tokenizer, folder, plan)
+    files |= surgery.adapted_files(folder, plan, planned.matrices)
+    write_folder(out, files, overwrite=force)
+    left_out = sorted({path.name for path in folder.path.iterdir()} - set(files))
+    return Embedded(planned, sorted(files), left_out)
+
+
+def _read_plan(request: EmbeddingRequest, path: Path) -> EmbeddingPlan:
+    if request.named or request.multiple_of != 1 or request.ids is not None:
+        raise InputError("a plan says itself which rows there are; leave --row, --multiple-of and --ids out")
+    return plan_file.load(vocabulary_file.read(path), str(path))
+
+
+def _plan_of_map(request: EmbeddingRequest, path: Path, folder: ModelFolder, rows: int) -> EmbeddingPlan:
+    if request.named:
+        raise InputError("--row names tokens, which a map of ids does not have; map the ids instead")
+    ids = id_maps.load(vocabulary_file.read(path), str(path), rows, request.ids)
+    return surgery.plan_of_map(ids, _asked(request, folder, rows, {}))
+
+
+def _plan_of_tokenizers(request: EmbeddingRequest, folder: ModelFolder, rows: int) -> EmbeddingPlan:
+    if request.ids is not None:
+        raise InputError("--ids is for a map of ids; a tokenizer says itself how many it has")
+    names = request.old_tokenizer or str(folder.path), request.tokenizer or ""
+    old, new = map(_model, names)
+    named = {_id(new, token): _id(old, source) for token, source in request.named}
+    digests = _digest(names[0]), _digest(names[1])
+    return surgery.plan_of_tokenizers(old, new, _asked(request, folder, rows, named), digests)
+
+
+def _asked(request: EmbeddingRequest, folder: ModelFolder, rows: int, named: Mapping[int, int]) -> surgery.Request:
+    return surgery.Request(
+        rows=rows,
+        checkpoint=folder.digest(),
+        method=request.method,
+        named=named,
+        multiple_of=request.multiple_of,
+        seed=request.seed,
+    )
+
+
+def _model(name: str) -> BpeModel:
+    return cast(BpeTokenizer, tokenizers.load(f"native+file:{name}")).model
+
+
+def _digest(name: str) -> str:
+    return hashlib.sha256(vocabulary_file.read(vocabulary_file.find(name.partition("?")[0]))).hexdigest()
+
+
+def _id(model: BpeModel, name: str) -> int:
+    token = BpeTokenizer(model).token_to_id(name)
+    if token is None and name.isdecimal():
+        token = int(name)
+    if token is None:
+        raise InputError(f"--row names {name[:60]!r}, which is no token of {model.origin.get('file', 'its file')}")
+    return token

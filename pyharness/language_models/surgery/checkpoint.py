@@ -1,0 +1,114 @@
+"""The files of an adapted checkpoint. What is large is streamed; tensors that do not follow ids keep their bytes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pyharness.language_models.folder import CONFIG, INDEX, WEIGHTS, ModelFolder
+from pyharness.language_models.surgery import plan_file
+from pyharness.language_models.surgery.matrices import VocabularyMatrices
+from pyharness.language_models.surgery.named_ids import with_ids, with_rows, written
+from pyharness.language_models.surgery.plan import EmbeddingPlan
+from pyharness.language_models.surgery.rows import BLOCK, PlannedRows, StoredMatrix, fill
+from pyharness.language_models.weights_file import StoredTensor, WeightsFile, header_of
+from pyharness.types import FileContent, InputError, Streamed
+from pyharness.vocabularies.files import vocabulary_file
+from pyharness.vocabularies.files.json_file import parse_json
+
+GENERATION = "generation_config.json"
+
+
+def adapted_files(folder: ModelFolder, plan: EmbeddingPlan, matrices: VocabularyMatrices) -> dict[str, FileContent]:
+    """Return configuration, weights and plan of a model whose vocabulary follows a plan, by name of file.
+
+    Shards stay as they are cut. The plan lies beside the weights.
+
+    Raises:
+        InputError: the plan was made for another checkpoint, or what the configuration names is gone. While a file is
+            streamed: its source has become shorter.
+    """
+    if plan.checkpoint != folder.digest():
+        raise InputError(
+            f"the plan was made for another checkpoint (sha256 {plan.checkpoint[:16]}...), and {folder.name!r} is "
+            f"{folder.digest()[:16]}...; make a plan for it"
+        )
+    if plan.rows != matrices.rows:
+        raise InputError(f"the plan is for matrices of {plan.rows:,} rows, and there are {matrices.rows:,}")
+    config = with_ids(with_rows(folder.config, len(plan)), plan, CONFIG)
+    files: dict[str, FileContent] = {CONFIG: written(config), plan_file.NAME: plan_file.dump(plan)}
+    if (folder.path / GENERATION).is_file():
+        files[GENERATION] = written(with_ids(_json(folder.path / GENERATION), plan, GENERATION))
+    sources = [WeightsFile.read(path) for path in folder.weights]
+    if WEIGHTS not in (source.path.name for source in sources):
+        files[INDEX] = written(_index(folder.path / INDEX, sources, plan, matrices))
+    return files | {source.path.name: _streamed(source, plan, matrices) for source in sources}
+
+
+def _json(path: Path) -> dict[str, Any]:
+    return parse_json(vocabulary_file.read(path), str(path))
+
+
+def _index(path: Path, sources: list[WeightsFile], plan: EmbeddingPlan, matrices: VocabularyMatrices) -> dict[str, Any]:
+    """Index of shards, with the totals of the new matrices."""
+    index = _json(path)
+    shards = {source.path.name: source.tensors for source in sources}
+    for name, shard in index["weight_map"].items():
+        if name not in shards[shard]:
+            raise InputError(f"{path} is broken: {shard} has no tensor {name[:80]!r}")
+    metadata = index.get("metadata")
+    if isinstance(metadata, dict):
+        pairs = [
+            (tensor, _after(tensor, plan))
+            for tensors in shards.values() for tensor in tensors.values() if tensor.name in matrices.roles
+        ]  # fmt: skip
+        grown = {
+            "total_size": sum(after.size - before.size for before, after in pairs),
+            "total_parameters": sum(after.numbers - before.numbers for before, after in pairs),
+        }
+        totals = {key: metadata[key] + grown[key] for key in grown if type(metadata.get(key)) is int}
+        index["metadata"] = {**metadata, **totals}
+    return index
+
+
+def _after(tensor: StoredTensor, plan: EmbeddingPlan) -> StoredTensor:
+    """Place of a matrix of the vocabulary, where all rows of the plan follow its start."""
+    row_bytes = tensor.size // tensor.shape[0]
+    return replace(tensor, shape=(len(plan), *tensor.shape[1:]), end=tensor.start + len(plan) * row_bytes)
+
+
+def _streamed(source: WeightsFile, plan: EmbeddingPlan, matrices: VocabularyMatrices) -> Streamed:
+    tensors = [_after(one, plan) if one.name in matrices.roles else one for one in source.tensors.values()]
+    header = header_of([(one.name, one.dtype, one.shape, one.size) for one in tensors], source.metadata)
+
+    def chunks() -> Iterator[bytes]:
+        yield header
+        with _opened(source.path) as handle:
+            for tensor in source.tensors.values():
+                if tensor.name in matrices.roles:
+                    role = matrices.roles[tensor.name]
+                    yield from PlannedRows(plan, StoredMatrix(handle, tensor), role).blocks()
+                else:
+                    yield from _copied(handle, tensor)
+
+    return Streamed(len(header) + sum(one.size for one in tensors), chunks)
+
+
+def _copied(handle: int, tensor: StoredTensor) -> Iterator[bytes]:
+    for start in range(tensor.start, tensor.end, BLOCK):
+        block = bytearray(min(BLOCK, tensor.end - start))
+        fill(handle, start, memoryview(block), tensor.name)
+        yield bytes(block)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[int]:
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        yield handle
+    finally:
+        os.close(handle)

@@ -1,0 +1,1 @@
+"""Checkpoints of language models, and what an adaptation makes of them."""
