@@ -62,6 +62,8 @@ def share(text: str) -> float:
 @click.option("--no-cache", "cache", flag_value=False, default=True, help="Build revisions anew.")
 @click.option("--no-build-isolation", "isolated", flag_value=False, default=True,
               help="Build with what is installed here; dependencies come from the index.")  # fmt: skip
+@click.option("--pass", "passed", multiple=True, metavar="NAME",
+              help="Let this variable through to builds; may be repeated.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Replace files; measure beside another gate.")
 @reports_errors
 def gate(**given: Any) -> None:
@@ -95,7 +97,7 @@ def gate(**given: Any) -> None:
     asked = gating.GateRequest(
         given["base"], given["head"] or given["base"], given["suite"], given["tests"], rules, given["library"],
         given["declared"], instructions=given["counter"] is not None, isolated=given["isolated"], cache=given["cache"],
-        force=given["force"], requirements=given["requirements"],
+        force=given["force"], requirements=given["requirements"], passed=given["passed"],
     )  # fmt: skip
     if given["calibrate"]:
         _calibrate(asked)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -12,7 +13,7 @@ from pathlib import Path
 
 from pyharness.gate import arms as making
 from pyharness.gate import calibrating, suites, texts
-from pyharness.gate.arms import equality, lock, sources
+from pyharness.gate.arms import equality, lock, sources, variables
 from pyharness.gate.arms.environments import normalised
 from pyharness.gate.benchmarking.found import found
 from pyharness.gate.benchmarking.own import OwnTests
@@ -64,6 +65,7 @@ class GateRequest:
     force: bool = False
     folder: Path = Path()
     requirements: tuple[str, ...] = ()  # what tests need besides pytest
+    passed: tuple[str, ...] = ()  # names of further variables that builds get
 
 
 @dataclass
@@ -106,7 +108,8 @@ def gate(asked: GateRequest, listener: Listening) -> Gate:
             done = _incomparable(asked, f"the system refuses: {refusal}")
     created = datetime.fromtimestamp(begun, UTC).isoformat(timespec="seconds")
     about = {**done.about, "environment": fingerprint(), "created": created, "seconds": time.time() - begun}
-    return replace(done, notes=(*shared, *done.notes), about=about)
+    let_through = f"builds of both sides got {', '.join(asked.passed)} as well, which the code that is built can read"
+    return replace(done, notes=(*shared, *([let_through] if asked.passed else ()), *done.notes), about=about)
 
 
 def _deadline(rules: GateRules) -> float:
@@ -120,6 +123,7 @@ def _checked(asked: GateRequest) -> tuple[Waiver, ...]:
     if asked.tests is not None and (asked.suite is not None or asked.instructions):
         other = "--suite" if asked.suite is not None else "--counter instructions"
         raise InputError(f"--pytest {asked.tests!r} and {other} do not go together: leave one out")
+    variables.further(asked.passed, os.environ)
     waivers = _declared(asked)
     sources.find(asked.base, asked.head, asked.folder)
     _check_budget(asked)
@@ -213,6 +217,7 @@ def _arms(
     return making.arms(
         asked.base, asked.head, folder=asked.folder, listener=listener.stage, library=asked.library, threads=threads,
         requirements=requirements, isolated=asked.isolated, cache=asked.cache, separate=asked.separate,
+        passed=asked.passed,
     )  # fmt: skip
 
 

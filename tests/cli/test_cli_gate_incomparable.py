@@ -77,6 +77,29 @@ def test_time_that_runs_out_during_a_build(tmp_path: Path, surroundings: dict[st
     assert not [one for one in started if _lives(one)]
 
 
+TELLING = """
+import os
+
+def build_wheel(*_, **__):
+    raise RuntimeError(f"planted: {os.environ['MORE']} {os.environ.get('OTHER')}")
+"""
+
+
+def test_a_further_variable_gets_through_and_its_value_is_nowhere(tmp_path: Path, surroundings: dict[str, str]) -> None:
+    project = tmp_path / "project"
+    small_project.write(project, backend=TELLING)
+    small_project.commit(project)
+    surroundings |= {"MORE": "s3cr3t", "OTHER": "0th3r"}
+    named = (f"{project}@HEAD",) * 2
+    gate = incomparable(
+        tmp_path, surroundings, "--base", named[0], "--head", named[1], "--pass", "MORE", "--no-build-isolation"
+    )
+    assert "RuntimeError: planted: $MORE None" in gate.self_test.faults[0]
+    assert gate.notes == ("builds of both sides got MORE as well, which the code that is built can read",)
+    for name in ("gate.json", "comment.md", "junit.xml"):
+        assert "s3cr3t" not in (tmp_path / name).read_text()
+
+
 def test_what_is_found_after_the_gate_has_begun(tmp_path: Path, surroundings: dict[str, str]) -> None:
     wheels = [str(small_project.wheel(tmp_path, name=name)) for name in ("one", "other")]
     gate = incomparable(tmp_path, surroundings, "--base", wheels[0], "--head", wheels[1])

@@ -9,8 +9,8 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -34,6 +34,15 @@ class Workshop:
     tell: Callable[[str], object]
     isolated: bool = True  # build requirements are fetched by pip, and not those that are installed here
     cache: bool = True
+    passed: Mapping[str, str] = field(default_factory=dict)  # further variables of builds, which somebody has named
+
+    def variables(self) -> dict[str, str]:
+        """All that a build gets, but the folder for what it writes for a while."""
+        return {**variables.for_building(os.environ), **self.passed}
+
+    def key(self, source: Revision) -> str:
+        """Digest of all that decides which wheel a build makes."""
+        return wheel_cache.key(source, self.variables(), isolated=self.isolated)
 
     def log(self, side: Side, step: Step | Literal["export"]) -> Path:
         """Name a file for what a step says, which stays when the session's folder goes."""
@@ -74,7 +83,7 @@ def export(side: Side, source: Revision, workshop: Workshop) -> Path:
 
 def kept(source: Revision, workshop: Workshop) -> Path | None:
     """Return the wheel of a revision that was built today; None where there is none."""
-    return wheel_cache.find(wheel_cache.key(source, isolated=workshop.isolated)) if workshop.cache else None
+    return wheel_cache.find(workshop.key(source)) if workshop.cache else None
 
 
 def wheel_of(side: Side, source: Revision, workshop: Workshop) -> Path:
@@ -94,7 +103,7 @@ def wheel_of(side: Side, source: Revision, workshop: Workshop) -> Path:
         return Path(shutil.copy(found, made))
     wheel = _build(side, source, workshop, made)
     if workshop.cache:
-        wheel_cache.keep(wheel_cache.key(source, isolated=workshop.isolated), wheel)
+        wheel_cache.keep(workshop.key(source), wheel)
     return wheel
 
 
@@ -116,9 +125,9 @@ def run_pip(step: Step, arguments: Sequence[str], side: Side, asked: str, worksh
     """
     begun, log, temporary = time.monotonic(), workshop.log(side, step), workshop.room / "temporary"
     temporary.mkdir(exist_ok=True)  # pip that is ended leaves what it has there
-    passed = {**variables.for_installing(os.environ), "TMPDIR": str(temporary)}
     try:
-        ran = program.run([*PIP, *arguments], passed, folder=log.parent, log=log)
+        environment = {**workshop.variables(), "TMPDIR": str(temporary)}
+        ran = program.run([*PIP, *arguments], environment, folder=log.parent, log=log)
     except program.OutOfTime:
         what, took = "built" if step == "build" else "installed", time.monotonic() - begun
         raise program.OutOfTime(
@@ -130,6 +139,8 @@ def run_pip(step: Step, arguments: Sequence[str], side: Side, asked: str, worksh
     with log.open("rb") as file:
         file.seek(max(0, log.stat().st_size - complaints.LOG_BYTES))
         said = file.read().decode(errors="replace")
+    for name, value in workshop.passed.items():  # the message goes where others read it
+        said = said.replace(value, f"${name}") if value else said
     missing = complaints.missing(said)
     if missing and step == "build":
         missing += f"; {INSTALLED}"

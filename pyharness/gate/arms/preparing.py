@@ -17,6 +17,7 @@ from pyharness.gate.arms.building import Workshop
 from pyharness.gate.arms.environments import Contents
 from pyharness.gate.arms.sources import Installed, Revision, Source, Specified, Wheel
 from pyharness.store.scratch import scratch
+from pyharness.system import privacy
 from pyharness.types import SIDES, InputError, Side
 
 Pair = dict[Side, Source]
@@ -53,6 +54,7 @@ def arms(
     isolated: bool = True,
     cache: bool = True,
     separate: bool = False,
+    passed: Sequence[str] = (),
 ) -> Iterator[Arms]:
     """Make both arms; they are removed at the end of the block.
 
@@ -67,6 +69,7 @@ def arms(
         isolated: whether build requirements are fetched; else those that are installed here are used.
         cache: whether wheels built today are used again.
         separate: whether both are built, each in a folder of its own, even where they are one commit.
+        passed: names of further variables that builds and installs get.
 
     Raises:
         InputError: a side is nothing of what can be given, or the two have nothing to do with each other.
@@ -75,20 +78,21 @@ def arms(
     """
     found: Pair = dict(zip(SIDES, sources.find(base, head, folder), strict=True))
     said = [*sources.notes((found["base"], found["head"]))]
+    let_through = variables.further(passed, os.environ)
     wheel_cache.clear()
-    with scratch() as room:
+    with scratch() as room, privacy.unreadable():  # what runs from here on is the code under test
         for side in SIDES:
             (room / f"run-{side}").mkdir()
         if isinstance(found["base"], Specified):
             yield _of_tokenizers(found, room, threads, tuple(said))
             return
-        workshop = Workshop(room, listener, isolated, cache and not separate)
+        workshop = Workshop(room, listener, isolated, cache and not separate, let_through)
         made, wheels = _made(found, workshop, requirements)
         installed = {side: made[side].contents.libraries for side in SIDES}
         under_test, notes = choosing.under_test(library, wheels, installed)
         if len({source.asked for source in found.values()}) == len(SIDES):  # not one environment against itself
             _check_files(found, made, under_test)
-        said += [*notes, *_exposed(found)]
+        said += [*notes, *_exposed(found, workshop)]
         yield _of_environments(found, made, under_test, threads, room, tuple(dict.fromkeys(said)))
 
 
@@ -169,6 +173,6 @@ def _wheel(side: Side, source: Source, workshop: Workshop) -> Wheel:
     return sources.wheel(side, source.asked, building.wheel_of(side, source, workshop))
 
 
-def _exposed(found: Pair) -> Iterator[str]:
+def _exposed(found: Pair, workshop: Workshop) -> Iterator[str]:
     if any(isinstance(source, Revision) for source in found.values()):
-        yield from variables.exposed(variables.for_building(os.environ))
+        yield from variables.exposed(workshop.variables())

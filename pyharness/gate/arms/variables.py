@@ -7,7 +7,9 @@ outside. What is passed on may still have a password in it (an index of packages
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+
+from pyharness.types import InputError
 
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy")
 CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
@@ -18,14 +20,21 @@ COMPILERS = (
 )
 COMPILER_PREFIXES = ("CMAKE_", "SKBUILD_")
 TOOLCHAINS = ("CARGO_HOME", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN")
-ELSEWHERE = ("PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER", "PIP_PYTHON")  # would install to another place
+PIP = (  # where packages come from, and which; what else pip may be told stays out (where to install, say)
+    *("INDEX_URL", "EXTRA_INDEX_URL", "TRUSTED_HOST", "FIND_LINKS", "NO_INDEX", "CONFIG_FILE", "KEYRING_PROVIDER"),
+    *("CERT", "CLIENT_CERT", "PROXY", "TIMEOUT", "DEFAULT_TIMEOUT", "RETRIES", "RESUME_RETRIES", "CACHE_DIR"),
+    *("NO_CACHE_DIR", "CONSTRAINT", "BUILD_CONSTRAINT", "PRE", "NO_BINARY", "ONLY_BINARY", "PREFER_BINARY"),
+    *("USE_FEATURE", "USE_DEPRECATED"),
+)
 CACHES = (
     *("HF_HOME", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HUB_OFFLINE", "TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"),
     *("PYHARNESS_CACHE", "PYHARNESS_DATA"),
 )
 THIS_ENVIRONMENT = ("PYTHONPATH", "PYHARNESS_PLUGINS")
 POOLS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS")
-_PASSWORD = re.compile(r"://[^/\s@]+:[^/\s@]+@")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_ACCOUNT = re.compile(r"://[^/\s@]+@")  # with or without a password: a token may stand in the place of the name
+_OF_PROXY = re.compile(r"^[^/\s@]+@")  # whose address may begin without a scheme
 
 
 def of_compilers(environment: Mapping[str, str]) -> dict[str, str]:
@@ -39,10 +48,10 @@ def of_compilers(environment: Mapping[str, str]) -> dict[str, str]:
 
 def for_building(environment: Mapping[str, str]) -> dict[str, str]:
     """Pick those that git, pip, and the build of a revision get."""
-    allowed = {*PLACES, *PROXIES, *CERTIFICATES, *TOOLCHAINS}
+    allowed = {*PLACES, *PROXIES, *CERTIFICATES, *TOOLCHAINS, *(f"PIP_{name}" for name in PIP)}
     return {
         **{name: environment[name] for name in sorted(allowed & environment.keys())},
-        **{name: value for name, value in environment.items() if name.startswith(("LC_", "PIP_"))},
+        **{name: value for name, value in sorted(environment.items()) if name.startswith("LC_")},
         **of_compilers(environment),
         "GIT_TERMINAL_PROMPT": "0",
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",
@@ -50,9 +59,20 @@ def for_building(environment: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def for_installing(environment: Mapping[str, str]) -> dict[str, str]:
-    """Pick those that pip gets to fill an environment: not what would make it fill another."""
-    return {name: value for name, value in for_building(environment).items() if name not in ELSEWHERE}
+def further(names: Sequence[str], environment: Mapping[str, str]) -> dict[str, str]:
+    """Pick those that somebody lets through to builds by name (``--pass``); values are in no message.
+
+    Raises:
+        InputError: one is not set, or is no name.
+    """
+    for name in names:
+        if not _NAME.fullmatch(name):
+            before, equals, _ = name.partition("=")
+            shown = f"{before!r} and a value" if equals else repr(name)
+            raise InputError(f"--pass takes the name of a variable, whose value is taken from here, and not {shown}")
+        if name not in environment:
+            raise InputError(f"--pass {name!r}: there is no such variable here; set it, or leave the option out")
+    return {name: environment[name] for name in dict.fromkeys(names)}
 
 
 def for_processes(environment: Mapping[str, str], threads: int, *, here: bool) -> dict[str, str]:
@@ -75,7 +95,7 @@ def for_processes(environment: Mapping[str, str], threads: int, *, here: bool) -
 
 
 def exposed(variables: Mapping[str, str]) -> Iterator[str]:
-    """Say which of the variables hold a password that the code under test can read."""
+    """Say which of the variables hold an account of an address, which the code under test can read."""
     for name, value in variables.items():
-        if _PASSWORD.search(value):
-            yield f"{name} has a password in it, which the code that is built can read"
+        if _ACCOUNT.search(value) or (name in PROXIES and _OF_PROXY.search(value)):
+            yield f"{name} has a user name or password in it, which the code that is built can read"

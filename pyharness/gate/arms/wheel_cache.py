@@ -7,6 +7,7 @@ last week and one of today as if the code did: so wheels are kept for a day.
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import json
 import os
@@ -14,14 +15,17 @@ import shutil
 import sys
 import sysconfig
 import time
+from collections.abc import Mapping
 from importlib.metadata import distributions
 from pathlib import Path
 
-from pyharness.gate.arms import variables
 from pyharness.gate.arms.sources import Revision
 from pyharness.system import atomic_file, cache_folder, program
+from pyharness.types import InputError
 
 KEPT_SECONDS = 24 * 3600
+ANSWER_SECONDS = 10.0
+COMPILERS = {"cc": "CC", "c++": "CXX", "nvcc": "CUDACXX", "rustc": "RUSTC", "cmake": "CMAKE"}  # and who names another
 
 
 def folder() -> Path:
@@ -29,30 +33,41 @@ def folder() -> Path:
     return cache_folder.ours() / "gate"
 
 
-def key(source: Revision, *, isolated: bool) -> str:
-    """Digest of commit, changes, project, interpreter, compilers and flags, and of what is installed if it is used."""
-    environment = variables.for_building(os.environ)
+def key(source: Revision, environment: Mapping[str, str], *, isolated: bool) -> str:
+    """Digest of what decides which wheel is made.
+
+    Commit, changes, project, interpreter, every variable that the build gets, the versions of the compilers that it
+    would find (or that there is none), and what is installed, if that is used.
+    """
     installed = [] if isolated else sorted(f"{one.name} {one.version}" for one in distributions())
     decides = {
         "commit": source.commit,
         "changes": source.changes or "",
         "project": source.checkout.project,
         "python": [sys.version, sysconfig.get_config_var("EXT_SUFFIX"), sysconfig.get_platform()],
-        "flags": variables.of_compilers(environment),
-        "compilers": [_version(environment.get(name) or usual) for name, usual in (("CC", "cc"), ("CXX", "c++"))],
+        "variables": {name: hashlib.sha256(os.fsencode(value)).hexdigest() for name, value in environment.items()},
+        "compilers": {
+            usual: _version(environment.get(name) or usual, environment) for usual, name in COMPILERS.items()
+        },
         "installed": installed,
     }
     return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:32]
 
 
-def _version(compiler: str) -> str:
+def _version(compiler: str, environment: Mapping[str, str]) -> str | None:
+    """Return what a compiler says of itself; None where it is absent, or does not say it at once."""
     words = compiler.split()  # "ccache g++"
-    found = shutil.which(words[0]) if words else None
-    if found is None:
-        return ""
-    return program.run([found, *words[1:], "--version"], variables.for_building(os.environ)).output.decode(
-        errors="replace"
-    )
+    found = shutil.which(words[0], path=environment.get("PATH")) if words else None
+    return None if found is None else _said((found, *words[1:], "--version"), tuple(environment.items()))
+
+
+@functools.cache  # asked for both sides, before their builds and after
+def _said(command: tuple[str, ...], environment: tuple[tuple[str, str], ...]) -> str | None:
+    try:
+        ran = program.run(command, dict(environment), seconds=ANSWER_SECONDS)
+    except (InputError, program.OutOfTime):
+        return None
+    return ran.output.decode(errors="replace")  # all of it: nvcc has its version in the fourth line
 
 
 def find(name: str) -> Path | None:
