@@ -133,10 +133,12 @@ def _calibrate(asked: GateRequest) -> None:
     from pyharness import report
     from pyharness.cli.progress import gate_listener
     from pyharness.commands import calibrating
+    from pyharness.gate.calibrating import place
 
     with gate_listener() as listener:
         done = calibrating.calibrate(asked, listener)
     show(report.to_text([report.calibration_sheet(done)], width=width(), color=color()))
+    show(f"Kept: {place(done.machine, done.suite_digest)}; pyharness report shows it.\n")
 
 
 def _check(outputs: dict[str, Path], *, force: bool) -> None:

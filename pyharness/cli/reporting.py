@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from pyharness.cli.console import color, complain, discard_output, reports_errors, show, width
-from pyharness.types import Gate, InputError
+from pyharness.types import Calibration, Gate, InputError
 
 if TYPE_CHECKING:
     from pyharness.report import Sheet
@@ -49,6 +49,7 @@ _FORCE = click.option("--force", is_flag=True, help="Replace the file that --out
 def report(record: Path, form: str, every: bool, output: Path | None, force: bool, rederive: bool) -> None:
     """Show a RECORD as tables, or as flat rows for other programs.
 
+    It is of a run, a profile or a gate, or a calibration that gate --calibrate has kept.
     A gate's Markdown is that of a comment on a pull request.
     What --output names is never overwritten without --force; a device or a FIFO is written into.
 
@@ -66,11 +67,24 @@ def report(record: Path, form: str, every: bool, output: Path | None, force: boo
             raise InputError(f"record {str(record)!r} is that of a gate: --rederive is for records of runs")
         _export_gate(read, str(record), form, output, force)
         return
+    if isinstance(read, Calibration):
+        calibration = read
+        _check_calibration(record, form, rederive=rederive)
+        tables = [room.calibration_sheet(calibration)]
+        _export(lambda: tables, lambda: room.flat_calibration(calibration), str(record), form, output, force)
+        return
     if form == "junit":
         raise InputError(f"record {str(record)!r} is no gate's, and has no JUnit XML: choose another --format")
     if rederive:
         _rederive(read, form, output, force)
     _export(lambda: room.sheets(read, every), lambda: room.flat_sheet(read), str(record), form, output, force)
+
+
+def _check_calibration(path: Path, form: str, *, rederive: bool) -> None:
+    if rederive:
+        raise InputError(f"{str(path)!r} is a calibration: --rederive is for records of runs")
+    if form == "junit":
+        raise InputError(f"{str(path)!r} is a calibration, and has no JUnit XML: choose another --format")
 
 
 def _export_gate(gate: Gate, title: str, form: str, output: Path | None, force: bool) -> None:

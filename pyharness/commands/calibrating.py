@@ -13,14 +13,14 @@ from pyharness.gate.arms import NotBuilt, lock
 from pyharness.gate.judging.controls import is_control
 from pyharness.gate.measuring import Listening
 from pyharness.system import program
-from pyharness.types import ArmFailed, Gate, GateBenchmark, InputError
+from pyharness.types import ArmFailed, Calibration, Gate, GateBenchmark, InputError
 
 GATES = 16  # half of them of identical code: 8 x 14 comparisons and the unplanted bound false alarms by 2 %
 FEWEST = 2
 LEVELS = (0.03, 0.05, 0.10)
 
 
-def calibrate(asked: gating.GateRequest, listener: Listening, gates: int = GATES) -> calibrating.Calibration:
+def calibrate(asked: gating.GateRequest, listener: Listening, gates: int = GATES) -> Calibration:
     """Build ``asked.base`` twice, in two folders, gate one against the other, and keep what came of it.
 
     In every second gate three of the benchmarks do 3, 5 and 10 % more work in the head. With ``asked.rules.minutes`` no

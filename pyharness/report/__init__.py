@@ -22,6 +22,7 @@ from pyharness.report.flat import flat_sheet
 from pyharness.report.gating import (
     append_step_summary,
     calibration_sheet,
+    flat_calibration,
     flat_gate,
     gate_sheets,
     to_junit,
@@ -41,6 +42,7 @@ __all__ = [
     "calibration_sheet",
     "case_name",
     "difference_sheets",
+    "flat_calibration",
     "flat_differences",
     "flat_gate",
     "flat_sheet",

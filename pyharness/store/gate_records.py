@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from pyharness.store.calibrations import CALIBRATION_KIND, calibration_from_json
 from pyharness.store.json_lines import dump, load
 from pyharness.store.nouns import as_json, from_json
 from pyharness.store.records import GATE_KIND, Record
 from pyharness.store.shape import Misshapen, check_values, short
 from pyharness.system import atomic_file
-from pyharness.types import Gate, InputError, Timing
+from pyharness.types import Calibration, Gate, InputError, Timing
 
 GATE_SCHEMA = 1
 GATE_SCHEMA_FILE = Path(__file__).with_name("gate.schema.json")
@@ -68,9 +69,11 @@ def write_gate(path: Path, gate: Gate, *, overwrite: bool = False) -> None:
     atomic_file.write(path, dump_gate(gate), overwrite=overwrite)
 
 
-def read_any(path: Path) -> Record | Gate:
-    """Read the record of a run, a profile or a gate, whichever a file holds."""
+def read_any(path: Path) -> Record | Gate | Calibration:
+    """Read the record of a run, a profile or a gate, or a calibration, whichever a file holds."""
     data, name = load(path), f"record {str(path)!r}"
     if isinstance(data, dict) and data.get("kind") == GATE_KIND:
         return gate_from_json(data, name)
+    if isinstance(data, dict) and data.get("kind") == CALIBRATION_KIND:
+        return calibration_from_json(data, name)
     return Record.from_json(data, name, path)

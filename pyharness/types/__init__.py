@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pyharness.types.adapting import Extension, IdMap, Placement
+from pyharness.types.calibrations import Calibration, Planted, Sensitivity
 from pyharness.types.corpora import (
     Corpus,
     CorpusFamily,
@@ -89,6 +90,7 @@ __all__ = [
     "ArmFailed",
     "ArmProcess",
     "Batch",
+    "Calibration",
     "Case",
     "CaseResult",
     "Column",
@@ -127,10 +129,12 @@ __all__ = [
     "Pick",
     "Piece",
     "Placement",
+    "Planted",
     "Published",
     "RoundTrip",
     "Rounds",
     "SelfTest",
+    "Sensitivity",
     "Side",
     "State",
     "Status",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyharness.gate.calibrating.calibration import Calibration, Planted, Sensitivity, calibrated, check_budget
-from pyharness.gate.calibrating.keeping import keep, kept, machine
+from pyharness.gate.calibrating.calibration import calibrated, check_budget
+from pyharness.gate.calibrating.keeping import keep, kept, machine, place
 
-__all__ = ["Calibration", "Planted", "Sensitivity", "calibrated", "check_budget", "keep", "kept", "machine"]
+__all__ = ["calibrated", "check_budget", "keep", "kept", "machine", "place"]

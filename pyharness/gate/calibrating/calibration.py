@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from pyharness.gate.calibrating.resampling import FEWEST_LAUNCHES, Draws, Pool, detectable, drawn, power
@@ -12,47 +12,18 @@ from pyharness.gate.judging.controls import is_control
 from pyharness.gate.judging.wording import percent, several
 from pyharness.statistics.hypotheses import rate_bound
 from pyharness.statistics.launches import effect
-from pyharness.types import Gate, GateBenchmark, GateRules, GateVerdict, InputError, Judgement
+from pyharness.types import (
+    Calibration,
+    Gate,
+    GateBenchmark,
+    GateVerdict,
+    InputError,
+    Judgement,
+    Planted,
+    Sensitivity,
+)
 
 NAMED = 3  # benchmarks in a message
-
-
-@dataclass(frozen=True, slots=True)
-class Sensitivity:
-    """What the machine can tell of one benchmark."""
-
-    benchmark: str
-    launches: int  # of identical code, on which the rest stands
-    noise: float | None  # standard deviation of the logarithms of their effects; None below two
-    detectable: float | None  # slowdown that is proven in 80 of 100 gates; None: fewer than 6 launches
-
-
-@dataclass(frozen=True, slots=True)
-class Planted:
-    """A slowdown that was really there."""
-
-    slowdown: float
-    count: int  # times that it was planted
-    found: int  # of these, regressions
-    expected: float | None  # share of regressions by resampling: far from found / count, the resampling is wrong
-
-
-@dataclass(frozen=True, slots=True)
-class Calibration:
-    """What a machine can tell apart with one suite."""
-
-    machine: Mapping[str, Any]  # ``machine()``
-    suite: str
-    suite_digest: str
-    rules: GateRules
-    gates: int
-    comparisons: int  # of unchanged benchmarks
-    alarms: int  # of these, regressions
-    bound: float  # upper, 95 %, of their rate
-    benchmarks: tuple[Sensitivity, ...]
-    planted: tuple[Planted, ...] = ()
-    seconds: float = 0.0  # that it took
-    made: str = ""  # ISO date and time
 
 
 def calibrated(

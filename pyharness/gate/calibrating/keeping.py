@@ -8,21 +8,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pyharness.gate.calibrating.calibration import Calibration
+from pyharness.store.calibrations import calibration_as_json, calibration_from_json
 from pyharness.store.json_lines import load
-from pyharness.store.nouns import as_json, from_json
-from pyharness.store.shape import Misshapen, check_values
 from pyharness.system import atomic_file, cache_folder, environment
-from pyharness.types import InputError
-
-SCHEMA = 1
-KIND = "calibration of a gate"
+from pyharness.types import Calibration, InputError
 
 
 def machine() -> dict[str, Any]:
     """What identifies a machine for as long as its times mean the same: nothing that changes from day to day."""
     facts = environment.fingerprint()
-    return {name: facts[name] for name in ("machine", "cpu", "cores", "memory_bytes")}
+    stable = {name: facts[name] for name in ("machine", "cpu", "cores", "memory_bytes")}
+    return {**stable, "gpus": gpus} if (gpus := environment.gpus()) else stable
 
 
 def place(of: Mapping[str, Any], suite_digest: str) -> Path:
@@ -38,7 +34,7 @@ def keep(calibration: Calibration) -> Path:
         InputError: it cannot be written.
     """
     path = place(calibration.machine, calibration.suite_digest)
-    data = {"kind": KIND, "schema": SCHEMA, **as_json(Calibration, calibration)}
+    data = calibration_as_json(calibration)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         atomic_file.replace(path, json.dumps(data, indent=1) + "\n")
@@ -58,15 +54,7 @@ def kept(of: Mapping[str, Any], suite_digest: str) -> Calibration | None:
     path = place(of, suite_digest)
     if not path.exists():
         return None
-    data = load(path)
-    advice = "remove it, or calibrate anew"
-    if not isinstance(data, dict) or data.get("kind") != KIND or data.get("schema") != SCHEMA:
-        raise InputError(f"{str(path)!r} is no calibration that this version reads: {advice}")
-    try:
-        check_values(data)
-        found = from_json(Calibration, data, "calibration")
-    except Misshapen as error:
-        raise InputError(f"{str(path)!r} is no complete calibration: {error}; {advice}") from None
+    found = calibration_from_json(load(path), repr(str(path)))
     if dict(found.machine) != dict(of) or found.suite_digest != suite_digest:
-        raise InputError(f"{str(path)!r} is the calibration of another machine or suite: {advice}")
+        raise InputError(f"{str(path)!r} is the calibration of another machine or suite: remove it, or calibrate anew")
     return found

@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from gating.launches import benchmark, launch
-from pyharness.gate.calibrating import Calibration, calibrated, check_budget, keep, kept, machine
+from pyharness.gate.calibrating import calibrated, check_budget, keep, kept, machine
 from pyharness.gate.calibrating.keeping import place
 from pyharness.gate.calibrating.resampling import Draws
 from pyharness.gate.judging.verdicts import escalated, judge
 from pyharness.statistics.hypotheses import rate_bound
 from pyharness.statistics.launches import LaunchEffect
-from pyharness.types import Gate, GateBenchmark, GateRules, GateVerdict, InputError, Rounds, SelfTest
+from pyharness.types import Calibration, Gate, GateBenchmark, GateRules, GateVerdict, InputError, Rounds, SelfTest
 
 RULES = GateRules(budget=0.02, launches=5)
 SUITE = (benchmark("quiet"), benchmark("noisy"), benchmark("middling"))
@@ -140,6 +140,22 @@ def test_it_is_kept_for_one_machine_and_suite(
     assert kept(calibration.machine, "abd") is None
     keep(replace(calibration, alarms=1))
     assert (kept(calibration.machine, "abc") or calibration).alarms == 1
+
+
+def test_a_machine_is_another_with_another_device_or_driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program in the place of nvidia-smi says what there is; none, or one that fails, is no device."""
+    program, places = tmp_path / "nvidia-smi", set[Path]()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    alone = machine()
+    assert "gpus" not in alone
+    for said in ("A device, 580.1", "A device, 580.2", "Another, 580.2"):
+        program.write_text(f"#!/bin/sh\necho '{said}'\n", encoding="utf-8")
+        program.chmod(0o755)
+        assert machine() == {**alone, "gpus": [said]}
+        places.add(place(machine(), "abc"))
+    assert len(places) == 3
+    program.write_text("#!/bin/sh\necho broken; exit 9\n", encoding="utf-8")
+    assert machine() == alone
 
 
 @pytest.mark.parametrize(
