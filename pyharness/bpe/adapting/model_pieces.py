@@ -15,6 +15,8 @@ from pyharness.bpe.splitting.text_splitter import Pieces, TextSplitter
 from pyharness.bpe.training.piece_counter import PieceCounter
 from pyharness.bpe.training.trainer import WeightedPieces
 from pyharness.types import InputError, Tokens
+from pyharness.vocabularies.sentencepiece.model import SentencePieceNormalizer
+from pyharness.vocabularies.sentencepiece.piece_rules import PieceRules
 
 MARK = "▁"  # how SentencePiece writes a space
 
@@ -22,9 +24,9 @@ MARK = "▁"  # how SentencePiece writes a space
 class ModelPieces:
     """Counts the distinct pieces of texts that come in batches, as :class:`PieceCounter` does.
 
-    Special and other added tokens are cut out and never counted. A model that splits no text, as those of
-    SentencePiece, gets it cut before runs of ``▁`` (behind them, where they end tokens), if no token crosses such a
-    place: neither will a new one.
+    Special and other added tokens are cut out and never counted. Where ``▁`` stands for a space, pieces are cut before
+    runs of it (behind them, where it ends tokens), if no token crosses such a place: neither will a new one. Not so if
+    ``rules`` let white space stand anywhere in a piece.
 
     >>> trained = train(WeightedPieces.of_bytes({b"hug": 5, b"pug": 3}), 259)
     >>> pieces = ModelPieces(model_of_training(trained, "gpt2", special=["<|end|>"]))
@@ -37,11 +39,11 @@ class ModelPieces:
         InputError: the model cannot be run; see :func:`check_extendable`.
     """
 
-    def __init__(self, model: BpeModel, max_bytes: int = 4 << 30) -> None:
+    def __init__(self, model: BpeModel, rules: PieceRules | None = None, *, max_bytes: int = 4 << 30) -> None:
         check_extendable(model)
         self._pipeline = Pipeline(model, "merge", 0.0, 0)
         self._special = frozenset(model.special)
-        marks = mark_pattern(model)
+        marks = mark_pattern(model) if rules is None or rules.by_whitespace else None
         self._splitter = None if marks is None else TextSplitter(marks)
         self._max_bytes = max_bytes
         self._counter: PieceCounter | None = None
@@ -54,7 +56,7 @@ class ModelPieces:
         """
         texts, cut = self._pipeline.model_texts(texts, threads, self._special)
         if isinstance(cut, Pieces):
-            self._counter = self._counter or PieceCounter(TextSplitter("none"), self._max_bytes)
+            self._counter = self._counter or PieceCounter(self._splitter or TextSplitter("none"), self._max_bytes)
             self._counter.add(_parts(texts, cut), threads)
         else:
             self._counter = self._counter or PieceCounter(self._splitter or cut, self._max_bytes)
@@ -90,18 +92,17 @@ def check_extendable(model: BpeModel) -> None:
 
 
 def mark_pattern(model: BpeModel) -> str | None:
-    """Expression that cuts text at the marks of white space; None where the model splits by itself, or tokens cross."""
-    if model.symbols != "characters" or model.splitter != "none" or MARK.encode() not in model.alphabet:
+    """Expression that cuts text at the marks of white space; None where the model has none, or tokens cross them."""
+    if model.symbols != "characters" or MARK.encode() not in model.alphabet:
         return None
     merges = model.merges
     text = merges.data.tobytes()
     ends = merges.offsets.tolist()
     strings = [text[ends[token] : ends[token + 1]].decode(errors="replace") for token in np.flatnonzero(merges.tested)]
-    if not any(re.search(f"[^{MARK}]{MARK}", string) for string in strings):
-        return f"{MARK}+[^{MARK}]*|[^{MARK}]+"
-    if not any(re.search(f"{MARK}[^{MARK}]", string) for string in strings):
-        return f"[^{MARK}]*{MARK}+|[^{MARK}]+"
-    return None
+    first, last = f"{MARK}+[^{MARK}]*|[^{MARK}]+", f"[^{MARK}]*{MARK}+|[^{MARK}]+"
+    if isinstance(model.normalizer, SentencePieceNormalizer) and model.normalizer.whitespace_as_suffix:
+        return None if any(re.search(f"{MARK}[^{MARK}]", string) for string in strings) else last
+    return None if any(re.search(f"[^{MARK}]{MARK}", string) for string in strings) else first
 
 
 def encoded(model: BpeModel, pieces: WeightedPieces, *, whole_pieces: bool, threads: int = 1) -> Tokens:

@@ -20,6 +20,7 @@ _FIELDS = {21: "by_script", 22: "by_whitespace", 23: "by_number", 24: "whitespac
 _INHERITED, _HAN = 0, 1  # numbers of scripts; others follow
 _AS_HAN = ("hiragana", "katakana")
 _LONG_VOWEL = 0x30FC
+_DIGITS = (0x30, 0x3A, 0xFF10, 0xFF1A)  # of ASCII and full-width; others are letters to SentencePiece
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ def read_piece_rules(data: bytes, label: str) -> PieceRules:
 
 
 def character_classes(characters: Iterable[str]) -> tuple[Ids, Ids, NDArray[np.bool_]]:
-    """Code points of characters, rising, the number of the script of each, and whether it is a decimal digit.
+    """Code points of characters, rising, the number of the script of each, and whether it is a digit.
 
     Script 0 is Inherited, 1 is Han, Hiragana and Katakana. Unicode 16.0, where SentencePiece may have an older one.
     """
@@ -64,7 +65,7 @@ def character_classes(characters: Iterable[str]) -> tuple[Ids, Ids, NDArray[np.b
         scripts[_inside(points, table().sets["sc", name])] = _HAN
     scripts[points == _LONG_VOWEL] = _HAN
     scripts[_inside(points, table().sets["sc", "inherited"])] = _INHERITED
-    return points, scripts, _inside(points, table().sets["gc", "nd"])
+    return points, scripts, _inside(points, _DIGITS)
 
 
 def _scripts() -> Iterator[tuple[int, ...]]:
