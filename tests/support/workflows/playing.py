@@ -17,7 +17,7 @@ import yaml
 from workflows.expressions import filled, holds, text_of
 from workflows.github import GitHub
 
-PASSED_ON = ("PIP_", "SKBUILD_", "CMAKE_")  # what pip and builds need here
+PASSED_ON = ("PIP_", "CMAKE_")  # what pip and builds need here
 SLOWEST_STEP = 7200  # seconds: one that builds, on a machine with other work
 SHELLS = {None: ("bash", "-e"), "bash": ("bash", "--noprofile", "--norc", "-eo", "pipefail")}
 
