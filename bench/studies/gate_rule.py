@@ -47,6 +47,7 @@ class Machine:
     stumbles: float = 0.02  # share of turns in which something else runs, for 30 % of their time on average
     outliers: float = 0.0  # share of launches in which one of the two processes is three times as slow
     layouts: float = 0.0  # what a process with the slower of two layouts costs
+    rounds: int = ROUNDS  # in a launch
 
 
 MACHINES = (
@@ -66,7 +67,7 @@ def rounds(machine: Machine, shift: float, generator: random.Random) -> Rounds:
     times: dict[bool, list[Timing]] = {False: [], True: []}
     first: list[bool] = []
     level = 0.0
-    for number in range(ROUNDS):
+    for number in range(machine.rounds):
         head_first = generator.random() < 0.5 if number % 2 == 0 else not first[-1]
         first.append(head_first)
         for place, is_head in enumerate((head_first, not head_first)):
@@ -268,9 +269,10 @@ def main() -> None:
     parser.add_argument("--gates", type=int, default=1000)
     parser.add_argument("--budgets", type=float, nargs="+", default=[0.02, 0.03])
     parser.add_argument("--machine", default="", help="part of a name: only these")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="in a launch; long calls get fewer")
     parser.add_argument("--all", action="store_true", help="more rules, and all of them at every budget")
     options = parser.parse_args()
-    machines = [one for one in MACHINES if options.machine in one.name]
+    machines = [replace(one, rounds=options.rounds) for one in MACHINES if options.machine in one.name]
     for line in tables(options.gates, machines, 10, options.budgets, everything=options.all):
         print(line, flush=True)  # noqa: T201
     machines = [one for one in machines if one.name.startswith(MACHINES_OF_MANY)]

@@ -143,6 +143,8 @@ class GateRules:
     screen: float = 0.01  # effect in the first launch from which a benchmark gets more launches
     launches: int = 10  # further ones, which alone are tested
     rounds: int = 40  # in a launch
+    seconds: float = 4.0  # for the rounds of one benchmark in a launch: long calls get fewer of them,
+    fewest_rounds: int = 8  # and at least these, an even number
     level: float = 0.05  # of the test, over all benchmarks that got more launches (Holm)
     batch_seconds: float = 0.005  # calls that take less are batched
     minutes: float | None = None

@@ -105,11 +105,13 @@ def test_a_planted_slowdown_is_more_work_of_the_share_that_is_asked_for() -> Non
     assert all(not batch.extra for _, _, side, batch in diary.timed if side == "base")
 
 
-def test_slow_calls_get_fewer_rounds() -> None:
-    plan, _ = course(lambda *_: 1.0)
-    assert {len(rounds.base) for rounds in measure(plan, nobody).rounds} == {10}
-    plan, _ = course(lambda *_: 60.0)
-    assert {len(rounds.base) for rounds in measure(plan, nobody).rounds} == {6}
+@pytest.mark.parametrize(
+    ("seconds", "rounds"), [(0.001, 40), (0.05, 40), (0.051, 38), (0.1, 20), (0.25, 8), (1.0, 8), (60.0, 8)]
+)
+def test_long_calls_get_fewer_rounds_in_balanced_orders(seconds: float, rounds: int) -> None:
+    plan, _ = course(lambda *_: seconds)
+    for part in measure(plan, nobody).rounds:
+        assert (len(part.base), sum(part.head_first)) == (rounds, rounds // 2)
 
 
 def test_other_ids_are_incomparable_and_the_place_is_said() -> None:

@@ -50,8 +50,8 @@ def test_the_faster_side_takes_long_enough() -> None:
 def test_one_slow_call_is_a_batch_and_is_not_asked_for_again_and_again() -> None:
     plan, diary = course(lambda *_: 2.0)
     measured = measure(plan, nobody)
-    assert {len(rounds.base) for rounds in measured.rounds} == {6}
-    assert len([one for one in diary.timed if one[1] == NAMES[0]]) == 2 * (2 + 3 + 6)
+    assert {len(rounds.base) for rounds in measured.rounds} == {8}
+    assert len([one for one in diary.timed if one[1] == NAMES[0]]) == 2 * (2 + 1 + 8)
 
 
 def with_faults(*batches: int) -> tuple[Sequence[Rounds], Sequence[str], Diary]:

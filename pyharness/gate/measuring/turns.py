@@ -16,8 +16,6 @@ from pyharness.types import SIDES, ArmFailed, ArmProcess, Batch, Figure, Rounds,
 SETTLING = 6  # batches that say how many calls one takes: of one call, of a few more, ...
 WARM_UPS = 3  # batches before the first round of a launch; the first call builds tables, the second fills caches
 SPARE_ROUNDS = 4  # of a launch: rounds in which a page of a file was read from a disk are measured again
-FEWEST_ROUNDS = 6
-LONGEST_SECONDS = 20.0  # of one benchmark in one launch: slow calls get fewer rounds
 LONGEST_BATCH = 0.1  # seconds of several calls: one side may be a thousand times slower than the other
 NANOSECONDS = 1e9
 
@@ -102,6 +100,8 @@ class Turns:
         seconds = 0.0
         for _ in range(1 if self.course.counted else WARM_UPS):
             seconds = max(self._seconds(self.calls[self.name]))
+            if self._rounds(seconds) <= self.course.rules.fewest_rounds:
+                break  # a call so long is warm
         return seconds
 
     def _settled(self) -> int:
@@ -142,8 +142,9 @@ class Turns:
     def _rounds(self, slowest: float) -> int:
         if self.course.counted:
             return 2
-        affordable = int(LONGEST_SECONDS / max(2 * slowest, 1e-9))
-        return max(min(self.course.rules.rounds, affordable) // 2 * 2, FEWEST_ROUNDS)
+        rules = self.course.rules
+        affordable = int(rules.seconds / max(2 * slowest, 1e-9)) // 2 * 2
+        return min(rules.rounds, max(affordable, rules.fewest_rounds))
 
     def _core(self, index: int) -> int | None:
         """Processor of both arms in a round: each in turn, for two rounds, in which each arm goes first once.
