@@ -100,7 +100,7 @@ def test_what_takes_too_long_is_ended_with_all_that_it_started(tmp_path: Path) -
     begun = time.monotonic()
     with pytest.raises(program.OutOfTime, match="was ended after 1 s"):
         program.run([sys.executable, "-c", DEAF, str(pids)], {}, seconds=1)
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 30
     started = list(map(int, pids.read_text().split()))
     assert len(started) == 3
     assert not any(map(_lives, started))
@@ -114,5 +114,5 @@ def test_nothing_outlasts_the_deadline_of_the_block() -> None:
             program.run(sleeping, {})
         with pytest.raises(program.OutOfTime):  # what begins too late does not begin to last
             program.run(sleeping, {})
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 30
     assert program.run([sys.executable, "-c", "import time; time.sleep(0.2)"], {}).status == 0
