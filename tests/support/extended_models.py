@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import random
+from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -14,10 +15,11 @@ from pyharness.bpe.model.model import BpeModel
 from pyharness.types import Extension, MergeModel, TokenKind, Vocabulary, offsets_of
 from pyharness.vocabularies.files.bpe_model import byte_level_model
 
-RESERVED = 3  # of a hundred tokens: special ones, which no rule may make
+LONGEST = 9  # bytes of a token
+SPECIAL = 0.1  # share of tokens that no rule may make
 
 
-def random_base(generator: random.Random, *, ranks: bool) -> tuple[BpeModel, Grown]:
+def random_base(generator: random.Random, *, ranks: bool, special_share: float = SPECIAL) -> tuple[BpeModel, Grown]:
     """Byte-level model of few letters, and the same for the oracle.
 
     Ids have gaps and no order. Rules may be missing, listed in any order, and make one string in two ways, so that
@@ -26,12 +28,16 @@ def random_base(generator: random.Random, *, ranks: bool) -> tuple[BpeModel, Gro
     alphabet = generator.choice([b"a", b"ab", b"abc", b"abcd", b"ab\xe4\xb8\xad"])
     strings = [bytes([byte]) for byte in alphabet]
     pairs: dict[tuple[bytes, bytes], None] = {}
-    for _ in range(generator.randint(0, 14)):
+    for _ in range(generator.choice([0, 6, 14, 30])):
         left, right = generator.choice(strings), generator.choice(strings)
-        pairs[left, right] = None
-        if left + right not in strings:
-            strings.append(left + right)
-    kept = [pair for pair in pairs if generator.random() < 0.85]
+        if len(left + right) < LONGEST:
+            pairs[left, right] = None
+            strings += [left + right] * (left + right not in strings)
+    share = generator.choice([0.3, 0.6, 1.0])
+    kept = [pair for pair in pairs if generator.random() < share]
+    if ranks:
+        strings = [string for string in strings if len(string) == 1 or generator.random() < share]
+        kept = []
     if generator.random() < 0.5:
         generator.shuffle(kept)
     ids = generator.sample(range(len(strings) + generator.choice([0, 5])), len(strings))
@@ -44,7 +50,7 @@ def random_base(generator: random.Random, *, ranks: bool) -> tuple[BpeModel, Gro
     special = {
         token
         for token, string in tokens.items()
-        if len(string) > 1 and (ranks or token not in parts) and generator.random() < RESERVED / 100 * 5
+        if len(string) > 1 and (ranks or token not in parts) and generator.random() < special_share
     }
     order = [token for token in tokens if token not in special and len(tokens[token]) > 1]
     generator.shuffle(order)
@@ -54,43 +60,35 @@ def random_base(generator: random.Random, *, ranks: bool) -> tuple[BpeModel, Gro
         {token: string for token, string in tokens.items() if token not in special},
         None if ranks else rules, ranked if ranks else None, whole,
     )  # fmt: skip
-    return _model(tokens, special, alphabet, None if ranks else rules, ranked if ranks else None, whole), base
+    return byte_model(tokens, rules=base.rules, ranks=base.ranks, special=special, whole_pieces=whole), base
 
 
-def _model(
-    tokens: dict[int, bytes],
-    special: set[int],
-    alphabet: bytes,
-    rules: list[Rule] | None,
-    ranks: dict[int, int] | None,
-    whole_pieces: bool,
+def byte_model(
+    tokens: Mapping[int, bytes],
+    *,
+    rules: Sequence[Rule] | None = None,
+    ranks: Mapping[int, int] | None = None,
+    special: Collection[int] = (),
+    whole_pieces: bool = False,
 ) -> BpeModel:
-    vocabulary = Vocabulary.from_tokens(tokens, dict.fromkeys(special, TokenKind.SPECIAL))
-    number = {string: token for token, string in tokens.items()}
-    byte_ids = np.array([number.get(bytes([byte]), NEVER) for byte in range(256)], np.uint32)
-    base_of = byte_level_model(
+    """Byte-level model of ``id -> bytes``; missing ids are gaps, tokens of one byte are the alphabet."""
+    vocabulary = Vocabulary.from_tokens(dict(tokens), dict.fromkeys(special, TokenKind.SPECIAL))
+    alphabet = {string: token for token, string in tokens.items() if len(string) == 1}
+    byte_ids = np.array([alphabet.get(bytes([byte]), NEVER) for byte in range(256)], np.uint32)
+    merges = byte_level_model(
         vocabulary, byte_ids,
         rules=None if rules is None else np.array(rules, np.uint32).reshape(-1, 3),
         ranks=None if ranks is None else np.array([ranks.get(t, NEVER) for t in range(len(vocabulary))], np.uint32),
     )  # fmt: skip
-    return BpeModel(
-        vocabulary=vocabulary,
-        merges=base_of,
-        alphabet={bytes([byte]): number[bytes([byte])] for byte in alphabet},
-        splitter="none",
-        whole_pieces=whole_pieces,
-    )
+    return BpeModel(vocabulary=vocabulary, merges=merges, alphabet=alphabet, splitter="none", whole_pieces=whole_pieces)
 
 
 def extended_merges(model: BpeModel, extension: Extension) -> MergeModel:
     """Merges of the extended model, in provisional ids; new ones come last."""
     merges = model.merges
     base = [merges.base[start:end].tolist() for start, end in pairwise(merges.base_offsets.tolist())]
-    for left, right, result in extension.rules.tolist():
-        if result == len(base):
-            base.append(base[left] + base[right])
+    base += [[model.alphabet[symbol] for symbol in _symbols(model, token)] for token in extension.tokens]
     added = len(extension.tokens)
-    assert len(base) == model.id_limit + added
     ranks = merges.ranks
     if ranks is not None:
         first = max((rank for rank in ranks.tolist() if rank != NEVER), default=0) + 1
@@ -105,6 +103,12 @@ def extended_merges(model: BpeModel, extension: Extension) -> MergeModel:
         rules=None if merges.rules is None else np.concatenate((merges.rules, extension.rules)).astype(np.uint32),
         ranks=ranks,
     )
+
+
+def _symbols(model: BpeModel, token: bytes) -> list[bytes]:
+    if model.symbols == "bytes":
+        return [bytes([byte]) for byte in token]
+    return [character.encode() for character in token.decode()]
 
 
 def extended_model(model: BpeModel, extension: Extension) -> BpeModel:

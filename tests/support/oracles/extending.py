@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from oracles.bpe import Rule, characters_in, encode, encode_ranks, merge_pair, order_of_ties, pair_counts
+from oracles.bpe import Rule, characters_in, encode, encode_ranks, merge_pair, order_of_ties, pair_counts, train
 
 
 @dataclass
@@ -123,3 +123,35 @@ def continued(
         ruled.add(pair)
         sequences = [merge_pair(sequence, pair, new) for sequence in sequences]
     return vocabulary, learnt, counted
+
+
+def naive(
+    strings: Mapping[int, bytes],
+    rules: Sequence[Rule],
+    words: Mapping[bytes, int],
+    tokens: int,
+    auxiliary_size: int,
+    min_frequency: int = 1,
+    taken: Collection[bytes] = (),
+) -> tuple[list[bytes], list[Rule]]:
+    """Strings of another training that are new, and every rule that they can have."""
+    other, _ = train(words, auxiliary_size, min_frequency=min_frequency)
+    vocabulary = dict(strings)
+    ids = {string: token for token, string in vocabulary.items()}
+    added: list[int] = []
+    for token in sorted(other):
+        if len(added) < tokens and other[token] not in ids and other[token] not in taken:
+            new = max(vocabulary) + 1
+            vocabulary[new] = other[token]
+            ids[other[token]] = new
+            added.append(new)
+    ruled = {(left, right) for left, right, _ in rules}
+    learnt: list[Rule] = []
+    for token in added:
+        string = vocabulary[token]
+        pairs = [(ids.get(string[:cut]), ids.get(string[cut:])) for cut in range(1, len(string))]
+        for left, right in reversed(pairs):  # the longer left part first
+            if left is not None and right is not None and (left, right) not in ruled:
+                ruled.add((left, right))
+                learnt.append((left, right, token))
+    return [vocabulary[token] for token in added], learnt
