@@ -192,4 +192,4 @@ def test_without_a_cascade_as_the_specification_reads() -> None:
             assert_replays(dataclasses.replace(model, whole_pieces=False), words, done)
         except AssertionError:
             broken += 1
-    assert broken > 0  # which is why there is a cascade
+    assert 10 < broken < CASES  # which is why there is a cascade
