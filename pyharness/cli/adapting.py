@@ -27,7 +27,12 @@ def adapt() -> None:
 @click.option("--old-tokenizer", metavar="PATH", help="What MODEL was trained with [default: its own file].")
 @click.option("--map", "id_map", type=click.Path(path_type=Path), metavar="FILE", help="Instead: new id of each old "
               "one, as JSON: [0, -1, 1] (-1: goes) or {\"0\": 0, \"2\": 1}.")  # fmt: skip
-@click.option("--ids", type=int, metavar="N", help="New ids in all, of a --map [default: as its largest needs].")
+@click.option(
+    "--ids",
+    type=click.IntRange(1, 2**24),
+    metavar="N",
+    help="New ids in all, of a --map [default: as its largest needs].",
+)
 @click.option("--plan", type=click.Path(path_type=Path), metavar="FILE", help="Instead: a plan that --plan-only wrote.")
 @click.option("--plan-only", type=click.Path(path_type=Path), metavar="FILE", help="Write the plan, and no model.")
 @click.option("--method", type=click.Choice(["fvt", "mean", "random"]), default="fvt", show_default=True,
@@ -37,8 +42,14 @@ def adapt() -> None:
               help="Give token NEW the row of token OLD: as files write them, or ids; repeatable.")  # fmt: skip
 @click.option("--tensor", "tensors", multiple=True, metavar="NAME", help="A matrix, or bias, of the vocabulary; "
               "repeatable [default: as the class of the model has them in transformers].")  # fmt: skip
-@click.option("--multiple-of", type=int, default=1, metavar="N", help="Round the number of rows up to a multiple.")
-@click.option("--seed", type=int, default=0, metavar="N", help="Of random rows [default: 0].")
+@click.option(
+    "--multiple-of",
+    type=click.IntRange(1, 2**16),
+    default=1,
+    metavar="N",
+    help="Round the number of rows up to a multiple.",
+)
+@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, metavar="N", help="Of random rows [default: 0].")
 @click.option("--force", is_flag=True, help="Replace DIR, if this command made it.")
 @click.option("-q", "--quiet", is_flag=True, help="No summary; errors only.")
 @reports_errors
@@ -67,7 +78,7 @@ def embed(folder: Path | None, plan_only: Path | None, force: bool, quiet: bool,
         raise InputError("say where the adapted model goes with --out DIR, or write the plan alone with --plan-only")
     request = adapting.EmbeddingRequest(**options)
     if folder is not None:
-        adapting.check_embedding(request, folder, force)
+        adapting.check_folder(folder, Path(request.model).expanduser(), force)
     planned = adapting.plan_embedding(request)
     done: Embedded | None = None
     if plan_only is not None:

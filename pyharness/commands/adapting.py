@@ -77,18 +77,17 @@ def write_plan(planned: Planned, path: Path) -> None:
     atomic_file.write(path, plan_file.dump(planned.plan).decode(), advice="choose another file for the plan")
 
 
-def check_embedding(request: EmbeddingRequest, out: Path, force: bool) -> None:
+def check_folder(out: Path, model: Path, force: bool) -> None:
     """Refuse a folder that cannot be made, or that lies where the model is read from."""
     check_new_folder(out, plan_file.NAME, force)
-    model = Path(request.model).expanduser()
-    if model.is_dir() and (out.resolve() == model.resolve() or model.resolve() in out.resolve().parents):
+    if model.resolve() in (out.resolve(), *out.resolve().parents):
         raise InputError(f"{str(out)!r} is within the folder of the model; choose another folder")
 
 
 def embed(request: EmbeddingRequest, planned: Planned, out: Path, *, force: bool = False) -> Embedded:
     """Write a model whose vocabulary follows a plan: its folder appears whole or not at all."""
-    check_embedding(request, out, force)
     folder, plan = planned.folder, planned.plan
+    check_folder(out, folder.path, force)
     files: dict[str, FileContent] = {**companions.kept_files(folder)}
     if request.tokenizer is not None:
         tokenizer = Path(request.tokenizer).expanduser()

@@ -11,6 +11,7 @@ from pyharness.language_models.surgery.model_class import ModelClass
 from pyharness.language_models.surgery.numbers import WIDTHS
 from pyharness.language_models.weights_file import StoredTensor, WeightsFile
 from pyharness.types import InputError
+from pyharness.vocabularies.files.vocabulary_file import BIGGEST_ID
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,5 +49,6 @@ def _check(name: str, tensors: Mapping[str, StoredTensor]) -> None:
         raise InputError(f"--tensor {name!r} is no tensor of the checkpoint; near it are {', '.join(near) or 'none'}")
     if tensor.dtype not in WIDTHS:
         raise InputError(f"{name} has numbers of {tensor.dtype}; rows can be computed of {', '.join(WIDTHS)}")
-    if len(tensor.shape) not in (1, 2) or tensor.numbers * WIDTHS[tensor.dtype] != tensor.size or not tensor.size:
+    fits = tensor.numbers * WIDTHS[tensor.dtype] == tensor.size
+    if len(tensor.shape) not in (1, 2) or not fits or not tensor.size or tensor.shape[0] > BIGGEST_ID:
         raise InputError(f"{name} has the shape {list(tensor.shape)}: no matrix or vector with a row for each id")

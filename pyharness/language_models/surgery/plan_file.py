@@ -16,6 +16,7 @@ from pyharness.vocabularies.files.vocabulary_file import BIGGEST_ID
 NAME = "embedding_plan.json"
 FORMAT = "pyharness-embedding-plan"
 VERSION = 1
+LARGEST_SEED = 2**32 - 1
 _ROLES = {Operation.COPY: 1, Operation.ROW: 1, Operation.KEPT: 1, Operation.AVERAGE: 0, Operation.RANDOM: 0}
 
 
@@ -31,10 +32,10 @@ def dump(plan: EmbeddingPlan) -> bytes:
         "seed": plan.seed,
         "counts": {operation.name.lower(): count for operation, count in plan.counts.items()},
     }
-    names = [operation.name.lower() for operation in Operation]
-    sources = plan.sources.tolist()
+    names = [f'["{operation.name.lower()}"' for operation in Operation]
+    sources = [f", {source}" for source in plan.sources.tolist()]
     rows = [
-        json.dumps([names[operation], *sources[start:stop]])
+        names[operation] + "".join(sources[start:stop]) + "]"
         for operation, (start, stop) in zip(plan.operations.tolist(), pairwise(plan.offsets.tolist()), strict=True)
     ]
     return (json.dumps(head, indent=1)[:-2] + ',\n "plan": [\n' + ",\n".join(rows) + "\n ]\n}\n").encode()
@@ -57,9 +58,9 @@ def load(data: bytes, label: str) -> EmbeddingPlan:
             old=_numbering(content["old"], rows),
             new=_numbering(content["new"], len(content["plan"])),
             checkpoint=_digest(content["checkpoint"]["sha256"]),
-            seed=_number(content["seed"]),
+            seed=_number(content["seed"], LARGEST_SEED),
         )
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise InputError(f"{label} is a damaged plan: {type(error).__name__}: {str(error)[:120]}") from None
     if len(plan) == 0 or content.get("rows") != len(plan):
         raise InputError(f"{label} is a damaged plan: it has {len(plan):,} rows and says {content.get('rows')!r}")
@@ -86,8 +87,8 @@ def _step(row: Any, rows: int) -> Step:
     return operation, sources
 
 
-def _number(value: Any) -> int:
-    if type(value) is not int or not 0 <= value <= BIGGEST_ID:
+def _number(value: Any, most: int = BIGGEST_ID) -> int:
+    if type(value) is not int or not 0 <= value <= most:
         raise ValueError(f"{str(value)[:20]!r} is no id, number of rows or seed")
     return value
 

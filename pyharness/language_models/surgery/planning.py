@@ -15,6 +15,7 @@ from pyharness.language_models.surgery.token_matches import matches
 from pyharness.types import IdMap, InputError, TokenKind
 
 Method: TypeAlias = Literal["fvt", "mean", "random"]
+MOST_MULTIPLE = 1 << 16  # kernels of matrix products like 64 or 128
 _NOTHING: tuple[int, ...] = ()
 
 
@@ -63,7 +64,9 @@ def plan_of_map(ids: IdMap, request: Request) -> EmbeddingPlan:
     """
     old = np.flatnonzero(ids.new >= 0)
     new = ids.new[old]
-    if len(new) and int(new.max()) >= ids.size:
+    if not len(new):
+        raise InputError("the map of ids keeps no token")
+    if int(new.max()) >= ids.size:
         raise InputError(f"the map of ids names {int(new.max()):,}, but there are to be {ids.size:,} ids")
     if len(np.unique(new)) < len(new):
         twice = int(np.flatnonzero(np.bincount(new) > 1)[0])
@@ -92,8 +95,8 @@ def _whole(steps: Sequence[Step | None], request: Request, old: Numbering, new: 
     """Plan of the steps of ids (None: a gap), with the rows behind them."""
     if request.rows < old.ids:
         raise InputError(f"the matrices have {request.rows:,} rows, and the old tokenizer has {old.ids:,} ids")
-    if request.multiple_of < 1:
-        raise InputError(f"--multiple-of {request.multiple_of} is no number from 1")
+    if not 1 <= request.multiple_of <= MOST_MULTIPLE:
+        raise InputError(f"--multiple-of {request.multiple_of} is no number from 1 to {MOST_MULTIPLE:,}")
     done = list(steps)
     for token, source in request.named.items():
         if not 0 <= token < new.ids or not 0 <= source < old.ids:
