@@ -108,7 +108,9 @@ def test_commands_and_kinds_named_in_the_readme_exist() -> None:
 
 
 def test_options_named_in_the_readme_exist() -> None:
-    known = {name for command in main.commands.values() for one in command.params for name in one.opts}
+    groups = [command for command in main.commands.values() if isinstance(command, click.Group)]
+    commands = [*main.commands.values(), *(command for group in groups for command in group.commands.values())]
+    known = {name for command in commands for one in command.params for name in one.opts}
     lines = re.findall(r"^(?:.*&& )?pyharness (.*?)(?:#.*)?$", WRITTEN, re.MULTILINE)
     assert {word for line in lines for word in re.findall(r"(?<=\s)--?[a-z][a-z-]*", line)} <= known
 

@@ -121,7 +121,7 @@ def _padding(request: Request, old: Numbering, new: Numbering) -> list[Step]:
     """Rows behind the last id: those of the old matrix that new ids do not take, and what the multiple asks for.
 
     Ids that follow the old ones fall on its padding first. Where there are fewer ids, there is as much padding as
-    before. Rows that are added get the average, which no logit of them can make the largest.
+    before. Rows that are added get the average: its logit is the mean of those of tokens, and not above all of them.
     """
     kept = range(max(old.ids, new.ids), request.rows)
     size = new.ids + len(kept)
