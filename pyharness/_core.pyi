@@ -196,6 +196,9 @@ class _MergeGraph(TypedDict):
     duplicates: NDArray[np.uint32]
     rule_count: int
 
+def leaf_order(
+    parts: NDArray[np.uint32], counts: NDArray[np.uint64], removable: NDArray[np.bool_]
+) -> NDArray[np.uint32]: ...
 def merge_graph(model: Any) -> _MergeGraph: ...
 def self_tokenization(
     model: Any, threads: int = 1

@@ -14,7 +14,7 @@ void bind_symbol_encoder(pybind11::module_& module);  // encoding: SymbolEncoder
 void bind_added_tokens(pybind11::module_& module);    // encoding: TextParts, AddedTokenCutter, join_stretches
 void bind_training(pybind11::module_& module);        // PieceCounter, train_bpe, demolition
 void bind_extending(pybind11::module_& module);       // training: extend_bpe
-void bind_reachability(pybind11::module_& module);    // merge_graph, self_tokenization
+void bind_reachability(pybind11::module_& module);    // leaf_order, merge_graph, self_tokenization
 void bind_pairs(pybind11::module_& module);           // pair_histogram, check_segments, token_frequency
 void bind_entropy(pybind11::module_& module);         // entropy, its states and reference
 

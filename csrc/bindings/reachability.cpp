@@ -1,6 +1,7 @@
 #include "bindings/arrays/arrays.hpp"
 #include "bindings/arrays/model_arrays.hpp"
 #include "bindings/core.hpp"
+#include "core/reachability/leaf_order.hpp"
 #include "core/reachability/merge_graph.hpp"
 #include "core/reachability/self_tokenization.hpp"
 
@@ -39,9 +40,23 @@ py::tuple self_tokenization_of(const py::object& model, int threads) {
                         hand_over(std::move(result.witnesses.offsets)));
 }
 
+py::array_t<std::uint32_t> leaf_order_of(const py::array& parts, const py::array& counts,
+                                         const py::array& removable) {
+  const auto part_ids = view<std::uint32_t>(parts, "parts");
+  const auto of_ids = view_1d<std::uint64_t>(counts, "counts");
+  const auto flags = view_bools(removable, "removable");
+  std::vector<std::uint32_t> order;
+  {
+    const py::gil_scoped_release release;
+    order = leaf_order(part_ids, of_ids, flags);
+  }
+  return hand_over(std::move(order));
+}
+
 }  // namespace
 
 void bind_reachability(py::module_& module) {
+  module.def("leaf_order", &leaf_order_of, py::arg("parts"), py::arg("counts"), py::arg("removable"));
   module.def("merge_graph", &merge_graph_of, py::arg("model"));
   module.def("self_tokenization", &self_tokenization_of, py::arg("model"), py::arg("threads") = 1);
 }

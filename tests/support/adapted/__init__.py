@@ -1,0 +1,1 @@
+"""Adapted models, as tests make them in memory."""
