@@ -11,7 +11,7 @@ from pyharness.types import InputError
 from pyharness.vocabularies.files.byte_alphabet import BYTE_ALPHABET
 from pyharness.vocabularies.huggingface import traits as huggingface_traits
 from pyharness.vocabularies.huggingface import vocabulary as huggingface_vocabulary
-from pyharness.vocabularies.huggingface.file import HuggingFaceFile
+from pyharness.vocabularies.huggingface.file import HuggingFaceFile, library_ids
 from pyharness.vocabularies.huggingface.pre_tokenizer import split_pattern
 
 
@@ -73,19 +73,13 @@ def _check_text(file: HuggingFaceFile, label: str) -> None:
 
 
 def _check_added_ids(file: HuggingFaceFile, label: str) -> None:
-    """Refuse ids of added tokens that the library does not go by: it numbers the ones outside the vocabulary itself.
-
-    Source: ``tokenizers`` ``AddedVocabulary::add_tokens``; it warns of the difference and goes on.
-    """
-    size, biggest = len(file.vocab), -1
-    for token in file.added:
-        number = file.vocab.get(token.content, biggest + 1 if biggest >= size else size)
+    """Refuse ids of added tokens that the library does not go by; it warns of the difference and goes on."""
+    for token, number in zip(file.added, library_ids(file.vocab, (token.content for token in file.added)), strict=True):
         if number != token.id:
             raise InputError(
                 f"{label}: added token {token.content!r} has id {token.id}, but tokenizers gives it {number}: "
                 "write that id, or list the token with its own in the model's 'vocab'"
             )
-        biggest = max(biggest, number)
 
 
 def check_whole_pieces(model: BpeModel, contents: Iterable[str]) -> None:

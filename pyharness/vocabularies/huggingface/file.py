@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -232,3 +232,15 @@ def _added_token(entry: Any, number: int, label: str) -> AddedToken:
         if not isinstance(value, bool):
             raise InputError(f"{label}: {flag!r} of added token {entry['content']!r} is {value!r}, not true or false")
     return AddedToken(entry["id"], entry["content"], **flags)
+
+
+def library_ids(vocab: Mapping[str, int], contents: Iterable[str]) -> Iterator[int]:
+    """Ids that ``tokenizers`` gives to added tokens: it numbers those outside the vocabulary itself.
+
+    Source: ``AddedVocabulary::add_tokens``.
+    """
+    size, biggest = len(vocab), -1
+    for content in contents:
+        number = vocab.get(content, biggest + 1 if biggest >= size else size)
+        biggest = max(biggest, number)
+        yield number

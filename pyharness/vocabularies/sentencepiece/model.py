@@ -109,15 +109,22 @@ def _normalizer(
 
 def fields(data: bytes, label: str) -> Iterator[Field]:
     """Fields of a message, in order. Lengths are checked against what is there before anything is copied."""
+    for number, value, _ in placed_fields(data, label):
+        yield number, value
+
+
+def placed_fields(data: bytes, label: str) -> Iterator[tuple[int, int | bytes, tuple[int, int]]]:
+    """Fields of a message, in order, each with the place of all of it: key, length and value."""
     position = 0
     while position < len(data):
+        start = position
         key, position = _varint(data, position, label)
         number, wire = key >> 3, key & 7
         if number == 0:
             raise InputError(f"{label} is no SentencePiece model: field number 0 at byte {position}")
         if wire == 0:
             value, position = _varint(data, position, label)
-            yield number, value
+            yield number, value, (start, position)
             continue
         if wire == 2:
             size, position = _varint(data, position, label)
@@ -129,7 +136,7 @@ def fields(data: bytes, label: str) -> Iterator[Field]:
             raise InputError(
                 f"{label} is cut off or broken: a field claims {size:,} bytes, {len(data) - position:,} are left"
             )
-        yield number, data[position : position + size]
+        yield number, data[position : position + size], (start, position + size)
         position += size
 
 

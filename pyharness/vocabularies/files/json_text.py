@@ -1,0 +1,146 @@
+"""JSON as text: where the parts of an object or an array lie, so that some can be changed and the rest keeps its bytes.
+
+For texts that :func:`pyharness.vocabularies.files.json_file.parse_json` has accepted; nothing is checked twice.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from pyharness.types import InputError
+
+Span: TypeAlias = tuple[int, int]  # from the first character to behind the last
+Edit: TypeAlias = tuple[Span, str]
+
+STRING = r'"[^"\\]*(?:\\.[^"\\]*)*"'
+GAP = r"[ \t\n\r]*"
+_GAP = re.compile(GAP)
+_DECODER = json.JSONDecoder()
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """Elements of an array, or members of an object (a key and its value), as text between two brackets."""
+
+    text: str
+    inside: Span  # without the brackets
+    spans: Sequence[Span]
+
+    @property
+    def opening(self) -> str:
+        """What stands before the first item."""
+        return self.text[self.inside[0] : self.spans[0][0] if self.spans else self.inside[1]]
+
+    @property
+    def closing(self) -> str:
+        """What stands behind the last one."""
+        return self.text[self.spans[-1][1] : self.inside[1]] if self.spans else self.opening
+
+    @property
+    def between(self) -> str:
+        """What stands between the last two: a comma, and white space."""
+        if len(self.spans) < 2:
+            return "," + self.opening
+        return self.text[self.spans[-2][1] : self.spans[-1][0]]
+
+    def edited(self, items: Iterable[str | None], new: Iterable[str] = (), like: Items | None = None) -> Edit:
+        """Edit that gives every item another text (None takes it away) and puts new ones behind the last.
+
+        ``like``: whose white space to take where there is no item.
+        """
+        source = self if self.spans else like or self
+        parts: list[str] = []
+        before = self.inside[0]
+        for (start, end), item in zip(self.spans, items, strict=True):
+            if item is not None:
+                parts += (self.text[before:start] if parts else self.opening, item)
+            before = end
+        for item in new:
+            parts += (source.between if parts else source.opening, item)
+        return self.inside, "".join(parts) + (source if parts else self).closing
+
+    def texts(self) -> list[str | None]:
+        """Text of each item."""
+        return [self.text[start:end] for start, end in self.spans]
+
+
+def text_of(data: bytes, label: str) -> str:
+    """Text of a JSON file in UTF-8, a mark of the byte order included.
+
+    Raises:
+        InputError: it is in another encoding, which ``tokenizers`` does not read either.
+    """
+    try:
+        return data.decode(errors="surrogatepass")
+    except UnicodeDecodeError:
+        raise InputError(f"{label} is not in UTF-8: it cannot be edited; write it in UTF-8") from None
+
+
+def bytes_of(text: str, edits: Iterable[Edit]) -> bytes:
+    """Bytes of a text after edits that do not overlap."""
+    parts: list[str] = []
+    position = 0
+    for (start, end), new in sorted(edits):
+        parts += (text[position:start], new)
+        position = end
+    return "".join((*parts, text[position:])).encode(errors="surrogatepass")
+
+
+def quoted(string: str, *, ascii_only: bool) -> str:
+    """A string as JSON writes it."""
+    return json.dumps(string, ensure_ascii=ascii_only)
+
+
+def beginning(text: str) -> int:
+    """Place of the first bracket of a file."""
+    return text.index("{")
+
+
+def members(text: str, start: int) -> dict[str, Span]:
+    """Values of the object whose bracket is at ``start``, by key."""
+    found = {}
+    position = _behind_gap(text, start + 1)
+    while text[position] != "}":
+        key, position = _DECODER.raw_decode(text, position)
+        value = _behind_gap(text, _behind_gap(text, position) + 1)
+        _, end = _DECODER.raw_decode(text, value)
+        found[key] = (value, end)
+        position = _behind_comma(text, end)
+    return found
+
+
+def elements(text: str, start: int) -> Items:
+    """Elements of the array whose bracket is at ``start``."""
+    spans = []
+    position = _behind_gap(text, start + 1)
+    while text[position] != "]":
+        _, end = _DECODER.raw_decode(text, position)
+        spans.append((position, end))
+        position = _behind_comma(text, end)
+    return Items(text, (start + 1, position), spans)
+
+
+def matches(expression: re.Pattern[str], text: str, value: Span, count: int) -> tuple[Items, list[re.Match[str]]]:
+    """Items of a large object or array, each of which is a match of an expression; quicker than the others by far.
+
+    ``count``: how many there are, as the parsed file says.
+    """
+    inside = value[0] + 1, value[1] - 1
+    found = list(expression.finditer(text, *inside))
+    if len(found) != count:
+        raise AssertionError(f"{len(found)} items of a JSON text match {expression.pattern!r}; the text has {count}")
+    return Items(text, inside, [match.span() for match in found]), found
+
+
+def _behind_gap(text: str, position: int) -> int:
+    gap = _GAP.match(text, position)
+    return gap.end() if gap else position
+
+
+def _behind_comma(text: str, end: int) -> int:
+    position = _behind_gap(text, end)
+    return _behind_gap(text, position + 1) if text[position] == "," else position

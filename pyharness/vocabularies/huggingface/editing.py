@@ -1,0 +1,207 @@
+"""Adds tokens to a tokenizer.json, or takes some away: the text of the file is edited, and the rest keeps its bytes.
+
+What changes is ``model.vocab`` and ``model.merges``; where ids have moved, those that other sections name; where an id
+is used again, the added token that had it goes. ``tokenizers`` numbers added tokens that are outside the vocabulary by
+itself, from the number of its entries on: where that would move one, all are written into ``model.vocab``, with the ids
+that they have.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from pyharness.types import IdMap, InputError
+from pyharness.vocabularies.files.byte_alphabet import in_letters
+from pyharness.vocabularies.files.json_text import (
+    GAP,
+    STRING,
+    Edit,
+    Items,
+    beginning,
+    bytes_of,
+    elements,
+    matches,
+    members,
+    quoted,
+    text_of,
+)
+from pyharness.vocabularies.files.moved_ids import check_absent, check_map, check_new, moved, refuse_removal
+from pyharness.vocabularies.huggingface.file import library_ids, read_file
+from pyharness.vocabularies.huggingface.named_ids import padding_id, processor_ids
+from pyharness.vocabularies.huggingface.traits import is_byte_level, writes_bytes
+
+_ENTRY = re.compile(f"({STRING})({GAP}:{GAP})(-?[0-9]+)", re.DOTALL)
+_MERGE = re.compile(rf"{STRING}|(\[{GAP}){STRING}({GAP},{GAP}){STRING}({GAP}\])", re.DOTALL)
+
+
+def extend_file(
+    data: bytes, tokens: Sequence[tuple[int, bytes]], rules: Sequence[tuple[bytes, bytes]], label: str
+) -> bytes:
+    """Add tokens and the rules that make them.
+
+    Args:
+        data: a tokenizer.json of a BPE model.
+        tokens: ids and strings, as ``MergeModel.data`` has them. An id that an added token has is taken from it.
+        rules: pairs of such strings, in the order of their ranks, behind the rules of the file.
+        label: what errors call the file.
+
+    Raises:
+        InputError: the file is damaged or no BPE model; a string or a rule is there already, or a part of a rule is
+            not; an id is taken; what the file needs would go.
+    """
+    edited = _EditedFile(data, label)
+    check_new(tokens, label)
+    strings = {
+        string: edited.spelled(string) for string in {*dict(tokens).values(), *(part for r in rules for part in r)}
+    }
+    vocab = edited.without({token for token, _ in tokens})
+    check_absent([strings[string] for _, string in tokens], {**edited.added, **vocab}, label)
+    new = {strings[string]: token for token, string in tokens}
+    pairs = [(strings[left], strings[right]) for left, right in rules]
+    edited.check_rules(pairs, vocab.keys() | new.keys())
+    return edited.write(vocab | new, pairs)
+
+
+def prune_file(data: bytes, ids: IdMap, label: str) -> bytes:
+    """Take away the tokens that a map leaves out and every rule that uses or makes one, and number the others anew.
+
+    Raises:
+        InputError: the file is damaged or no BPE model; the map is of another file, changes the order of ids, or
+            leaves out an added token or one that the file names.
+    """
+    edited = _EditedFile(data, label)
+    edited.move(ids)
+    new = ids.new.tolist()
+    return edited.write({token: new[number] for token, number in edited.file.vocab.items() if new[number] >= 0})
+
+
+class _EditedFile:
+    """A tokenizer.json and the edits of its text."""
+
+    def __init__(self, data: bytes, label: str) -> None:
+        self.file = read_file(data, label)
+        if self.file.model_type != "BPE":
+            raise InputError(f"{label} is a {self.file.model_type} model, not BPE: it has no merges")
+        self.label = label
+        self.text = text_of(data, label)
+        self.added = {token.content: token.id for token in self.file.added}
+        self._root = members(self.text, beginning(self.text))
+        self._model = members(self.text, self._root["model"][0])
+        self._named = [*processor_ids(self.text, self._root, label), *padding_id(self.text, self._root)]
+        self._edits: list[Edit] = []
+
+    def spelled(self, string: bytes) -> str:
+        """A string of the model as the file writes it."""
+        file = self.file
+        if file.model.get("continuing_subword_prefix") or file.model.get("end_of_word_suffix"):
+            raise InputError(f"{self.label}: symbols carry a prefix or a suffix; such a model cannot be extended")
+        if is_byte_level(file) and not writes_bytes(file.content.get("normalizer")):
+            return in_letters(string)
+        try:
+            return string.decode()
+        except UnicodeDecodeError:
+            raise InputError(f"{self.label}: the new token {string!r} is not UTF-8, and the model's are") from None
+
+    def without(self, reused: set[int]) -> dict[str, int]:
+        """Vocabulary without the added tokens that have some ids, which leave the list of added tokens, too."""
+        vocab = dict(self.file.vocab)
+        gone = {content for content, token in self.added.items() if token in reused}
+        if taken := [token for token, number in vocab.items() if number in reused and token not in gone]:
+            raise InputError(f"{self.label}: id {vocab[taken[0]]} belongs to {taken[0]!r}, which is no added token")
+        self._check_unneeded(gone)
+        if gone:
+            items = self._added_items()
+            kept = (
+                None if token.content in gone else item
+                for token, item in zip(self.file.added, items.texts(), strict=True)
+            )
+            self._edits.append(items.edited(kept))
+        self.added = {content: token for content, token in self.added.items() if content not in gone}
+        return {token: number for token, number in vocab.items() if token not in gone}
+
+    def _check_unneeded(self, gone: set[str]) -> None:
+        for name in self._named:
+            if name.token in gone or name.id in {self.added[content] for content in gone}:
+                refuse_removal(name.id, name.what, self.label)
+        joins = self._joins()
+        if needed := gone & {self.file.model.get("unk_token"), *(part for join in joins for part in join)}:
+            raise InputError(f"{self.label}: the model needs {min(needed)!r}; its id cannot be used again")
+
+    def _joins(self) -> list[tuple[str, str, str]]:
+        prefix = len(self.file.model.get("continuing_subword_prefix") or "")
+        return [(left, right, left + right[prefix:]) for left, right in self.file.merges]
+
+    def check_rules(self, pairs: Iterable[tuple[str, str]], vocab: Iterable[str]) -> None:
+        """Refuse rules that are there, and those that take or make what is not."""
+        known, seen = set(vocab), set(self.file.merges)
+        for left, right in pairs:
+            if (left, right) in seen:
+                raise InputError(f"{self.label}: the rule {left!r} + {right!r} is there already, or comes twice")
+            if missing := [token for token in (left, right, left + right) if token not in known]:
+                raise InputError(f"{self.label}: the rule {left!r} + {right!r} needs {missing[0]!r}, which is no token")
+            seen.add((left, right))
+
+    def move(self, ids: IdMap) -> None:
+        """Give every id outside the vocabulary its new number."""
+        check_map(ids, {number: token for token, number in (*self.file.vocab.items(), *self.added.items())}, self.label)
+        for content, token in self.added.items():
+            self.added[content] = moved(ids, token, f"the added token {content!r}", self.label)
+        unknown = self.file.model.get("unk_token")
+        if isinstance(unknown, str) and unknown in self.file.vocab:
+            moved(ids, self.file.vocab[unknown], f"the unknown token {unknown!r}", self.label)
+        for (start, _), number in zip(
+            self._added_items().spans if self.added else (), self.added.values(), strict=True
+        ):
+            self._edits.append((members(self.text, start)["id"], str(number)))
+        self._edits += [(name.span, str(moved(ids, name.id, name.what, self.label))) for name in self._named]
+
+    def _added_items(self) -> Items:
+        return elements(self.text, self._root["added_tokens"][0])
+
+    def write(self, vocab: Mapping[str, int], new_rules: Iterable[tuple[str, str]] = ()) -> bytes:
+        """Bytes of the file with another vocabulary and new rules; rules whose tokens are not there go."""
+        vocab = vocab if vocab == self.file.vocab else self._numbered(vocab)
+        entries, found = matches(_ENTRY, self.text, self._model["vocab"], len(self.file.vocab))
+        ascii_only = self.text.isascii()
+        texts = (
+            None
+            if token not in vocab
+            else match[0]
+            if vocab[token] == number
+            else f"{match[1]}{match[2]}{vocab[token]}"
+            for (token, number), match in zip(self.file.vocab.items(), found, strict=True)
+        )
+        new = [
+            f"{quoted(token, ascii_only=ascii_only)}{found[-1][2]}{number}"
+            for token, number in vocab.items()
+            if token not in self.file.vocab
+        ]
+        merges, written = matches(_MERGE, self.text, self._model["merges"], len(self.file.merges))
+        rules = (
+            text if all(part in vocab for part in join) else None
+            for text, join in zip(merges.texts(), self._joins(), strict=True)
+        )
+        pair = _pair_writer(written[-1] if written else None, ascii_only=ascii_only, label=self.label)
+        added = [pair(left, right) for left, right in new_rules]
+        return bytes_of(self.text, [*self._edits, entries.edited(texts, new), merges.edited(rules, added, entries)])
+
+    def _numbered(self, vocab: Mapping[str, int]) -> dict[str, int]:
+        """A vocabulary from which ``tokenizers`` gives every added token its id."""
+        if list(library_ids(vocab, self.added)) == list(self.added.values()):
+            return dict(vocab)
+        return {**vocab, **self.added}
+
+
+def _pair_writer(last: re.Match[str] | None, *, ascii_only: bool, label: str) -> Callable[[str, str], str]:
+    """Function that writes a rule as the last one of a file is written."""
+
+    def write(left: str, right: str) -> str:
+        if last is None or last[1] is None:
+            if " " in left + right:
+                raise InputError(f"{label} writes rules with a space in the middle: {left!r} + {right!r} has another")
+            return quoted(f"{left} {right}", ascii_only=ascii_only)
+        first, second = quoted(left, ascii_only=ascii_only), quoted(right, ascii_only=ascii_only)
+        return f"{last[1]}{first}{last[2]}{second}{last[3]}"
+
+    return write
