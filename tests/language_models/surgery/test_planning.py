@@ -172,7 +172,10 @@ def test_tokenizers_of_different_sorts() -> None:
     ids = {characters.vocabulary[t]: t for t in range(characters.id_limit)}
     assert steps(plan)[ids[b" hell"]] == ("MEAN", [32, 258 - 2, 257])
     assert steps(plan)[ids[b" w"]] == ("COPY", [260])
+    assert characters.id_limit < 300
+    in_bytes = of_json(extended(("Ġ", "h")))
     back = plan_of_tokenizers(characters, in_bytes, asked(characters.id_limit))
+    assert steps(back)[263] == ("MEAN", [ids[b" "], ids[b"h"]])
     assert steps(back)[259] == ("MEAN", [ids[b"hell"], ids[b"o"]])
     assert steps(back)[0xE4] == ("MEAN", [characters.fallback[0xE4]])  # no text
 
@@ -184,6 +187,28 @@ def test_a_token_that_has_nothing_of_the_old_gets_the_average() -> None:
     assert steps(plan)[0xE4] == ("MEAN", [0])  # the unknown token
     bare = of_rules({**dict(enumerate(bpe.BYTES)), 256: b""}, [])
     assert steps(plan_of_tokenizers(of_rules(dict(enumerate(bpe.BYTES)), []), bare, asked(256)))[256] == ("AVERAGE", [])
+
+
+def test_gaps_between_ids_that_have_moved_get_the_average() -> None:
+    old = of_rules({**dict(enumerate(bpe.BYTES)), 256: b"ab", 257: b"cd"}, [(97, 98, 256), (99, 100, 257)])
+    plan = plan_of_tokenizers(old, of_rules({**dict(enumerate(bpe.BYTES)), 258: b"cd"}, [(99, 100, 258)]), asked(258))
+    assert steps(plan)[256:] == [("AVERAGE", []), ("AVERAGE", []), ("COPY", [257])]
+
+
+def test_an_added_token_is_known_by_its_content_whatever_its_flags() -> None:
+    content = byte_level()
+    old = of_json(content)
+    for token in content["added_tokens"]:
+        token["special"] = not token["special"]
+    assert steps(plan_of_tokenizers(old, of_json(content), asked(263)))[261:] == [("COPY", [261]), ("COPY", [262])]
+
+
+def test_a_row_that_is_copied_twice_is_where_it_was() -> None:
+    alone = of_rules({**dict(enumerate(bpe.BYTES)), 257: b"ab"}, [(97, 98, 257)])
+    twice = of_rules({**dict(enumerate(bpe.BYTES)), 256: b"ab", 257: b"ab"}, [(97, 98, 257)])
+    plan = plan_of_tokenizers(alone, twice, asked(258))
+    assert steps(plan)[256:] == [("COPY", [257]), ("COPY", [257])]
+    assert plan.moved_to[255:].tolist() == [255, -1, 257]
 
 
 def test_maps_of_ids() -> None:

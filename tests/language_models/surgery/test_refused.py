@@ -151,6 +151,7 @@ PLAN_DAMAGE: list[tuple[Callable[[Any], object], str]] = [
     (lambda plan: plan["checkpoint"].update(sha256="x"), "damaged plan: .*'x' is no digest"),
     (lambda plan: plan["checkpoint"].update(rows=10**9), "damaged plan: .*is no id, number of rows"),
     (lambda plan: plan["old"].update(gaps=[263]), "damaged plan: .*263 ids with 1 gaps"),
+    (lambda plan: plan["old"].update(ids=264), "damaged plan: .*264 ids with 0 gaps do not go with 263 rows"),
     (lambda plan: plan.update(seed=-1), "damaged plan"),
 ]
 
