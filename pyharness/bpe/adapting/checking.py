@@ -1,0 +1,142 @@
+"""Reads an edited file again, and refuses it unless it is the model that was meant: a wrong one is never written."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyharness.bpe.adapting.library import check_library
+from pyharness.bpe.formats.importing import import_model
+from pyharness.bpe.model.model import BpeModel
+from pyharness.types import Extension, IdMap, InputError, Placement, TokenKind
+from pyharness.vocabularies.huggingface.file import AddedToken
+
+_NEVER = np.iinfo(np.uint32).max
+_SAME = ("algorithm", "symbols", "splitter", "dialect", "normalizer", "decoder", "drop_space", "fuse_unknown", "prefix",
+         "suffix", "whole_pieces", "round_trip")  # fmt: skip
+
+
+def check_extended(
+    data: bytes, base: BpeModel, extension: Extension, placement: Placement, texts: Sequence[str], label: str
+) -> BpeModel:
+    """Model of an extended file, which has all of the base (but for tokens whose ids are used again) and what is new.
+
+    Args:
+        data: the edited file.
+        base: the model that was extended.
+        extension: what is new.
+        placement: the ids of its strings.
+        texts: what the library of the format, if it is installed, has to encode as we do.
+        label: what errors call the file.
+
+    Raises:
+        InputError: it is another model, or the library reads it otherwise.
+    """
+    kept = np.arange(base.id_limit)
+    kept[placement.ids[placement.ids < base.id_limit]] = -1
+    where = np.concatenate((np.arange(base.id_limit), placement.ids.astype(np.int64)))
+    strings = dict(zip(placement.ids.tolist(), extension.tokens, strict=True))
+    return _checked(data, base, kept, where[extension.rules], strings, texts, label)
+
+
+def check_pruned(data: bytes, base: BpeModel, ids: IdMap, texts: Sequence[str], label: str) -> BpeModel:
+    """Model of a pruned file, which has all of the base that a map leaves, and all of its rules that still can be.
+
+    Raises:
+        InputError: as :func:`check_extended`.
+    """
+    return _checked(data, base, ids.new, np.zeros((0, 3), np.int64), {}, texts, label)
+
+
+def _checked(
+    data: bytes,
+    base: BpeModel,
+    new: NDArray[np.int64],
+    rules: NDArray[np.int64],
+    strings: Mapping[int, bytes],
+    texts: Sequence[str],
+    label: str,
+) -> BpeModel:
+    model = _imported(data, base, new, label)
+    differing = [name for name in _SAME if getattr(model, name) != getattr(base, name)]
+    moved = {old: int(token) for old, token in enumerate(new) if token >= 0}
+    if list(model.added) != _added(base, moved):
+        differing.append("added tokens")
+    if model.alphabet != {symbol: moved.get(token) for symbol, token in base.alphabet.items() if token in moved}:
+        differing.append("symbols")
+    if model.unknown != (None if base.unknown is None else moved.get(base.unknown)):
+        differing.append("unknown token")
+    if model.fallback != tuple(moved.get(token, -1) for token in base.fallback):
+        differing.append("fallback")
+    differing += _differing_tokens(model, base, new, strings)
+    differing += _differing_order(model, base, new, rules, strings)
+    if differing:
+        raise InputError(f"{label}: the adapted file is another model than is meant ({', '.join(differing)} differ)")
+    check_library(data, model, texts, label)
+    return model
+
+
+def _imported(data: bytes, base: BpeModel, new: NDArray[np.int64], label: str) -> BpeModel:
+    if base.origin.get("kind") != "rank_file" or not isinstance(base.splitter, str):
+        return import_model(data, label=label)
+    special = {content: int(new[token]) for content, token in base.special.items() if new[token] >= 0}
+    return import_model(data, label=label, pattern=base.splitter, special=special)
+
+
+def _added(base: BpeModel, moved: Mapping[int, int]) -> list[AddedToken]:
+    return [dataclasses.replace(token, id=moved[token.id]) for token in base.added if token.id in moved]
+
+
+def _differing_tokens(
+    model: BpeModel, base: BpeModel, new: NDArray[np.int64], strings: Mapping[int, bytes]
+) -> list[str]:
+    kinds = {int(token): int(base.vocabulary.kinds[old]) for old, token in enumerate(new) if token >= 0}
+    kinds = {token: kind for token, kind in kinds.items() if kind != TokenKind.ABSENT}
+    kinds |= dict.fromkeys(strings, int(TokenKind.NORMAL))
+    found = {token: kind for token, kind in enumerate(model.vocabulary.kinds.tolist()) if kind != TokenKind.ABSENT}
+    if found != kinds:
+        return ["kinds of tokens"]
+    before, after = _strings(base), _strings(model)
+    in_model = (TokenKind.NORMAL, TokenKind.UNUSED, TokenKind.BYTE_FALLBACK)  # others may come into the model's list
+    same = all(
+        model.vocabulary[token] == base.vocabulary[old]
+        and (kinds[token] not in in_model or after[token] == before[old])
+        for old, token in enumerate(new.tolist())
+        if token in kinds and token not in strings
+    )
+    return [] if same and all(after[token] == string for token, string in strings.items()) else ["strings"]
+
+
+def _strings(model: BpeModel) -> list[bytes]:
+    data = model.merges.data.tobytes()
+    return [data[start:end] for start, end in pairwise(model.merges.offsets.tolist())]
+
+
+def _differing_order(
+    model: BpeModel, base: BpeModel, new: NDArray[np.int64], rules: NDArray[np.int64], strings: Mapping[int, bytes]
+) -> list[str]:
+    if base.merges.rules is not None:
+        kept = new[base.merges.rules]
+        expected = np.concatenate((kept[(kept >= 0).all(axis=1)], rules))
+        return [] if model.merges.rules is not None and np.array_equal(model.merges.rules, expected) else ["rules"]
+    if base.merges.ranks is None or model.merges.ranks is None:
+        return ["ranks"]
+    wanted = np.full(model.id_limit, _NEVER, np.int64)
+    wanted[new[new >= 0]] = base.merges.ranks[new >= 0]
+    behind = int(wanted[wanted != _NEVER].max(initial=0)) + 1
+    for place, token in enumerate(strings):
+        wanted[token] = behind + place
+    return [] if np.array_equal(_dense(wanted), _dense(model.merges.ranks)) else ["ranks"]
+
+
+def _dense(ranks: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+    """Ranks without gaps, and -1 where there is none."""
+    dense = np.full(len(ranks), -1, np.int64)
+    ranked = ranks != _NEVER
+    dense[ranked] = np.unique(ranks[ranked], return_inverse=True)[1]
+    return dense

@@ -1,0 +1,134 @@
+"""What is checked of an edited file before it is written; each kind of mistake is seen."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+from adapted.edited_files import made_up, strings_of, texts_of, without_leaves
+from bpe_files import FILES
+from pyharness.bpe import BpeModel, import_model
+from pyharness.bpe.adapting.checking import check_extended, check_pruned
+from pyharness.bpe.adapting.placing import place
+from pyharness.types import Extension, InputError, Placement
+from pyharness.vocabularies.editing.files import extend_file, prune_file
+
+KINDS = ("byte level", "ranks", "tekken", "sentencepiece, unused pieces", "characters, byte fallback", "letters")
+
+
+def file_of(name: str) -> bytes:
+    content = FILES[name]
+    return content if isinstance(content, bytes) else json.dumps(content, ensure_ascii=False).encode()
+
+
+def model_of(name: str) -> BpeModel:
+    return import_model(file_of(name), **({"pattern": "gpt2"} if name == "ranks" else {}))
+
+
+def drawn(model: BpeModel, count: int, reuse: str | None = None) -> tuple[Extension, Placement]:
+    """Made-up extension, and ids for it."""
+    tokens, pairs = made_up(model, count, random.Random(4))
+    number = {string: token for token, string in enumerate(strings_of(model))} | {s: t for t, s in tokens}
+    rules = np.array([(number[a], number[b], number[a + b]) for a, b in pairs], np.uint32).reshape(-1, 3)
+    strings = tuple(string for _, string in tokens)
+    extension = Extension(model.id_limit, strings, rules, np.ones(len(rules), np.uint64), complete=True)
+    return extension, place(model, len(strings), reuse=reuse)
+
+
+def edited(name: str, model: BpeModel, extension: Extension, placement: Placement) -> bytes:
+    strings = [*strings_of(model), *extension.tokens]
+    rules = [(strings[left], strings[right]) for left, right, _ in extension.rules.tolist()]
+    tokens = list(zip(placement.ids.tolist(), extension.tokens, strict=True))
+    return extend_file(file_of(name), tokens, rules, name)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_right_files_pass(name: str) -> None:
+    model = model_of(name)
+    extension, placement = drawn(model, 9)
+    texts = texts_of(model, extension.tokens, random.Random(1))
+    found = check_extended(edited(name, model, extension, placement), model, extension, placement, texts, name)
+    assert found.id_limit == model.id_limit + 9
+    ids = without_leaves(model, 0.6, random.Random(2))
+    assert check_pruned(prune_file(file_of(name), ids, name), model, ids, texts, name).id_limit == ids.size
+
+
+def test_reused_ids_pass() -> None:
+    for name, reuse in (("sentencepiece, unused pieces", r"he|\[X\]"), ("byte level", " +")):
+        model = model_of(name)
+        extension, placement = drawn(model, 5, reuse)
+        assert placement.ids.min() < model.id_limit
+        data = edited(name, model, extension, placement)
+        check_extended(data, model, extension, placement, texts_of(model, extension.tokens, random.Random(1)), name)
+
+
+def _content(change: Callable[[dict[str, Any]], object]) -> Callable[[bytes], bytes]:
+    def damaged(data: bytes) -> bytes:
+        content = json.loads(data)
+        change(content)
+        return json.dumps(content).encode()
+
+    return damaged
+
+
+def _swap(content: dict[str, Any]) -> None:
+    vocab = content["model"]["vocab"]
+    vocab["he"], vocab["ll"] = vocab["ll"], vocab["he"]
+
+
+MISTAKES: Mapping[str, tuple[Callable[[bytes], bytes], str]] = {
+    "no last rule": (_content(lambda content: content["model"]["merges"].pop()), "rules"),
+    "rules in another order": (_content(lambda content: content["model"]["merges"].reverse()), "rules"),
+    "ids exchanged": (_content(_swap), "strings"),
+    "one token more": (_content(lambda content: content["model"]["vocab"].update({"new": 999})), "kinds of tokens"),
+    "another split": (_content(lambda content: content.update({"pre_tokenizer": None})), "splitter"),
+    "an option without a meaning here": (
+        _content(lambda content: content["model"].update({"byte_fallback": True})),
+        "",
+    ),
+    "a special token that is none": (
+        _content(lambda content: content["added_tokens"][0].update({"special": False})),
+        "added tokens",
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_wrong_files_are_refused(mistake: str) -> None:
+    model = model_of("byte level")
+    extension, placement = drawn(model, 9)
+    damage, what = MISTAKES[mistake]
+    data = damage(edited("byte level", model, extension, placement))
+    if not what:
+        check_extended(data, model, extension, placement, ["hello"], "it")
+        return
+    with pytest.raises(InputError, match=rf"it: the adapted file is another model than is meant .*{what}"):
+        check_extended(data, model, extension, placement, ["hello"], "it")
+
+
+def test_ranks_in_another_order_are_refused() -> None:
+    model = model_of("ranks")
+    extension, placement = drawn(model, 2)
+    data = edited("ranks", model, extension, placement)
+    first, second = data.splitlines()[-2:]
+    swapped = data.replace(first, first[:-3] + second[-3:]).replace(second + b"\n", second[:-3] + first[-3:] + b"\n")
+    with pytest.raises(InputError, match="strings"):
+        check_extended(swapped, model, extension, placement, [], "it")
+    ids = without_leaves(model, 0.5, random.Random(2))
+    with pytest.raises(InputError, match=r"kinds of tokens|strings"):
+        check_pruned(file_of("ranks"), model, ids, [], "it")
+
+
+def test_a_library_that_disagrees_is_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("tokenizers")
+    model = model_of("byte level")
+    extension, placement = drawn(model, 3)
+    data = edited("byte level", model, extension, placement)
+    monkeypatch.setattr("pyharness.bpe.adapting.library._of_tokenizers", lambda *_: [[1, 2]])
+    with pytest.raises(InputError, match="it: tokenizers reads the adapted file otherwise than it is meant: 'hello'"):
+        check_extended(data, model, extension, placement, ["hello"], "it")
