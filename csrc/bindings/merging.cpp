@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "bindings/arrays/arrays.hpp"
 #include "bindings/arrays/model_arrays.hpp"
 #include "bindings/core.hpp"
@@ -65,13 +67,27 @@ Expansion expansion_of(const std::optional<ExpansionArrays>& arrays) {
 std::vector<std::uint32_t> encode_share(const PieceMerger& merger, std::string_view data,
                                         std::span<const std::int64_t> offsets, std::size_t first,
                                         std::size_t last, std::int64_t* ends) {
+  constexpr std::size_t kTogether = 1024;  // pieces that are merged in turns
   PieceMergingWorkspace workspace;
-  std::vector<std::uint32_t> ids;
-  for (std::size_t piece = first; piece < last; ++piece) {
-    const auto begin = static_cast<std::size_t>(offsets[piece]);
-    const std::size_t before = ids.size();
-    merger.encode(data.substr(begin, static_cast<std::size_t>(offsets[piece + 1]) - begin), workspace, ids);
-    ends[piece + 1] = static_cast<std::int64_t>(ids.size() - before);
+  std::vector<std::uint32_t> ids, met;
+  std::vector<std::string_view> pieces;
+  std::vector<std::size_t> begins(kTogether);  // in the ids as they are met
+  for (; first < last; first += pieces.size()) {
+    pieces.clear();
+    for (std::size_t piece = first; piece < std::min(last, first + kTogether); ++piece) {
+      const auto begin = static_cast<std::size_t>(offsets[piece]);
+      pieces.push_back(data.substr(begin, static_cast<std::size_t>(offsets[piece + 1]) - begin));
+    }
+    met.clear();
+    merger.encode_each(pieces, workspace, [&](std::size_t piece, std::span<const std::uint32_t> found) {
+      begins[piece] = met.size();
+      ends[first + piece + 1] = static_cast<std::int64_t>(found.size());
+      met.insert(met.end(), found.begin(), found.end());
+    });
+    for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
+      const auto begin = met.begin() + static_cast<std::ptrdiff_t>(begins[piece]);
+      ids.insert(ids.end(), begin, begin + ends[first + piece + 1]);
+    }
   }
   return ids;
 }

@@ -9,7 +9,8 @@ from itertools import pairwise
 import numpy as np
 
 from pyharness import _core
-from pyharness.bpe.encoding.pipeline import Pipeline
+from pyharness.bpe.encoding.model_texts import ModelTexts
+from pyharness.bpe.encoding.stages import is_byte_level
 from pyharness.bpe.model.model import BpeModel
 from pyharness.bpe.splitting.text_splitter import Pieces, TextSplitter
 from pyharness.bpe.training.piece_counter import PieceCounter
@@ -41,7 +42,7 @@ class ModelPieces:
 
     def __init__(self, model: BpeModel, rules: PieceRules | None = None, *, max_bytes: int = 4 << 30) -> None:
         check_extendable(model)
-        self._pipeline = Pipeline(model, "merge", 0.0, 0)
+        self._texts = ModelTexts(model)
         self._special = frozenset(model.special)
         marks = mark_pattern(model) if rules is None or rules.by_whitespace else None
         self._splitter = None if marks is None else TextSplitter(marks)
@@ -54,7 +55,7 @@ class ModelPieces:
         Raises:
             InputError, ValueError, TypeError: as :meth:`PieceCounter.add` and :meth:`BpeTokenizer.encode_batch`.
         """
-        texts, cut = self._pipeline.model_texts(texts, threads, self._special)
+        texts, cut = self._texts.cut(self._texts.stretches(texts, threads, self._special))
         if isinstance(cut, Pieces):
             self._counter = self._counter or PieceCounter(self._splitter or TextSplitter("none"), self._max_bytes)
             self._counter.add(_parts(texts, cut), threads)
@@ -111,7 +112,7 @@ def encoded(model: BpeModel, pieces: WeightedPieces, *, whole_pieces: bool, thre
     ``whole_pieces``: a piece that is a token is that token, whatever the rules say.
     """
     data = pieces.data[pieces.data_offsets[:-1]][pieces.symbols]
-    if model.byte_ids is not None and not model.fallback and model.unknown is None:
+    if is_byte_level(model):
         return Tokens(*_core.PieceMerger(model.merges, whole_pieces).encode_batch(data, pieces.offsets, threads))
     encoder = _core.SymbolEncoder(
         model.merges, characters=model.symbols == "characters", alphabet=list(model.alphabet.items()), prefix=b"",

@@ -2,35 +2,25 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
-from functools import lru_cache, partial
 from itertools import pairwise
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pyharness.bpe.encoding.added_tokens import Stretches
 from pyharness.bpe.encoding.model_encoder import ModelEncoder, Places
+from pyharness.bpe.encoding.model_texts import ModelTexts, as_text
 from pyharness.bpe.encoding.safe_cuts import SafeCuts, safe_cuts
-from pyharness.bpe.encoding.stages import (
-    added_tokens_of,
-    encoder_of,
-    examined_stages,
-    normalizer_of,
-    splitters_of,
-    start_keeper_of,
-)
+from pyharness.bpe.encoding.stages import encoder_of, examined_stages
 from pyharness.bpe.encoding.symbol_encoder import Method
 from pyharness.bpe.model.model import BpeModel
-from pyharness.bpe.splitting.text_splitter import Pieces, TextSplitter
-from pyharness.types import InputError, Tokens
+from pyharness.bpe.splitting.text_splitter import TextSplitter
+from pyharness.types import Tokens
 from pyharness.vocabularies.files.byte_alphabet import in_letters
 from pyharness.vocabularies.stages import Stages
 
 _NONE: frozenset[str] = frozenset()
-_CUTTERS = 32  # sets of allowed special tokens whose search is kept
 
 
 class Pipeline:
@@ -39,19 +29,16 @@ class Pipeline:
     def __init__(self, model: BpeModel, method: Method, dropout: float, seed: int) -> None:
         self._model, self._dropout = model, dropout
         self._plain = method == "merge" and not dropout
-        self._normalize = normalizer_of(model)
-        self._keeps_start = start_keeper_of(model)
-        self._splitter, self._pre_tokenizer = splitters_of(model)
-        self._added = lru_cache(_CUTTERS)(partial(added_tokens_of, model, self._normalize))
-        self._encoder = encoder_of(model, method, self._splitter, dropout=dropout, seed=seed)
-        changed = self._normalize is not None or any(added.any for added in self._added(_NONE))
-        alone = not changed and self._pre_tokenizer is None and not dropout
+        self._texts = ModelTexts(model)
+        self._encoder = encoder_of(model, method, self._texts.splitter, dropout=dropout, seed=seed)
+        changed = self._texts.normalize is not None or self._texts.looks_for_tokens(_NONE)
+        alone = not changed and self._texts.pre_tokenizer is None and not dropout
         self.direct: ModelEncoder | None = self._encoder if alone else None
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes on how texts are split."""
-        splits = self._pre_tokenizer or self._splitter
+        splits = self._texts.pre_tokenizer or self._texts.splitter
         return (splits.note,) if splits is not None and splits.note else ()
 
     def tokens(
@@ -60,25 +47,20 @@ class Pipeline:
         """Ids of documents; ``allowed`` special tokens are mapped."""
         if self.direct is not None and not allowed:
             return self.direct.encode_batch(texts, threads)
-        stretches = self._stretches(texts, threads, allowed)
+        stretches = self._texts.stretches(texts, threads, allowed)
         return stretches.join(self._encode(stretches, threads, first_document))
-
-    def model_texts(
-        self, texts: Sequence[str | bytes], threads: int, allowed: frozenset[str]
-    ) -> tuple[Sequence[str | bytes], Pieces | TextSplitter]:
-        """Texts as the model's merges get them, without added tokens, and their pieces, or what cuts them."""
-        return self._cut(self._stretches(texts, threads, allowed))
 
     def safe_cuts(self, allowed: frozenset[str]) -> SafeCuts | None:
         """Where texts can be cut without a change of ids; None where that is not known."""
-        if self._dropout or self._splitter is None:
+        splitter = self._texts.splitter
+        if self._dropout or splitter is None:
             return None
-        looked_for = any(added.any for added in self._added(allowed))
-        return safe_cuts(self._model, self._splitter.name, searched=self._model.added if looked_for else ())
+        searched = self._model.added if self._texts.looks_for_tokens(allowed) else ()
+        return safe_cuts(self._model, splitter.name, searched=searched)
 
     def strings(self, text: str) -> list[str]:
         """Pieces and added tokens of a text as the file's decoder wants them."""
-        stretches = self._stretches([text], 1, _NONE)
+        stretches = self._texts.stretches([text], 1, _NONE)
         starts = stretches.starts_document().tolist()
         pieces = iter([self._piece_strings(*stretch) for stretch in zip(stretches.texts, starts, strict=True)])
         items = [-1] if stretches.items is None else stretches.items.tolist()
@@ -88,34 +70,10 @@ class Pipeline:
 
     def stages(self) -> Stages:
         """Return the stages before the model as data."""
-        return examined_stages(self._model, self._normalize, plain=self._plain)
-
-    def _stretches(self, texts: Sequence[str | bytes], threads: int, allowed: frozenset[str]) -> Stretches:
-        """Documents as the pre-tokenizer gets them."""
-        raw, normalised = self._added(allowed)
-        stretches = raw.cut(Stretches(texts), threads)
-        if self._normalize is not None:
-            normal = [self._normalize(_text(text)) for text in stretches.texts]
-            stretches = dataclasses.replace(stretches, texts=normal, moved=self._moved(stretches))
-        return normalised.cut(stretches, threads)
-
-    def _moved(self, stretches: Stretches) -> NDArray[np.bool_] | None:
-        """Bool [documents]: of those that start with a stretch, whether normalising takes the start of it away."""
-        if self._keeps_start is None:
-            return None
-        documents = stretches.document_of_stretches()
-        moved = np.zeros(len(stretches), np.bool_)
-        for index in np.flatnonzero(stretches.starts_document()).tolist():
-            moved[int(documents[index])] = not self._keeps_start(_text(stretches.texts[index]))
-        return moved
-
-    def _cut(self, stretches: Stretches) -> tuple[Sequence[str | bytes], Pieces | TextSplitter]:
-        if self._pre_tokenizer is None:
-            return stretches.texts, cast(TextSplitter, self._splitter)  # a model has one of the two
-        return self._pre_tokenizer.split(stretches.texts, stretches.starts_document().tolist())
+        return examined_stages(self._model, self._texts.normalize, plain=self._plain)
 
     def _encode(self, stretches: Stretches, threads: int, first_document: int) -> Tokens:
-        texts, pieces = self._cut(stretches)
+        texts, pieces = self._texts.cut(stretches)
         places = self._places(texts, stretches, first_document)
         if isinstance(pieces, TextSplitter):
             return self._encoder.encode_batch(texts, threads, places=places)
@@ -130,22 +88,13 @@ class Pipeline:
 
     def _piece_strings(self, stretch: str | bytes, starts_document: bool) -> list[str]:
         """Pieces of a stretch as the file's decoder wants them."""
-        if self._pre_tokenizer is None:
-            return [_text(stretch)]
-        (data,), pieces = self._pre_tokenizer.split([stretch], [starts_document])
+        if self._texts.pre_tokenizer is None:
+            return [as_text(stretch)]
+        (data,), pieces = self._texts.pre_tokenizer.split([stretch], [starts_document])
         parts = [data[start:end] for start, end in pairwise([0, *pieces.ends.tolist()])]
         if self._model.symbols == "bytes" and self._model.decoder is not None:
             return list(map(in_letters, parts))
         return [part.decode(errors="replace") for part in parts]
-
-
-def _text(text: str | bytes) -> str:
-    if isinstance(text, str):
-        return text
-    try:
-        return text.decode()
-    except UnicodeDecodeError as error:
-        raise InputError(f"a text is not UTF-8 at byte {error.start}, and this model works on characters") from None
 
 
 def _positions(texts: Sequence[str | bytes], documents: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -148,12 +148,12 @@ def encoder_of(
     model: BpeModel, method: Method, splitter: TextSplitter | None, *, dropout: float, seed: int
 ) -> ModelEncoder:
     """Return the fast encoder where the model is byte-level and is run as it is. ``splitter`` is the model's own."""
-    if method == "merge" and not dropout and _is_byte_level(model):
+    if method == "merge" and not dropout and is_byte_level(model):
         return TextEncoder(model.merges, splitter, whole_pieces=model.whole_pieces, expansion=model.expansion)
     return SymbolEncoder(model, splitter, method=method, dropout=dropout, seed=seed)
 
 
-def _is_byte_level(model: BpeModel) -> bool:
+def is_byte_level(model: BpeModel) -> bool:
     """Whether the model is what :class:`TextEncoder` runs."""
     symbols = model.byte_ids
     if symbols is None or model.fallback:
