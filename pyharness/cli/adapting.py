@@ -77,9 +77,7 @@ def embed(folder: Path | None, plan_only: Path | None, force: bool, quiet: bool,
     if (folder is None) == (plan_only is None):
         raise InputError("say where the adapted model goes with --out DIR, or write the plan alone with --plan-only")
     request = adapting.EmbeddingRequest(**options)
-    if folder is not None:
-        adapting.check_folder(folder, Path(request.model).expanduser(), force)
-    planned = adapting.plan_embedding(request)
+    planned = adapting.plan_embedding(request, folder, force)
     done: Embedded | None = None
     if plan_only is not None:
         adapting.write_plan(planned, plan_only)

@@ -54,8 +54,17 @@ class Embedded:
     left_out: Sequence[str] = field(default=())  # files of the model's folder without a successor
 
 
-def plan_embedding(request: EmbeddingRequest) -> Planned:
-    """Find the matrices of a model, and make or read the plan of their rows."""
+def plan_embedding(request: EmbeddingRequest, out: Path | None = None, force: bool = False) -> Planned:
+    """Find the matrices of a model, and make or read the plan of their rows.
+
+    Args:
+        request: the model, and what its new rows are.
+        out: folder that is going to be written, where there is one: checked before anything is computed.
+        force: whether it may replace one that was made so.
+
+    Raises:
+        InputError: something cannot be used as it is.
+    """
     if request.tokenizer is None and request.id_map is None and request.plan is None:
         raise InputError("name what the new ids come from: --tokenizer, --map or --plan")
     if request.id_map is not None and request.plan is not None:
@@ -64,6 +73,8 @@ def plan_embedding(request: EmbeddingRequest) -> Planned:
     if folder is None:
         raise InputError(f"language model {request.model!r} is not here; name its folder")
     folder.check_layers()
+    if out is not None:
+        _check_folder(out, folder.path, force)
     matrices = VocabularyMatrices.of(folder, request.tensors)
     if request.plan is not None:
         return Planned(folder, matrices, _read_plan(request, request.plan))
@@ -77,20 +88,13 @@ def write_plan(planned: Planned, path: Path) -> None:
     atomic_file.write(path, plan_file.dump(planned.plan).decode(), advice="choose another file for the plan")
 
 
-def check_folder(out: Path, model: Path, force: bool) -> None:
-    """Refuse a folder that cannot be made, or that lies where the model is read from."""
-    check_new_folder(out, plan_file.NAME, force)
-    if model.resolve() in (out.resolve(), *out.resolve().parents):
-        raise InputError(f"{str(out)!r} is within the folder of the model; choose another folder")
-
-
 def embed(request: EmbeddingRequest, planned: Planned, out: Path, *, force: bool = False) -> Embedded:
     """Write a model whose vocabulary follows a plan: its folder appears whole or not at all."""
     folder, plan = planned.folder, planned.plan
-    check_folder(out, folder.path, force)
+    _check_folder(out, folder.path, force)
     files: dict[str, FileContent] = {**companions.kept_files(folder)}
     if request.tokenizer is not None:
-        tokenizer = Path(request.tokenizer).expanduser()
+        tokenizer = Path(request.tokenizer.partition("?")[0]).expanduser()
         if plan.new.sha256 is not None and plan.new.sha256 != _digest(request.tokenizer):
             raise InputError(f"the plan was made for another tokenizer than {request.tokenizer!r}; make one for it")
         files |= companions.tokenizer_files(tokenizer, folder, plan)
@@ -98,6 +102,13 @@ def embed(request: EmbeddingRequest, planned: Planned, out: Path, *, force: bool
     write_folder(out, files, overwrite=force)
     left_out = sorted({path.name for path in folder.path.iterdir()} - set(files))
     return Embedded(planned, sorted(files), left_out)
+
+
+def _check_folder(out: Path, model: Path, force: bool) -> None:
+    """Refuse a folder that cannot be made, or that lies where the model is read from."""
+    check_new_folder(out, plan_file.NAME, force)
+    if model.resolve() in (out.resolve(), *out.resolve().parents):
+        raise InputError(f"{str(out)!r} is within the folder of the model; choose another folder")
 
 
 def _read_plan(request: EmbeddingRequest, path: Path) -> EmbeddingPlan:

@@ -61,13 +61,14 @@ def test_a_plan_and_what_it_makes(model: Path, tmp_path: Path) -> None:
 def test_settings_follow_ids_that_move(model: Path, tmp_path: Path) -> None:
     ids = [*range(100), -1, *range(100, 262)]
     (tmp_path / "map.json").write_text(json.dumps(ids))
-    tokenizer = str(tmp_path / "new" / "tokenizer.json")
+    tokenizer = str((tmp_path / "new" / "tokenizer.json").rename(tmp_path / "another.json"))
     out = str(tmp_path / "out")
     done = call(
         "adapt", "embed", str(model), "--map", str(tmp_path / "map.json"), "--tokenizer", tokenizer, "--tensor", "e",
         "--out", out,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
+    assert (tmp_path / "out" / "tokenizer.json").read_bytes() == (tmp_path / "another.json").read_bytes()
     settings = json.loads((tmp_path / "out" / "tokenizer_config.json").read_text())
     assert settings == {"added_tokens_decoder": {"260": {"content": "x"}}}
     assert json.loads((tmp_path / "out" / "config.json").read_text())["eos_token_id"] == 260

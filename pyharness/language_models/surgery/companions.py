@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,18 @@ from pyharness.language_models.surgery.named_ids import with_ids, written
 from pyharness.language_models.surgery.plan import EmbeddingPlan
 from pyharness.vocabularies.files import vocabulary_file
 from pyharness.vocabularies.files.json_file import parse_json
+from pyharness.vocabularies.files.vocabulary_file import Kind
 
 VOCABULARIES = (
     "tokenizer.json", "tokenizer.model", "tekken.json", "model.json", "*.tiktoken", "vocab.json", "merges.txt",
     "vocab.txt", "added_tokens.json",
 )  # fmt: skip
 SETTINGS = ("tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja", "chat_template.json")
+_USUAL: Mapping[Kind, str] = {  # where transformers looks for a file of this kind
+    "huggingface": "tokenizer.json",
+    "sentencepiece": "tokenizer.model",
+    "tekken": "tekken.json",
+}
 _DECODER = "added_tokens_decoder"  # of tokenizer_config.json: tokens by id
 _KEPT = ("LICENSE*", "NOTICE*", "USE_POLICY*", "*processor_config.json")
 
@@ -27,17 +34,19 @@ def kept_files(folder: ModelFolder) -> dict[str, bytes]:
 
 
 def tokenizer_files(tokenizer: Path, folder: ModelFolder, plan: EmbeddingPlan) -> dict[str, bytes]:
-    """Return the files of the new tokenizer, by name: a file, or those of a folder.
+    """Return the files of the new tokenizer, by name: a file under its usual one, or those of a folder.
 
     Settings that do not come with it are the model's own, with the ids that they have now.
 
     Raises:
         InputError: one cannot be read.
     """
-    own: list[Path] = [tokenizer]
     if tokenizer.is_dir():
         own = [path for pattern in (*VOCABULARIES, *SETTINGS) for path in sorted(tokenizer.glob(pattern))]
-    files = {path.name: vocabulary_file.read(path) for path in own}
+        files = {path.name: vocabulary_file.read(path) for path in own}
+    else:
+        data = vocabulary_file.read(tokenizer)
+        files = {_USUAL.get(vocabulary_file.detect(data, str(tokenizer)), tokenizer.name): data}
     for name in SETTINGS:
         if name not in files and (folder.path / name).is_file():
             data = vocabulary_file.read(folder.path / name)

@@ -35,7 +35,8 @@ def model(tmp_path: Path) -> Path:
 def run(model: Path, out: Path | None = None, **options: Any) -> None:
     given = {"tokenizer": str(model.parent / "new.json"), "tensors": ("e", "b"), **options}
     request = EmbeddingRequest(model=str(model), **given)
-    adapting.embed(request, adapting.plan_embedding(request), out or model.parent / "out")
+    target = out or model.parent / "out"
+    adapting.embed(request, adapting.plan_embedding(request, target), target)
 
 
 def refused(message: str, model: Path, out: Path | None = None, **options: Any) -> None:
@@ -195,7 +196,10 @@ def test_requests(model: Path, tmp_path: Path) -> None:
     refused("--ids is for a map", model, ids=300)
     refused("--row names 'nothing', which is no token of", model, named=[("nothing", "hello")])
     refused("id 999 cannot get the row of 259", model, named=[("999", "hello")])
-    refused("is not here|neither a folder nor", tmp_path / "none")
+    refused("neither a folder nor", tmp_path / "none")
+    (tmp_path / "circle").symlink_to(tmp_path / "circle")
+    refused("neither a folder nor|cannot look for", tmp_path / "circle")
+    refused("cannot look for", Path("~nobody-of-that-name"), tmp_path / "out", tokenizer=str(tmp_path / "new.json"))
 
 
 def test_an_id_that_is_named_and_gone(model: Path, tmp_path: Path) -> None:
