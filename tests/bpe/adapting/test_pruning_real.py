@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from adapted.pruned_models import mapped_parts, pruned_model
-from pyharness.bpe.adapting.pruning import id_map, leaf_order, parts
+from pyharness.bpe.adapting.pruning import first_of, id_map, leaf_order, parts
 from pyharness.bpe.adapting.pruning_baselines import frequency_order
+from pyharness.bpe.adapting.replacing import prune
 from pyharness.bpe.adapting.token_counter import TokenCounter
 from pyharness.bpe.analysis.self_tokenization import self_tokenization
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer
@@ -77,3 +78,17 @@ def test_by_tenths(name: str) -> None:
         broken.append(failed(pruned_model(model, id_map(model, naive[: len(removed)]))))
     assert min(broken) > 0
     assert max(broken) > len(leaves) // 100
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_half_of_a_file(name: str) -> None:
+    data = (DATA / "tokenizers" / FILES[name]).read_bytes()
+    model = import_model(data)
+    lines = [line for document in texts("english/books", 4) for line in document.splitlines()][:500]
+    counter = TokenCounter(model)
+    counter.add(lines, 2)
+    removed = first_of(model, leaf_order(model, counter.counts, 2), share=0.5)
+    pruned = prune(data, model, removed, name, lines)  # its library gives the ids that we do
+    assert failed(pruned.model) == 0
+    assert pruned.model.vocab_size == model.vocab_size - len(removed)
+    assert lines_with_their_ids(BpeTokenizer(model), pruned.model, pruned.ids, lines) == len(lines)
