@@ -102,15 +102,23 @@ def beginning(text: str) -> int:
 
 def members(text: str, start: int) -> dict[str, Span]:
     """Values of the object whose bracket is at ``start``, by key."""
-    found = {}
+    items, values = keyed_items(text, start)
+    return {key: (value, end) for (key, value), (_, end) in zip(values, items.spans, strict=True)}
+
+
+def keyed_items(text: str, start: int) -> tuple[Items, list[tuple[str, int]]]:
+    """Members of the object whose bracket is at ``start``, and of each the key and where its value begins."""
+    spans, values = [], []
     position = _behind_gap(text, start + 1)
     while text[position] != "}":
+        first = position
         key, position = _DECODER.raw_decode(text, position)
         value = _behind_gap(text, _behind_gap(text, position) + 1)
         _, end = _DECODER.raw_decode(text, value)
-        found[key] = (value, end)
+        spans.append((first, end))
+        values.append((key, value))
         position = _behind_comma(text, end)
-    return found
+    return Items(text, (start + 1, position), spans), values
 
 
 def elements(text: str, start: int) -> Items:

@@ -27,7 +27,7 @@ def file_of(name: str) -> bytes:
 
 
 def model_of(name: str) -> BpeModel:
-    return import_model(file_of(name), **({"pattern": "gpt2"} if name == "ranks" else {}))
+    return import_model(file_of(name), pattern="gpt2" if name == "ranks" else None)
 
 
 def drawn(model: BpeModel, count: int, reuse: str | None = None) -> tuple[Extension, Placement]:

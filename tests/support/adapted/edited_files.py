@@ -61,7 +61,7 @@ def without(model: BpeModel, gone: Iterable[int]) -> IdMap:
 def changed_keys(old: Any, new: Any, path: str = "") -> set[str]:
     """Paths of the keys whose values differ between two JSON values; elements of arrays have no name."""
     if isinstance(old, dict) and isinstance(new, dict):
-        both = [(f"{path}.{key}".strip("."), old.get(key), new.get(key)) for key in (*old, *new)]
+        both = [(f"{path}.{key}".removeprefix("."), old.get(key), new.get(key)) for key in (*old, *new)]
         return {found for name, before, after in both for found in changed_keys(before, after, name)}
     if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
         return {found for before, after in zip(old, new, strict=True) for found in changed_keys(before, after, path)}

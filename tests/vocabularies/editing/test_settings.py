@@ -1,0 +1,144 @@
+"""Files that go with an edited tokenizer file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pyharness.types import IdMap, InputError
+from pyharness.vocabularies.editing.settings import known_by_digest, read_settings
+from pyharness.vocabularies.ranks.encodings import KNOWN_FILES
+
+SAME = IdMap(np.arange(20), 20)
+DOWN = IdMap(np.array([*range(5), -1, -1, *range(5, 18)]), 18)  # 5 and 6 are removed
+REUSED = IdMap(np.array([*range(12), -1, *range(13, 20)]), 20)  # 12 is used again
+
+
+def flagged(content: str) -> dict[str, Any]:
+    return {"content": content, "lstrip": False, "special": True}
+
+
+CONFIG = {
+    "added_tokens_decoder": {"0": flagged("<s>"), "12": flagged("<|reserved_0|>"), "13": flagged("<|end|>")},
+    "additional_special_tokens": ["<|end|>", "<|reserved_0|>"],
+    "bos_token": "<s>",
+    "chat_template": "{{ bos_token }}<|end|>",
+    "model_max_length": 1000000000000000019884624838656,
+    "image_token_id": 13,
+    "tokenizer_class": "PreTrainedTokenizerFast",
+}
+MAP = {"bos_token": flagged("<s>"), "additional_special_tokens": [flagged("<|reserved_0|>")]}
+GENERATION = {
+    "bos_token_id": 0,
+    "eos_token_id": [13, 14],
+    "pad_token_id": None,
+    "suppress_tokens": [7, 8],
+    "bad_words_ids": [[9], [10, 11]],
+    "lang_to_id": {"<|et|>": 15},
+    "temperature": 0.60,
+    "max_length": 13,
+    "assistant": {"decoder_start_token_id": 16},
+}
+
+
+def written(folder: Path, files: Mapping[str, Any]) -> Path:
+    for name, content in files.items():
+        text = content if isinstance(content, str) else json.dumps(content, indent=2)
+        (folder / name).write_text(text, encoding="utf-8")
+    (folder / "tokenizer.json").write_text("{}")
+    return folder / "tokenizer.json"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return written(
+        tmp_path,
+        {
+            "tokenizer_config.json": json.dumps(CONFIG, indent=2).replace("1000000000000000019884624838656", "1e30"),
+            "special_tokens_map.json": MAP,
+            "generation_config.json": json.dumps(GENERATION).replace("0.6", "0.60"),
+            "added_tokens.json": {"<|reserved_0|>": 12, "<|end|>": 13},
+            "chat_template.jinja": "{% for m in messages %}<|end|>{% endfor %}\n",
+            "merges.txt": "#version",
+            "vocab.json": "{}",
+            "config.json": "{}",
+        },
+    )
+
+
+def test_where_no_id_moves_bytes_stay(file: Path) -> None:
+    settings = read_settings(file, SAME, range(20, 30))
+    assert settings.files == {
+        path.name: path.read_bytes()
+        for path in file.parent.iterdir()
+        if path.name not in ("tokenizer.json", "merges.txt", "vocab.json", "config.json")
+    }
+    assert settings.left_out == ("merges.txt", "vocab.json")
+
+
+def test_ids_move_and_nothing_else(file: Path) -> None:
+    files = read_settings(file, DOWN, ()).files
+    text = (file.parent / "tokenizer_config.json").read_text()
+    expected = (
+        text.replace('"12"', '"10"').replace('"13"', '"11"').replace('"image_token_id": 13', '"image_token_id": 11')
+    )
+    assert files["tokenizer_config.json"].decode() == expected
+    assert json.loads(files["generation_config.json"]) == GENERATION | {
+        "eos_token_id": [11, 12], "suppress_tokens": [5, 6], "bad_words_ids": [[7], [8, 9]],
+        "lang_to_id": {"<|et|>": 13}, "assistant": {"decoder_start_token_id": 14},
+    }  # fmt: skip
+    assert b"0.60" in files["generation_config.json"]
+    assert json.loads(files["added_tokens.json"]) == {"<|reserved_0|>": 10, "<|end|>": 11}
+    for name in ("special_tokens_map.json", "chat_template.jinja"):
+        assert files[name] == (file.parent / name).read_bytes()
+
+
+def test_a_token_whose_id_is_used_again_leaves_all_lists(file: Path) -> None:
+    files = read_settings(file, REUSED, [12, 20]).files
+    config = json.loads(files["tokenizer_config.json"])
+    assert list(config["added_tokens_decoder"]) == ["0", "13"]
+    assert config["additional_special_tokens"] == ["<|end|>"]
+    assert json.loads(files["special_tokens_map.json"]) == MAP | {"additional_special_tokens": []}
+    assert json.loads(files["added_tokens.json"]) == {"<|end|>": 13}
+    assert b"reserved" not in b"".join(files.values())
+
+
+REFUSED: Mapping[str, tuple[Mapping[str, Any], IdMap, str]] = {
+    "a template": ({"chat_template.jinja": "<|reserved_0|>"}, REUSED, "the chat template needs"),
+    "a template within": (
+        {"tokenizer_config.json": CONFIG | {"chat_template": "<|reserved_0|>"}},
+        REUSED,
+        "template needs",
+    ),
+    "a role": ({"special_tokens_map.json": {"eos_token": "<|reserved_0|>"}}, REUSED, "eos_token is '<.reserved_0.>'"),
+    "a role's object": ({"special_tokens_map.json": {"eos_token": flagged("<|reserved_0|>")}}, REUSED, "content is"),
+    "an id": ({"generation_config.json": {"eos_token_id": 12}}, REUSED, "has id 12 in eos_token_id"),
+    "a removed id": ({"generation_config.json": {"eos_token_id": [1, 5]}}, DOWN, "eos_token_id has id 5"),
+    "ids beside numbers": ({"generation_config.json": {"forced_decoder_ids": [[1, 3]]}}, DOWN, "cannot be told"),
+    "an id of another file": (
+        {"tokenizer_config.json": {"added_tokens_decoder": {"20": {}}}},
+        SAME,
+        "which would be a new token's",
+    ),
+    "an id that the file has not": ({"added_tokens.json": {"<x>": 33}}, DOWN, "which the tokenizer file does not have"),
+    "no JSON": ({"generation_config.json": "{"}, SAME, "generation_config.json is not valid JSON"),
+}
+
+
+@pytest.mark.parametrize(("files", "ids", "why"), REFUSED.values(), ids=REFUSED)
+def test_what_is_refused(file: Path, files: Mapping[str, Any], ids: IdMap, why: str) -> None:
+    written(file.parent, files)
+    with pytest.raises(InputError, match=why):
+        read_settings(file, ids, [12, 20] if ids is not DOWN else [])
+
+
+def test_what_will_not_know_the_file() -> None:
+    assert "checks cl100k_base by" in str(known_by_digest("rank_file", KNOWN_FILES["cl100k_base"].digest))
+    assert "checks its encodings by" in str(known_by_digest("rank_file", "0"))
+    assert "convert_hf_to_gguf.py" in str(known_by_digest("huggingface", "0"))
+    assert known_by_digest("tekken", "0") is None
