@@ -10,6 +10,7 @@ from typing import Any
 from pyharness.language_models.surgery.plan import EmbeddingPlan
 from pyharness.types import InputError
 
+_TEXT = "text_config"
 _NAMES_IDS = re.compile(r"\w+_token_ids?|\w+_token_index|(begin_)?suppress_tokens|(bad|force)_words_ids")
 _OTHERS = ("forced_decoder_ids", "sequence_bias")  # ids beside other numbers
 
@@ -17,16 +18,16 @@ _OTHERS = ("forced_decoder_ids", "sequence_bias")  # ids beside other numbers
 def with_rows(config: Mapping[str, Any], rows: int) -> dict[str, Any]:
     """Return a configuration whose vocabulary has so many ids: that of the model, or of the text model within it."""
     changed = dict(config)
-    text = config.get("text_config")
+    text = config.get(_TEXT)
     if isinstance(text, dict):
-        changed["text_config"] = {**text, "vocab_size": rows}
+        changed[_TEXT] = {**text, "vocab_size": rows}
     if not isinstance(text, dict) or "vocab_size" in config:
         changed["vocab_size"] = rows
     return changed
 
 
 def with_ids(content: Mapping[str, Any], plan: EmbeddingPlan, file: str) -> dict[str, Any]:
-    """Return a configuration whose ids are the new ones, in the models within it, too.
+    """Return a configuration whose ids are the new ones, in the text model within it, too.
 
     Ids beyond the old tokenizer and its padding are no rows, and stay: they are defaults that nothing uses.
 
@@ -54,7 +55,7 @@ def _mapped(content: Mapping[str, Any], moved: Callable[[Any, str], Any], file: 
     for key, value in content.items():
         if key in _OTHERS and value:
             raise InputError(f"{file} has {key}, whose ids cannot be told from its other numbers; take it out first")
-        if isinstance(value, dict):
+        if isinstance(value, dict) and key == _TEXT:  # models of images and sounds have vocabularies of their own
             changed[key] = _mapped(value, moved, file)
         else:
             changed[key] = moved(value, key) if _NAMES_IDS.fullmatch(key) else value

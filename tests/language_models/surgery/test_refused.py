@@ -210,6 +210,15 @@ def test_an_id_that_is_named_and_gone(model: Path, tmp_path: Path) -> None:
     refused("config.json has forced_decoder_ids, whose ids", model, id_map=tmp_path / "map.json")
 
 
+def test_ids_within_other_models(model: Path, tmp_path: Path) -> None:
+    (tmp_path / "map.json").write_text(json.dumps([*range(100), -1, *range(100, 262)]))
+    tiny.edited(model, text_config={"bos_token_id": 101, "vocab_size": 263}, vision_config={"bos_token_id": 101})
+    run(model, id_map=tmp_path / "map.json", tokenizer=None)
+    config = json.loads((tmp_path / "out" / "config.json").read_text())
+    assert config["text_config"] == {"bos_token_id": 100, "vocab_size": 262}
+    assert (config["vision_config"], config["vocab_size"]) == ({"bos_token_id": 101}, 262)
+
+
 def test_classes_that_say_nothing(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     transformers: Any = pytest.importorskip("transformers")
