@@ -1,10 +1,12 @@
-"""Compile what was compiled before no second time: a launcher for CMake, as ccache is, for builds of one revision after
-the other. What counts is the preprocessed source and the flags; objects are kept in the home of the played machine.
+"""Compile what was compiled before no second time: a launcher for CMake, as ccache is, for builds one after the other.
+
+``compile_once.py FOLDER COMPILER ...``. What counts is the preprocessed source and the flags; FOLDER keeps objects.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import subprocess
 import sys
@@ -14,11 +16,11 @@ from pathlib import Path
 PLACES = ("-o", "-MF", "-MT", "-isystem", "-I", "-c")  # and where they point: not what is compiled
 
 
-def main(command: Sequence[str]) -> int:
+def main(folder: Path, command: Sequence[str]) -> int:
     """Run a compiler, or copy what it made of the same source; returns its status."""
     if "-c" not in command:  # links, and CMake's own questions
         return subprocess.run(command, check=False).returncode
-    target, found = Path(command[command.index("-o") + 1]), kept(command)
+    target, found = Path(command[command.index("-o") + 1]), folder / f"{digest(command)}.o"
     if found.exists():
         shutil.copyfile(found, target)
         if "-MF" in command:
@@ -26,19 +28,19 @@ def main(command: Sequence[str]) -> int:
         return 0
     status = subprocess.run(command, check=False).returncode
     if status == 0:
-        found.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(target, found.with_name(f"{target.name}.new"))
-        found.with_name(f"{target.name}.new").replace(found)
+        folder.mkdir(parents=True, exist_ok=True)
+        new = folder / f"{found.name}.{os.getpid()}"
+        shutil.copyfile(target, new)
+        new.replace(found)
     return status
 
 
-def kept(command: Sequence[str]) -> Path:
-    """Where the object of this source and these flags is kept."""
+def digest(command: Sequence[str]) -> str:
+    """Digest of a source as it is compiled, and of the flags."""
     preprocessor = [one for one in without(command, ("-o", "-MF", "-MT")) if one not in ("-MD", "-MMD")]
     source = subprocess.run([*preprocessor, "-E", "-P"], check=True, capture_output=True).stdout
     flags = [one for one in without(command, PLACES) if not one.startswith("-I")]
-    digest = hashlib.sha256(repr(flags).encode() + source).hexdigest()
-    return Path.home() / ".cache" / "compiled" / f"{digest}.o"
+    return hashlib.sha256(repr(flags).encode() + source).hexdigest()
 
 
 def without(command: Sequence[str], options: Sequence[str]) -> Iterator[str]:
@@ -52,4 +54,4 @@ def without(command: Sequence[str], options: Sequence[str]) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(Path(sys.argv[1]), sys.argv[2:]))
