@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 PLACES = ("-o", "-MF", "-MT", "-isystem", "-I", "-c")  # and where they point: not what is compiled
@@ -39,6 +40,9 @@ def digest(command: Sequence[str]) -> str:
     """Digest of a source as it is compiled, and of the flags."""
     preprocessor = [one for one in without(command, ("-o", "-MF", "-MT")) if one not in ("-MD", "-MMD")]
     source = subprocess.run([*preprocessor, "-E", "-P"], check=True, capture_output=True).stdout
+    for before, word in pairwise(command):  # headers name their own files in messages
+        if before == "-isystem" or word.startswith("-I"):
+            source = source.replace(word.removeprefix("-I").encode(), b"")
     flags = [one for one in without(command, PLACES) if not one.startswith("-I")]
     return hashlib.sha256(repr(flags).encode() + source).hexdigest()
 
