@@ -79,6 +79,8 @@ void TrainingCorpus::find_pairs() {
   TrainingArray<TrainingPairs::Number> number_at(cells_.size(), TrainingPairs::kNone);
   std::vector<std::size_t> places;  // by pair: how many, then where the next one goes
   for (std::size_t at = 0; at + 1 < cells_.size(); ++at) {
+    if (const std::size_t next = at + kAhead; next + 1 < cells_.size())
+      pairs_.prefetch(pair_key(cells_[next].symbol, cells_[next + 1].symbol));
     if (cells_[at].symbol == kBoundary || cells_[at + 1].symbol == kBoundary) continue;
     const auto number = pairs_.find_or_add(pair_key(cells_[at].symbol, cells_[at + 1].symbol));
     number_at[at] = number;
