@@ -109,8 +109,8 @@ class _EditedFile:
         gone = {content for content, token in self.added.items() if token in reused}
         if taken := [token for token, number in vocab.items() if number in reused and token not in gone]:
             raise InputError(f"{self.label}: id {vocab[taken[0]]} belongs to {taken[0]!r}, which is no added token")
-        self._check_unneeded(gone)
         if gone:
+            self._check_unneeded(gone)
             items = self._added_items()
             kept = (
                 None if token.content in gone else item
@@ -178,8 +178,9 @@ class _EditedFile:
             if token not in self.file.vocab
         ]
         merges, written = matches(_MERGE, self.text, self._model["merges"], len(self.file.merges))
+        gone = self.file.vocab.keys() - vocab.keys()
         rules = (
-            text if all(part in vocab for part in join) else None
+            None if gone and not gone.isdisjoint(join) else text
             for text, join in zip(merges.texts(), self._joins(), strict=True)
         )
         pair = _pair_writer(written[-1] if written else None, ascii_only=ascii_only, label=self.label)

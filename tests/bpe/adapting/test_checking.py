@@ -7,10 +7,9 @@ import random
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
 import pytest
 
-from adapted.edited_files import made_up, strings_of, texts_of, without_leaves
+from adapted.edited_files import extension_of, made_up, strings_of, texts_of, without_leaves
 from bpe_files import FILES
 from pyharness.bpe import BpeModel, import_model
 from pyharness.bpe.adapting.checking import check_extended, check_pruned
@@ -33,11 +32,8 @@ def model_of(name: str) -> BpeModel:
 def drawn(model: BpeModel, count: int, reuse: str | None = None) -> tuple[Extension, Placement]:
     """Made-up extension, and ids for it."""
     tokens, pairs = made_up(model, count, random.Random(4))
-    number = {string: token for token, string in enumerate(strings_of(model))} | {s: t for t, s in tokens}
-    rules = np.array([(number[a], number[b], number[a + b]) for a, b in pairs], np.uint32).reshape(-1, 3)
-    strings = tuple(string for _, string in tokens)
-    extension = Extension(model.id_limit, strings, rules, np.ones(len(rules), np.uint64), complete=True)
-    return extension, place(model, len(strings), reuse=reuse)
+    extension = extension_of(model, tokens, pairs)
+    return extension, place(model, count, reuse=reuse)
 
 
 def edited(name: str, model: BpeModel, extension: Extension, placement: Placement) -> bytes:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pyharness.bpe import BpeModel, BpeTokenizer
-from pyharness.types import IdMap, TokenKind
+from pyharness.types import Extension, IdMap, TokenKind
 
 Tokens = list[tuple[int, bytes]]
 Rules = list[tuple[bytes, bytes]]
@@ -80,3 +80,13 @@ def ids_of(model: BpeModel, texts: Sequence[str]) -> list[list[int]]:
     """Ids that our encoder gives."""
     tokens = BpeTokenizer(model).encode_batch(list(texts))
     return [tokens.document(index).tolist() for index in range(len(texts))]
+
+
+def extension_of(model: BpeModel, tokens: Tokens, pairs: Rules) -> Extension:
+    """Tokens and rules in provisional ids. An added token may read as one that rules are of."""
+    strings = strings_of(model)
+    number = {strings[token]: token for token in np.flatnonzero(model.merges.tested).tolist()}
+    number |= {string: token for token, string in tokens}
+    rules = np.array([(number[left], number[right], number[left + right]) for left, right in pairs], np.uint32)
+    counts = np.ones(len(pairs), np.uint64)
+    return Extension(model.id_limit, tuple(dict(tokens).values()), rules.reshape(-1, 3), counts, complete=True)
