@@ -1,4 +1,4 @@
-"""Orders of removal that leaf pruning is compared with. Most of them leave tokens that can no longer be reached."""
+"""Orders of removal that leaf pruning is compared with. Those by frequency leave tokens that cannot be reached."""
 
 from __future__ import annotations
 

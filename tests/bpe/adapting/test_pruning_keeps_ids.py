@@ -13,7 +13,7 @@ from bpe_models import trained_model
 from extended_models import random_base
 from oracles.bpe import NEVER
 from pyharness.bpe.adapting.pruning import id_map, leaf_order, parts
-from pyharness.bpe.adapting.pruning_baselines import frequency_order
+from pyharness.bpe.adapting.pruning_baselines import frequency_order, merge_based
 from pyharness.bpe.adapting.token_counter import TokenCounter
 from pyharness.bpe.analysis.self_tokenization import self_tokenization
 from pyharness.bpe.encoding.bpe_encoder import BpeEncoder
@@ -62,6 +62,7 @@ def test_nothing_else_changes_whatever_is_cut_off(form: str) -> None:
         cuts += 1
         assert newly_unreachable(model, removed) == set(), seed
         assert changed_texts(model, removed, words) == 0, seed
+        assert newly_unreachable(model, merge_based(model, counts)[: len(removed)]) == set(), seed
         ids = id_map(model, removed)
         failed = self_tokenization(model.merges).failed
         after = parts(pruned_model(model, ids)).tolist()
