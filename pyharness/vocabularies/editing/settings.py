@@ -174,7 +174,7 @@ def known_by_digest(kind: vocabulary_file.Kind, digest: str) -> str | None:
 
     ``digest``: SHA-256 of the original.
 
-    Source: ``get_vocab_base_pre`` of llama.cpp's convert_hf_to_gguf.py; ``expected_hash`` of tiktoken's load.py.
+    Source: ``get_vocab_base_pre`` of convert_hf_to_gguf.py; ``expected_hash`` of tiktoken's load.py.
     """
     if kind == "rank_file":
         names = [name for name, known in KNOWN_FILES.items() if known.digest == digest]
@@ -184,8 +184,8 @@ def known_by_digest(kind: vocabulary_file.Kind, digest: str) -> str | None:
         )
     if kind == "huggingface":
         return (
-            "llama.cpp's convert_hf_to_gguf.py knows how a tokenizer splits by a digest of the ids of one text: where "
-            "it does not recognise the pre-tokenizer, add the digest that it shows beside that of the original"
+            "convert_hf_to_gguf.py (GGUF) knows how a tokenizer splits by a digest of the ids of one text: where it "
+            "does not recognise the pre-tokenizer, add the digest that it shows beside that of the original"
         )
     if kind == "sentencepiece":
         return (
