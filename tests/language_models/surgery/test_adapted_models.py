@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -114,24 +115,27 @@ def test_an_adapted_model(kind: str, dtype: str, tmp_path: Path) -> None:
 
 def test_shards_and_their_index(tmp_path: Path) -> None:
     old = built("untied", tmp_path / "old", max_shard_size="30KB")
-    new = applied(old, plan_for(old), tmp_path / "new")
+    new = applied(old, plan_for(old, multiple_of=64), tmp_path / "new")
     shards = sorted(path.name for path in old.glob("*.safetensors"))
     assert len(shards) > 2
     assert shards == sorted(path.name for path in new.glob("*.safetensors"))
     index, before = (json.loads((folder / "model.safetensors.index.json").read_text()) for folder in (new, old))
     assert index["weight_map"] == before["weight_map"]
     sizes = [tensor.nbytes for tensor in tensors_of(new).values()]
-    assert index["metadata"]["total_size"] == sum(sizes)
+    assert index["metadata"]["total_size"] == sum(sizes) > before["metadata"]["total_size"]
     assert torch.equal(logits(new, "untied", IDS)[:, :263], logits(old, "untied", IDS)[:, :263])
 
 
-def test_the_prefix_of_a_body_alone(tmp_path: Path) -> None:
-    """Old files have the names of the body, without the prefix of the whole model."""
+@pytest.mark.parametrize("older", [False, True])
+def test_the_prefix_of_a_body_alone(older: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Old files have the names of the body, without the prefix of the whole model; old libraries know no more names."""
     old = built("tied", tmp_path / "old")
     safetensors: Any = importlib.import_module("safetensors.torch")
     tensors = safetensors.load_file(old / "model.safetensors")
     short = {name.removeprefix("transformer."): tensor for name, tensor in tensors.items()}
     safetensors.save_file(short, old / "model.safetensors", {"format": "pt"})
+    if older:
+        monkeypatch.setitem(sys.modules, "transformers.conversion_mapping", None)
     assert dict(VocabularyMatrices.of(ModelFolder.read("m", old)).roles) == {"wte.weight": 0}
 
 
@@ -160,6 +164,8 @@ def test_random_rows_have_the_columns_of_the_old(tmp_path: Path) -> None:
     np.testing.assert_array_equal(first[name], again[name])
     assert not np.array_equal(first[name][263:], other[name][263:])
     assert not np.array_equal(first[name][263:], first["lm_head.weight"][263:])
+    both = [(first[key][263:5000] - first[key][263:5000].mean(0)).ravel() for key in (name, "lm_head.weight")]
+    assert abs(np.corrcoef(*both)[0, 1]) < 0.1
     drawn, rows = first[name][263:5000], tensors_of(old)[name][:263]
     scale = rows.std(axis=0)
     assert np.abs((drawn.mean(axis=0) - rows.mean(axis=0)) / scale).max() < 6 / np.sqrt(len(drawn))
@@ -169,7 +175,7 @@ def test_random_rows_have_the_columns_of_the_old(tmp_path: Path) -> None:
 def test_ids_that_move_are_followed_in_the_configuration(tmp_path: Path) -> None:
     old = built("untied", tmp_path / "old")
     (old / "generation_config.json").write_text(
-        json.dumps({"eos_token_id": [261, 5], "suppress_tokens": [9], "top_k": 9})
+        json.dumps({"eos_token_id": [261, 5], "suppress_tokens": [9], "stop_token_ids": [8], "top_k": 9})
     )
     model = ModelFolder.read("m", old)
     moved = np.arange(263)[::-1].copy()
@@ -179,7 +185,7 @@ def test_ids_that_move_are_followed_in_the_configuration(tmp_path: Path) -> None
     config = json.loads((new / "config.json").read_text())
     assert (config["bos_token_id"], config["eos_token_id"], config["pad_token_id"]) == (1, [1, 257], 0)
     generation = json.loads((new / "generation_config.json").read_text())
-    assert generation == {"eos_token_id": [1, 257], "suppress_tokens": [253], "top_k": 9}
+    assert generation == {"eos_token_id": [1, 257], "suppress_tokens": [253], "stop_token_ids": [254], "top_k": 9}
     expected = logits(old, "untied", IDS)[:, :263]
     assert torch.equal(logits(new, "untied", [262 - token for token in IDS])[:, :263].flip(1), expected)
 
