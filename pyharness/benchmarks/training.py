@@ -102,7 +102,7 @@ def _import(library: str) -> None:
 
 def check(recipe: Recipe, trained: TrainedTokenizer, texts: Sequence[str]) -> str:
     """Check a trained tokenizer; returns what was checked, or raises ``Wrong``."""
-    wanted = int(recipe.options["vocab_size"])
+    wanted = int(recipe.options.get("vocab_size", trained.vocab_size))
     if trained.vocab_size > wanted or (trained.complete and trained.vocab_size != wanted):
         raise Wrong(f"{trained.vocab_size:,} ids, where {wanted:,} were asked for")
     if not recipe.trainer.loadable:
@@ -112,7 +112,7 @@ def check(recipe: Recipe, trained: TrainedTokenizer, texts: Sequence[str]) -> st
         path = Path(folder) / name
         path.write_bytes(content)
         try:
-            tokenizer = tokenizers.load(rows.row_of(recipe, path))
+            tokenizer = tokenizers.load(rows.row_of(recipe, path, trained.loading))
         except InputError as error:
             raise Wrong(f"the file cannot be loaded: {error}") from None
     if isinstance(tokenizer, HasVocabulary):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from pyharness.corpora import open_corpus
@@ -18,6 +19,7 @@ class Text:
     corpora: Sequence[Corpus]
     max_bytes: int | None = None
     tally: Tally = field(default_factory=Tally)
+    cut: bool = field(default=False, init=False)  # max_bytes has ended the last pass
 
     @classmethod
     def of(cls, specifications: Sequence[str], max_bytes: int | None = None) -> Text:
@@ -26,15 +28,23 @@ class Text:
 
     def documents(self) -> Iterator[str]:
         """Start a new pass, and a new count of it."""
-        self.tally = Tally()
+        return chain.from_iterable(self.parts())
+
+    def parts(self) -> Iterator[Iterator[str]]:
+        """Start a new pass, corpus by corpus: read each before the next."""
+        self.tally, self.cut = Tally(), False
         for corpus in self.corpora:
-            for text in corpus.documents(self.tally):
-                if self.max_bytes is not None:
-                    size = len(text.encode())
-                    if not fits(self.tally.bytes + size, size, self.max_bytes):
-                        return
-                self.tally.add(text)
-                yield text
+            yield self._part(corpus)
+
+    def _part(self, corpus: Corpus) -> Iterator[str]:
+        for text in () if self.cut else corpus.documents(self.tally):
+            if self.max_bytes is not None:
+                size = len(text.encode())
+                if not fits(self.tally.bytes + size, size, self.max_bytes):
+                    self.cut = True
+                    return
+            self.tally.add(text)
+            yield text
 
     @property
     def digest(self) -> str:

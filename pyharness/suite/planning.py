@@ -38,7 +38,9 @@ def plan(suite: Suite, preparing: Callable[[str, TrainingProgress], None] | None
     _check_device(suite.device)
     problems: list[str] = []
     check_metrics(all_metrics())
-    rows = _each("tokenizer", suite.tokenizers, partial(_row, preparing), problems)
+    in_turn = sorted(suite.tokenizers, key=lambda entry: tokenizers.precedence(entry.spec))
+    found = _each("tokenizer", in_turn, partial(_row, preparing), problems)
+    rows = {entry.label: found[entry.label] for entry in suite.tokenizers if entry.label in found}
     texts = _each("corpus", suite.corpora, _text, problems)
     cases: list[Case] = []
     for selection in suite.selections:

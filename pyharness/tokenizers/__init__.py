@@ -144,6 +144,16 @@ def _without_options(home: Specification, engine: Engine) -> tuple[Specification
     return dataclasses.replace(home, options=rest), own
 
 
+def precedence(spec: str) -> int:
+    """Whose turn it is to be obtained, of several rows: the smallest first."""
+    try:
+        wanted = TOKENIZER.parse(spec)
+    except InputError:  # which obtain() says
+        return 0
+    family = families_by_name().get(wanted.name)
+    return 0 if family is None or family.precedence is None else family.precedence(wanted.options)
+
+
 def obtain(spec: str, progress: Callable[[TrainingProgress], None] | None = None) -> TokenizerSpec:
     """Resolve a specification whose vocabulary may have to be downloaded or trained first: what fails, fails here.
 

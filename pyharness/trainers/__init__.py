@@ -16,12 +16,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from numpy.typing import NDArray
+
 from pyharness.bpe.model.model import BpeModel, DemolitionRule
 from pyharness.bpe.training.trainer import TieRule
 from pyharness.plugins import registry
 from pyharness.types import InputError, TrainingProgress
 
 Symbols: TypeAlias = Literal["bytes", "characters"]
+Array: TypeAlias = NDArray[Any]
 BIGGEST_VOCABULARY = (1 << 31) - 1
 BIGGEST_NUMBER = (1 << 63) - 1
 
@@ -31,9 +34,11 @@ class TrainingRequest:
     """A text and the settings of a training. A trainer refuses those it cannot honour; see ``TrainerSpec.options``."""
 
     texts: Callable[[], Iterable[str]]  # starts a new pass over the text; documents without lone surrogates
-    vocab_size: int  # ids in all: the alphabet, special tokens and an unknown token are among them
+    # Ids in all: the alphabet, special tokens and an unknown token are among them. 0: not said, which trainers that
+    # change a tokenizer allow.
+    vocab_size: int = 0
     pattern: str | None = None  # name or expression for TextSplitter; None: the trainer's own
-    min_frequency: int = 1  # pairs that occur less often are not merged
+    min_frequency: int | None = None  # pairs that occur less often are not merged; None: 1, or 2 where a base goes on
     max_token_length: int | None = None  # in bytes of text; SentencePiece: in characters
     max_token_characters: int | None = None  # in characters, those that start in a token
     special: tuple[str, ...] = ()  # ours: the last ids; libraries: the first, after those of their own
@@ -49,6 +54,19 @@ class TrainingRequest:
     byte_fallback: bool = True  # bytes stand for characters that have no token
     character_coverage: float = 1.0  # share of the text whose characters get a token
     sentences: int = 0  # train on a random sample of this many lines; 0: on all
+    base: str | None = None  # the tokenizer that is changed: a file, or ``file:PATH?pattern=...`` of a rank file
+    tokens: int | None = None  # strings that the base gains
+    share: float | None = None  # of the base's tokens that can go, those that go: 0 to 1
+    reuse: str | None = None  # expression: reserved and unused tokens that match give their ids, and gaps are filled
+    multiple_of: int = 1  # as many tokens more as make the number of ids a multiple
+    deny: str | None = None  # expression: no token is made in whose text it is found
+    scripts: tuple[str, ...] = ()  # Unicode's names: their tokens go first
+    whole_pieces: bool | None = None  # a piece that is a token of the base is not merged; None: as the base has it
+    cascade: bool = True  # False: old rules do not merge on what a new one makes of a string that the base has
+    auxiliary_size: int | None = None  # symbols and tokens of the other training; None: 64,000
+    balance: bool = False  # each corpus counts as if it had as many tokens of the base as the one with most
+    parts: Callable[[], Iterable[Iterable[str]]] | None = None  # the texts again, corpus by corpus
+    learnt: Mapping[str, Array] | None = None  # by a training that differs in ``TrainerSpec.sizes`` alone
     threads: int = 1
     source: Callable[[], Mapping[str, Any]] = dict  # where the text comes from, asked after it was read: JSON values
     text_bytes: int | None = None  # size of the text, if known: for the estimate of the time left
@@ -72,6 +90,8 @@ class TrainedTokenizer:
     notes: tuple[str, ...] = ()  # facts without which a figure of this is misread
     model: BpeModel | None = None  # what the first file says, where it is one of our own
     details: Mapping[str, Any] = field(default_factory=dict)  # counts, JSON values: distinct_pieces, scaffold_tokens
+    loading: Mapping[str, str] = field(default_factory=dict)  # options of ``file:`` that the first file needs
+    learnt: Mapping[str, Array] | None = None  # spares trainings that differ in ``TrainerSpec.sizes`` alone the text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,9 +109,14 @@ class TrainerSpec:
     depends_on_threads: bool = False  # another number of threads gives other tokens, not only sooner
     loadable: bool = True  # its first file can be loaded as ``file:``
     extra: str | None = None  # the pip extra that provides the library
+    adapts: bool = False  # it changes the tokenizer that ``base`` names, and vocab_size may be left out
+    sizes: frozenset[str] = frozenset()  # options that say how much of one training is taken, and nothing else
+    refuse: Callable[[TrainingRequest], None] | None = None  # raises ``InputError`` before any text is read
 
 
-ALWAYS = frozenset({"texts", "vocab_size", "pattern", "threads", "source", "text_bytes", "progress"})
+ALWAYS = frozenset({
+    "texts", "vocab_size", "pattern", "threads", "source", "text_bytes", "progress", "parts", "learnt",
+})  # fmt: skip
 
 
 def specs() -> Mapping[str, TrainerSpec]:
@@ -117,7 +142,11 @@ def train(trainer: str | TrainerSpec, request: TrainingRequest) -> TrainedTokeni
 
 def check(spec: TrainerSpec, request: TrainingRequest) -> None:
     """Refuse what a trainer cannot honour, before any text is read."""
-    _check_numbers(request)
+    if spec.adapts and request.base is None:
+        raise InputError(
+            f"trainer {spec.name!r} changes a tokenizer, and none is named: give base=FILE, as 'pyharness adapt' does"
+        )
+    _check_numbers(request, needs_size=not spec.adapts)
     _check_texts(request)
     for option in dataclasses.fields(request):
         if option.name in ALWAYS | spec.options:
@@ -128,12 +157,15 @@ def check(spec: TrainerSpec, request: TrainingRequest) -> None:
     if request.pattern is not None and spec.patterns is not None and request.pattern not in spec.patterns:
         known = f"it trains on {' or '.join(spec.patterns)}" if spec.patterns else "it splits by rules of its own"
         raise InputError(f"trainer {spec.name!r} cannot split by {request.pattern!r}: {known}")
+    if spec.refuse is not None:
+        spec.refuse(request)
 
 
-def _check_numbers(request: TrainingRequest) -> None:
-    if not 1 <= request.vocab_size <= BIGGEST_VOCABULARY:
+def _check_numbers(request: TrainingRequest, *, needs_size: bool) -> None:
+    if not needs_size <= request.vocab_size <= BIGGEST_VOCABULARY:
         raise InputError(f"vocab_size is {request.vocab_size}; it must be in 1..{BIGGEST_VOCABULARY:,}")
-    for name in ("min_frequency", "max_token_length", "max_token_characters", "limit_alphabet", "sentences"):
+    for name in ("min_frequency", "max_token_length", "max_token_characters", "limit_alphabet", "sentences", "tokens",
+                 "multiple_of", "auxiliary_size"):  # fmt: skip
         value, least = getattr(request, name), 0 if name == "sentences" else 1
         if value is not None and not least <= value <= BIGGEST_NUMBER:
             raise InputError(f"{name} is {value:,}; it must be in {least}..{BIGGEST_NUMBER:,}")

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 
+from pyharness.corpora.batching import batches
 from pyharness.trainers import TrainedTokenizer, TrainingRequest
 from pyharness.trainers.phases import Phases
 from pyharness.types import InputError
+
+BATCH_BYTES = 8 << 20
 
 
 class Feed:
@@ -88,6 +92,34 @@ class Feed:
             notes=(*notes, *(ended if short else ())),
             details={"documents": self.documents, "bytes": self.bytes},
         )
+
+
+def read_in_batches(feed: Feed, add: Callable[[list[str], int], None], texts: Iterable[str] | None = None) -> None:
+    """Hand texts to a counter, with the number of threads; with several, the next batch is read while one is counted.
+
+    ``texts``: a part of those of the request, if not all.
+    """
+    request, phases = feed.request, feed.phases
+    report = phases.gauge("counting", "bytes", request.text_bytes, feed.bytes)
+    source = batches(request.texts() if texts is None else texts, size=BATCH_BYTES, size_of=feed.count)
+    handed_over = 0  # bytes
+    with ThreadPoolExecutor(1, "pyharness-counting") as aside:
+        running: Future[None] | None = None
+        while True:
+            with phases.timed("reading"):
+                batch = next(source, None)
+            with phases.timed("counting"):
+                if running is not None:
+                    running.result()
+                    report(handed_over)
+                if batch is None:
+                    break
+                handed_over = feed.bytes
+                running = aside.submit(add, batch, request.threads)
+                if request.threads == 1:
+                    running.result()
+    if texts is None:
+        feed.check()
 
 
 def utf8_length(text: str, number: int) -> int:

@@ -25,7 +25,7 @@ def train_bpe(request: TrainingRequest) -> TrainedTokenizer:
     _room(request, 256)
     tokenizer = _byte_level(models.BPE(), request)
     trainer = trainers.BpeTrainer(
-        vocab_size=request.vocab_size, min_frequency=request.min_frequency, special_tokens=list(request.special),
+        vocab_size=request.vocab_size, min_frequency=request.min_frequency or 1, special_tokens=list(request.special),
         max_token_length=request.max_token_length, initial_alphabet=_bytes(), show_progress=False,
     )  # fmt: skip
     return _train(tokenizer, trainer, request)
@@ -57,7 +57,7 @@ def train_wordpiece(request: TrainingRequest) -> TrainedTokenizer:
     tokenizer.decoder = decoders.WordPiece()
     limit: Any = {} if request.limit_alphabet is None else {"limit_alphabet": request.limit_alphabet}
     trainer = trainers.WordPieceTrainer(
-        vocab_size=request.vocab_size, min_frequency=request.min_frequency, special_tokens=special,
+        vocab_size=request.vocab_size, min_frequency=request.min_frequency or 1, special_tokens=special,
         initial_alphabet=list(request.initial_alphabet), show_progress=False,
         **limit,
     )  # fmt: skip

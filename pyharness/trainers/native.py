@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -14,13 +13,11 @@ from pyharness.bpe.training.piece_counter import PieceCounter
 from pyharness.bpe.training.piece_symbols import in_forms, of_characters
 from pyharness.bpe.training.trained_model import model_of_training
 from pyharness.bpe.training.trainer import TrainedBpe, WeightedPieces, train
-from pyharness.corpora.batching import batches
 from pyharness.trainers import TrainedTokenizer, TrainerSpec, TrainingRequest
-from pyharness.trainers.feeding import Feed
+from pyharness.trainers.feeding import Feed, read_in_batches
 from pyharness.types import InputError
 
 PATTERN = "gpt2"
-BATCH_BYTES = 8 << 20
 MODEL = "model.json"
 TRACE = "scaffold-trace.jsonl"
 _NEWER = ("max_token_characters", "limit_alphabet", "continuing_subword_prefix", "end_of_word_suffix")  # said if given
@@ -41,7 +38,8 @@ def _train(request: TrainingRequest, *, scaffold: bool) -> TrainedTokenizer:
     splitter = TextSplitter(request.pattern or PATTERN)
     feed = Feed(request)
     phases = feed.phases
-    counted = _count(feed, splitter)
+    counted = PieceCounter(splitter)
+    read_in_batches(feed, counted.add)
     with phases.timed("counting"):
         spelled = counted.pieces()
         pieces = _symbols(spelled, request)
@@ -52,7 +50,7 @@ def _train(request: TrainingRequest, *, scaffold: bool) -> TrainedTokenizer:
     with phases.timed("merging"):
         merged = phases.gauge("merging", "tokens", size, base)
         trained = train(
-            pieces, size, scaffold=scaffold, tie_rule=request.tie_rule, min_frequency=request.min_frequency,
+            pieces, size, scaffold=scaffold, tie_rule=request.tie_rule, min_frequency=request.min_frequency or 1,
             max_token_length=request.max_token_length, max_token_characters=request.max_token_characters,
             keep_events=request.trace,
             progress=merged if request.progress else None,
@@ -112,31 +110,6 @@ def too_small(request: TrainingRequest, alphabet: int) -> InputError:
     )
 
 
-def _count(feed: Feed, splitter: TextSplitter) -> PieceCounter:
-    """Count pieces; with more than one thread, the next batch is read while one is counted."""
-    request, phases, counter = feed.request, feed.phases, PieceCounter(splitter)
-    report = phases.gauge("counting", "bytes", request.text_bytes)
-    source = batches(request.texts(), size=BATCH_BYTES, size_of=feed.count)
-    handed_over = 0  # bytes
-    with ThreadPoolExecutor(1, "pyharness-counting") as aside:
-        running: Future[None] | None = None
-        while True:
-            with phases.timed("reading"):
-                batch = next(source, None)
-            with phases.timed("counting"):
-                if running is not None:
-                    running.result()
-                    report(handed_over)
-                if batch is None:
-                    break
-                handed_over = feed.bytes
-                running = aside.submit(counter.add, batch, request.threads)
-                if request.threads == 1:
-                    running.result()
-    feed.check()
-    return counter
-
-
 def _left_out(spelled: WeightedPieces, pieces: WeightedPieces, request: TrainingRequest) -> dict[str, int]:
     """How many characters of the text, with repetitions, limit_alphabet left out."""
     if request.limit_alphabet is None:
@@ -185,7 +158,7 @@ def _origin(feed: Feed, splitter: TextSplitter, pieces: WeightedPieces) -> dict[
         "pattern": splitter.name,
         "symbols": request.symbols,
         "tie_rule": request.tie_rule,
-        "min_frequency": request.min_frequency,
+        "min_frequency": request.min_frequency or 1,
         "max_token_length": request.max_token_length,
         **{name: value for name in _NEWER if (value := getattr(request, name))},
         "distinct_pieces": len(pieces.weights),
@@ -195,7 +168,7 @@ def _origin(feed: Feed, splitter: TextSplitter, pieces: WeightedPieces) -> dict[
 def _notes(request: TrainingRequest, trained: TrainedBpe, splitter: TextSplitter) -> tuple[str, ...]:
     notes = []
     if not trained.complete:
-        limits = f" at least {request.min_frequency} times" if request.min_frequency > 1 else ""
+        limits = f" at least {request.min_frequency} times" if (request.min_frequency or 1) > 1 else ""
         length = f" within {request.max_token_length} bytes" if request.max_token_length else ""
         length += f" within {request.max_token_characters} characters" if request.max_token_characters else ""
         notes.append(

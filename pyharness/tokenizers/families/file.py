@@ -58,26 +58,13 @@ def _encoding(path: Path, digest: str, options: Mapping[str, str]) -> Encoding:
                 encoding, name=name, pattern=expression, vocabulary=f"sha256:{digest[:16]}/{split}"
             )
     if "special" in options:
-        encoding = dataclasses.replace(encoding, special=_special(path, options["special"]))
+        encoding = dataclasses.replace(encoding, special=encodings.read_special(options["special"], str(path)))
     return encoding
 
 
 def hash_of(expression: str) -> str:
     """Short name of a split pattern that has none."""
     return hashlib.sha256(expression.encode()).hexdigest()[:8]
-
-
-def _special(path: Path, text: str) -> dict[str, int]:
-    special: dict[str, int] = {}
-    for entry in filter(None, text.split(",")):
-        content, colon, token = entry.rpartition(":")
-        if not colon or not content or not token.isdecimal() or int(token) >= vocabulary_file.BIGGEST_ID:
-            raise InputError(
-                f"{path}: special token {entry!r} is not CONTENT:ID with an id below {vocabulary_file.BIGGEST_ID:,}; "
-                "write ?special=<|endoftext|>:50256,<|pad|>:50257"
-            )
-        special[content] = int(token)
-    return special
 
 
 def expand(argument: str, options: Mapping[str, str]) -> TokenizerSpec:

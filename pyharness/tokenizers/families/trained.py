@@ -3,6 +3,10 @@
 The corpus is a specification like any other; write a ``&`` in it as ``%26`` and a ``%`` as ``%25``:
 ``trained:bpe?vocab_size=8192&corpus=shard:0/2:installed:python-code?max_bytes=2MB%26language=code``.
 
+Several corpora are separated by ``|``. A trainer that changes a tokenizer is given one, ``base=``, and how much is
+changed: ``trained:continued-bpe?base=./tokenizer.json&tokens=8192&corpus=path:books.jsonl``. Rows that differ in
+``tokens=`` alone are learnt once if the largest comes first, as it does in a suite.
+
 Training takes place once, in a process of its own, when a row is *obtained*, which is before anything is measured;
 resolving and loading a row train nothing. The files stay in a cache (``PYHARNESS_CACHE``, or
 ``XDG_CACHE_HOME/pyharness``, or ``~/.cache/pyharness``) under everything that decides them.
@@ -12,6 +16,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 
@@ -39,10 +44,24 @@ def prepare(
     digest, size = text_of(recipe.corpus, progress)
     with trained_cache.locked(recipe.as_json()) as place:
         kept = place.find()
-        if kept is not None and kept.digest == digest and not kept.crashed:
+        if kept is not None and (kept.digest, kept.base) == (digest, recipe.base) and not kept.crashed:
             return
-        if (death := training_process.run(argument, options, digest, size, progress)) is not None:
-            place.refuse(digest, death, crashed=True)
+        with _alone(recipe):
+            death = training_process.run(argument, options, digest, size, progress)
+        if death is not None:
+            place.refuse(digest, death, recipe.base, crashed=True)
+
+
+def _alone(recipe: Recipe) -> AbstractContextManager[object]:
+    """Keep other sizes from training meanwhile: they may find what this one learns."""
+    whole = recipe.of_all_sizes
+    return nullcontext() if whole is None else trained_cache.locked(whole.as_json())
+
+
+def precedence(options: Mapping[str, str]) -> int:
+    """Whose turn it is, the smallest first: what a training for more tokens learns serves those for fewer."""
+    tokens = options.get("tokens", "")
+    return -int(tokens) if tokens.isdecimal() else 0
 
 
 def expand(argument: str, options: Mapping[str, str]) -> TokenizerSpec:
@@ -50,7 +69,7 @@ def expand(argument: str, options: Mapping[str, str]) -> TokenizerSpec:
     recipe = Recipe.of(argument, options)
     kept = trained_cache.Place.of(recipe.as_json()).find()
     source = f"{recipe.trainer.name} trained on {recipe.corpus}"
-    if kept is None or kept.path is None:
+    if kept is None or kept.path is None or kept.base != recipe.base:
         return TokenizerSpec(
             name=f"trained:{argument}",
             load=partial(_refuse, recipe, kept),
@@ -59,7 +78,7 @@ def expand(argument: str, options: Mapping[str, str]) -> TokenizerSpec:
             extra=recipe.trainer.extra,
         )
     return dataclasses.replace(
-        row_of(recipe, kept.path),
+        row_of(recipe, kept.path, kept.options),
         name=f"trained:{argument}",
         source=f"{source} (text {kept.digest[:16]})",
         revision=kept.digest,
@@ -67,8 +86,13 @@ def expand(argument: str, options: Mapping[str, str]) -> TokenizerSpec:
     )
 
 
-def row_of(recipe: Recipe, path: Path) -> TokenizerSpec:
-    """Describe the file that a training gave; a rank file does not say how text is split, the recipe does."""
+def row_of(recipe: Recipe, path: Path, options: Mapping[str, str]) -> TokenizerSpec:
+    """Describe the file that a training gave, with the options of ``file:`` that came with it.
+
+    A rank file does not say how text is split: if they do not either, the recipe does.
+    """
+    if options:
+        return file.row(f"trained:{recipe.trainer.name}", path, options)
     ranks = vocabulary_file.detect(vocabulary_file.read(path), str(path)) == "rank_file"
     pattern = recipe.options.get("pattern") or (recipe.trainer.patterns or ("gpt2",))[0]
     return file.row(f"trained:{recipe.trainer.name}", path, {"pattern": str(pattern)} if ranks else {})
@@ -82,6 +106,11 @@ def _refuse(recipe: Recipe, kept: trained_cache.Kept | None, spec: TokenizerSpec
         raise InputError(f"{spec.name!r} has not been trained yet: 'pyharness run' trains it, or tokenizers.obtain()")
     if kept.crashed:
         raise InputError(f"{name} gave nothing: {kept.refused}")
+    if kept.base != recipe.base:
+        raise InputError(
+            f"{recipe.options['base']} has changed since {spec.name!r} was made from it (SHA-256 {kept.base}, now "
+            f"{recipe.base}): 'pyharness run' makes it anew, or tokenizers.obtain()"
+        )
     raise Unsupported(f"{name} cannot train this: {kept.refused}")
 
 
@@ -97,9 +126,11 @@ FAMILIES = (
     TokenizerFamily(
         name="trained",
         expand=expand,
-        summary="trained here on a corpus, before anything is measured; ?vocab_size= and &corpus= are needed",
+        summary="trained here on a corpus, before anything is measured; ?vocab_size= (or base= and tokens=) and "
+        "&corpus= are needed",
         example="trained:bpe?vocab_size=8192&corpus=installed:python-code",
         known=lambda: tuple(trainers.specs()),
         prepare=prepare,
+        precedence=precedence,
     ),
 )

@@ -7,22 +7,26 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import io
 import json
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from pyharness.system import atomic_file, cache_folder
-from pyharness.trainers import TrainedTokenizer
+from pyharness.trainers import Array, TrainedTokenizer
 from pyharness.types import InputError
 from pyharness.vocabularies.files import vocabulary_file
 
 ENTRY = "entry.json"
 LOCK = "lock"
+LEARNT = "learnt.npz"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +35,8 @@ class Kept:
 
     digest: str  # of the text
     path: Path | None  # the file that ``file:`` loads
+    base: str | None = None  # SHA-256 of the tokenizer that it was made from, if it was
+    options: Mapping[str, str] = field(default_factory=dict)  # of ``file:``, without which the file cannot be loaded
     refused: str | None = None
     crashed: bool = False  # it was no refusal: the process died, and may live another time
 
@@ -52,8 +58,10 @@ class Place:
         """Return the kept result; None where there is none, or a damaged one."""
         try:
             entry = json.loads((self.folder / ENTRY).read_text(encoding="utf-8"))
+            base = entry["base"] and str(entry["base"])
             if "refused" in entry:
-                return Kept(str(entry["digest"]), None, str(entry["refused"]), entry.get("crashed") is True)
+                refused, crashed = str(entry["refused"]), entry.get("crashed") is True
+                return Kept(str(entry["digest"]), None, base, refused=refused, crashed=crashed)
             digest, name, checksum = (str(entry[key]) for key in ("digest", "file", "sha256"))
             path = self.folder / digest / name
             # Names come from a file that anyone may have touched: nothing outside the folder is read.
@@ -61,23 +69,45 @@ class Place:
                 return None
             if vocabulary_file.digest(path) != checksum:
                 return None
-            return Kept(digest, path)
+            options = {str(name): str(value) for name, value in dict(entry["options"]).items()}
+            return Kept(digest, path, base, options)
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
-    def keep(self, digest: str, trained: TrainedTokenizer) -> None:
+    def keep(self, digest: str, trained: TrainedTokenizer, base: str | None = None) -> None:
         """Write what a training gave."""
         if not trained.files:
             raise InputError(f"trainer {self.recipe['trainer']!r} gave no file that can be loaded")
-        name, content = next(iter(trained.files.items()))
-        entry = {"recipe": self.recipe, "digest": digest, "file": name, "sha256": hashlib.sha256(content).hexdigest()}
+        self._write(digest, base, trained.files, trained.loading)
+
+    def keep_learnt(self, digest: str, arrays: Mapping[str, Array], base: str | None) -> None:
+        """Write what spares trainings of other sizes the text; the recipe is without the size."""
+        written = io.BytesIO()
+        np.savez(written, allow_pickle=False, **arrays)
+        self._write(digest, base, {LEARNT: written.getvalue()}, {})
+
+    def learnt(self, digest: str, base: str | None) -> Mapping[str, Array] | None:
+        """Read what ``keep_learnt`` wrote on the same text and base; None where there is none."""
+        kept = self.find()
+        if kept is None or kept.path is None or (kept.digest, kept.base) != (digest, base):
+            return None
+        with np.load(kept.path, allow_pickle=False) as archive:  # its checksum was compared
+            return dict(archive)
+
+    def _write(self, digest: str, base: str | None, files: Mapping[str, bytes], options: Mapping[str, str]) -> None:
+        name, content = next(iter(files.items()))
+        checksum = hashlib.sha256(content).hexdigest()
+        entry = {
+            "recipe": self.recipe, "digest": digest, "base": base, "file": name, "sha256": checksum,
+            "options": dict(options),
+        }  # fmt: skip
         with _named_errors(self.folder):
-            _move_in(trained.files, self.folder / digest)
+            _move_in(files, self.folder / digest)
             atomic_file.replace(self.folder / ENTRY, _json(entry))
 
-    def refuse(self, digest: str, reason: str, *, crashed: bool = False) -> None:
+    def refuse(self, digest: str, reason: str, base: str | None = None, *, crashed: bool = False) -> None:
         """Write why the trainer could not: it could not again, unless it crashed."""
-        entry = {"recipe": self.recipe, "digest": digest, "refused": reason, "crashed": crashed}
+        entry = {"recipe": self.recipe, "digest": digest, "base": base, "refused": reason, "crashed": crashed}
         with _named_errors(self.folder):
             atomic_file.replace(self.folder / ENTRY, _json(entry))
 

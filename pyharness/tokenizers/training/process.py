@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from pyharness import trainers
-from pyharness.corpora.texts import Text
 from pyharness.system import lifeline
 from pyharness.system.child_process import ChildDied, said_by
 from pyharness.system.environment import cores
@@ -44,20 +43,28 @@ def train_and_keep(
 ) -> None:
     """Train in this process; the cache gets the files, or the reason why the trainer refuses."""
     recipe = Recipe.of(trainer, options)
-    place, text = Place.of(recipe.as_json()), Text.of([recipe.corpus])
+    place, text, base = Place.of(recipe.as_json()), recipe.text(), recipe.base
+    whole = recipe.of_all_sizes
+    shared = None if whole is None else Place.of(whole.as_json())
+    learnt = None if shared is None else shared.learnt(digest, base)
     request = recipe.request(
         recipe.threads or cores(),
         texts=text.documents,
-        source=lambda: {"corpus": recipe.corpus, "digest": text.digest},
+        parts=text.parts,
+        source=lambda: {"corpus": recipe.corpus, "digest": digest if learnt is not None else text.digest},
         text_bytes=size,
         progress=progress,
+        learnt=learnt,
     )
     try:
         trained = trainers.train(recipe.trainer, request)
     except InputError as error:  # the options were checked: the text will not do, or a library is missing
-        place.refuse(digest, str(error))
-    else:
-        place.keep(text.digest, trained)
+        place.refuse(digest, str(error), base)
+        return
+    read = text.digest if text.tally.documents else digest  # what another size has learnt needs no text
+    place.keep(read, trained, base)
+    if shared is not None and trained.learnt is not None and text.tally.documents:
+        shared.keep_learnt(read, trained.learnt, base)
 
 
 def main() -> None:

@@ -4,22 +4,31 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
-from pyharness import corpora, trainers
+from pyharness import trainers
 from pyharness.corpora.texts import Text
 from pyharness.plugins.closure import import_closure
 from pyharness.plugins.specification import check_options
 from pyharness.system.environment import version_of
 from pyharness.trainers import TrainerSpec, TrainingRequest
+from pyharness.trainers.adapting.base_file import located
 from pyharness.trainers.phases import Phases
-from pyharness.types import InputError, Tally, TrainingProgress
+from pyharness.types import InputError, TrainingProgress
+from pyharness.vocabularies.files import vocabulary_file
 
-NUMBERS = ("vocab_size", "min_frequency", "max_token_length", "max_token_characters", "limit_alphabet")
-NAMES = ("pattern", "symbols", "tie_rule", "demolition", "continuing_subword_prefix", "end_of_word_suffix")
-OPTIONS = ("corpus", *NUMBERS, *NAMES)
+NUMBERS = (
+    "vocab_size", "min_frequency", "max_token_length", "max_token_characters", "limit_alphabet", "tokens",
+    "multiple_of", "auxiliary_size",
+)  # fmt: skip
+NAMES = (
+    "pattern", "symbols", "tie_rule", "demolition", "continuing_subword_prefix", "end_of_word_suffix", "base", "reuse",
+    "deny",
+)  # fmt: skip
+SWITCHES = ("balance", "whole_pieces", "cascade")  # 0 or 1
+OPTIONS = ("corpus", *NUMBERS, *NAMES, *SWITCHES, "share", "scripts")
 # A row is to be the same tokenizer on every machine: of 4,000 tokens of SentencePiece's Unigram, trained on 2 MB of
 # English, 6 are others with 8 threads in place of 1.
 ROW_THREADS = 4
@@ -30,7 +39,7 @@ class Recipe:
     """A trainer, its options and a corpus: all that decides the result, but for the present content of the corpus."""
 
     trainer: TrainerSpec
-    corpus: str
+    corpus: str  # several are separated by |
     options: Mapping[str, Any] = field(default_factory=dict)  # fields of TrainingRequest that were given
 
     @classmethod
@@ -38,16 +47,14 @@ class Recipe:
         """Read a specification's options; all that can be checked without the text is checked."""
         name = f"trained:{trainer}"
         check_options(name, options, OPTIONS)
-        for needed in ("vocab_size", "corpus"):
+        spec = trainers.resolve(trainer)
+        example = "base=tokenizer.json&tokens=8192" if spec.adapts else "vocab_size=8192"
+        for needed in ("base" if spec.adapts else "vocab_size", "corpus"):
             if needed not in options:
-                raise InputError(f"{name!r} lacks {needed}=; write trained:{trainer}?vocab_size=8192&corpus=sample")
-        given = {
-            key: _number(name, key, value) if key in NUMBERS else value
-            for key, value in options.items()
-            if key != "corpus"
-        }
-        corpora.open_corpus(options["corpus"])
-        recipe = cls(trainers.resolve(trainer), options["corpus"], given)
+                raise InputError(f"{name!r} lacks {needed}=; write trained:{trainer}?{example}&corpus=sample")
+        given = {key: _value(name, key, value) for key, value in options.items() if key != "corpus"}
+        recipe = cls(spec, options["corpus"], given)
+        recipe.text()
         trainers.check(recipe.trainer, recipe.request())
         return recipe
 
@@ -58,11 +65,21 @@ class Recipe:
 
     def request(self, threads: int = 1, **more: Any) -> TrainingRequest:
         """Return the request for the trainer; ``texts`` may be given in ``more``."""
-        return TrainingRequest(**{"texts": self.texts, "threads": threads, **self.options, **more})
+        parts = {"parts": self.text().parts} if "|" in self.corpus else {}
+        return TrainingRequest(**{"texts": self.texts, "threads": threads, **parts, **self.options, **more})
+
+    def text(self) -> Text:
+        """Open the corpus, or several."""
+        return Text.of(self.corpus.split("|"))
 
     def texts(self) -> Iterator[str]:
         """Stream the text."""
-        return corpora.open_corpus(self.corpus).documents(Tally())
+        return self.text().documents()
+
+    @property
+    def base(self) -> str | None:
+        """SHA-256 of the tokenizer that is changed, as it is now."""
+        return vocabulary_file.digest(located(self.options["base"])[0]) if self.trainer.adapts else None
 
     def as_json(self) -> dict[str, Any]:
         """Return the recipe as JSON values, with what trains: versions, and our code, which changes between them."""
@@ -75,6 +92,27 @@ class Recipe:
             "versions": versions,
             "code": code_digest(self.trainer.train.__module__),
         }
+
+    @property
+    def of_all_sizes(self) -> Recipe | None:
+        """The recipe without what says how much of its training is taken; None where each size is a training."""
+        rest = {name: value for name, value in self.options.items() if name not in self.trainer.sizes}
+        return replace(self, options=rest) if self.trainer.sizes else None
+
+
+def _value(name: str, key: str, value: str) -> Any:
+    if key in NUMBERS:
+        return _number(name, key, value)
+    if key in SWITCHES:
+        if value not in ("0", "1"):
+            raise InputError(f"{name!r}: {key}={value} is neither 0 nor 1")
+        return value == "1"
+    if key == "share":
+        try:
+            return float(value)
+        except ValueError:
+            raise InputError(f"{name!r}: share={value} is no number, such as 0.25") from None
+    return tuple(value.split(",")) if key == "scripts" else value
 
 
 def _number(name: str, key: str, value: str) -> int:
@@ -97,7 +135,7 @@ _TEXTS: dict[str, tuple[str, int]] = {}
 def text_of(corpus: str, progress: Callable[[TrainingProgress], None] | None = None) -> tuple[str, int]:
     """Digest and bytes of a corpus, read once per process: rows of a suite share their text."""
     if corpus not in _TEXTS:
-        text = Text.of([corpus])
+        text = Text.of(corpus.split("|"))
         report = Phases(progress).gauge("reading the text", "bytes")
         for _ in text.documents():
             report(text.tally.bytes)

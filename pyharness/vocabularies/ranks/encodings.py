@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pyharness.plugins.registry import suggest
 from pyharness.types import InputError
 from pyharness.vocabularies.files.stage_bounds import check_pattern
+from pyharness.vocabularies.files.vocabulary_file import BIGGEST_ID
 from pyharness.vocabularies.patterns.split_patterns import CASED_WORDS, CONTRACTION, SPLIT_PATTERNS, WHITE_SPACE
 from pyharness.vocabularies.patterns.split_patterns import CL100K as CL100K
 from pyharness.vocabularies.patterns.split_patterns import GPT2 as GPT2
@@ -222,3 +223,33 @@ def pattern(text: str) -> tuple[str, str]:
         raise InputError(f"empty split pattern; known: {', '.join(PATTERNS)}, or a regular expression")
     check_pattern(text, "pattern=")
     return "custom", text
+
+
+def read_special(text: str, label: str) -> dict[str, int]:
+    """Special tokens of ``?special=``, which :func:`written_special` writes.
+
+    >>> read_special("<|end|>:256,<|pad|>:257", "the file")
+    {'<|end|>': 256, '<|pad|>': 257}
+    """
+    special: dict[str, int] = {}
+    for entry in filter(None, text.split(",")):
+        content, colon, token = entry.rpartition(":")
+        if not colon or not content or not token.isdecimal() or int(token) >= BIGGEST_ID:
+            raise InputError(
+                f"{label}: special token {entry!r} is not CONTENT:ID with an id below {BIGGEST_ID:,}; "
+                "write ?special=<|endoftext|>:50256,<|pad|>:50257"
+            )
+        special[content] = int(token)
+    return special
+
+
+def written_special(special: Mapping[str, int]) -> str:
+    """Write special tokens as ``?special=`` has them.
+
+    Raises:
+        InputError: there is a comma in one, which separates them.
+    """
+    for content in special:
+        if "," in content:
+            raise InputError(f"the special token {content!r} has a comma, which ?special= cannot hold; leave it out")
+    return ",".join(f"{content}:{token}" for content, token in special.items())

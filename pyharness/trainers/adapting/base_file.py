@@ -1,0 +1,115 @@
+"""The tokenizer that an adaptation starts from: its file, and what a rank file does not say of itself."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from pyharness.bpe.formats.importing import import_model
+from pyharness.bpe.model.model import BpeModel
+from pyharness.plugins.specification import TOKENIZER, check_options
+from pyharness.types import InputError
+from pyharness.vocabularies.editing.files import extend_file
+from pyharness.vocabularies.files import vocabulary_file
+from pyharness.vocabularies.files.vocabulary_file import Kind
+from pyharness.vocabularies.ranks import encodings
+
+_NAMES: Mapping[Kind, str] = {
+    "huggingface": "tokenizer.json",
+    "tekken": "tekken.json",
+    "sentencepiece": "tokenizer.model",
+}
+_ADAPTED = "-adapted"  # of a rank file: under its own name it would pass for the published one
+
+
+@dataclass(frozen=True)
+class BaseFile:
+    """A tokenizer file, as read or as edited."""
+
+    path: Path
+    data: bytes
+    kind: Kind
+    pattern: str | None = None  # of a rank file: how text is split
+    special: Mapping[str, int] | None = None  # of a rank file
+
+    @classmethod
+    def read(cls, base: str) -> BaseFile:
+        """Read the file that a request names: a path, or ``file:PATH?pattern=...&special=...``.
+
+        Raises:
+            InputError: there is no such file, it is no tokenizer, or of a kind that is not edited.
+        """
+        path, options = located(base)
+        data = vocabulary_file.read(path)
+        kind = vocabulary_file.detect(data, str(path))
+        if kind != "rank_file" and kind not in _NAMES:
+            extend_file(data, [], [], str(path))  # says why not
+        check_options(base, options, ("pattern", "special") if kind == "rank_file" else ())
+        if kind != "rank_file":
+            return cls(path, data, kind)
+        digest = hashlib.sha256(data).hexdigest()
+        if "pattern" not in options:
+            encodings.check_whole(data, digest, path.stem, str(path))
+        known = encodings.recognise(digest, path.stem)
+        pattern = options.get("pattern") or (known.pattern if known else None)
+        special = dict(known.special) if known else {}
+        if "special" in options:
+            special = encodings.read_special(options["special"], str(path))
+        return cls(path, data, kind, pattern, special)
+
+    @property
+    def label(self) -> str:
+        """What messages call the file."""
+        return str(self.path)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the content."""
+        return hashlib.sha256(self.data).hexdigest()
+
+    @cached_property
+    def model(self) -> BpeModel:
+        """What the file says.
+
+        Raises:
+            InputError: it is damaged, or no tokenizer of merges.
+        """
+        if self.kind == "rank_file":
+            return import_model(self.data, label=self.label, pattern=self.pattern, special=self.special)
+        return import_model(self.data, label=self.label)
+
+    def edited(self, data: bytes, special: Mapping[str, int] | None = None) -> BaseFile:
+        """Return the same file with other content; ``special``: where these tokens are now."""
+        return dataclasses.replace(self, data=data, special=self.special if special is None else special)
+
+    @property
+    def name(self) -> str:
+        """Name under which what becomes of it is written."""
+        return _NAMES.get(self.kind) or f"{self.path.stem.removesuffix(_ADAPTED)}{_ADAPTED}.tiktoken"
+
+    @property
+    def options(self) -> dict[str, str]:
+        """Options of ``file:`` that it needs to be loaded."""
+        if self.kind != "rank_file" or self.pattern is None:
+            return {}
+        name, expression = encodings.pattern(self.pattern)
+        split = {"pattern": name if name in encodings.PATTERNS else expression}
+        return {**split, "special": encodings.written_special(self.special)} if self.special else split
+
+
+def located(base: str) -> tuple[Path, Mapping[str, str]]:
+    """File that a request names, and its options.
+
+    Raises:
+        InputError: there is none.
+    """
+    if not base.startswith("file:"):
+        return vocabulary_file.find(base), {}
+    wanted = TOKENIZER.parse(base)
+    if wanted.argument is None:
+        raise InputError(f"the base {base!r} names no file: write file:PATH")
+    return vocabulary_file.find(wanted.argument), wanted.options

@@ -1,0 +1,123 @@
+"""Strings and rules that are learnt from a corpus, whatever the algorithm; and how another size is taken from them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from pyharness.bpe.adapting.extending import ExtendingOptions, extend
+from pyharness.bpe.adapting.naive import AUXILIARY_SIZE, extend_naively
+from pyharness.bpe.model.model import BpeModel
+from pyharness.bpe.training.trainer import WeightedPieces
+from pyharness.trainers import Array, TrainingRequest
+from pyharness.trainers.adapting.base_file import BaseFile
+from pyharness.trainers.adapting.corpus_pieces import counted, rules_of
+from pyharness.trainers.adapting.places import Places
+from pyharness.trainers.feeding import Feed
+from pyharness.types import Extension, InputError, offsets_of
+
+Read: TypeAlias = Mapping[str, int]  # documents, bytes and distinct_pieces of the text
+
+
+@dataclass(frozen=True, slots=True)
+class Learnt:
+    """An extension, and the text that it was learnt from."""
+
+    extension: Extension
+    read: Read
+
+    def as_arrays(self) -> dict[str, Array]:
+        """Everything as arrays, which can be kept."""
+        extension = self.extension
+        lengths = np.array([len(token) for token in extension.tokens], np.int64)
+        return {
+            "strings": np.frombuffer(b"".join(extension.tokens), np.uint8),
+            "offsets": offsets_of(lengths),
+            "rules": extension.rules,
+            "counts": extension.counts,
+            "numbers": np.array([extension.base_ids, extension.complete, *self.read.values()], np.int64),
+        }
+
+    @classmethod
+    def of_arrays(cls, arrays: Mapping[str, Array]) -> Learnt:
+        """Read what ``as_arrays`` gave."""
+        text, numbers = arrays["strings"].tobytes(), arrays["numbers"].tolist()
+        strings = tuple(text[start:end] for start, end in pairwise(arrays["offsets"].tolist()))
+        extension = Extension(numbers[0], strings, arrays["rules"], arrays["counts"], complete=bool(numbers[1]))
+        return cls(extension, dict(zip(_READ, numbers[2:], strict=True)))
+
+
+_READ = ("documents", "bytes", "distinct_pieces")
+
+
+def learn(feed: Feed, base: BaseFile, places: Places, tokens: int, *, naive: bool) -> Learnt:
+    """Learn so many strings, or find them among those that another size has learnt.
+
+    Raises:
+        InputError: the base cannot be extended, or there is no text.
+    """
+    request = feed.request
+    if request.learnt is not None:
+        known = Learnt.of_arrays(request.learnt)
+        if len(known.extension.tokens) >= tokens or not known.extension.complete:
+            return known
+    with feed.phases.timed("counting"):
+        pieces = counted(feed, base, places)
+    with feed.phases.timed("merging"):
+        report = feed.phases.gauge("merging", "tokens", tokens)
+        options = options_of(request, base)
+        if request.progress is not None:
+            options["progress"] = report
+        extension = _learn(base.model, pieces, tokens, request, options, naive=naive)
+    return Learnt(extension, dict(zip(_READ, (feed.documents, feed.bytes, len(pieces.weights)), strict=True)))
+
+
+def _learn(
+    model: BpeModel, pieces: WeightedPieces, tokens: int, request: TrainingRequest, options: ExtendingOptions,
+    *, naive: bool,
+) -> Extension:  # fmt: skip
+    if naive:
+        size = request.auxiliary_size or AUXILIARY_SIZE
+        return extend_naively(model, pieces, tokens, auxiliary_size=size, **options)
+    return extend(model, pieces, tokens, **options)
+
+
+def options_of(request: TrainingRequest, base: BaseFile) -> ExtendingOptions:
+    """Options of the training, as the request and the base have them."""
+    rules = rules_of(base)
+    characters = request.max_token_characters or (rules.longest if rules else None)
+    options = ExtendingOptions(
+        tie_rule=request.tie_rule, min_frequency=2 if request.min_frequency is None else request.min_frequency,
+        max_token_length=request.max_token_length, max_token_characters=characters, piece_rules=rules,
+        whole_pieces=request.whole_pieces, cascade=request.cascade, threads=request.threads,
+    )  # fmt: skip
+    if request.deny is not None:
+        found = re.compile(request.deny).search
+        options["denies"] = lambda text: found(text) is not None
+    return options
+
+
+def compiled(name: str, expression: str | None) -> None:
+    """Refuse what is no expression."""
+    try:
+        re.compile(expression or "")
+    except re.error as error:
+        raise InputError(f"{name} {expression!r} is no regular expression: {error}") from None
+
+
+def rules_by_string(model: BpeModel, extension: Extension) -> list[tuple[bytes, bytes]]:
+    """Pairs of strings that the rules merge."""
+    merges: Any = model.merges
+    data, ends = merges.data.tobytes(), merges.offsets.tolist()
+
+    def string(token: int) -> bytes:
+        if token >= extension.base_ids:
+            return extension.tokens[token - extension.base_ids]
+        return bytes(data[ends[token] : ends[token + 1]])
+
+    return [(string(left), string(right)) for left, right, _ in extension.rules.tolist()]

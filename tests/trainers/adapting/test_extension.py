@@ -1,0 +1,192 @@
+"""Extensions as trainings: the file of the base, edited, what is said of it, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from adapted.bases import NEW, OLD, write_base
+from adapted.edited_files import changed_keys
+from pyharness import trainers
+from pyharness.bpe import BpeTokenizer, import_model
+from pyharness.bpe.adapting.extending import extend
+from pyharness.bpe.adapting.model_pieces import ModelPieces
+from pyharness.trainers import TrainedTokenizer, TrainingRequest
+from pyharness.types import InputError
+
+
+def train(
+    base: Path | str, tokens: int = 20, texts: Iterable[str] = NEW, name: str = "continued-bpe", **options: Any
+) -> TrainedTokenizer:
+    kept = list(texts)
+    return trainers.train(name, TrainingRequest(texts=lambda: kept, base=str(base), tokens=tokens, **options))
+
+
+def record(trained: TrainedTokenizer) -> dict[str, Any]:
+    content = json.loads(trained.files["adaptation.json"])
+    assert isinstance(content, dict)
+    return content
+
+
+def strings(trained: TrainedTokenizer, first: int) -> list[bytes]:
+    assert trained.model is not None
+    return [trained.model.vocabulary[token] for token in range(first, trained.model.id_limit)]
+
+
+def test_continued_bpe_writes_what_is_learnt_into_the_file_of_its_base(tmp_path: Path) -> None:
+    base = write_base(tmp_path)
+    trained = train(base)
+    model = import_model(base)
+    pieces = ModelPieces(model)
+    pieces.add(NEW)
+    expected = extend(model, pieces.pieces(), 20)
+    assert next(iter(trained.files)) == "tokenizer.json"
+    assert strings(trained, model.id_limit) == list(expected.tokens)
+    old, new = (json.loads(data) for data in (base.read_bytes(), trained.files["tokenizer.json"]))
+    assert {path.split(".")[0:2][-1] for path in changed_keys(old, new)} <= {"vocab", "merges"}
+    assert (trained.vocab_size, trained.merges, trained.complete) == (model.id_limit + 20, 14 + 20, True)
+    untouched = ["the cat sat on the mat"]  # no new rule touches it
+    before, after = (
+        BpeTokenizer(one).encode_batch(untouched).ids for one in (model, import_model(trained.files["tokenizer.json"]))
+    )
+    assert np.array_equal(before, after)
+
+
+def test_what_was_done_is_said(tmp_path: Path) -> None:
+    trained = train(write_base(tmp_path), tokens=20)
+    said = record(trained)
+    assert said["added"] == 20
+    assert said["added_ids"] == [[273, 292]]
+    assert said["unreachable"]["added"] == {"layer_1": 0, "layer_2": 0}
+    assert sum(found["tokens"] for found in said["learnt"].values()) == 20
+    assert said["documents"] == len(NEW)
+    assert said["asked"]["tokens"] == 20
+    assert trained.details["added"] == 20
+
+
+def test_naive_extension_is_another_trainer(tmp_path: Path) -> None:
+    base = write_base(tmp_path)
+    naive, continued = (record(train(base, name=name)) for name in ("naive-extension", "continued-bpe"))
+    assert (naive["added"], naive["last_count"]) == (20, 0)  # its rules were never counted
+    assert (continued["added"], continued["last_count"]) == (20, 5)
+    with pytest.raises(InputError, match="'continued-bpe' has no option 'auxiliary_size'; trainers with it: naive"):
+        train(base, auxiliary_size=300)
+
+
+@pytest.mark.parametrize("name", ["continued-bpe", "naive-extension"])
+def test_a_smaller_size_is_the_beginning_of_a_larger_one(tmp_path: Path, name: str) -> None:
+    base = write_base(tmp_path)
+    large = train(base, 30, name=name)
+    for tokens in (1, 7, 30):
+        fresh = train(base, tokens, name=name)
+        taken = train(base, tokens, [], name=name, learnt=large.learnt)  # no text is read
+        assert taken.files["tokenizer.json"] == fresh.files["tokenizer.json"]
+        assert record(taken)["documents"] == len(NEW)
+    with pytest.raises(InputError, match="no text"):
+        train(base, 31, [], name=name, learnt=large.learnt)
+
+
+def test_text_that_gives_no_more_ends_early_and_serves_any_size(tmp_path: Path) -> None:
+    base = write_base(tmp_path)
+    ended = train(base, 100_000)
+    assert not ended.complete
+    assert any("stopped after" in note for note in ended.notes)
+    again = train(base, 200_000, [], learnt=ended.learnt)
+    assert again.files["tokenizer.json"] == ended.files["tokenizer.json"]
+
+
+def test_ids_are_used_again_and_their_number_is_a_multiple(tmp_path: Path) -> None:
+    base = write_base(tmp_path)
+    trained = train(base, 4, reuse=r"<\|reserved_\d\|>", multiple_of=8)
+    said = record(trained)
+    assert said["reused"] == {"271": "<|reserved_0|>", "272": "<|reserved_1|>"}
+    assert said["added_ids"] == [[271, 279]]  # 273 ids, 2 of them free: 9 tokens make 280
+    content = json.loads(trained.files["tokenizer.json"])
+    assert [token["content"] for token in content["added_tokens"]] == ["<|end|>"]
+    with pytest.raises(InputError, match=r"the corpus has '<\|reserved_1\|>', the token 272"):
+        train(base, 4, [*NEW, "a <|reserved_1|>"], reuse=r"<\|reserved_\d\|>")
+    with pytest.raises(InputError, match="no reserved or unused token"):
+        train(base, 4, reuse="<pad>")
+
+
+def test_what_is_denied_is_not_learnt(tmp_path: Path) -> None:
+    base = write_base(tmp_path)
+    assert any(b"ass" in string for string in strings(train(base), 273))
+    assert not any(b"ass" in string for string in strings(train(base, deny="ass"), 273))
+
+
+def test_rank_files_keep_their_kind_and_say_how_they_are_loaded(tmp_path: Path) -> None:
+    base = write_base(tmp_path, "mine.tiktoken")
+    trained = train(f"file:{base}?pattern=gpt2&special=<|end|>:285")
+    assert next(iter(trained.files)) == "mine-adapted.tiktoken"
+    assert dict(trained.loading) == {"pattern": "gpt2", "special": "<|end|>:285"}
+    assert record(trained)["added_ids"] == [[286, 305]]
+    filled = train(f"file:{base}?pattern=gpt2&special=<|end|>:285", reuse="none")
+    assert record(filled)["added_ids"] == [[270, 284], [286, 290]]
+    with pytest.raises(InputError, match="does not say how text is split"):
+        train(base)
+
+
+def test_corpora_are_balanced_by_tokens_of_the_base(tmp_path: Path) -> None:
+    base = write_base(tmp_path)
+    rare = ["päike paistab"] * 2
+    texts: dict[str, Any] = {"texts": [*NEW * 50, *rare], "parts": lambda: [NEW * 50, rare]}
+    assert not any("päi".encode() in string for string in strings(train(base, 12, **texts), 273))
+    assert any("päi".encode() in string for string in strings(train(base, 12, **texts, balance=True), 273))
+    with pytest.raises(InputError, match="corpus 2 has no text"):
+        train(base, 12, texts=NEW, parts=lambda: [NEW, []], balance=True)
+    with pytest.raises(InputError, match="there must be several"):
+        train(base, 12, balance=True)
+
+
+def test_settings_beside_the_base_are_copied_and_other_forms_of_it_are_not(tmp_path: Path) -> None:
+    base = write_base(tmp_path)
+    decoder = {"270": {"content": "<|end|>"}, "271": {"content": "<|reserved_0|>"}}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"a": 1, "added_tokens_decoder": decoder}))
+    (tmp_path / "chat_template.jinja").write_text("{{ text }}")
+    (tmp_path / "merges.txt").write_text("t h")
+    trained = train(base)
+    assert trained.files["chat_template.jinja"] == b"{{ text }}"
+    assert trained.files["tokenizer_config.json"] == (tmp_path / "tokenizer_config.json").read_bytes()
+    assert "merges.txt" not in trained.files
+    assert any("merges.txt beside tokenizer.json" in note for note in trained.notes)
+    reused = train(base, reuse=r"<\|reserved_0\|>").files["tokenizer_config.json"]
+    assert json.loads(reused) == {"a": 1, "added_tokens_decoder": {"270": {"content": "<|end|>"}}}
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"texts": []}, "the corpus has no text to train on"),
+        ({"texts": ["x"]}, "the corpus has nothing to add"),
+        ({"tokens": 0}, "tokens is 0"),
+        ({"deny": "("}, "no regular expression"),
+        ({"reuse": "["}, "no regular expression"),
+        ({"vocab_size": 300}, "give tokens="),
+        ({"share": 0.5}, "no option 'share'"),
+        ({"base": "nowhere.json"}, "no file nowhere.json"),
+    ],
+)
+def test_bad_requests_are_refused_in_words(tmp_path: Path, options: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        train(**{"base": write_base(tmp_path), **options})
+
+
+def test_bases_that_have_no_merges_are_refused_with_the_reason(tmp_path: Path) -> None:
+    path = tmp_path / "tokenizer.json"
+    model = {"type": "WordPiece", "vocab": {"[UNK]": 0, "a": 1}, "unk_token": "[UNK]"}
+    path.write_text(json.dumps({"model": model, "added_tokens": []}))
+    with pytest.raises(InputError, match="WordPiece"):
+        train(path)
+    (tmp_path / "model.json").write_bytes(
+        trainers.train("bpe", TrainingRequest(texts=lambda: OLD, vocab_size=270)).files["model.json"]
+    )
+    with pytest.raises(InputError, match=r"export it as tokenizer\.json first"):
+        train(tmp_path / "model.json")
+    with pytest.raises(InputError, match="changes a tokenizer, and none is named"):
+        trainers.train("continued-bpe", TrainingRequest(texts=lambda: OLD, tokens=3))
