@@ -217,6 +217,12 @@ def check_segments(offsets: Any, weights: Any, total: int, *, threads: int = 1) 
 def token_frequency(
     ids: NDArray[np.uint32], offsets: NDArray[np.int64], groups: NDArray[np.uint8], out: NDArray[np.uint64]
 ) -> None: ...
+def id_digests(
+    ids: NDArray[np.uint32],
+    offsets: NDArray[np.int64],
+    keys: NDArray[np.uint64],
+    token_bytes: NDArray[np.uint16] | None,
+) -> tuple[int, NDArray[np.uint32], NDArray[np.uint32]]: ...
 
 # ---- entropy
 

@@ -52,7 +52,8 @@ class CorpusPass:
     @classmethod
     def start(cls, tokenizer: Tokenizer) -> CorpusPass:
         """Nothing read yet."""
-        return cls(tokenizer, CorpusState.empty(Facts.of(tokenizer)))
+        facts = Facts.of(tokenizer)
+        return cls(tokenizer, CorpusState.empty(facts), ids=IdDigests.of(facts))
 
     def read(self, corpus: Corpus, threads: int = 1, progress: Any = lambda _: None) -> CorpusPass:
         """Stream the corpus through the tokenizer, a batch at a time."""

@@ -17,6 +17,7 @@ from pyharness.benchmarks.checks.round_trips import RoundTrips
 from pyharness.corpora.batching import BATCH_SIZE, batches
 from pyharness.metrics.counting import id_digests
 from pyharness.metrics.counting.id_digests import IdDigests
+from pyharness.metrics.counting.state import Facts
 from pyharness.types import (
     Case,
     Column,
@@ -47,7 +48,8 @@ def run(work: Work) -> Findings:
     documents = first_documents(work.text, int(work.case.parameters["bytes"]), tally)
     for specification in ALWAYS:
         documents += corpora.open_corpus(specification).documents(Tally())
-    trips, digests, kept = RoundTrips(tokenizer), IdDigests(), IdsKept(digest_of("\0".join(documents)))
+    trips, kept = RoundTrips(tokenizer), IdsKept(digest_of("\0".join(documents)))
+    digests = IdDigests.of(Facts.of(tokenizer))
     try:
         comparison = None if work.expected is None else Comparison(kept.load(work.expected))
     except OtherText as reason:

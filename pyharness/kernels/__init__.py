@@ -7,12 +7,14 @@ from pyharness.kernels.entropy.entropy import entropy
 from pyharness.kernels.entropy.linear_entropy import linear_entropy
 from pyharness.kernels.entropy.outputs import EntropyOutputs
 from pyharness.kernels.entropy.states import entropy_finish, entropy_merge, entropy_states
+from pyharness.kernels.pairs.id_digests import DigestedIds, id_digests
 from pyharness.kernels.pairs.pair_histogram import PairHistogram, pair_histogram
 from pyharness.kernels.pairs.token_frequency import token_frequency
 from pyharness.kernels.text.character_splits import character_splits, utf8_flags
 from pyharness.kernels.text.text_statistics import TextColumn, text_statistics
 
 __all__ = [
+    "DigestedIds",
     "EntropyOutputs",
     "PairHistogram",
     "TextColumn",
@@ -21,6 +23,7 @@ __all__ = [
     "entropy_finish",
     "entropy_merge",
     "entropy_states",
+    "id_digests",
     "linear_entropy",
     "pair_histogram",
     "text_statistics",

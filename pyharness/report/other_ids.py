@@ -63,8 +63,17 @@ def _where(pair: Pair, other: CaseResult, states: dict[int, StateReader | NoStat
     behind = "" if found.document < read else f", behind the {read:,} of the corpus"
     return (
         f"in {found.documents:,} of {found.compared:,} documents, first in document {found.document} "
-        f"(from 0{behind}), at ids {found.token} to {found.last_token}"
+        f"(from 0{behind}), at ids {found.token} to {found.last_token}{_of_text(pair, found.text)}"
     )
+
+
+def _of_text(pair: Pair, text: range | None) -> str:
+    """Where ids stand in the text: in the document's own bytes, or in those that decoding gives where they differ."""
+    if text is None:
+        return ""
+    about = pair.a.data["tokenizers"].get(pair.one.case.tokenizer)
+    exact = isinstance(about, Mapping) and about.get("round_trip") == "exact"
+    return f", in {len(text):,} bytes from byte {text.start:,}{'' if exact else ' of what they decode to'}"
 
 
 def _opened(record: Record, states: dict[int, StateReader | NoState], stack: contextlib.ExitStack) -> StateReader:

@@ -13,9 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from oracles import id_digests as slow
 from pyharness.metrics.counting import id_digests
 from pyharness.metrics.counting.id_digests import BLOCK, IdDifference, IdDigests, first_difference, kept_of
-from pyharness.types import InputError, Tokens, digest_of
+from pyharness.metrics.counting.state import Facts
+from pyharness.types import InputError, Tokens, Vocabulary, digest_of
 
 SOME_IDS = st.lists(st.integers(0, (1 << 32) - 1) | st.integers(0, 3), max_size=9)
 IDS = st.builds(lambda ids, times: ids * times, SOME_IDS, st.integers(1, BLOCK // 3))
@@ -23,9 +25,14 @@ DOCUMENTS = st.lists(IDS, max_size=4)
 FEW = settings(max_examples=40)
 
 
-def digested(documents: Sequence[Sequence[int]], names: Sequence[str] | None = None, batch: int = 100) -> IdDigests:
+def digested(
+    documents: Sequence[Sequence[int]],
+    names: Sequence[str] | None = None,
+    batch: int = 100,
+    vocabulary: Vocabulary | None = None,
+) -> IdDigests:
     names = [str(number) for number in range(len(documents))] if names is None else names
-    digests = IdDigests()
+    digests = IdDigests.of(Facts(0, np.ones(0, np.bool_), vocabulary, lossy=False))
     for start in range(0, len(documents), batch):
         part = Tokens.from_lists(documents[start : start + batch])
         digests.add([digest_of(name) for name in names[start : start + batch]], part)
@@ -45,18 +52,16 @@ def plainly(a: Sequence[Sequence[int]], b: Sequence[Sequence[int]]) -> tuple[int
     return None
 
 
-def block_digest(ids: Sequence[int]) -> int:
-    """The slow reference."""
-    return sum(token * int(factor) for token, factor in zip(ids, id_digests._FACTORS, strict=False)) % (1 << 32)
-
-
 @FEW
 @given(DOCUMENTS)
-def test_blocks_are_what_the_reference_says(documents: list[list[int]]) -> None:
-    blocks = [block_digest(ids[start : start + BLOCK]) for ids in documents for start in range(0, len(ids), BLOCK)]
+def test_what_is_kept_is_what_the_reference_says(documents: list[list[int]]) -> None:
     arrays = digested(documents).arrays()
-    assert arrays["ids blocks"].tolist() == blocks
+    keys = [int.from_bytes(digest_of(str(number))[:8], "little") for number in range(len(documents))]
+    assert arrays["ids keys"].tolist() == keys
+    assert arrays["ids blocks"].tolist() == [block for ids in documents for block in slow.blocks(ids)]
     assert arrays["ids lengths"].tolist() == list(map(len, documents))
+    assert arrays["ids digest"].tolist() == [slow.total(documents, keys), len(documents)]
+    assert "ids bytes" not in arrays, "of a hidden vocabulary"
 
 
 @FEW
@@ -122,25 +127,58 @@ def test_every_swap_within_a_block_is_seen() -> None:
         changed = list(ids)
         changed[one], changed[other] = changed[other], changed[one]
         swapped.append(changed)
-    assert block_digest(ids) not in set(map(block_digest, swapped))
+    assert slow.block_digest(ids) not in set(map(slow.block_digest, swapped))
 
 
 def test_every_bit_of_every_id_of_a_block_counts() -> None:
     changed = [[0] * place + [1 << bit] for place in range(BLOCK) for bit in range(32)]
-    assert 0 not in set(map(block_digest, changed))
+    assert 0 not in set(map(slow.block_digest, changed))
+
+
+@pytest.mark.parametrize("length", [1, 63, 64, 65, 128, 200])
+@pytest.mark.parametrize("kind", ["another", "cut", "longer"])
+def test_a_change_is_found_in_the_bytes_where_it_is(length: int, kind: str) -> None:
+    vocabulary = Vocabulary.from_tokens({token: b"x" * (token % 4) for token in range(9)}, {})
+    ids = (np.arange(length) % 9).tolist()
+    for place in sorted({0, 1, 62, 63, 64, 65, 127, 128, length - 1} & set(range(length))):
+        changed = {
+            "another": [*ids[:place], (ids[place] + 1) % 9, *ids[place + 1 :]],
+            "cut": ids[:place],
+            "longer": [*ids[:place], *ids[place:], 1],
+        }[kind]
+        first = length if kind == "longer" else place
+        sides = [digested([[1, 1], [], one, [2]], vocabulary=vocabulary) for one in (ids, changed)]
+        for a, b in (sides, sides[::-1]):
+            difference = found(a, b)
+            assert difference is not None
+            assert difference.document == 2
+            start = BLOCK * (first // BLOCK)
+            assert difference.token == start
+            longest = max(sum(token % 4 for token in one[start : start + BLOCK]) for one in (ids, changed))
+            before = sum(token % 4 for token in ids[:start])
+            assert difference.text == range(before, before + longest)
+
+
+def test_where_one_side_is_too_old_to_keep_bytes_the_other_says_them() -> None:
+    vocabulary = Vocabulary.from_tokens({1: b"one", 2: b"two!"}, {})
+    new, old = digested([[1] * 70], vocabulary=vocabulary), digested([[1] * 69 + [2]])
+    for a, b, expected in ((new, old, range(192, 210)), (old, new, range(192, 210)), (old, digested([[1] * 70]), None)):
+        difference = found(a, b)
+        assert difference is not None
+        assert difference.text == expected
 
 
 def test_what_is_kept_is_bounded_and_the_digest_is_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(id_digests, "MOST_BYTES", 100)
-    documents = [[number] for number in range(10)]  # 16 bytes each: six of them
+    monkeypatch.setattr(id_digests, "MOST_BYTES", 120)
+    documents = [[number] for number in range(10)]  # 20 bytes each: six of them
     digests = digested(documents)
-    assert digests.arrays()["ids keys"].nbytes + 8 * 6 <= 100
+    assert digests.arrays()["ids keys"].nbytes + 12 * 6 <= 120
     assert len(digests.arrays()["ids keys"]) == 6
     late = digested([*documents[:9], [77]])
     assert late.total != digests.total
     assert found(digests, late) is None, "behind what is kept"
     early = digested([*documents[:5], [77], *documents[6:]])
-    assert found(digests, early) == IdDifference(5, 0, 0, 1, 6)
+    assert found(digests, early) == IdDifference(5, 0, 0, None, 1, 6)
     for batch in (1, 3):
         assert np.array_equal(digested(documents, batch=batch).arrays()["ids keys"], digests.arrays()["ids keys"])
     large = digested([[1] * 5000, [2]])
@@ -162,10 +200,14 @@ def test_what_is_kept_is_bounded_and_the_digest_is_of_all(monkeypatch: pytest.Mo
         ("ids lengths", np.array([65, 1])),
         ("ids blocks", np.zeros(1, np.uint32)),
         ("ids blocks", None),
+        ("ids blocks", np.array([1, -1])),
+        ("ids bytes", np.zeros(1, np.uint8)),
+        ("ids bytes", np.array([1, 1 << 32])),
     ],
 )
 def test_arrays_that_contradict_each_other_are_refused(name: str, array: NDArray[Any] | None) -> None:
-    arrays = digested([[1], [2]]).arrays()
+    arrays = digested([[1], [2]], vocabulary=Vocabulary.from_tokens({1: b"one"}, {})).arrays()
+    assert arrays["ids bytes"].tolist() == [3, 0]
     kept_of(arrays)
     if array is None:
         del arrays[name]

@@ -15,7 +15,7 @@ from compared_records import made as made  # fixtures
 from compared_records import pair as pair
 from pyharness import store
 
-IDS = f"first in document {CHANGED} (from 0), at ids 64 to 127"
+IDS = f"first in document {CHANGED} (from 0), at ids 64 to 127, in 64 bytes from byte 64"
 
 
 def test_two_ids_that_change_places_are_seen_though_no_mean_moves(made: Path) -> None:
@@ -51,12 +51,49 @@ def test_ids_of_another_vocabulary_are_said_and_fail_where_any_difference_does(
         assert sum(IDS in line and "other ids, in 1 of" in line for line in reasons(done.output, "differs")) == 2
 
 
+def copied(made: Path, folder: Path, name: str) -> Path:
+    for one in (made / name, store.path_beside(made / name)):
+        shutil.copy(one, folder)
+    return folder / name
+
+
+def with_state(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    """Change the arrays of every case in the state of a record, in place."""
+    beside = store.path_beside(path)
+    before = beside.rename(beside.with_suffix(".before"))
+    with store.StateReader(before) as states, store.states.StateWriter(beside) as out:
+        for case in json.loads(path.read_text("utf-8"))["results"][:2]:
+            arrays = dict(states.of(case["key"]))
+            change(arrays)
+            out.add(case["key"], arrays)
+    edited(path, lambda data: data["state"].update(bytes=beside.stat().st_size, sha256=store.sha256_of(beside)))
+
+
+def test_bytes_are_those_of_the_document_only_where_decoding_gives_it_back(made: Path, tmp_path: Path) -> None:
+    path = copied(made, tmp_path, "a.json")
+    edited(path, lambda data: data["tokenizers"][ROW].update(round_trip="normalised"))
+    lines = reasons(gated(path, made / "swapped.json").output, "worse")
+    assert all(line.endswith(f"{IDS} of what they decode to") for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("old", "said"), [(["a.json"], True), (["swapped.json"], True), (["a.json", "swapped.json"], False)]
+)
+def test_states_that_keep_no_bytes_are_read_all_the_same(
+    made: Path, tmp_path: Path, old: list[str], *, said: bool
+) -> None:
+    paths = [copied(made, tmp_path, name) for name in ("a.json", "swapped.json")]
+    for name in old:
+        with_state(tmp_path / name, lambda arrays: arrays.pop("ids bytes"))
+    lines = reasons(gated(paths[0], paths[1]).output, "worse")
+    assert len(lines) == 2
+    assert all(line.endswith(IDS if said else IDS.partition(", in 64 bytes")[0]) for line in lines)
+
+
 def test_documents_that_a_benchmark_reads_behind_the_corpus_are_told_apart(made: Path, tmp_path: Path) -> None:
     paths = []
     for name in ("a.json", "swapped.json"):
-        for one in (made / name, store.path_beside(made / name)):
-            shutil.copy(one, tmp_path)
-        paths.append(tmp_path / name)
+        paths.append(copied(made, tmp_path, name))
         edited(paths[-1], lambda data: case_of(data, "integrity")["details"]["tally"].update(documents=CHANGED))
     lines = reasons(gated(paths[0], paths[1]).output, "worse")
     assert [f"(from 0, behind the {CHANGED} of the corpus)" in line for line in lines] == [False, True]
@@ -88,15 +125,10 @@ def test_without_its_state_a_record_shows_that_ids_differ_but_not_where(
     assert done.output.count("other ids of the same vocabulary, where is not known: state") == 2
 
 
-def test_arrays_that_contradict_each_other_are_named(made: Path, tmp_path: Path) -> None:
-    path, beside = tmp_path / "b.json", tmp_path / "b.json.state.zip"
-    shutil.copy(made / "swapped.json", path)
-    with store.StateReader(made / "swapped.json.state.zip") as states, store.states.StateWriter(beside) as out:
-        for case in json.loads(path.read_text("utf-8"))["results"][:2]:
-            arrays = dict(states.of(case["key"]))
-            out.add(case["key"], arrays | {"ids blocks": arrays["ids blocks"][1:]})
-    about = {"file": beside.name, "bytes": beside.stat().st_size, "sha256": store.sha256_of(beside)}
-    edited(path, lambda data: data.update(state=about))
+@pytest.mark.parametrize("name", ["ids blocks", "ids bytes"])
+def test_arrays_that_contradict_each_other_are_named(made: Path, tmp_path: Path, name: str) -> None:
+    path = copied(made, tmp_path, "swapped.json")
+    with_state(path, lambda arrays: arrays.update({name: arrays[name][1:]}))
     done = gated(made / "a.json", path)
     assert done.exit_code == 1
     assert done.output.count("where is not known: the blocks of a state's digests") == 2

@@ -90,8 +90,9 @@ def write(path: Path, text: str, *, swapped: bool = False) -> Path:
     results.append(dead_tokens(3))
     data = {
         "kind": store.KIND, "schema": store.SCHEMA, "created": "2026-01-01T00:00:00+00:00", "seconds": 1.5,
-        "complete": True, "suite": {}, "environment": {}, "tokenizers": {ROW: {"vocabulary": "sha256:twins"}},
-        "corpora": {}, "metrics": {}, "results": results,
+        "complete": True, "suite": {}, "environment": {},
+        "tokenizers": {ROW: {"vocabulary": "sha256:twins", "round_trip": "exact"}}, "corpora": {},
+        "metrics": {}, "results": results,
         "state": {"file": beside.name, "bytes": beside.stat().st_size, "sha256": store.sha256_of(beside)},
     }  # fmt: skip
     record = store.Record.from_json(data, "made")

@@ -3,10 +3,11 @@
 The ids of a document are taken in blocks of 64. The digest of a block is the sum of its ids, each times the factor of
 its place, modulo 2**32 (multilinear hashing: Lemire and Kaser, arXiv 1202.4961). Factors are odd and differ modulo 128:
 one id that is another changes the digest for sure, and so do two below 2**26 that change places; other changes go
-unseen once in 2**32. That tells accidents apart, not forgeries. With 64 bits it would take twice the time. Documents go
-by the digest of their text, so that their order, batches and threads change nothing.
+unseen once in 2**32. That tells accidents apart, not forgeries. Documents go by the digest of their text, so that their
+order, batches and threads change nothing.
 
-The digest of all ids is a sum over all documents. Where they differ is kept of the first documents, in 16 MiB at most.
+The digest of all ids is a sum over all documents. Where they differ is kept of the first documents, in 16 MiB at most:
+their lengths, and of each block the digest and the bytes of text that it stands for.
 """
 
 from __future__ import annotations
@@ -18,33 +19,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pyharness import kernels
+from pyharness.metrics.counting.state import Facts
 from pyharness.metrics.counting.state_arrays import compact, taken
 from pyharness.types import Digest, InputError, State, Tokens, offsets_of
 
 BLOCK = 64  # ids
 MOST_BYTES = 16 << 20  # of what is kept of documents and blocks
 DIGITS = 16  # of a digest of all ids, hexadecimal
-_DOCUMENT_BYTES, _BLOCK_BYTES = 12, 4
+_DOCUMENT_BYTES, _BLOCK_BYTES = 12, 8
 _MODULUS = 1 << 64
-_STEP = 0x9E3779B97F4A7C15  # of splitmix64
+_KEY = np.dtype("<u8")
 
 Words = NDArray[np.uint64]
-
-
-def _mixed(values: Words) -> Words:
-    """Finalizer of splitmix64: a permutation of 64-bit numbers that leaves no pattern."""
-    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(values ^ (values >> np.uint64(31)))
-
-
-def _numbered(numbers: NDArray[Any]) -> Words:
-    return np.asarray(numbers.astype(np.uint64) * np.uint64(_STEP))
-
-
-_PLACES = np.arange(BLOCK)
-_FACTORS = (_mixed(_numbered(_PLACES + 1)) >> np.uint64(39) << np.uint64(7)).astype(np.uint32) | np.uint32(1)
-_FACTORS += (2 * _PLACES).astype(np.uint32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,43 +41,51 @@ class Kept:
     keys: Words  # [documents], of their texts
     lengths: NDArray[np.uint32]  # [documents], in ids
     blocks: NDArray[np.uint32]  # [blocks], of one document after the other
+    bytes: NDArray[np.uint32] | None = None  # [blocks], of text; None where token_bytes is
 
     @property
     def counts(self) -> NDArray[np.int64]:
         """Blocks of every document."""
         return -(-self.lengths.astype(np.int64) // BLOCK)
 
+    @property
+    def size(self) -> int:
+        """What it takes at most, in bytes."""
+        return _DOCUMENT_BYTES * len(self.keys) + _BLOCK_BYTES * len(self.blocks)
+
     def first(self, documents: int) -> Kept:
         """Of no more than the first documents."""
         blocks = int(self.counts[:documents].sum())
-        return Kept(self.keys[:documents], self.lengths[:documents], self.blocks[:blocks])
+        sizes = None if self.bytes is None else self.bytes[:blocks]
+        return Kept(self.keys[:documents], self.lengths[:documents], self.blocks[:blocks], sizes)
 
 
 @dataclass(slots=True)
 class IdDigests:
     """The digests of one pass, or of a shard of it; ``merge`` puts the documents of the other behind its own."""
 
+    token_bytes: NDArray[np.uint16] | None = None  # [ids], where they are known
     total: int = 0
     documents: int = 0
     size: int = 0  # bytes of what is kept
     closed: bool = False  # a document did not fit: no later one is kept
     parts: list[Kept] = field(default_factory=list)
 
+    @classmethod
+    def of(cls, facts: Facts) -> IdDigests:
+        """Nothing read yet. No bytes are counted where the vocabulary is hidden, or has a token of 64 KiB and more."""
+        lengths = facts.lengths
+        return cls(None if lengths is None or lengths.max(initial=0) >= 1 << 16 else lengths.astype(np.uint16))
+
     def add(self, digests: Sequence[Digest], tokens: Tokens) -> None:
         """Add documents with the digests of their texts."""
-        lengths = np.diff(tokens.offsets)
-        keys = np.frombuffer(b"".join(digests), "<u8")[::2].astype(np.uint64)
-        counts = -(-lengths // BLOCK)
-        within = np.arange(int(counts.sum())) - np.repeat(offsets_of(counts)[:-1], counts)  # number in its document
-        blocks = _sums(tokens, lengths, counts, within)
-        placed = _mixed(blocks.astype(np.uint64) | within.astype(np.uint64) << np.uint64(32))
-        running = np.concatenate([np.zeros(1, np.uint64), np.cumsum(placed, dtype=np.uint64)])
-        ends = np.cumsum(counts)
-        of_ids = running[ends] - running[ends - counts]
-        whole = _mixed(of_ids ^ _mixed(keys + _numbered(lengths)))
-        self.total = (self.total + int(whole.sum(dtype=np.uint64))) % _MODULUS
+        keys = np.frombuffer(b"".join(digests), _KEY)[::2].astype(np.uint64)
+        token_bytes = None if self.closed else self.token_bytes  # which nothing would be kept of
+        digested = kernels.id_digests(np.ascontiguousarray(tokens.ids), tokens.offsets, keys, token_bytes)
+        lengths = (tokens.offsets[1:] - tokens.offsets[:-1]).astype(np.uint32)
+        self.total = (self.total + digested.total) % _MODULUS
         self.documents += len(tokens)
-        self._keep(Kept(keys, lengths.astype(np.uint32), blocks))
+        self._keep(Kept(keys, lengths, digested.blocks, digested.bytes))
 
     def merge(self, other: IdDigests) -> None:
         """Add what another pass met."""
@@ -103,36 +98,25 @@ class IdDigests:
     def _keep(self, part: Kept) -> None:
         if self.closed or not len(part.keys):
             return
-        sizes = np.cumsum(_DOCUMENT_BYTES + _BLOCK_BYTES * part.counts)
-        fitting = int(np.searchsorted(sizes, MOST_BYTES - self.size, "right"))
-        self.closed = fitting < len(sizes)
-        if fitting:
-            self.size += int(sizes[fitting - 1])
-            self.parts.append(part.first(fitting))
+        if self.size + part.size > MOST_BYTES:
+            self.closed = True
+            sizes = np.cumsum(_DOCUMENT_BYTES + _BLOCK_BYTES * part.counts)
+            part = part.first(int(np.searchsorted(sizes, MOST_BYTES - self.size, "right")))
+        self.size += part.size
+        self.parts.append(part)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Arrays to keep beside a record."""
-        empty = Kept(np.zeros(0, np.uint64), np.zeros(0, np.uint32), np.zeros(0, np.uint32))
-        parts = self.parts or [empty]
+        none = np.zeros(0, np.uint32)
+        parts = self.parts or [Kept(none.astype(np.uint64), none, none, None if self.token_bytes is None else none)]
+        sizes = [part.bytes for part in parts if part.bytes is not None]
         return {
             "ids digest": np.array([self.total, self.documents], np.uint64),
             "ids keys": np.concatenate([part.keys for part in parts]),
             "ids lengths": compact(np.concatenate([part.lengths for part in parts])),
             "ids blocks": np.concatenate([part.blocks for part in parts]),
+            **({"ids bytes": compact(np.concatenate(sizes))} if sizes else {}),
         }
-
-
-def _sums(
-    tokens: Tokens, lengths: NDArray[np.int64], counts: NDArray[np.int64], within: NDArray[np.int64]
-) -> NDArray[np.uint32]:
-    """Digests of all blocks. Factors are copied document by document: several times faster than indexing them by id."""
-    if not len(tokens.ids):
-        return np.zeros(0, np.uint32)
-    tiled = np.tile(_FACTORS, int(counts.max()))
-    products = np.concatenate([tiled[:length] for length in lengths.tolist()])
-    products *= tokens.ids
-    starts = np.repeat(tokens.offsets[:-1], counts) + within * BLOCK
-    return np.asarray(np.add.reduceat(products, starts, dtype=np.uint32))
 
 
 def details(arrays: State) -> dict[str, str]:
@@ -144,11 +128,15 @@ def details(arrays: State) -> dict[str, str]:
 
 def kept_of(arrays: State) -> Kept:
     """Inverse of ``IdDigests.arrays``, of what is kept; raises ``InputError`` for arrays that contradict each other."""
-    keys, lengths, blocks = (taken(arrays, f"ids {name}") for name in ("keys", "lengths", "blocks"))
-    if len(keys) != len(lengths) or (lengths.astype(object) < 0).any() or int(lengths.max(initial=0)) >= 1 << 32:
+    names = ("keys", "lengths", "blocks", *(("bytes",) if "ids bytes" in arrays else ()))  # older states have no bytes
+    keys, *others = (taken(arrays, f"ids {name}") for name in names)
+    if any(int(array.min(initial=0)) < 0 or int(array.max(initial=0)) >= 1 << 32 for array in others):
+        raise InputError("a state's digests of ids are not of 32 bits")
+    lengths, blocks, *sizes = (array.astype(np.uint32) for array in others)
+    if len(keys) != len(lengths):
         raise InputError("the documents of a state's digests of ids are not of one size")
-    kept = Kept(keys.astype(np.uint64), lengths.astype(np.uint32), blocks.astype(np.uint32))
-    if int(kept.counts.sum()) != len(blocks):
+    kept = Kept(keys.astype(np.uint64), lengths, blocks, *sizes)
+    if any(int(kept.counts.sum()) != len(array) for array in (blocks, *sizes)):
         raise InputError("the blocks of a state's digests of ids are not those of its documents")
     return kept
 
@@ -163,6 +151,7 @@ class IdDifference:
     document: int  # from 0, in the order of the first pass
     token: int  # from 0: the ids before it are equal
     last_token: int  # of the block: at the latest there they differ
+    text: range | None  # bytes of the document that the block stands for; None where neither side knows
     documents: int  # that differ
     compared: int
 
@@ -182,8 +171,9 @@ def first_difference(a: Kept, b: Kept) -> IdDifference | None:
     if not differing.any():
         return None
     number = int(differing.argmax())
-    token, last = _first_block(a, int(mine[number]), b, int(theirs[number]))
-    return IdDifference(int(mine[number]), token, last, int(differing.sum()), len(mine))
+    sides = (_of_document(a, int(mine[number])), _of_document(b, int(theirs[number])))
+    block, last = _first_block(*sides)
+    return IdDifference(int(mine[number]), BLOCK * block, last, _text_of(sides, block), int(differing.sum()), len(mine))
 
 
 def _differing(a: Kept, mine: NDArray[Any], b: Kept, theirs: NDArray[Any]) -> NDArray[np.bool_]:
@@ -201,13 +191,26 @@ def _differing(a: Kept, mine: NDArray[Any], b: Kept, theirs: NDArray[Any]) -> ND
     return differing
 
 
-def _first_block(a: Kept, mine: int, b: Kept, theirs: int) -> tuple[int, int]:
-    sides = [
-        side.blocks[offsets_of(side.counts)[document] :][: side.counts[document]]
-        for side, document in ((a, mine), (b, theirs))
-    ]
-    shorter = min(map(len, sides))
-    unequal = sides[0][:shorter] != sides[1][:shorter]
-    ends = sorted((int(a.lengths[mine]), int(b.lengths[theirs])))
+def _of_document(side: Kept, document: int) -> Kept:
+    start = int(side.counts[:document].sum())
+    blocks = slice(start, start + int(side.counts[document]))
+    sizes = None if side.bytes is None else side.bytes[blocks]
+    return Kept(side.keys[[document]], side.lengths[[document]], side.blocks[blocks], sizes)
+
+
+def _first_block(a: Kept, b: Kept) -> tuple[int, int]:
+    """Number of the block in which two documents begin to differ, and its last token on the longer side."""
+    shorter = min(len(a.blocks), len(b.blocks))
+    unequal = a.blocks[:shorter] != b.blocks[:shorter]
+    ends = sorted((int(a.lengths[0]), int(b.lengths[0])))
     block = int(unequal.argmax()) if unequal.any() else ends[0] // BLOCK  # an id 0 at the end changes no digest
-    return BLOCK * block, min(BLOCK * (block + 1), ends[1]) - 1
+    return block, min(BLOCK * (block + 1), ends[1]) - 1
+
+
+def _text_of(sides: Sequence[Kept], block: int) -> range | None:
+    """Bytes of a block, on the side where it has more: the first id that differs begins in them or at their end."""
+    known = [side.bytes.astype(np.int64) for side in sides if side.bytes is not None]
+    if not known:
+        return None
+    start = int(known[0][:block].sum())
+    return range(start, start + max(int(sizes[block : block + 1].sum()) for sizes in known))
