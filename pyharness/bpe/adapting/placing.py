@@ -59,7 +59,6 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 def _free(model: BpeModel, pattern: re.Pattern[str]) -> Iterator[int]:
     """Ids that may be taken."""
-    kinds = model.vocabulary.kinds
     contents = {token.id: token.content for token in model.added}
     contents |= {token: model.vocabulary[token].decode(errors="replace") for token in _of_kind(model, TokenKind.UNUSED)}
     matching = {token for token, content in contents.items() if token != model.unknown and pattern.fullmatch(content)}
@@ -67,9 +66,7 @@ def _free(model: BpeModel, pattern: re.Pattern[str]) -> Iterator[int]:
         some = ", ".join(repr(content) for content in list(contents.values())[-3:]) or "none"
         raise InputError(f"--reuse {pattern.pattern!r} matches no added or unused token whole; there are: {some}")
     lowest = _lowest(model)
-    for token in {*matching, *_of_kind(model, TokenKind.ABSENT)}:
-        if token >= lowest and kinds[token] != TokenKind.NORMAL:
-            yield token
+    yield from (token for token in {*matching, *_of_kind(model, TokenKind.ABSENT)} if token >= lowest)
 
 
 def _of_kind(model: BpeModel, kind: TokenKind) -> list[int]:

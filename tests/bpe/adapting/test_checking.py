@@ -7,15 +7,17 @@ import random
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
 import pytest
 
 from adapted.edited_files import extension_of, made_up, strings_of, texts_of, without_leaves
-from bpe_files import FILES
+from bpe_files import FILES, added, characters_file
 from pyharness.bpe import BpeModel, import_model
 from pyharness.bpe.adapting.checking import check_extended, check_pruned
 from pyharness.bpe.adapting.placing import place
 from pyharness.types import Extension, InputError, Placement
 from pyharness.vocabularies.editing.files import extend_file, prune_file
+from pyharness.vocabularies.sentencepiece.model import read_model
 
 KINDS = ("byte level", "ranks", "tekken", "sentencepiece, unused pieces", "characters, byte fallback", "letters")
 
@@ -118,6 +120,29 @@ def test_ranks_in_another_order_are_refused() -> None:
     ids = without_leaves(model, 0.5, random.Random(2))
     with pytest.raises(InputError, match=r"kinds of tokens|strings"):
         check_pruned(file_of("ranks"), model, ids, [], "it")
+
+
+def test_scores_in_another_order_are_refused() -> None:
+    name = "sentencepiece, unused pieces"
+    model = model_of(name)
+    extension, placement = drawn(model, 2)
+    data = edited(name, model, extension, placement)
+    first, second = (np.float32(score).tobytes() for score in read_model(data, name).scores[-2:])
+    start = data.index(extension.tokens[0])
+    swapped = data[:start] + data[start:].replace(first, b"1234").replace(second, first).replace(b"1234", second)
+    assert read_model(swapped, name).scores[-2:] == read_model(data, name).scores[:-3:-1]
+    with pytest.raises(InputError, match=r"ranks differ"):
+        check_extended(swapped, model, extension, placement, [], name)
+
+
+def test_an_added_character_that_becomes_a_symbol_is_refused() -> None:
+    data = json.dumps(characters_file(added_tokens=added("中", special=True))).encode()
+    model = import_model(data)
+    extension, placement = drawn(model, 2)
+    tokens = list(zip(placement.ids.tolist(), extension.tokens, strict=True))
+    longer = extend_file(data, tokens, made_up(model, 2, random.Random(4))[1], "it")
+    with pytest.raises(InputError, match=r"\(symbols differ\)"):
+        check_extended(longer, model, extension, placement, [], "it")
 
 
 def test_a_library_that_disagrees_is_believed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,6 +56,30 @@ def test_the_text_is_as_if_written_by_the_same_program(style: Style) -> None:
         assert extend_file(style(file), [], [], "it") == style(file)
 
 
+@pytest.mark.parametrize("style", STYLES.values(), ids=STYLES)
+def test_first_rules_look_as_the_vocabulary_does(style: Style) -> None:
+    content = byte_level()
+    content["model"] |= {"merges": [], "vocab": dict(list(content["model"]["vocab"].items())[:256])}
+    content |= {"added_tokens": [], "post_processor": None}
+    expected = json.loads(json.dumps(content))
+    expected["model"]["vocab"] |= {"he": 256, "hel": 257}
+    expected["model"]["merges"] = ["h e", "he l"]
+    tokens, rules = [(256, b"he"), (257, b"hel")], [(b"h", b"e"), (b"he", b"l")]
+    written = extend_file(style(content), tokens, rules, "it")
+    assert written == style(expected)
+    emptied = prune_file(written, IdMap(np.array([*range(256), -1, -1]), 256), "it")
+    assert json.loads(emptied) == content
+
+
+def test_a_padding_token_is_not_used_again() -> None:
+    content = characters_file(added_tokens=added("[PAD]", "[X]", special=True))
+    content["padding"] = {"pad_id": 0, "pad_token": "[PAD]"}
+    data = json.dumps(content).encode()
+    assert import_model(extend_file(data, [(16, b"hel")], [(b"he", b"l")], "it")).special == {"[PAD]": 15}
+    with pytest.raises(InputError, match="the padding has id 0, which would be removed"):
+        extend_file(data, [(15, b"hel")], [(b"he", b"l")], "it")
+
+
 def test_numbers_and_unknown_keys_keep_their_spelling() -> None:
     text = json.dumps(byte_level()).replace(
         '"version": "1.0"', '"version": "1.0", "n": [1.50, 1E2, -0, 12e-400, "\\u00e9\\/"]'

@@ -75,6 +75,15 @@ def test_lines_are_left_out() -> None:
     )
 
 
+def test_a_last_line_without_an_end_gets_one_where_it_would_look_cut_off() -> None:
+    data = rank_data().removesuffix(b"\n")
+    gap = IdMap(np.where(np.arange(262) == 260, -1, np.arange(262)), 262)
+    edited = prune_file(data, gap, "it")
+    assert edited.endswith(b" 259\n5Lg= 261\n")
+    assert read_ranks(edited, "it")[b"\xe4\xb8"] == 261
+    assert prune_file(data, IdMap(np.arange(262), 262), "it") == data
+
+
 def test_rank_files_that_are_refused() -> None:
     data = rank_data()
     for tokens, why in (
