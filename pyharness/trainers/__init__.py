@@ -58,7 +58,7 @@ class TrainingRequest:
     tokens: int | None = None  # strings that the base gains
     share: float | None = None  # of the base's tokens that can go, those that go: 0 to 1
     reuse: str | None = None  # expression: reserved and unused tokens that match give their ids, and gaps are filled
-    multiple_of: int = 1  # as many tokens more as make the number of ids a multiple
+    multiple_of: int = 1  # what the number of ids is rounded up to; ids behind the last token have none
     deny: str | None = None  # expression: no token is made in whose text it is found
     scripts: tuple[str, ...] = ()  # Unicode's names: their tokens go first
     whole_pieces: bool | None = None  # a piece that is a token of the base is not merged; None: as the base has it

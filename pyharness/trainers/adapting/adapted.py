@@ -1,9 +1,9 @@
-"""What an adaptation leaves: the edited file, checked, what goes with it, and what is said of it."""
+"""What an adaptation leaves: the edited file, what goes with it, and what is said of it."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,15 +11,17 @@ import numpy as np
 
 from pyharness.bpe.analysis.self_tokenization import NEVER, SelfTokenization, Verdict, self_tokenization
 from pyharness.bpe.model.model import BpeModel
+from pyharness.corpora.batching import batches
 from pyharness.trainers import Array, TrainedTokenizer, TrainingRequest
 from pyharness.trainers.adapting.base_file import BaseFile
 from pyharness.trainers.adapting.settings_files import settings_files
 from pyharness.trainers.feeding import Feed
-from pyharness.types import IdMap, Ids, InputError, TokenKind
+from pyharness.types import IdMap, Ids, TokenKind
 
 RECORD = "adaptation.json"
 ID_MAP = "id_map.json"
 _TEXT = frozenset({"documents", "bytes", "distinct_pieces"})
+_TOGETHER = 64  # strings in one text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,48 +29,25 @@ class Adapted:
     """An edited file, and how its ids are related to those of the base."""
 
     base: BaseFile
-    file: BaseFile
+    data: bytes
+    model: BpeModel  # what the file says, as it was checked
     ids: IdMap  # from the base
     added: Ids  # ids of new tokens, in the order in which they were learnt
-    strings: tuple[bytes, ...]  # of these
     complete: bool = True
     notes: tuple[str, ...] = ()
     details: Mapping[str, Any]  # JSON values
 
-    def check(self) -> None:
-        """Read the edited file and compare it with the base.
 
-        Raises:
-            InputError: it does not say what it should.
-        """
-        old, new = self.base.model, self.file.model
-        merges = new.merges
-        data, ends = merges.data.tobytes(), merges.offsets.tolist()
-        for token, string in zip(self.added.tolist(), self.strings, strict=True):
-            if data[ends[token] : ends[token + 1]] != string:
-                raise self._fault(f"id {token} is not {string!r}")
-        reused = set(self.added.tolist())
-        for token, moved in enumerate(self.ids.new.tolist()):
-            gap = old.vocabulary.kinds[token] == TokenKind.ABSENT
-            if moved < 0 or gap or moved in reused:
-                continue
-            if old.vocabulary[token] != new.vocabulary[moved] or old.kind(token) != new.kind(moved):
-                raise self._fault(f"id {token} has become {moved}, which is {new.vocabulary[moved]!r}")
-
-    def _fault(self, what: str) -> InputError:
-        return InputError(f"the edited {self.base.path.name} does not read as it should: {what}; this is a defect here")
-
-
-def trained(trainer: str, feed: Feed, adapted: Adapted, learnt: Mapping[str, Any] | None) -> TrainedTokenizer:
-    """Check an adaptation and describe it."""
-    with feed.phases.timed("checking"):
-        adapted.check()
+def trained(trainer: str, feed: Feed, adapted: Adapted, learnt: Mapping[str, Array]) -> TrainedTokenizer:
+    """Describe an adaptation."""
+    model, base = adapted.model, adapted.base
+    with feed.phases.timed("testing"):
         record = _record(trainer, feed.request, adapted)
-    model = adapted.file.model
-    settings, left = settings_files(adapted.base, adapted.ids, adapted.added)
-    files = {adapted.file.name: adapted.file.data, RECORD: _json(record), **settings}
+    settings, left = settings_files(base, adapted.ids, adapted.added)
+    files = {base.name: adapted.data, RECORD: _json(record), **settings}
     if not np.array_equal(adapted.ids.new, np.arange(len(adapted.ids))):
         files[ID_MAP] = _json(adapted.ids.new.tolist())
+    counts = {name: record[name] for name in ("added", "removed", "unreachable", *_TEXT) if name in record}
     return TrainedTokenizer(
         files=files,
         vocab_size=present(model),
@@ -77,8 +56,8 @@ def trained(trainer: str, feed: Feed, adapted: Adapted, learnt: Mapping[str, Any
         seconds=feed.phases.seconds,
         notes=(*adapted.notes, *left),
         model=model,
-        details={name: record[name] for name in ("added", "removed", "unreachable")} | _said(adapted),
-        loading=adapted.file.options,
+        details=counts,
+        loading=base.options_of(model),
         learnt=learnt,
     )
 
@@ -88,23 +67,25 @@ def present(model: BpeModel) -> int:
     return int(np.count_nonzero(model.vocabulary.kinds != TokenKind.ABSENT))
 
 
+def texts_of(strings: Iterable[bytes]) -> list[str]:
+    """Texts in which some strings of a model occur, for the comparison of libraries."""
+    texts = (string.decode(errors="ignore").replace("▁", " ") for string in strings)
+    return ["".join(some) + "\n" + " ".join(some) for some in batches(texts, count=_TOGETHER)]
+
+
 def _merges(model: BpeModel) -> int:
     merges = model.merges
     return len(merges.rules) if merges.rules is not None else int(np.count_nonzero(merges.ranks != NEVER))
 
 
-def _said(adapted: Adapted) -> dict[str, Any]:
-    return {name: value for name, value in adapted.details.items() if name in _TEXT}
-
-
 def _record(trainer: str, request: TrainingRequest, adapted: Adapted) -> dict[str, Any]:
-    base, file = adapted.base, adapted.file
-    before, after = (self_tokenization(one.model.merges, request.threads) for one in (base, file))
+    base, model = adapted.base, adapted.model
+    before, after = (self_tokenization(one.merges, request.threads) for one in (base.model, model))
     gone = (adapted.ids.new < 0) & (base.model.vocabulary.kinds != TokenKind.ABSENT)
     return {
         "trainer": trainer,
         "base": {"file": base.path.name, "sha256": base.digest, "ids": base.model.id_limit},
-        "file": {"name": file.name, "sha256": file.digest, "ids": file.model.id_limit, "options": file.options},
+        "file": {"name": base.name, "ids": adapted.ids.size, "options": base.options_of(model)},
         "trained_on": dict(request.source()),
         "added": len(adapted.added),
         "added_ids": _ranges(adapted.added),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -28,7 +27,7 @@ _ADAPTED = "-adapted"  # of a rank file: under its own name it would pass for th
 
 @dataclass(frozen=True)
 class BaseFile:
-    """A tokenizer file, as read or as edited."""
+    """A tokenizer file, as it was read."""
 
     path: Path
     data: bytes
@@ -82,23 +81,18 @@ class BaseFile:
             return import_model(self.data, label=self.label, pattern=self.pattern, special=self.special)
         return import_model(self.data, label=self.label)
 
-    def edited(self, data: bytes, special: Mapping[str, int] | None = None) -> BaseFile:
-        """Return the same file with other content; ``special``: where these tokens are now."""
-        return dataclasses.replace(self, data=data, special=self.special if special is None else special)
-
     @property
     def name(self) -> str:
         """Name under which what becomes of it is written."""
         return _NAMES.get(self.kind) or f"{self.path.stem.removesuffix(_ADAPTED)}{_ADAPTED}.tiktoken"
 
-    @property
-    def options(self) -> dict[str, str]:
-        """Options of ``file:`` that it needs to be loaded."""
+    def options_of(self, model: BpeModel) -> dict[str, str]:
+        """Options of ``file:`` that the file needs to be loaded, with what has become of it."""
         if self.kind != "rank_file" or self.pattern is None:
             return {}
         name, expression = encodings.pattern(self.pattern)
         split = {"pattern": name if name in encodings.PATTERNS else expression}
-        return {**split, "special": encodings.written_special(self.special)} if self.special else split
+        return {**split, "special": encodings.written_special(model.special)} if model.special else split
 
 
 def located(base: str) -> tuple[Path, Mapping[str, str]]:

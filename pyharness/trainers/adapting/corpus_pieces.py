@@ -12,22 +12,22 @@ from pyharness.bpe.adapting.model_pieces import ModelPieces, encoded
 from pyharness.bpe.model.model import BpeModel
 from pyharness.bpe.training.trainer import WeightedPieces
 from pyharness.trainers.adapting.base_file import BaseFile
-from pyharness.trainers.adapting.places import Places
+from pyharness.trainers.adapting.reserved_tokens import reserved, without
 from pyharness.trainers.feeding import Feed, read_in_batches
 from pyharness.types import InputError
 from pyharness.vocabularies.sentencepiece.piece_rules import PieceRules, read_piece_rules
 
 
-def counted(feed: Feed, base: BaseFile, places: Places) -> WeightedPieces:
+def counted(feed: Feed, base: BaseFile) -> WeightedPieces:
     """Read the texts of a request and count their pieces.
 
     Raises:
         InputError: there is no text, or a token occurs in it whose id is to be used again.
     """
-    rules = rules_of(base)
+    rules, gone = rules_of(base), reserved(base.model, feed.request.reuse)
     if not feed.request.balance:
         pieces = ModelPieces(base.model, rules)
-        read_in_batches(feed, pieces.add, places.watched(feed.request.texts(), base.label))
+        read_in_batches(feed, pieces.add, without(feed.request.texts(), gone))
         feed.check()
         return pieces.pieces()
     if feed.request.parts is None:
@@ -36,7 +36,7 @@ def counted(feed: Feed, base: BaseFile, places: Places) -> WeightedPieces:
     for texts in feed.request.parts():
         pieces = ModelPieces(base.model, rules)
         before = feed.bytes
-        read_in_batches(feed, pieces.add, places.watched(texts, base.label))
+        read_in_batches(feed, pieces.add, without(texts, gone))
         if feed.bytes == before:
             raise InputError(f"corpus {len(parts) + 1} has no text; it cannot count as much as the others")
         parts.append(pieces.pieces())

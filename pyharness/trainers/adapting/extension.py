@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
+from pyharness.bpe.adapting.checking import check_extended
+from pyharness.bpe.adapting.placing import place
 from pyharness.bpe.model.model import BpeModel
 from pyharness.trainers import TrainedTokenizer, TrainerSpec, TrainingRequest
-from pyharness.trainers.adapting.adapted import Adapted, trained
+from pyharness.trainers.adapting.adapted import Adapted, texts_of, trained
 from pyharness.trainers.adapting.base_file import BaseFile, located
 from pyharness.trainers.adapting.growth import Learnt, compiled, learn, rules_by_string
 from pyharness.trainers.adapting.learnt_classes import classes
-from pyharness.trainers.adapting.places import Places
+from pyharness.trainers.adapting.reserved_tokens import reserved
 from pyharness.trainers.feeding import Feed
 from pyharness.types import Extension, IdMap, InputError
 from pyharness.vocabularies.editing.files import extend_file
@@ -40,62 +43,58 @@ def _train(name: str, request: TrainingRequest) -> TrainedTokenizer:
     feed = Feed(request)
     with feed.phases.timed("reading the base"):
         base = BaseFile.read(request.base or "")
-        places = Places.of(base, request.reuse)
-    tokens = places.tokens(request.tokens or 0, request.multiple_of)
-    learnt = learn(feed, base, places, tokens, naive=name == NAIVE)
+        gone = reserved(base.model, request.reuse)
+    tokens = request.tokens or 0
+    learnt = learn(feed, base, tokens, naive=name == NAIVE)
     with feed.phases.timed("writing"):
-        adapted = extended(base, places, learnt.extension.first(tokens), tokens, details(request, learnt))
+        adapted = _extended(base, learnt, gone, request)
     return trained(name, feed, adapted, learnt.as_arrays())
 
 
-def extended(base: BaseFile, places: Places, extension: Extension, tokens: int, said: dict[str, Any]) -> Adapted:
-    """Write an extension into the file of its base.
-
-    Raises:
-        InputError: there is nothing to write, or the file cannot have it.
-    """
+def _extended(base: BaseFile, learnt: Learnt, gone: Mapping[int, str], request: TrainingRequest) -> Adapted:
+    tokens, model = request.tokens or 0, base.model
+    extension = learnt.extension.first(tokens)
     if not extension.tokens:
         raise InputError(
             "the corpus has nothing to add: no pair of tokens that a rule may join occurs often enough; give more "
             "text, or lower min_frequency"
         )
-    placement = places.place(len(extension.tokens))
+    placement = place(model, len(extension.tokens), reuse=request.reuse, multiple_of=request.multiple_of)
     ids = placement.ids.tolist()
-    rules = rules_by_string(base.model, extension)
+    rules = rules_by_string(model, extension)
     data = extend_file(base.data, list(zip(ids, extension.tokens, strict=True)), rules, base.label)
-    reused = {token: places.reserved[token] for token in ids if token in places.reserved}
-    special = base.special and {content: token for content, token in base.special.items() if token not in reused}
-    size = base.model.id_limit
+    reused = {str(token): gone[token] for token in ids if token in gone}
     return Adapted(
         base=base,
-        file=base.edited(data, special),
-        ids=IdMap(np.arange(size, dtype=np.int64), placement.size),
+        data=data,
+        model=check_extended(data, model, extension, placement, texts_of(extension.tokens), base.label),
+        ids=IdMap(np.arange(model.id_limit, dtype=np.int64), placement.size),
         added=placement.ids,
-        strings=extension.tokens,
         complete=extension.complete,
-        notes=_notes(extension, tokens, said["whole_pieces"]),
-        details={**said, **_learnt(base.model, extension), "reused": {str(k): text for k, text in reused.items()}},
+        notes=notes_of(extension, tokens, request.whole_pieces),
+        details={**asked(request, EXTENDING), **learnt.read, **said_of(model, extension), "reused": reused},
     )
 
 
-def details(request: TrainingRequest, learnt: Learnt) -> dict[str, Any]:
-    """What was asked for, and the text."""
-    asked = {name: getattr(request, name) for name in sorted(EXTENDING) if name not in ("share", "scripts")}
-    return {"asked": asked, **learnt.read, "whole_pieces": request.whole_pieces}
+def asked(request: TrainingRequest, options: Iterable[str]) -> dict[str, Any]:
+    """Options as they were given, or their defaults."""
+    return {"asked": {name: getattr(request, name) for name in sorted(options)}}
 
 
-def _learnt(model: BpeModel, extension: Extension) -> dict[str, Any]:
+def said_of(model: BpeModel, extension: Extension) -> dict[str, Any]:
+    """What is said of an extension, as JSON values."""
     made = extension.rules[:, 2] >= extension.base_ids
     return {
         "rules": len(extension.rules),
-        "rules_for_strings_of_the_base": int((~made).sum()),
+        "rules_for_strings_of_the_base": int(np.count_nonzero(~made)),
         "last_count": int(extension.counts[-1]) if len(extension.counts) else None,
         "whole_piece_lookup": model.whole_pieces,
         "learnt": classes(extension.tokens),
     }
 
 
-def _notes(extension: Extension, tokens: int, whole_pieces: bool | None) -> tuple[str, ...]:
+def notes_of(extension: Extension, tokens: int, whole_pieces: bool | None) -> tuple[str, ...]:
+    """Facts about an extension without which it is misread."""
     notes = []
     if len(extension.tokens) < tokens:
         notes.append(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from pyharness.bpe.training.trainer import WeightedPieces
 from pyharness.trainers import Array, TrainingRequest
 from pyharness.trainers.adapting.base_file import BaseFile
 from pyharness.trainers.adapting.corpus_pieces import counted, rules_of
-from pyharness.trainers.adapting.places import Places
 from pyharness.trainers.feeding import Feed
 from pyharness.types import Extension, InputError, offsets_of
 
@@ -55,7 +54,7 @@ class Learnt:
 _READ = ("documents", "bytes", "distinct_pieces")
 
 
-def learn(feed: Feed, base: BaseFile, places: Places, tokens: int, *, naive: bool) -> Learnt:
+def learn(feed: Feed, base: BaseFile, tokens: int, *, naive: bool) -> Learnt:
     """Learn so many strings, or find them among those that another size has learnt.
 
     Raises:
@@ -67,7 +66,7 @@ def learn(feed: Feed, base: BaseFile, places: Places, tokens: int, *, naive: boo
         if len(known.extension.tokens) >= tokens or not known.extension.complete:
             return known
     with feed.phases.timed("counting"):
-        pieces = counted(feed, base, places)
+        pieces = counted(feed, base)
     with feed.phases.timed("merging"):
         report = feed.phases.gauge("merging", "tokens", tokens)
         options = options_of(request, base)
@@ -112,12 +111,12 @@ def compiled(name: str, expression: str | None) -> None:
 
 def rules_by_string(model: BpeModel, extension: Extension) -> list[tuple[bytes, bytes]]:
     """Pairs of strings that the rules merge."""
-    merges: Any = model.merges
+    strings = [*strings_of(model, np.arange(extension.base_ids)), *extension.tokens]
+    return [(strings[left], strings[right]) for left, right, _ in extension.rules.tolist()]
+
+
+def strings_of(model: BpeModel, ids: Array) -> list[bytes]:
+    """Strings of some ids, as merges have them."""
+    merges = model.merges
     data, ends = merges.data.tobytes(), merges.offsets.tolist()
-
-    def string(token: int) -> bytes:
-        if token >= extension.base_ids:
-            return extension.tokens[token - extension.base_ids]
-        return bytes(data[ends[token] : ends[token + 1]])
-
-    return [(string(left), string(right)) for left, right, _ in extension.rules.tolist()]
+    return [data[ends[token] : ends[token + 1]] for token in ids.tolist()]

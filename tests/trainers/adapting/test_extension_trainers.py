@@ -105,12 +105,13 @@ def test_ids_are_used_again_and_their_number_is_a_multiple(tmp_path: Path) -> No
     trained = train(base, 4, reuse=r"<\|reserved_\d\|>", multiple_of=8)
     said = record(trained)
     assert said["reused"] == {"271": "<|reserved_0|>", "272": "<|reserved_1|>"}
-    assert said["added_ids"] == [[271, 279]]  # 273 ids, 2 of them free: 9 tokens make 280
+    assert said["added_ids"] == [[271, 274]]
+    assert said["file"]["ids"] == 280
     content = json.loads(trained.files["tokenizer.json"])
     assert [token["content"] for token in content["added_tokens"]] == ["<|end|>"]
-    with pytest.raises(InputError, match=r"the corpus has '<\|reserved_1\|>', the token 272"):
+    with pytest.raises(InputError, match=r"would take id 272 of '<\|reserved_1\|>', which occurs"):
         train(base, 4, [*NEW, "a <|reserved_1|>"], reuse=r"<\|reserved_\d\|>")
-    with pytest.raises(InputError, match="no reserved or unused token"):
+    with pytest.raises(InputError, match="matches no added or unused token"):
         train(base, 4, reuse="<pad>")
 
 
@@ -126,8 +127,9 @@ def test_rank_files_keep_their_kind_and_say_how_they_are_loaded(tmp_path: Path) 
     assert next(iter(trained.files)) == "mine-adapted.tiktoken"
     assert dict(trained.loading) == {"pattern": "gpt2", "special": "<|end|>:285"}
     assert record(trained)["added_ids"] == [[286, 305]]
-    filled = train(f"file:{base}?pattern=gpt2&special=<|end|>:285", reuse="none")
+    filled = train(f"file:{base}?pattern=gpt2&special=<|end|>:285,<|pad|>:286", reuse=r"<\|pad\|>")
     assert record(filled)["added_ids"] == [[270, 284], [286, 290]]
+    assert dict(filled.loading) == {"pattern": "gpt2", "special": "<|end|>:285"}
     with pytest.raises(InputError, match="does not say how text is split"):
         train(base)
 

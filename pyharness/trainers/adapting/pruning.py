@@ -1,0 +1,234 @@
+"""A tokenizer that loses tokens: leaves by frequency, or by orders to compare that with; new ones may come instead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyharness.bpe.adapting import pruning_baselines as orders
+from pyharness.bpe.adapting.model_pieces import ModelPieces
+from pyharness.bpe.adapting.pruning import first_of, leaf_order
+from pyharness.bpe.adapting.replacing import prune, replace
+from pyharness.bpe.adapting.token_counter import TokenCounter
+from pyharness.bpe.model.model import BpeModel
+from pyharness.bpe.training.trainer import WeightedPieces
+from pyharness.trainers import Array, TrainedTokenizer, TrainerSpec, TrainingRequest
+from pyharness.trainers.adapting.adapted import Adapted, present, texts_of, trained
+from pyharness.trainers.adapting.base_file import BaseFile, located
+from pyharness.trainers.adapting.corpus_pieces import rules_of
+from pyharness.trainers.adapting.extension import asked, notes_of, said_of
+from pyharness.trainers.adapting.growth import compiled, options_of, strings_of
+from pyharness.trainers.feeding import Feed, read_in_batches
+from pyharness.types import Ids, InputError
+
+COMPARED = 4_096  # tokens that stay, in texts that the library of the format has to encode as we do
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The order in which tokens go, and the text that it comes from."""
+
+    ids: Ids
+    documents: int
+    bytes: int
+    pieces: WeightedPieces | None = None  # where tokens are learnt as well
+
+    def as_arrays(self) -> dict[str, Array]:
+        """What spares prunings to other sizes the text."""
+        return {"order": self.ids, "numbers": np.array([self.documents, self.bytes], np.int64)}
+
+
+def train_leaf(request: TrainingRequest) -> TrainedTokenizer:
+    """Remove the least frequent tokens that no other is made of.
+
+    Raises:
+        InputError: the base cannot be pruned so far, or the corpus will not do.
+    """
+    return _train("leaf-pruning", request)
+
+
+def train_frequency(request: TrainingRequest) -> TrainedTokenizer:
+    """Remove the least frequent tokens, whatever is made of them."""
+    return _train("frequency-pruning", request)
+
+
+def train_last(request: TrainingRequest) -> TrainedTokenizer:
+    """Remove the largest ids."""
+    return _train("last-n", request)
+
+
+def train_leaf_last(request: TrainingRequest) -> TrainedTokenizer:
+    """Remove the largest ids that no other token is made of."""
+    return _train("leaf-last-n", request)
+
+
+def train_merge_based(request: TrainingRequest) -> TrainedTokenizer:
+    """Remove the tokens that occur and are merged least."""
+    return _train("merge-based", request)
+
+
+def train_script(request: TrainingRequest) -> TrainedTokenizer:
+    """Remove the tokens of some scripts first."""
+    return _train("script", request)
+
+
+Counts = NDArray[np.uint64]
+_ORDERS: Mapping[str, Callable[[BpeModel, Counts, TrainingRequest], Ids]] = {
+    "leaf-pruning": lambda model, counts, request: leaf_order(model, counts, request.threads),
+    "frequency-pruning": lambda model, counts, _: orders.frequency_order(model, counts),
+    "last-n": lambda model, *_: orders.last_n(model),
+    "leaf-last-n": lambda model, _, request: orders.leaf_last_n(model, request.threads),
+    "merge-based": lambda model, counts, request: orders.merge_based(model, counts, request.threads),
+    "script": lambda model, counts, request: orders.script_order(model, counts, request.scripts),
+}
+
+
+def _train(name: str, request: TrainingRequest) -> TrainedTokenizer:
+    feed = Feed(request)
+    with feed.phases.timed("reading the base"):
+        base = BaseFile.read(request.base or "")
+        model = base.model
+    order = _order(name, feed, base, model)
+    with feed.phases.timed("writing"):
+        adapted = (
+            _pruned(base, order, request) if order.pieces is None else _replaced(base, order, order.pieces, request)
+        )
+    return trained(name, feed, adapted, order.as_arrays())
+
+
+def _order(name: str, feed: Feed, base: BaseFile, model: BpeModel) -> Order:
+    request = feed.request
+    if request.learnt is not None and request.tokens is None:
+        return Order(request.learnt["order"], *request.learnt["numbers"].tolist())
+    with feed.phases.timed("counting"):
+        counter = TokenCounter(model)
+        pieces = None if request.tokens is None else ModelPieces(model, rules_of(base))
+
+        def add(texts: list[str], threads: int) -> None:
+            counter.add(texts, threads)
+            if pieces is not None:
+                pieces.add(texts, threads)
+
+        read_in_batches(feed, add)
+    with feed.phases.timed("ordering"):
+        ids = _ORDERS[name](model, counter.counts, request)
+    return Order(ids, feed.documents, feed.bytes, None if pieces is None else pieces.pieces())
+
+
+def _pruned(base: BaseFile, order: Order, request: TrainingRequest) -> Adapted:
+    model = base.model
+    removed = first_of(model, order.ids, size=request.vocab_size or None, share=request.share)
+    done = prune(base.data, model, removed, base.label, _compared(model, removed))
+    return Adapted(
+        base=base,
+        data=done.data,
+        model=done.model,
+        ids=done.ids,
+        added=np.zeros(0, np.uint32),
+        details={**asked(request, PRUNING), **_read(order), **_removable(order)},
+    )
+
+
+def _replaced(base: BaseFile, order: Order, pieces: WeightedPieces, request: TrainingRequest) -> Adapted:
+    tokens, model = request.tokens or 0, base.model
+    size = request.vocab_size or None
+    if request.share is not None:
+        size = present(model) - len(first_of(model, order.ids, share=request.share)) + tokens
+    done = replace(base.data, model, order.ids, pieces, tokens, base.label, size=size, **options_of(request, base))
+    return Adapted(
+        base=base,
+        data=done.data,
+        model=done.model,
+        ids=done.ids,
+        added=done.placement.ids,
+        complete=done.extension.complete,
+        notes=notes_of(done.extension, tokens, request.whole_pieces),
+        details={
+            **asked(request, PRUNING),
+            **_read(order),
+            **_removable(order),
+            **said_of(model, done.extension),
+            "distinct_pieces": len(pieces.weights),
+        },
+    )
+
+
+def _read(order: Order) -> dict[str, Any]:
+    return {"documents": order.documents, "bytes": order.bytes}
+
+
+def _removable(order: Order) -> dict[str, Any]:
+    return {"removable": len(order.ids)}
+
+
+def _compared(model: BpeModel, removed: Ids) -> list[str]:
+    """Texts of tokens that stay and of tokens that go."""
+    stays = np.setdiff1d(np.flatnonzero(model.merges.tested), removed)
+    return texts_of(strings_of(model, np.r_[stays[-COMPARED:], removed[-COMPARED:]]))
+
+
+def refuse(request: TrainingRequest) -> None:
+    """Refuse what no text can mend.
+
+    Raises:
+        InputError: the file of the base is not there, or it is not said how much goes.
+    """
+    located(request.base or "")
+    compiled("deny", request.deny)
+    if request.vocab_size and request.share is not None:
+        raise InputError("prune to a size or by a share: give one of vocab_size= and share=")
+    if not request.vocab_size and request.share is None and request.tokens is None:
+        raise InputError(
+            "say how much goes: vocab_size= (tokens that are left), share= (of those that can go), or tokens= (new "
+            "ones, in the place of as many)"
+        )
+    if request.share is not None and not 0 <= request.share <= 1:
+        raise InputError(f"a share of {request.share:g} cannot be removed; it lies between 0 and 1")
+
+
+def refuse_script(request: TrainingRequest) -> None:
+    """Refuse what :func:`refuse` does, and a request without scripts."""
+    refuse(request)
+    if not request.scripts:
+        raise InputError("name the scripts whose tokens go first: scripts=Cyrillic,Greek")
+
+
+PRUNING = frozenset({
+    "base", "share", "tokens", "deny", "whole_pieces", "cascade", "min_frequency", "max_token_length",
+    "max_token_characters", "tie_rule",
+})  # fmt: skip
+_SIZES = frozenset({"vocab_size", "share"})
+
+
+def _spec(
+    name: str, train: Callable[[TrainingRequest], TrainedTokenizer], summary: str, **more: Any
+) -> TrainerSpec:  # fmt: skip
+    settings = {"options": PRUNING, "refuse": refuse, **more}
+    return TrainerSpec(
+        name=name, train=train, summary=summary, algorithm="bpe", library="pyharness", patterns=(), adapts=True,
+        sizes=_SIZES, **settings,
+    )  # fmt: skip
+
+
+TRAINERS = (
+    _spec(
+        "leaf-pruning",
+        train_leaf,
+        "leaf pruning (arXiv 2512.03989): base= loses the least frequent tokens that no other is made of",
+    ),
+    _spec("frequency-pruning", train_frequency, "base= loses its least frequent tokens, to compare with leaf-pruning"),
+    _spec("last-n", train_last, "base= loses its largest ids, to compare with leaf-pruning"),
+    _spec("leaf-last-n", train_leaf_last, "base= loses its largest ids, but none that another token is made of"),
+    _spec("merge-based", train_merge_based, "base= loses the tokens that occur and are merged least"),
+    _spec(
+        "script",
+        train_script,
+        "base= loses the tokens of some scripts= first, then the least frequent",
+        options=PRUNING | {"scripts"},
+        refuse=refuse_script,
+    ),
+)

@@ -1,0 +1,109 @@
+"""Prunings as trainings: what goes, what stays, and tokens that come in their place."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adapted.bases import NEW, OLD, write_base
+from pyharness import trainers
+from pyharness.bpe import import_model, self_tokenization
+from pyharness.bpe.adapting.pruning import id_map, leaf_order
+from pyharness.bpe.adapting.token_counter import TokenCounter
+from pyharness.trainers import TrainedTokenizer, TrainingRequest
+from pyharness.types import InputError
+
+NAMES = ("leaf-pruning", "frequency-pruning", "last-n", "leaf-last-n", "merge-based", "script")
+
+
+def prune(base: Path | str, texts: Iterable[str] = OLD, name: str = "leaf-pruning", **options: Any) -> TrainedTokenizer:
+    kept = list(texts)
+    return trainers.train(name, TrainingRequest(texts=lambda: kept, base=str(base), **options))
+
+
+def record(trained: TrainedTokenizer) -> dict[str, Any]:
+    content = json.loads(trained.files["adaptation.json"])
+    assert isinstance(content, dict)
+    return content
+
+
+def test_leaves_go_by_frequency_and_the_map_of_ids_is_written(tmp_path: Path) -> None:
+    base = write_base(tmp_path)
+    model = import_model(base)
+    counter = TokenCounter(model)
+    counter.add(OLD)
+    expected = id_map(model, leaf_order(model, counter.counts)[:5])
+    trained = prune(base, vocab_size=268)
+    assert json.loads(trained.files["id_map.json"]) == expected.new.tolist()
+    assert (trained.vocab_size, record(trained)["removed"]) == (268, 5)
+    assert trained.model is not None
+    assert not len(self_tokenization(trained.model.merges).failed)
+    assert dict(trained.model.special) == {"<|end|>": 265, "<|reserved_0|>": 266, "<|reserved_1|>": 267}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_other_sizes_need_no_text(tmp_path: Path, name: str) -> None:
+    base = write_base(tmp_path)
+    more = {"scripts": ("Latin",)} if name == "script" else {}
+    first = prune(base, name=name, share=0.5, **more)
+    assert record(first)["removed"] == 7
+    for size in ({"vocab_size": 270}, {"share": 1.0}):
+        fresh = prune(base, name=name, **size, **more)
+        assert prune(base, [], name, learnt=first.learnt, **size, **more).files == fresh.files
+    assert fresh.vocab_size == 259
+
+
+def test_tokens_come_in_the_place_of_others(tmp_path: Path) -> None:
+    base = write_base(tmp_path)
+    same = prune(base, NEW, tokens=6)
+    assert same.vocab_size == 273
+    assert (record(same)["removed"], record(same)["added"]) == (6, 6)
+    assert record(same)["unreachable"]["adapted"] == {"layer_1": 0, "layer_2": 0}
+    assert prune(base, NEW, tokens=6, vocab_size=271).vocab_size == 271
+    assert prune(base, NEW, tokens=6, share=1.0).vocab_size == 259 + 6
+    assert max(json.loads(same.files["id_map.json"])) == 266
+
+
+def test_rank_files_say_where_their_special_tokens_are_now(tmp_path: Path) -> None:
+    base = write_base(tmp_path, "mine.tiktoken")
+    trained = prune(f"file:{base}?pattern=gpt2&special=<|end|>:285", vocab_size=261)
+    assert dict(trained.loading) == {"pattern": "gpt2", "special": "<|end|>:260"}
+
+
+def test_settings_follow_the_ids(tmp_path: Path) -> None:
+    base = write_base(tmp_path)
+    decoder = {str(token): {"content": str(token)} for token in (270, 271)}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"added_tokens_decoder": decoder}))
+    settings = json.loads(prune(base, vocab_size=268).files["tokenizer_config.json"])
+    assert settings == {"added_tokens_decoder": {"265": {"content": "270"}, "266": {"content": "271"}}}
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({}, "say how much goes"),
+        ({"vocab_size": 265, "share": 0.5}, "give one of"),
+        ({"share": 1.5}, "lies between 0 and 1"),
+        ({"vocab_size": 258}, "15 of 273 tokens would have to go for 258 to be left, and 14 can"),
+        ({"vocab_size": 500}, "500 tokens cannot be left of 273"),
+        ({"share": 0.5, "name": "script"}, "name the scripts"),
+        ({"share": 0.5, "name": "script", "scripts": ("Klingon",)}, "no script is called 'Klingon'"),
+        ({"share": 0.5, "texts": []}, "no text to train on"),
+        ({"share": 0.5, "reuse": "x"}, "no option 'reuse'"),
+    ],
+)
+def test_bad_requests_are_refused_in_words(tmp_path: Path, options: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        prune(write_base(tmp_path), **options)
+
+
+def test_plain_frequency_leaves_tokens_that_nothing_makes(tmp_path: Path) -> None:
+    base = write_base(tmp_path)
+    texts, none = ["the mat sat"] * 9, {"layer_1": 0, "layer_2": 0}
+    assert record(prune(base, texts, "frequency-pruning", share=0.8))["unreachable"]["adapted"] != none
+    assert record(prune(base, texts, share=0.8))["unreachable"]["adapted"] == none
+    assert prune(base, share=0.0).files["tokenizer.json"] == base.read_bytes()
