@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -140,9 +141,8 @@ def entries(
     Within the options of a tokenizer it is a value, so a ``%`` or ``&`` of it becomes ``%25`` or ``%26``.
     """
     given = [_entry(item, key, variables or {}) for item in _list(items, key)]
-    labels = [entry.label for entry in given]
-    for label in labels:
-        if labels.count(label) > 1:
+    for label, times in Counter(entry.label for entry in given).items():
+        if times > 1:
             raise InputError(f'the name {label!r} is used twice; give one of them another name = "..."')
     return tuple(given)
 

@@ -147,11 +147,11 @@ def _cases(selection: Selection, suite: Suite, texts: Mapping[str, Corpus]) -> l
 
 
 def _chosen(kind: str, wanted: Sequence[str] | None, known: Sequence[Entry]) -> list[str]:
-    labels = [entry.label for entry in known]
+    labels = dict.fromkeys(entry.label for entry in known)
     for label in wanted or ():
         if label not in labels:
             raise suggest(kind, label, labels)
-    return labels if wanted is None else list(wanted)
+    return list(labels if wanted is None else wanted)
 
 
 def _corpora(benchmark: Benchmark, selection: Selection, suite: Suite, texts: Mapping[str, Corpus]) -> list[str | None]:

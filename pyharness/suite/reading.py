@@ -10,6 +10,7 @@ from typing import Any
 
 from pyharness.corpora.options import size
 from pyharness.plugins.registry import pick, suggest
+from pyharness.suite import axes
 from pyharness.suite.declaration import DEVICES, TIME_LIMIT_SECONDS, Suite, entries, selections, shown, variables
 from pyharness.system import bounded_file
 from pyharness.types import InputError
@@ -20,8 +21,9 @@ MOST_BYTES = 1 << 20  # the largest that comes with pyharness has 4 kB
 DEFAULT_NAME = "suite"
 _KEYS = {
     "name", "summary", "tokenizers", "corpora", "benchmarks", "reference", "time_limit_seconds", "oversubscribe",
-    "device", "memory_limit", "variables",
+    "device", "memory_limit", "variables", "axes",
 }  # fmt: skip
+_LISTS = ("tokenizers", "corpora", "benchmarks")
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,63}", re.ASCII)  # it becomes part of a file name
 _LONGEST_LIMIT = 2**63 - 1  # seconds
 
@@ -60,13 +62,14 @@ def read(path: Path) -> Suite:
         if key not in data:
             raise InputError(f"suite {path} lacks {key!r}; a suite has tokenizers, corpora and benchmarks")
     try:
-        filled = variables(data.get("variables", {}))
+        filled, along = variables(data.get("variables", {})), axes.read(data.get("axes", {}))
+        rows, texts, chosen = (axes.spread(data.get(key, []), along, key) for key in _LISTS)
         return Suite(
             name=_name(data, path),
             summary=_text(data, "summary") or "",
-            tokenizers=entries(data["tokenizers"], "tokenizers", filled),
-            corpora=entries(data.get("corpora", []), "corpora", filled),
-            selections=selections(data["benchmarks"]),
+            tokenizers=entries(rows, "tokenizers", filled),
+            corpora=entries(texts, "corpora", filled),
+            selections=selections(chosen),
             reference=_text(data, "reference"),
             time_limit_seconds=_time_limit(data.get("time_limit_seconds", TIME_LIMIT_SECONDS)),
             oversubscribe=_switch(data, "oversubscribe"),
