@@ -141,10 +141,14 @@ class _Edits:
             texts.append(item if now == number else f'"{now}"{item[len(json.dumps(key)) :]}')
         return items.edited(texts)
 
+    def _moves(self) -> bool:
+        new = self.ids.new
+        return bool(((new >= 0) & (new != range(len(new)))).any())
+
     def _check_free(self, number: int, key: str, *, of_token: bool = False) -> None:
         if number in self.new and (number >= len(self.ids) or self.ids.new[number] < 0):
             raise InputError(f"{self.name} has id {number} in {key}, which would be a new token's; take it out")
-        if of_token and number >= len(self.ids) != self.ids.size:
+        if of_token and number >= len(self.ids) and self._moves():
             raise InputError(f"{self.name} has id {number} in {key}, which the tokenizer file does not have")
 
     def _of_ids(self, key: str, value: int, end: int) -> Iterator[Edit]:
