@@ -10,6 +10,7 @@ from pyharness.cli.gating import gate
 from pyharness.cli.listing import env, list_
 from pyharness.cli.profiling import profile
 from pyharness.cli.reporting import compare, report
+from pyharness.cli.resizing import extend, prune
 from pyharness.cli.running import run
 from pyharness.cli.training import train
 
@@ -25,6 +26,7 @@ def main() -> None:
     pyharness run -t file:./tokenizer.json -c path:corpus.jsonl
     pyharness list tokenizers               what can be measured here
     pyharness train bpe -c path:corpus.jsonl --vocab-size 8000 --out my-bpe
+    pyharness adapt extend --base ./model -c path:new.jsonl --tokens 8192 --out ./new
     pyharness adapt embed ./model --tokenizer ./new --out ./adapted
     pyharness encode mistral:v3 < text.txt | pyharness decode mistral:v3
     pyharness gate --base main --head HEAD  fail on a real regression
@@ -32,5 +34,7 @@ def main() -> None:
     """
 
 
+for command in (extend, prune):
+    adapt.add_command(command)
 for command in (run, report, compare, gate, list_, env, profile, train, adapt, encode, decode):
     main.add_command(command)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @click.group()
 def adapt() -> None:
-    """Give a model another vocabulary."""
+    """Change a tokenizer for another text, and fit a model to it."""
 
 
 @adapt.command()

@@ -11,6 +11,7 @@ from pathlib import Path
 from pyharness import tokenizers, trainers
 from pyharness.corpora.batching import batches
 from pyharness.corpora.texts import Text
+from pyharness.plugins.specification import TOKENIZER
 from pyharness.store.folders import check_new_folder, write_folder
 from pyharness.system.environment import version_of
 from pyharness.trainers import TrainedTokenizer, TrainerSpec, TrainingRequest
@@ -76,7 +77,7 @@ def keep(
     check_new_folder(folder, RECORD, force)  # again: training takes long enough for another to have made it
     write_folder(folder, files, overwrite=force)
     first = folder / next(iter(trained.files), RECORD)
-    return Outcome(_specification(request, first), text.tally, tuple(files), tuple(refused))
+    return Outcome(_specification(request, trained, first), text.tally, tuple(files), tuple(refused))
 
 
 def _exported(trained: TrainedTokenizer, kinds: Sequence[str]) -> tuple[dict[str, bytes], list[str]]:
@@ -113,8 +114,10 @@ def _record(trainer: TrainerSpec, request: TrainingRequest, trained: TrainedToke
     return (json.dumps(content, ensure_ascii=False, indent=1) + "\n").encode()
 
 
-def _specification(request: TrainingRequest, file: Path) -> str:
+def _specification(request: TrainingRequest, trained: TrainedTokenizer, file: Path) -> str:
     """How ``pyharness run -t`` names the result. A rank file does not say how text is split."""
+    if trained.loading:
+        return TOKENIZER.write("file", str(file), trained.loading)
     if file.suffix != ".tiktoken":
         return f"file:{file}"
     from urllib.parse import quote
@@ -128,13 +131,13 @@ def bytes_per_token(specification: str, text: Text) -> tuple[float, int]:
     """Bytes per token on the start of the training text, and the bytes of that start."""
     tokenizer = tokenizers.load(specification)
     size = count = 0
-    for batch in batches(_front(text.documents(), JUDGED_BYTES), count=JUDGED_DOCUMENTS):
+    for batch in batches(front(text.documents(), JUDGED_BYTES), count=JUDGED_DOCUMENTS):
         size += sum(len(document.encode()) for document in batch)
         count += len(tokenizer.encode_batch(batch).ids)
     return size / max(count, 1), size
 
 
-def _front(documents: Iterable[str], size: int) -> Iterator[str]:
+def front(documents: Iterable[str], size: int) -> Iterator[str]:
     """Documents up to the one that reaches ``size`` bytes."""
     for document in documents:
         yield document

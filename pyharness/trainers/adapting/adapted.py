@@ -47,7 +47,11 @@ def trained(trainer: str, feed: Feed, adapted: Adapted, learnt: Mapping[str, Arr
     files = {base.name: adapted.data, RECORD: _json(record), **settings}
     if not np.array_equal(adapted.ids.new, np.arange(len(adapted.ids))):
         files[ID_MAP] = _json(adapted.ids.new.tolist())
-    counts = {name: record[name] for name in ("added", "removed", "unreachable", *_TEXT) if name in record}
+    counts = {
+        name: record[name]
+        for name in ("added", "added_ids", "removed", "unreachable", "learnt", *_TEXT)
+        if name in record
+    }
     return TrainedTokenizer(
         files=files,
         vocab_size=present(model),

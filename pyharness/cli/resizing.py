@@ -1,0 +1,196 @@
+"""``pyharness adapt extend`` and ``pyharness adapt prune``."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from pyharness.cli.console import check_output, reports_errors, show
+from pyharness.types import InputError
+
+if TYPE_CHECKING:
+    from pyharness.commands.resizing import Made
+    from pyharness.trainers.adapting.base_file import BaseFile
+
+EXTENSIONS = {"continued": "continued-bpe", "naive": "naive-extension"}
+PRUNINGS = {
+    "leaf": "leaf-pruning", "frequency": "frequency-pruning", "last-n": "last-n", "leaf-last-n": "leaf-last-n",
+    "merge-based": "merge-based", "script": "script",
+}  # fmt: skip
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def _shared(command: Command) -> Command:
+    """Options that both commands have."""
+    for option in reversed((
+        click.option("--base", required=True, metavar="FILE", help="The tokenizer: a tokenizer.json, tekken.json, "
+                     "SentencePiece BPE model or rank file, or its folder; file:PATH?pattern=cl100k_base for a rank "
+                     "file that is not known."),
+        click.option("-c", "--corpus", "texts", multiple=True, required=True, metavar="SPEC", help="Text; repeatable."),
+        click.option("--out", "folder", type=click.Path(path_type=Path), required=True, metavar="DIR",
+                     help="Folder to make."),
+        click.option("--held-out", multiple=True, metavar="SPEC", help="Judge on this text, of which no document may "
+                     "be in the corpus; repeatable [default: on the front of the corpus, which flatters]."),
+        click.option("--allow-overlap", is_flag=True, help="Let documents be in both."),
+        click.option("--max-bytes", metavar="SIZE", help="Read no more of the corpus than this: 100MB, 2GiB."),
+        click.option("--min-frequency", type=int, metavar="N", help="Merge no pair that occurs less often "
+                     "[default: 2]."),
+        click.option("--max-token-length", type=int, metavar="N", help="Longest new token, in bytes."),
+        click.option("--max-token-characters", type=int, metavar="N", help="Longest new token, in characters "
+                     "[default: for SentencePiece what its model says]."),
+        click.option("--deny", metavar="REGEX", help="Make no token in whose text this is found."),
+        click.option("--threads", type=int, metavar="N", help="Threads [default: all cores]."),
+        click.option("--force", is_flag=True, help="Replace DIR, if this command made it."),
+        click.option("-q", "--quiet", is_flag=True, help="No progress and no summary; errors only."),
+    )):  # fmt: skip
+        command = option(command)
+    return command
+
+
+@click.command()
+@_shared
+@click.option("--tokens", type=int, metavar="N", help="New tokens.")
+@click.option("--sizes", metavar="N,N,...", help="Instead: several numbers of new tokens, learnt once; the folders are "
+              "DIR-N.")  # fmt: skip
+@click.option("--method", type=click.Choice([*EXTENSIONS]), default="continued", show_default=True,
+              help="continued: the training of FILE goes on. naive: strings of another one, to compare.")  # fmt: skip
+@click.option("--auxiliary-size", type=int, metavar="N", help="naive: size of that training [default: 64000].")
+@click.option("--reuse", metavar="REGEX", help="Take first the ids of added or unused tokens that match whole, such as "
+              "'<.reserved_special_token_[0-9]+.>', and gaps.")  # fmt: skip
+@click.option("--multiple-of", type=int, metavar="N", help="Round the number of ids up, with ids that have no token.")
+@click.option("--balance", is_flag=True, default=None, help="Let each --corpus count as much as the largest, in tokens "
+              "of FILE.")  # fmt: skip
+@click.option("--whole-pieces/--no-whole-pieces", default=None, help="While learning, leave pieces that are tokens of "
+              "FILE alone [default: as FILE does].")  # fmt: skip
+@reports_errors
+def extend(folder: Path, tokens: int | None, sizes: str | None, method: str, quiet: bool, **options: Any) -> None:
+    """Teach a tokenizer new tokens; none of its ids moves.
+
+    \b
+    pyharness adapt extend --base ./model -c path:estonian.jsonl --tokens 8192 --out ./estonian
+    pyharness adapt extend --base tokenizer.json -c shard:1/5:path:et.jsonl --held-out shard:0/5:path:et.jsonl \\
+        --sizes 1024,2048,4096 --out ./et
+
+    Learning goes on from what FILE makes of the corpus, so every new token can be reached, and text that no new rule
+    touches keeps its ids. DIR gets the file of the base, edited, and nothing else of it changes; the settings and the
+    chat template that lie beside it; adaptation.json, which says what was learnt; and training.json. It appears whole,
+    when all is done. "pyharness adapt embed" then fits a model to it.
+
+    \b
+    Exit status: 0 done (the summary says if the text gave fewer tokens than asked), 2 bad input, 130 interrupted,
+    143 told to end.
+    """
+    wanted = _numbers(folder, tokens, sizes)
+    _run(EXTENSIONS[method], wanted, quiet=quiet, **options)
+
+
+@click.command()
+@_shared
+@click.option("--size", "vocab_size", type=int, metavar="N", help="Tokens of any kind that are left.")
+@click.option("--share", type=float, metavar="X", help="Instead: share of the removable tokens that goes, 0 to 1.")
+@click.option("--extend", "tokens", type=int, metavar="N", help="Learn N tokens of the corpus after that; they are "
+              "among those of --size [default size: as large as FILE].")  # fmt: skip
+@click.option("--method", type=click.Choice([*PRUNINGS]), default="leaf", show_default=True, help="What goes first. "
+              "leaf: the least frequent token that no other is made of. The others are there to compare.")  # fmt: skip
+@click.option("--script", "scripts", multiple=True, metavar="NAME", help="script: whose tokens go first, such as "
+              "Cyrillic; repeatable.")  # fmt: skip
+@reports_errors
+def prune(folder: Path, method: str, quiet: bool, **options: Any) -> None:
+    """Take away the tokens that a text needs least.
+
+    \b
+    pyharness adapt prune --base ./model -c path:english.jsonl --share 0.5 --out ./smaller
+    pyharness adapt prune --base ./model -c path:estonian.jsonl --extend 8192 --out ./exchanged
+
+    Base symbols, special, added and unknown tokens stay. By leaves, no token that stays loses its way, and text that
+    uses none of those that go keeps its tokens. Ids move: DIR gets id_map.json, the new id of each old one, beside what
+    "pyharness adapt extend" leaves.
+
+    \b
+    Exit status: 0 done, 2 bad input, 130 interrupted, 143 told to end.
+    """
+    _run(PRUNINGS[method], [(folder, {})], quiet=quiet, **options)
+
+
+def _numbers(folder: Path, tokens: int | None, sizes: str | None) -> list[tuple[Path, dict[str, Any]]]:
+    """Folders and sizes, the largest first: what it learns serves the others."""
+    if (tokens is None) == (sizes is None):
+        raise InputError("say how many tokens are new: --tokens N, or several numbers with --sizes N,N")
+    if sizes is None:
+        return [(folder, {"tokens": tokens})]
+    numbers = [number.strip() for number in sizes.split(",")]
+    if not all(number.isascii() and number.isdecimal() and len(number) < 10 for number in numbers):
+        raise InputError(f"--sizes {sizes!r} are not whole numbers separated by commas, such as 1024,2048")
+    return [
+        (folder.with_name(f"{folder.name}-{number}"), {"tokens": number})
+        for number in sorted({int(number) for number in numbers}, reverse=True)
+    ]
+
+
+def _run(
+    name: str, wanted: Sequence[tuple[Path, dict[str, Any]]], *, texts: Sequence[str], held_out: Sequence[str],
+    allow_overlap: bool, max_bytes: str | None, threads: int | None, force: bool, quiet: bool,
+    **options: Any,
+) -> None:  # fmt: skip
+    from pyharness import trainers
+    from pyharness.cli.progress import training_listener
+    from pyharness.commands import resizing
+    from pyharness.corpora.options import size
+    from pyharness.corpora.texts import Text
+    from pyharness.system.environment import cores
+
+    if not quiet:
+        check_output()
+    trainer = trainers.resolve(name)
+    text = Text.of(texts, size("--max-bytes", max_bytes) if max_bytes else None)
+    given = {option: value for option, value in options.items() if value is not None and value != ()}
+    with training_listener(quiet) as progress:
+        request = trainers.TrainingRequest(
+            texts=text.documents, parts=text.parts if len(texts) > 1 else None, source=text.source,
+            text_bytes=text.max_bytes, progress=progress, threads=cores() if threads is None else threads,
+            **given, **wanted[0][1],
+        )  # fmt: skip
+        base = resizing.check(trainer, request, [folder for folder, _ in wanted], force=force)
+        held = resizing.HeldOut.read(Text.of(held_out), allow=allow_overlap) if held_out else None
+        request = resizing.apart(request, held)
+        for made in resizing.make(trainer, request, base, wanted, text, held, force=force):
+            if not quiet:
+                _summarise(base, made)
+
+
+def _summarise(base: BaseFile, made: Made) -> None:
+    from pyharness.report import visible
+
+    trained, details = made.trained, made.trained.details
+    changes = [f"{details[name]:,} {name}" for name in ("removed", "added") if details[name]]
+    rows = [
+        ("base", f"{base.path}, {base.model.id_limit:,} ids"),
+        ("vocabulary", f"{trained.vocab_size:,} tokens: {', '.join(changes) or 'nothing changed'}"),
+        ("text", f"{details['bytes'] / 1e6:,.1f} MB in {details['documents']:,} documents"),
+        ("bytes/token", made.judged.line),
+        ("unreachable", _unreachable(details["unreachable"])),
+    ]
+    if details["added"]:
+        rows.append(("unused", f"{made.judged.unused_added:,} of {details['added']:,} new tokens do not occur there"))
+        rows.append(("learnt", _learnt(details["learnt"])))
+    rows.append(("seconds", ", ".join(f"{phase} {seconds:.2f}" for phase, seconds in trained.seconds.items())))
+    rows.append(("files", ", ".join(str(made.folder / name) for name in made.outcome.files)))
+    notes = (*trained.notes, "programs that know a tokenizer by a hash, as llama.cpp's converter, do not know this one")
+    rows += [("note", note) for note in notes]
+    folder = shlex.quote(str(made.folder))
+    rows.append(("next", f"pyharness adapt embed MODEL --tokenizer {folder} --out DIR"))
+    rows.append(("", f"pyharness encode {shlex.quote(made.outcome.specification)} < text.txt"))
+    show("".join(f"{name:11} {visible(value)}\n" for name, value in rows))
+
+
+def _unreachable(tested: Mapping[str, Mapping[str, int]]) -> str:
+    counts = {name: f"{sum(layers.values()):,}" for name, layers in tested.items()}
+    return f"{counts['adapted']} tokens, {counts['added']} of the new ones; {counts['base']} of the base (layers 1, 2)"
+
+
+def _learnt(classes: Mapping[str, Mapping[str, Any]]) -> str:
+    return ", ".join(f"{name} {found['tokens']:,}" for name, found in classes.items())

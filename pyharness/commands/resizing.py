@@ -1,0 +1,156 @@
+"""What ``pyharness adapt extend`` and ``prune`` do: trainings with a base, and what became of it on other text."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pyharness import trainers
+from pyharness.bpe import BpeModel, BpeTokenizer
+from pyharness.commands import training
+from pyharness.commands.training import Outcome
+from pyharness.corpora.batching import BATCH_SIZE, batches
+from pyharness.corpora.texts import Text
+from pyharness.trainers import TrainedTokenizer, TrainerSpec, TrainingRequest
+from pyharness.trainers.adapting.base_file import BaseFile
+from pyharness.types import InputError
+
+JUDGED_BYTES = 2_000_000  # of the training text, where no other is held out
+
+
+@dataclass(slots=True)
+class HeldOut:
+    """Text that nothing is learnt from, and the digests of its documents; without any, the corpus is judged on."""
+
+    text: Text
+    allow: bool = False  # documents may be in the corpus, too
+    digests: set[bytes] = field(default_factory=set)
+
+    @classmethod
+    def read(cls, text: Text, *, allow: bool) -> HeldOut:
+        """Read the text once.
+
+        Raises:
+            InputError: it is empty, or cannot be read.
+        """
+        held = cls(text, allow, {_digest(document) for document in text.documents()})
+        if not held.digests:
+            raise InputError("the held-out text is empty: there is nothing to judge on")
+        return held
+
+    def apart(self, texts: Iterable[str]) -> Iterator[str]:
+        """Texts of the corpus.
+
+        Raises:
+            InputError: when all were read: documents are held out and in the corpus.
+        """
+        shared = count = 0
+        for text in texts:
+            count += 1
+            shared += _digest(text) in self.digests
+            yield text
+        if shared and not self.allow:
+            raise InputError(
+                f"{shared:,} of {count:,} documents of the corpus are held out, too: what is learnt from them cannot "
+                "be judged on them; leave them out of one, such as with shard:0/5:..., or give --allow-overlap"
+            )
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.blake2b(text.encode(), digest_size=16).digest()
+
+
+def apart(request: TrainingRequest, held: HeldOut | None) -> TrainingRequest:
+    """Let a request refuse documents that are held out."""
+    if held is None:
+        return request
+    texts, parts = request.texts, request.parts
+    checked = None if parts is None else lambda: (held.apart(part) for part in parts())
+    return dataclasses.replace(request, texts=lambda: held.apart(texts()), parts=checked)
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A text in the tokens of the base and of what was made of it."""
+
+    bytes: int
+    before: int  # tokens
+    after: int
+    unused_added: int
+    held_out: bool
+
+    @property
+    def line(self) -> str:
+        """Bytes per token, for people."""
+        old, new = (self.bytes / max(tokens, 1) for tokens in (self.before, self.after))
+        where = "held-out text" if self.held_out else "the corpus itself: name other text with --held-out"
+        return f"{old:.4f} -> {new:.4f} ({new / old - 1:+.1%}) on {self.bytes / 1e6:,.1f} MB of {where}"
+
+
+def judge(base: BpeModel, made: BpeModel, added: Sequence[int], text: Text, held: HeldOut | None) -> Judged:
+    """Encode the held-out text, or the front of the corpus, by both; ``added``: ids of new tokens."""
+    tokenizers = BpeTokenizer(base), BpeTokenizer(made)
+    used = np.zeros(made.id_limit, np.bool_)
+    size, counts = 0, [0, 0]
+    judged = held.text if held else Text(text.corpora, text.max_bytes)  # of its own: the count of the corpus stays
+    documents = judged.documents() if held else training.front(judged.documents(), JUDGED_BYTES)
+    for batch in batches(documents, size=BATCH_SIZE):
+        size += sum(len(document.encode()) for document in batch)
+        old, new = (tokenizer.encode_batch(batch).ids for tokenizer in tokenizers)
+        counts[0] += len(old)
+        counts[1] += len(new)
+        used[new] = True
+    unused = int(np.count_nonzero(~used[np.array(added, np.int64)]))
+    return Judged(size, counts[0], counts[1], unused, held is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """One folder."""
+
+    folder: Path
+    trained: TrainedTokenizer
+    outcome: Outcome
+    judged: Judged
+
+
+def check(trainer: TrainerSpec, request: TrainingRequest, folders: Sequence[Path], *, force: bool) -> BaseFile:
+    """Refuse what cannot be done, before any text is read; return the base."""
+    for folder in folders:
+        training.check(trainer, request, folder, (), force)
+    base = BaseFile.read(request.base or "")
+    if base.path.resolve().parent in [folder.resolve() for folder in folders]:
+        raise InputError(f"{str(base.path)!r} lies in the folder that would be replaced; choose another folder")
+    return base
+
+
+def make(
+    trainer: TrainerSpec,
+    request: TrainingRequest,
+    base: BaseFile,
+    wanted: Sequence[tuple[Path, dict[str, Any]]],
+    text: Text,
+    held: HeldOut | None,
+    *,
+    force: bool,
+) -> Iterator[Made]:
+    """Make a folder for each of some sizes, of which the first is the training that serves all.
+
+    Raises:
+        InputError: the base or the corpus will not do; nothing is written of the size in hand, then.
+    """
+    for folder, size in wanted:
+        one = dataclasses.replace(request, **size)
+        trained = trainers.train(trainer, one)
+        request = dataclasses.replace(request, learnt=trained.learnt)
+        outcome = training.keep(trainer, one, trained, text, folder, force=force)
+        ids = [token for first, last in trained.details["added_ids"] for token in range(first, last + 1)]
+        if trained.model is None:
+            raise InputError(f"trainer {trainer.name!r} gives no model that could be judged")
+        yield Made(folder, trained, outcome, judge(base.model, trained.model, ids, text, held))

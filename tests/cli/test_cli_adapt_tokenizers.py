@@ -1,0 +1,154 @@
+"""``pyharness adapt extend`` and ``prune`` as a person or a script meets them."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from adapted.bases import NEW, OLD, write_base
+from pyharness import tokenizers
+from pyharness.cli import main
+from pyharness.store import folders
+from pyharness.types import InputError
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> str:
+    path = tmp_path / "new.txt"
+    path.write_text("\n".join(NEW), encoding="utf-8")
+    return f"path:{path}?split=line"
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Path:
+    (tmp_path / "base").mkdir()
+    return write_base(tmp_path / "base")
+
+
+def call(*arguments: object, code: int = 0) -> Result:
+    result = CliRunner().invoke(main, ["adapt", *map(str, arguments)])
+    assert result.exit_code == code, result.output
+    return result
+
+
+def refused(*arguments: object) -> str:
+    return call(*arguments, code=2).stderr
+
+
+def rows(said: str) -> dict[str, str]:
+    return dict(re.findall(r"^(\w\S*) +(.*)$", said, re.MULTILINE))
+
+
+def test_a_folder_with_the_edited_file_and_what_was_learnt(tmp_path: Path, base: Path, corpus: str) -> None:
+    (tmp_path / "other.txt").write_text("kassi mati peal\n", encoding="utf-8")
+    out = tmp_path / "out"
+    said = rows(
+        call("extend", "--base", base.parent, "-c", corpus, "--tokens", 20, "--out", out,
+             "--held-out", f"path:{tmp_path / 'other.txt'}", "--threads", 1).stdout
+    )  # fmt: skip
+    assert sorted(path.name for path in out.iterdir()) == ["adaptation.json", "tokenizer.json", "training.json"]
+    assert said["vocabulary"] == "293 tokens: 20 added"
+    old, new = (tokenizers.load(f"file:{path}") for path in (base, out))
+    counts = [len(tokenizer.encode_batch(["kassi mati peal\n"]).ids) for tokenizer in (old, new)]
+    assert said["bytes/token"].startswith(f"{16 / counts[0]:.4f} -> {16 / counts[1]:.4f} (")
+    assert "held-out text" in said["bytes/token"]
+    assert said["unreachable"].startswith("0 tokens, 0 of the new ones")
+    used = set(new.encode_batch(["kassi mati peal\n"]).ids.tolist())
+    assert said["unused"] == f"{20 - len(used & set(range(273, 293)))} of 20 new tokens do not occur there"
+    record = json.loads((out / "training.json").read_text(encoding="utf-8"))
+    assert (record["trainer"], record["options"]["tokens"], record["vocab_size"]) == ("continued-bpe", 20, 293)
+    assert record["text"]["documents"] == len(NEW)
+
+
+def test_several_sizes_of_one_training(tmp_path: Path, base: Path, corpus: str) -> None:
+    call("extend", "--base", base, "-c", corpus, "--sizes", "5, 20,10", "--out", tmp_path / "et", "-q")
+    assert sorted(path.name for path in tmp_path.glob("et*")) == ["et-10", "et-20", "et-5"]
+    for tokens in (5, 10, 20):
+        call("extend", "--base", base, "-c", corpus, "--tokens", tokens, "--out", tmp_path / "one", "-q", "--force")
+        files = [tmp_path / folder / "tokenizer.json" for folder in (f"et-{tokens}", "one")]
+        assert files[0].read_bytes() == files[1].read_bytes()
+        record = json.loads((tmp_path / f"et-{tokens}" / "training.json").read_text(encoding="utf-8"))
+        assert (record["options"]["tokens"], record["text"]["documents"]) == (tokens, len(NEW))
+
+
+def test_rank_files_are_named_with_what_loads_them(tmp_path: Path, corpus: str) -> None:
+    pytest.importorskip("tiktoken")
+    base = write_base(tmp_path, "mine.tiktoken")
+    said = call(
+        "extend", "--base", f"file:{base}?pattern=gpt2", "-c", corpus, "--tokens", 9, "--out", tmp_path / "o"
+    ).stdout
+    assert f"pyharness encode 'file:{tmp_path / 'o' / 'mine-adapted.tiktoken'}?pattern=gpt2'" in said
+
+
+def test_a_smaller_tokenizer_with_its_map_of_ids(tmp_path: Path, base: Path, corpus: str) -> None:
+    said = rows(call("prune", "--base", base, "-c", corpus, "--share", 0.5, "--out", tmp_path / "out").stdout)
+    assert said["vocabulary"] == "266 tokens: 7 removed"
+    assert "the corpus itself: name other text with --held-out" in said["bytes/token"]
+    ids = json.loads((tmp_path / "out" / "id_map.json").read_text(encoding="utf-8"))
+    assert (len(ids), ids.count(-1)) == (273, 7)
+    said = rows(call("prune", "--base", base, "-c", corpus, "--extend", 9, "--out", tmp_path / "same").stdout)
+    assert said["vocabulary"] == "273 tokens: 9 removed, 9 added"
+    assert "vocabulary" in rows(
+        call("prune", "--base", base, "-c", corpus, "--size", 270, "--method", "script", "--script", "Latin",
+             "--out", tmp_path / "script").stdout
+    )  # fmt: skip
+
+
+def test_documents_are_not_in_the_corpus_and_held_out(tmp_path: Path, base: Path, corpus: str) -> None:
+    path = tmp_path / "held.txt"
+    path.write_text(f"{NEW[0]}\nmuu\n", encoding="utf-8")
+    asked = ("extend", "--base", base, "-c", corpus, "--tokens", 5, "--out", tmp_path / "out", "-q",
+             "--held-out", f"path:{path}?split=line")  # fmt: skip
+    assert "5 of 10 documents of the corpus are held out, too" in refused(*asked)
+    assert not (tmp_path / "out").exists()
+    call(*asked, "--allow-overlap")
+    path.write_text("muu\n", encoding="utf-8")
+    call(*asked, "--force")
+
+
+def test_what_is_refused_leaves_nothing(
+    tmp_path: Path, base: Path, corpus: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    asked = ("extend", "--base", base, "-c", corpus, "--out", out)
+    assert "--tokens N, or several" in refused(*asked)
+    assert "--tokens N, or several" in refused(*asked, "--tokens", 1, "--sizes", "1,2")
+    assert "not whole numbers" in refused(*asked, "--sizes", "1,x")
+    assert "there must be several" in refused(*asked, "--tokens", 5, "--balance")
+    assert "no option 'auxiliary_size'" in refused(*asked, "--tokens", 5, "--auxiliary-size", 300)
+    made = _made(tmp_path, base, corpus)
+    inside = ("extend", "--base", made, "-c", corpus, "--tokens", 1, "--out", made.parent, "--force")
+    assert "lies in the folder" in refused(*inside)
+    monkeypatch.setattr(folders, "_fill", _full)
+    assert "disk" in refused(*asked, "--tokens", 5)
+    assert not out.exists()
+    assert not list(tmp_path.glob(".out*"))
+
+
+def _made(tmp_path: Path, base: Path, corpus: str) -> Path:
+    call("extend", "--base", base, "-c", corpus, "--tokens", 5, "--out", tmp_path / "made", "-q")
+    return tmp_path / "made" / "tokenizer.json"
+
+
+def _full(*_: object) -> None:
+    raise InputError("the disk is full")
+
+
+def test_corpora_are_balanced(tmp_path: Path, base: Path, corpus: str) -> None:
+    (tmp_path / "small.txt").write_text("päike paistab\n", encoding="utf-8")
+    asked = ("extend", "--base", base, "-c", corpus, "-c", f"path:{tmp_path / 'small.txt'}", "--tokens", 8, "-q")
+    call(*asked, "--out", tmp_path / "a")
+    call(*asked, "--out", tmp_path / "b", "--balance")
+    plain, balanced = ((tmp_path / name / "tokenizer.json").read_bytes() for name in "ab")
+    assert plain != balanced
+
+
+def test_old_text_keeps_its_ids(tmp_path: Path, base: Path, corpus: str) -> None:
+    call("extend", "--base", base, "-c", corpus, "--tokens", 5, "--out", tmp_path / "out", "-q", "--deny", "[cr]at")
+    old, new = (tokenizers.load(f"file:{path}") for path in (base, tmp_path / "out"))
+    assert new.id_limit == 278
+    assert old.encode_batch(OLD[:1]).ids.tolist() == new.encode_batch(OLD[:1]).ids.tolist()
