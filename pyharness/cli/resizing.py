@@ -179,8 +179,7 @@ def _summarise(base: BaseFile, made: Made) -> None:
         rows.append(("learnt", _learnt(details["learnt"])))
     rows.append(("seconds", ", ".join(f"{phase} {seconds:.2f}" for phase, seconds in trained.seconds.items())))
     rows.append(("files", ", ".join(str(made.folder / name) for name in made.outcome.files)))
-    notes = (*trained.notes, "programs that know a tokenizer by a hash, as llama.cpp's converter, do not know this one")
-    rows += [("note", note) for note in notes]
+    rows += [("note", note) for note in trained.notes]
     folder = shlex.quote(str(made.folder))
     rows.append(("next", f"pyharness adapt embed MODEL --tokenizer {folder} --out DIR"))
     rows.append(("", f"pyharness encode {shlex.quote(made.outcome.specification)} < text.txt"))

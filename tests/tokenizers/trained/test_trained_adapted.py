@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+import pyharness
 from adapted.bases import NEW, write_base
 from pyharness import tokenizers
-from pyharness.trainers.adapting import corpus_pieces, growth
+from pyharness.trainers.adapting import corpus_pieces, growth, pruning
 from pyharness.types import InputError
 
 pytestmark = pytest.mark.usefixtures("in_process")
@@ -68,6 +69,10 @@ def test_sizes_are_learnt_once_if_the_largest_comes_first(
     assert len(learnt) == 2
     tokenizers.obtain(row(base, corpus, 20, "&min_frequency=3"))
     assert len(learnt) == 3
+    other = [row(base, corpus, tokens, "&deny=q") for tokens in (5, 20, 10)]
+    result = pyharness.run(other, ["sample:prose"], ["vocabulary"])
+    assert len(learnt) == 4
+    assert [*dict.fromkeys(found.case.tokenizer for found in result.record.results)] == other
 
 
 def test_a_changed_base_is_said_and_trained_anew(tmp_path: Path, corpus: str) -> None:
@@ -117,3 +122,11 @@ def test_a_corpus_that_gives_nothing_costs_its_row(tmp_path: Path) -> None:
     tokenizers.obtain(one)
     with pytest.raises(Exception, match="the corpus has nothing to add"):
         tokenizers.load(one)
+
+
+def test_prunings_of_one_order_read_the_text_once(tmp_path: Path, corpus: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    base = write_base(tmp_path)
+    rows = [f"trained:leaf-pruning?base={base}&corpus={corpus}&{size}" for size in ("vocab_size=265", "share=0.5")]
+    assert tokenizers.load(tokenizers.obtain(rows[0])).id_limit == 265
+    monkeypatch.setattr(pruning, "TokenCounter", lambda *_: pytest.fail("counted twice"))
+    assert tokenizers.load(tokenizers.obtain(rows[1])).id_limit == 266

@@ -13,10 +13,11 @@ import pytest
 from adapted.bases import NEW, OLD, write_base
 from adapted.edited_files import changed_keys
 from pyharness import trainers
-from pyharness.bpe import BpeTokenizer, import_model
+from pyharness.bpe import BpeTokenizer, WeightedPieces, import_model
 from pyharness.bpe.adapting.extending import extend
-from pyharness.bpe.adapting.model_pieces import ModelPieces
+from pyharness.bpe.adapting.model_pieces import ModelPieces, encoded
 from pyharness.trainers import TrainedTokenizer, TrainingRequest
+from pyharness.trainers.adapting.corpus_pieces import balanced, joined
 from pyharness.types import InputError
 
 
@@ -181,10 +182,14 @@ def test_bad_requests_are_refused_in_words(tmp_path: Path, options: dict[str, An
 
 def test_bases_that_have_no_merges_are_refused_with_the_reason(tmp_path: Path) -> None:
     path = tmp_path / "tokenizer.json"
-    model = {"type": "WordPiece", "vocab": {"[UNK]": 0, "a": 1}, "unk_token": "[UNK]"}
-    path.write_text(json.dumps({"model": model, "added_tokens": []}))
-    with pytest.raises(InputError, match="WordPiece"):
-        train(path)
+    models = (
+        {"type": "WordPiece", "vocab": {"[UNK]": 0, "a": 1}, "unk_token": "[UNK]"},
+        {"type": "Unigram", "vocab": [["<unk>", 0.0], ["a", -1.0]], "unk_id": 0},
+    )
+    for model in models:
+        path.write_text(json.dumps({"model": model, "added_tokens": []}))
+        with pytest.raises(InputError, match=str(model["type"])):
+            train(path)
     (tmp_path / "model.json").write_bytes(
         trainers.train("bpe", TrainingRequest(texts=lambda: OLD, vocab_size=270)).files["model.json"]
     )
@@ -192,3 +197,16 @@ def test_bases_that_have_no_merges_are_refused_with_the_reason(tmp_path: Path) -
         train(tmp_path / "model.json")
     with pytest.raises(InputError, match="changes a tokenizer, and none is named"):
         trainers.train("continued-bpe", TrainingRequest(texts=lambda: OLD, tokens=3))
+
+
+def test_balanced_corpora_have_equal_mass() -> None:
+    model = trainers.train("bpe", TrainingRequest(texts=lambda: OLD, vocab_size=270)).model
+    assert model is not None
+    parts = [WeightedPieces.of_bytes(words) for words in ({b"the": 1000, b" cat": 7}, {b" sat": 3, b"qqq": 1})]
+    masses = []
+    for pieces in balanced(model, parts):
+        lengths = np.diff(encoded(model, pieces, whole_pieces=False).offsets)
+        masses.append(int((lengths * pieces.weights.astype(np.int64)).sum()))
+    assert masses[1] == pytest.approx(masses[0], rel=0.02)  # weights are whole numbers
+    both = joined([WeightedPieces.of_bytes({b"a": 1}), WeightedPieces.of_bytes({b"b": 2, b"a": 3})])
+    assert both.weights.tolist() == [4, 2]
