@@ -1,0 +1,187 @@
+"""Adaptation: a tokenizer that gained or lost tokens, beside what it was made from and another adaptation of that."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pyharness import tokenizers
+from pyharness.benchmarks import Benchmark, Findings, Work, notes
+from pyharness.benchmarks.compression import CorpusPass
+from pyharness.metrics import adaptation, reachability
+from pyharness.metrics.adaptation import AdaptationCounts
+from pyharness.metrics.counting.state_arrays import MOST_IDS
+from pyharness.plugins.specification import TOKENIZER
+from pyharness.system import bounded_file
+from pyharness.tokenizers.families import trained
+from pyharness.tokenizers.training.recipe import Recipe
+from pyharness.trainers.adapting.adapted import RECORD
+from pyharness.types import (
+    Case,
+    Column,
+    HasVocabulary,
+    Ids,
+    InputError,
+    State,
+    Table,
+    Tokenizer,
+    TokenizerSpec,
+    Unsupported,
+    Vocabulary,
+)
+
+BASE = "base"  # part of the gain over what the row was made from
+MOST_BYTES = 64 << 20  # of the file that says what was added
+Strings = frozenset[bytes]
+
+
+def run(work: Work) -> Findings:
+    """Read the text with the row, with its base and with the other adaptation."""
+    recipe = adapting(work.spec)
+    added, removed = changes(work.spec)
+    tokenizer, base = work.load(), tokenizers.load(base_of(work.spec, recipe))
+    others = {BASE: base}
+    if (name := against(work.case, recipe)) is not None:
+        others[name] = tokenizers.load(counterpart(work.spec, recipe, name))
+    passed = CorpusPass.start(tokenizer).read(work.text, work.threads, work.progress)
+    states = {name: CorpusPass.start(other).read(work.text, work.threads).state for name, other in others.items()}
+    if len(added) and int(added.max()) >= tokenizer.id_limit:
+        raise InputError(f"{RECORD} of {work.spec.name!r} names ids that the tokenizer has not")
+    unreachable = newly_unreachable(tokenizer, base, work.threads)
+    counts = AdaptationCounts.of(passed.state, states, added, removed, unreachable)
+    return Findings(tuple(counts.measurements()), tally=passed.tally, state=counts.arrays())
+
+
+def rederive(state: State, case: Case) -> Findings:
+    """Every number again from what was counted."""
+    del case
+    return Findings(tuple(AdaptationCounts.of_arrays(state).measurements()))
+
+
+def settle(parameters: Mapping[str, Any], row: TokenizerSpec, device: str) -> Mapping[str, Any]:
+    """Have the other adaptation made, before anything runs."""
+    del device
+    recipe = adapting(row)
+    if parameters["against"] not in ("", recipe.trainer.name):
+        tokenizers.obtain(counterpart(row, recipe, parameters["against"]))
+    return parameters
+
+
+def adapting(row: TokenizerSpec) -> Recipe:
+    """Recipe of a row that was made from another tokenizer.
+
+    Raises:
+        Unsupported: it was not.
+    """
+    recipe = trained.recipe_of(TOKENIZER.parse(row.name).home)
+    if recipe is None or not recipe.trainer.adapts:
+        raise Unsupported("it was not made from another tokenizer: only rows trained:...?base=... were")
+    return recipe
+
+
+def base_of(row: TokenizerSpec, recipe: Recipe) -> str:
+    """Specification of what the row was made from, in the row's engine."""
+    base, engine = str(recipe.options["base"]), TOKENIZER.parse(row.name).engine
+    named = base if base.startswith("file:") else TOKENIZER.write("file", base)
+    return f"{engine}+{named}" if engine else named
+
+
+def counterpart(row: TokenizerSpec, recipe: Recipe, trainer: str) -> str:
+    """Specification of the other adaptation: the same recipe, with another trainer."""
+    wanted = TOKENIZER.parse(row.name)
+    others = {name: value for name, value in wanted.options.items() if name in ("corpus", *recipe.options)}
+    return TOKENIZER.write("trained", trainer, others, wanted.engine)
+
+
+def against(case: Case, recipe: Recipe) -> str | None:
+    """Trainer of the other adaptation; None where there is none but the row itself."""
+    name = str(case.parameters["against"])
+    return name if name not in ("", recipe.trainer.name) else None
+
+
+def changes(row: TokenizerSpec) -> tuple[Ids, int]:
+    """Ids that were added, and how many tokens were removed, from what was written beside the row's file.
+
+    Raises:
+        InputError: nothing was, or it cannot be read.
+    """
+    if row.path is None:
+        return np.zeros(0, np.uint32), 0  # the row says itself why it has no file, when it is loaded
+    path = Path(row.path).parent / RECORD
+    try:
+        said = json.loads(bounded_file.read(path, MOST_BYTES, str(path)))
+        runs = [range(first, last + 1) for first, last in said["added_ids"]]
+        if sum(map(len, runs)) == said["added"] <= MOST_IDS:
+            return np.concatenate([np.zeros(0, np.uint32), *map(_ids, runs)]), int(said["removed"])
+    except (OSError, ValueError, KeyError, TypeError, OverflowError):
+        pass
+    raise InputError(f"{path} does not say which tokens of {row.name!r} are new: remove its folder")
+
+
+def _ids(run: range) -> Ids:
+    return np.arange(run.start, run.stop, dtype=np.uint32)
+
+
+def newly_unreachable(adapted: Tokenizer, base: Tokenizer, threads: int) -> tuple[int | None, int | None]:
+    """Tokens that fail in the merge graph and in the model, and that do not fail in the base, by their bytes."""
+    after, before = _unreachable(adapted, threads), _unreachable(base, threads)
+    pairs = zip(after, before, strict=True)
+    graph, model = (None if mine is None or theirs is None else len(mine - theirs) for mine, theirs in pairs)
+    return graph, model
+
+
+def _unreachable(tokenizer: Tokenizer, threads: int) -> tuple[Strings | None, Strings | None]:
+    vocabulary = tokenizer.vocabulary() if isinstance(tokenizer, HasVocabulary) else None
+    tested = None if vocabulary is None else reachability.examine_model(tokenizer, vocabulary, threads)
+    if vocabulary is None or tested is None:
+        return None, None
+    graph = None if tested.graph is None else _strings(vocabulary, tested.underivable)
+    return graph, _strings(vocabulary, tested.failed)
+
+
+def _strings(vocabulary: Vocabulary, ids: Ids) -> Strings:
+    return frozenset(vocabulary[token] for token in ids.tolist())
+
+
+def _without(results: Sequence[Any], data: Mapping[str, Any]) -> Iterator[str]:
+    """Say what the gains are over, and that dead tokens are counted against the base."""
+    del data
+    if any(one.metric == "compression_gain" for result in results for one in result.measurements):
+        yield "vs: gain in bytes/token over the base, or over another adaptation alike."
+        yield "dead: tokens that no text gives (graph, model), new or alive in the base."
+
+
+TABLE = Table(
+    "Adaptation",
+    columns=(
+        Column("added_tokens", "added", optional=True),
+        Column("removed_tokens", "removed", optional=True),
+        Column("bytes_per_token", "bytes/token", optional=True),
+        Column("compression_gain", "vs {part} %", each=True, interval=True),
+        Column("unused_added", "unused %", optional=True),
+        Column("added_token_uses", "uses/MB", optional=True),
+        Column("newly_unreachable_graph", "graph"),
+        Column("newly_unreachable_model", "dead"),
+    ),
+    notes=(_without, notes.provenance),
+    sized=False,
+    needs=("compression_gain",),
+)
+
+BENCHMARKS = (
+    Benchmark(
+        "adaptation",
+        "a row made from another tokenizer beside that, and beside another adaptation of it: gains, use, dead tokens",
+        run,
+        corpus="required",
+        metrics=tuple(metric.name for metric in adaptation.REPORTED),
+        tables=(TABLE,),
+        parameters={"against": ""},  # trainer of the other adaptation: naive-extension, or frequency-pruning
+        settle=settle,
+        rederive=rederive,
+    ),
+)

@@ -1,0 +1,145 @@
+"""Adapted tokenizers beside what they were made from: what the new tokens give on a text, and whether any is dead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyharness.metrics.counting import state_arrays
+from pyharness.metrics.counting.state import CorpusState, Sums
+from pyharness.statistics import jackknife
+from pyharness.statistics.jackknife import Undefined
+from pyharness.types import COUNT, PERCENT, Format, Ids, InputError, Measurement, Metric, State
+
+_MEGABYTE = 1_000_000
+_SUMS = ("documents", "bytes", "tokens", "uses")
+_OTHER = "tokens of "  # before the name of a tokenizer that it is compared with
+
+
+@dataclass(frozen=True, slots=True)
+class AdaptationCounts:
+    """What the numbers are a function of: integers, most of them by group of documents."""
+
+    added: int
+    removed: int
+    unused: int  # of those added, on this text
+    unreachable_graph: int | None  # tokens that became so, or came so; None: the engine has no rules to examine
+    unreachable_model: int | None
+    sums: Mapping[str, Sums]  # documents, bytes, tokens, and uses of tokens that were added
+    others: Mapping[str, Sums] = field(default_factory=dict)  # tokens of each tokenizer that it is compared with
+
+    @classmethod
+    def of(
+        cls,
+        adapted: CorpusState,
+        others: Mapping[str, CorpusState],
+        added: Ids,
+        removed: int,
+        unreachable: tuple[int | None, int | None],
+    ) -> AdaptationCounts:
+        """Count in finished passes over the same documents; ``added`` are ids of the adapted tokenizer."""
+        uses = adapted.histogram[:, added.astype(np.int64)]
+        sums = {name: adapted.counters[name] for name in _SUMS[:-1]} | {_SUMS[-1]: _integers(uses.sum(axis=1))}
+        unused = int(np.count_nonzero(uses.sum(axis=0) == 0))
+        tokens = {name: state.counters["tokens"] for name, state in others.items()}
+        return cls(len(added), removed, unused, *unreachable, sums, tokens)
+
+    def measurements(self) -> list[Measurement]:
+        """Every metric."""
+        return [
+            Measurement("added_tokens", self.added),
+            Measurement("removed_tokens", self.removed),
+            *(self._gain(name, tokens) for name, tokens in self.others.items()),
+            self._unused(),
+            self._estimate("added_token_uses", self._uses),
+            _examined("newly_unreachable_graph", self.unreachable_graph),
+            _examined("newly_unreachable_model", self.unreachable_model),
+        ]
+
+    def _estimate(self, metric: str, of: Callable[[jackknife.Groups], float], part: str | None = None) -> Measurement:
+        return jackknife.estimate(metric, self.sums["documents"].tolist(), of, part=part)
+
+    def _gain(self, name: str, theirs: Sums) -> Measurement:
+        def of(groups: jackknife.Groups) -> float:
+            tokens = int(self.sums["tokens"][groups].sum())
+            if tokens == 0:
+                raise Undefined("no tokens were produced")
+            return int(theirs[groups].sum()) / tokens - 1
+
+        return self._estimate("compression_gain", of, part=name)
+
+    def _unused(self) -> Measurement:
+        if self.added == 0:
+            return Measurement("unused_added", None, reason="no token was added")
+        return Measurement("unused_added", self.unused / self.added)
+
+    def _uses(self, groups: jackknife.Groups) -> float:
+        size = int(self.sums["bytes"][groups].sum())
+        if self.added == 0 or size == 0:
+            raise Undefined("the text is empty" if self.added else "no token was added")
+        return int(self.sums["uses"][groups].sum()) / self.added / size * _MEGABYTE
+
+    def arrays(self) -> State:
+        """Arrays to keep beside a record."""
+        unreachable = (-1 if number is None else number for number in (self.unreachable_graph, self.unreachable_model))
+        numbers = [self.added, self.removed, self.unused, *unreachable]
+        sums = {**self.sums, **{_OTHER + name: tokens for name, tokens in self.others.items()}}
+        return {
+            "numbers": np.array(numbers, np.int64),
+            **{name: state_arrays.of_sums(values.tolist()) for name, values in sums.items()},
+        }
+
+    @classmethod
+    def of_arrays(cls, arrays: State) -> AdaptationCounts:
+        """Inverse of ``arrays``.
+
+        Raises:
+            InputError: arrays are missing or have another shape.
+        """
+        added, removed, unused, *unreachable = state_arrays.taken(arrays, "numbers", 5).tolist()
+        graph, model = (None if number < 0 else int(number) for number in unreachable)
+        sums = {name: _sums(arrays, name) for name in _SUMS}
+        others = {name[len(_OTHER) :]: _sums(arrays, name) for name in arrays if name.startswith(_OTHER)}
+        return cls(added, removed, unused, graph, model, sums, others)
+
+
+def _sums(arrays: State, name: str) -> Sums:
+    if name not in arrays:
+        raise InputError(f"a state has no {name!r}")
+    return state_arrays.sums_of(arrays[name])
+
+
+def _integers(values: NDArray[np.uint64]) -> Sums:
+    integers = np.empty(len(values), np.object_)
+    integers[:] = values.tolist()
+    return integers
+
+
+def _examined(metric: str, count: int | None) -> Measurement:
+    reason = "this library exposes neither merge rules nor its model's own encoder" if count is None else None
+    return Measurement(metric, count, reason=reason)
+
+
+_DEAD = "tokens that no text gives, and that were none or alive before the adaptation"
+REPORTED = (
+    Metric("added_tokens", "token", "none", "tokens that an adaptation brought", format=COUNT),
+    Metric("removed_tokens", "token", "none", "tokens that an adaptation took away", format=COUNT),
+    Metric(
+        "compression_gain", "share", "higher",
+        "bytes/token relative to that of what it was made from (part base) or of another adaptation, minus 1",
+        format=Format("{:+.2f}", 100, "%"),
+    ),
+    Metric(
+        "unused_added", "share", "lower", "tokens that were added and that the text does not use", grows_with_text=True,
+        format=PERCENT,
+    ),
+    Metric(
+        "added_token_uses", "use/MB", "higher", "uses of a token that was added per MB of text, on average",
+        format=Format("{:.2f}"),
+    ),
+    Metric("newly_unreachable_graph", "token", "lower", f"{_DEAD}: in the merge graph", exact=True, format=COUNT),
+    Metric("newly_unreachable_model", "token", "lower", f"{_DEAD}: in the model", exact=True, format=COUNT),
+)  # fmt: skip

@@ -1,0 +1,134 @@
+"""The benchmark of adaptations: what it counts is what a reader of ids and files finds."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from adapted.bases import NEW, OLD, write_base
+from pyharness import tokenizers
+from pyharness.benchmarks import Findings, Work, benchmarks
+from pyharness.benchmarks.counterparts.adaptation import changes
+from pyharness.corpora import open_corpus
+from pyharness.statistics.jackknife import interval
+from pyharness.tokenizers.training import process as training_process
+from pyharness.types import Case, InputError, Measurement, Unsupported
+
+ADAPTATION = benchmarks()["adaptation"]
+HELD_OUT = [f"{line} {number} {other}" for number in range(40) for line, other in zip(NEW[:2], OLD[:2], strict=True)]
+
+
+@pytest.fixture(autouse=True)
+def in_process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(training_process, "run", training_process.train_and_keep)
+    monkeypatch.setenv("PYHARNESS_CACHE", str(tmp_path / "cache"))
+
+
+def corpus(folder: Path, name: str, lines: list[str]) -> str:
+    path = folder / f"{name}.txt"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return f"path:{path}?split=line"
+
+
+def measured(row: str, text: str, against: str = "") -> tuple[Case, Findings]:
+    spec = tokenizers.obtain(row)
+    case = Case("adaptation", row, text, {"against": against})
+    assert ADAPTATION.settle(case.parameters, spec, "cpu") == case.parameters
+    return case, ADAPTATION.run(Work(case, spec, lambda: tokenizers.load(spec), open_corpus(text), 1))
+
+
+def numbers(found: Findings) -> dict[str, Measurement]:
+    return {one.metric + (f" {one.part}" if one.part else ""): one for one in found.measurements}
+
+
+def encoded(row: str, texts: list[str]) -> list[int]:
+    return [int(token) for token in tokenizers.load(row).encode_batch(texts).ids]
+
+
+@pytest.mark.parametrize("engine", ["", "native+"])
+def test_an_extension_beside_its_base_and_a_naive_one(tmp_path: Path, engine: str) -> None:
+    base, text = write_base(tmp_path), corpus(tmp_path, "held-out", HELD_OUT)
+    options = f"?base={base}&corpus={corpus(tmp_path, 'new', NEW)}&tokens=25".replace("?split", "%3Fsplit")
+    row = f"{engine}trained:continued-bpe{options}"
+    case, found = measured(row, text, "naive-extension")
+    result = numbers(found)
+    mine = encoded(row, HELD_OUT)
+    for part, other in (("base", f"file:{base}"), ("naive-extension", f"trained:naive-extension{options}")):
+        gain = result[f"compression_gain {part}"]
+        assert gain.value == len(encoded(other, HELD_OUT)) / len(mine) - 1
+        bounds = interval(gain.value, gain.replicates)
+        assert bounds is not None
+        assert bounds[0] <= gain.value <= bounds[1]
+    assert (result["compression_gain base"].value or 0) > 0.1
+    added = list(range(273, 298))
+    assert (result["added_tokens"].value, result["removed_tokens"].value) == (25, 0)
+    assert result["unused_added"].value == sum(token not in mine for token in added) / 25
+    size = sum(len(line.encode()) for line in HELD_OUT)
+    uses = result["added_token_uses"].value
+    assert uses == pytest.approx(sum(token >= 273 for token in mine) / 25 / size * 1e6)
+    assert result["newly_unreachable_model"].value == 0
+    assert result["newly_unreachable_graph"].value == 0
+    assert ADAPTATION.rederive is not None
+    assert ADAPTATION.rederive(found.state, case).measurements == found.measurements
+
+
+def test_dead_tokens_of_a_naive_extension_are_found(tmp_path: Path) -> None:
+    base, text = write_base(tmp_path), corpus(tmp_path, "held-out", HELD_OUT)
+    words = ["txe"] * 50 + ["atxe"] * 10  # "at" is the first rule of the base, and no rule joins it with "xe"
+    options = f"base={base}&corpus={corpus(tmp_path, 'new', words)}&tokens=3"
+    naive = numbers(measured(f"native+trained:naive-extension?{options}", text, "naive-extension")[1])
+    continued = numbers(measured(f"native+trained:continued-bpe?{options}", text)[1])
+    tokenizer = tokenizers.load(f"native+trained:naive-extension?{options}")
+    assert [len(tokenizer.encode_batch([text]).ids) for text in ("tx", "txe", "atxe")] == [1, 1, 3]
+    assert (naive["newly_unreachable_graph"].value, naive["newly_unreachable_model"].value) == (0, 1)
+    assert continued["newly_unreachable_model"].value == 0
+    assert "compression_gain naive-extension" not in naive, "of itself"
+
+
+def test_a_pruning_beside_another(tmp_path: Path) -> None:
+    base, text = write_base(tmp_path), corpus(tmp_path, "held-out", HELD_OUT)
+    options = f"base={base}&corpus={corpus(tmp_path, 'old', OLD)}&vocab_size=264"
+    result = numbers(measured(f"native+trained:leaf-pruning?{options}", text, "frequency-pruning")[1])
+    assert (result["added_tokens"].value, result["removed_tokens"].value) == (0, 9)
+    assert (result["compression_gain base"].value or 0) < 0
+    assert result["unused_added"].reason == result["added_token_uses"].reason == "no token was added"
+    assert result["newly_unreachable_model"].value == 0
+    assert result["compression_gain frequency-pruning"].value is not None
+
+
+def test_other_rows_are_skipped_with_the_reason(tmp_path: Path) -> None:
+    for row in ("raw_bytes", "trained:bpe?vocab_size=300&corpus=sample"):
+        with pytest.raises(Unsupported, match=r"only rows trained:\.\.\.\?base=\.\.\. were"):
+            ADAPTATION.settle({"against": ""}, tokenizers.resolve(row), "cpu")
+
+
+def test_what_was_added_must_be_known(tmp_path: Path) -> None:
+    base = write_base(tmp_path)
+    spec = tokenizers.obtain(f"trained:continued-bpe?base={base}&corpus={corpus(tmp_path, 'new', NEW)}&tokens=9")
+    added, removed = changes(spec)
+    assert (added.tolist(), removed) == (list(range(273, 282)), 0)
+    assert spec.path is not None
+    record = Path(spec.path).parent / "adaptation.json"
+    said = json.loads(record.read_text(encoding="utf-8"))
+    for ids in ([[273, 290]], [[0, 1 << 60]], "x", None):
+        record.write_text(json.dumps({**said, "added_ids": ids}), encoding="utf-8")
+        with pytest.raises(InputError, match="does not say which tokens"):
+            changes(spec)
+    record.unlink()
+    with pytest.raises(InputError, match=r"adaptation\.json"):
+        changes(spec)
+
+
+def test_arrays_that_lack_something_are_refused(tmp_path: Path) -> None:
+    base, text = write_base(tmp_path), corpus(tmp_path, "held-out", HELD_OUT)
+    row = f"native+trained:continued-bpe?base={base}&corpus={corpus(tmp_path, 'new', NEW)}&tokens=9"
+    case, found = measured(row, text)
+    assert ADAPTATION.rederive is not None
+    for name in ("numbers", "uses"):
+        with pytest.raises(InputError, match="a state has no"):
+            ADAPTATION.rederive({key: value for key, value in found.state.items() if key != name}, case)
+    with pytest.raises(InputError, match="has the shape"):
+        ADAPTATION.rederive({**found.state, "numbers": np.zeros(3, np.int64)}, case)
