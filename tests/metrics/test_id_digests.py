@@ -215,3 +215,15 @@ def test_arrays_that_contradict_each_other_are_refused(name: str, array: NDArray
         arrays[name] = array
     with pytest.raises(InputError):
         kept_of(arrays)
+
+
+def test_ids_need_not_lie_end_to_end_in_memory() -> None:
+    ids = np.arange(300, dtype=np.uint32)
+    strided = Tokens(ids[::3], np.array([0, 30, 100]))
+    packed = Tokens(ids[::3].copy(), strided.offsets)
+    totals = []
+    for tokens in (strided, packed):
+        digests = IdDigests()
+        digests.add([digest_of("a"), digest_of("b")], tokens)
+        totals.append(digests.total)
+    assert totals[0] == totals[1]
