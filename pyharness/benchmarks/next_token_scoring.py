@@ -57,10 +57,11 @@ class Scoring:
         entropy, nll = self._predictions(sequences)
         for index, text in enumerate(texts):
             bits = entropy[index][len(bos) :], nll[index][len(bos) :]
-            self._add(text, tokens.document(index), bits, groups[index], opens is None or opens[index])
+            self.add(text, tokens.document(index), bits, groups[index], opens is None or opens[index])
         self.documents += len(texts)
 
-    def _add(self, text: str, ids: Ids, bits: tuple[Bits, Bits], group: int, opens: bool) -> None:
+    def add(self, text: str, ids: Ids, bits: tuple[Bits, Bits], group: int, opens: bool) -> None:
+        """Count one text with the entropy and the NLL of its tokens, in bits; NaN where none was predicted."""
         entropy, nll = bits
         positions = None if self.vocabulary is None else word_positions.positions(text, ids, self.vocabulary)
         unscored = len(ids) > 0 and bool(np.isnan(nll[0]))

@@ -76,7 +76,7 @@ def update(state: CorpusState, group: int, scores: Scores) -> None:
         int(statistics[TextColumn.UNSEGMENTED]),
     )
     for name, value in zip(COUNTERS_OF_TEXT, values, strict=True):
-        _add(state, name, group, value)
+        add(state, name, group, value)
     scored = ~np.isnan(scores.nll)
     _add_tokens(state, "", group, scores, scored)
     if scores.positions is not None:
@@ -85,17 +85,18 @@ def update(state: CorpusState, group: int, scores: Scores) -> None:
 
 
 def _add_tokens(state: CorpusState, where: str, group: int, scores: Scores, chosen: NDArray[np.bool_]) -> None:
-    _add(state, f"tokens{where}", group, int(chosen.sum()))
-    _add(state, f"entropy{where}", group, _units(scores.entropy[chosen]))
-    _add(state, f"nll{where}", group, _units(scores.nll[chosen]))
+    add(state, f"tokens{where}", group, int(chosen.sum()))
+    add(state, f"entropy{where}", group, units(scores.entropy[chosen]))
+    add(state, f"nll{where}", group, units(scores.nll[chosen]))
 
 
-def _units(bits: Bits) -> int:
+def units(bits: Bits) -> int:
     """Sum in units of 2^-24 bit. 524,288 tokens of ``MOST_BITS`` each would be too much for 64 bits."""
     return sum(np.rint(bits * UNIT).astype(np.int64).tolist())
 
 
-def _add(state: CorpusState, name: str, group: int, value: int) -> None:
+def add(state: CorpusState, name: str, group: int, value: int) -> None:
+    """Add to a counter of a group."""
     state.counters.setdefault(name, np.zeros(GROUPS, np.object_))[group] += value
 
 

@@ -1,0 +1,109 @@
+"""Trains, adapts, trains on and scores the models of every seed; what a file of results has is not done again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from pyharness.commands import adapting
+from pyharness.language_models import ModelFolder
+from pyharness.types import InputError
+from small_model import networks
+from small_model.networks import Shape
+from small_model.results import BASE, BEFORE, SURGERY, TRAINED, Key, Results, wanted
+from small_model.scoring import score
+from small_model.texts import Texts, mixed, ordered
+from small_model.vocabularies import Vocabulary
+
+RATE, FURTHER_RATE = 1e-3, 5e-4
+
+
+@dataclass(frozen=True)
+class Study:
+    """Everything but the seeds. ``base_bytes`` of text make a base, ``further_bytes`` each model that goes on."""
+
+    shape: Shape
+    english: Texts
+    language: Texts
+    base: Vocabulary
+    extended: Vocabulary
+    base_bytes: int
+    further_bytes: int
+    share: float  # of the language in the text of the base
+    models: Path
+    results: Results
+
+    def run(self, seeds: Sequence[int], methods: Sequence[str]) -> None:
+        """Measure what is missing."""
+        for seed in seeds:
+            keys = [key for key in wanted([seed], methods) if key not in self.results.lines]
+            if keys:
+                folder, about = self._base(seed)
+                for key in [Key(seed, BASE, BEFORE), *keys]:
+                    if key not in self.results.lines:
+                        self._measure(key, folder, about)
+
+    def _measure(self, key: Key, base: Path, about: dict[str, Any]) -> None:
+        """Make one model and score it."""
+        if key.stage != BEFORE:
+            folder = base if key.method == BASE else self._adapted(key, base)
+            folder, about = (folder, {}) if key.stage == SURGERY else self._trained(key, folder)
+        else:
+            folder = base
+        vocabulary = self._vocabulary(key.method)
+        start = time.perf_counter()
+        sums = {
+            name: score(folder, vocabulary, texts.held_out, self.base.ids)
+            for name, texts in (("language", self.language), ("english", self.english))
+        }
+        about = {**about, "scoring_seconds": round(time.perf_counter() - start, 1)}
+        self.results.add({**key._asdict(), "model": _digest(folder), **about, **sums})
+
+    def _vocabulary(self, method: str) -> Vocabulary:
+        return self.base if method == BASE else self.extended
+
+    def _base(self, seed: int) -> tuple[Path, dict[str, Any]]:
+        """Base of a seed, trained unless it is there; it must be the one that was scored."""
+        folder, about = self.models / f"seed{seed}" / BASE, {}
+        if not folder.is_dir():
+            english = (*self.english.before, *self.english.further)
+            texts = mixed(english, self.language.before, self.base_bytes, self.share, seed)
+            network = networks.fresh(self.shape, self.base.ids, self.base.beginning, seed)
+            about = self._train(network, texts, self.base, RATE, folder)
+        scored = self.results.lines.get(Key(seed, BASE, BEFORE))
+        if scored and scored["model"] != _digest(folder):
+            raise InputError(f"the base of seed {seed} in {folder} is not that of {self.results.path}; move one away")
+        return folder, about
+
+    def _adapted(self, key: Key, base: Path) -> Path:
+        folder = base.parent / f"{key.method}-{SURGERY}"
+        request = adapting.EmbeddingRequest(
+            model=str(base), tokenizer=str(self.extended.path), old_tokenizer=str(self.base.path),
+            method=cast(Literal["fvt", "mean", "random"], key.method), seed=key.seed,
+        )  # fmt: skip
+        if not folder.is_dir():
+            adapting.embed(request, adapting.plan_embedding(request, folder), folder)
+        return folder
+
+    def _trained(self, key: Key, start: Path) -> tuple[Path, dict[str, Any]]:
+        folder = start.parent / f"{key.method}-{TRAINED}"
+        texts = ordered(self.language.further, self.further_bytes, key.seed)
+        network = networks.loaded(start)
+        return folder, self._train(network, texts, self._vocabulary(key.method), FURTHER_RATE, folder)
+
+    def _train(
+        self, network: Any, texts: Sequence[str], vocabulary: Vocabulary, rate: float, folder: Path
+    ) -> dict[str, Any]:
+        stream, start = vocabulary.stream(texts), time.perf_counter()
+        steps = networks.train(network, stream, self.shape, rate)
+        seconds = time.perf_counter() - start
+        networks.save(network, folder)
+        size = sum(len(text.encode()) for text in texts)
+        return {"bytes": size, "tokens": len(stream) - 1, "steps": steps, "seconds": round(seconds, 1)}
+
+
+def _digest(folder: Path) -> str:
+    return ModelFolder.read(str(folder), folder).digest()

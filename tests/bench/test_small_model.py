@@ -1,0 +1,160 @@
+"""The study of a small model: its parts of a text, its verdicts, and a run on a tiny model, ended and resumed."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from language_models import oracle
+from pyharness import tokenizers
+from pyharness.metrics.language_model import UNIT
+from pyharness.statistics.jackknife import GROUPS
+from pyharness.types import InputError
+from small_model import __main__ as program
+from small_model import networks, tables
+from small_model.results import BASE, BEFORE, SURGERY, TRAINED, Key, Results, wanted
+from small_model.texts import DOCUMENT_BYTES, HELD_OUT_OF, Texts, mixed, ordered
+from small_model.verdicts import difference, over_seeds
+
+
+def corpus(path: Path, alphabet: str, documents: int = 500) -> str:
+    """Lines of words that are made of syllables."""
+    chance = random.Random(alphabet)
+    syllables = ["".join(chance.choices(alphabet, k=2)) for _ in range(12)]
+    words = ["".join(chance.choices(syllables, k=chance.randint(1, 3))) for _ in range(40)]
+    path.write_text("\n".join(" ".join(chance.choices(words, k=8)) for _ in range(documents)), encoding="utf-8")
+    return f"path:{path}?split=line"
+
+
+def test_parts_share_no_document_and_seeds_decide_the_order(tmp_path: Path) -> None:
+    texts = Texts.read(corpus(tmp_path / "text.txt", "abcde"), documents=1000)
+    parts = [set(texts.before), set(texts.further), set(texts.held_out.texts)]
+    assert sum(map(len, parts)) == len(set.union(*parts)) == 500
+    assert 500 / HELD_OUT_OF * 0.6 < len(parts[2]) < 500 / HELD_OUT_OF * 1.5
+    assert all(len(text.encode()) <= DOCUMENT_BYTES for text in texts.held_out.texts)
+    assert ordered(texts.further, 3000, 1) == ordered(texts.further, 3000, 1) != ordered(texts.further, 3000, 2)
+    for size in (10, 3000, 100_000):  # of less than a document, and of more than there is
+        assert sum(map(len, ordered(texts.further, size, 1))) == size
+    assert sum(map(len, mixed(["x" * 50], ["y" * 50], 1000, 0.1, 1))) == 1000
+    assert "".join(mixed(["x" * 50], ["y" * 50], 1000, 0.1, 1)).count("y") == 100
+
+
+def test_every_token_but_the_first_is_a_target_once() -> None:
+    stream = np.arange(100, 111)
+    inputs, targets = networks.windows(stream, 4)
+    assert inputs.shape == targets.shape == (3, 4)
+    asked = targets != networks.NO_TARGET
+    assert targets[asked].tolist() == stream[1:].tolist()
+    assert inputs[asked].tolist() == stream[:-1].tolist()
+
+
+def line(key: Key, bits: Sequence[float]) -> dict[str, Any]:
+    """A model that gives so many bits to the 100 bytes of each group, half of them for new tokens."""
+    nll = [round(one * UNIT) for one in bits]
+    each: dict[str, Any] = {name: [4] * GROUPS for name in ("documents", "pieces", "tokens", "tokens new", "bytes new")}
+    each |= {"bytes": [100] * GROUPS, "nll": nll, "nll new": [one // 2 for one in nll]}
+    return {**key._asdict(), "steps": 5, "language": each, "english": each}
+
+
+def made(tmp_path: Path, gaps: list[float], spread: float = 0.0) -> Results:
+    """Results where ``mean`` needs ``gap`` bits more than ``fvt`` in a group, by seed, give or take by group."""
+    results = Results(tmp_path / "made.jsonl", {"base_bytes": 9, "further_bytes": 9, "share": 0.1, "ids": [300, 320]})
+    for seed, gap in enumerate(gaps):
+        noise = [200 + (group % 7) * 10 for group in range(GROUPS)]
+        results.add(line(Key(seed, "fvt", SURGERY), noise))
+        apart = [one + gap + spread * (-1) ** group for group, one in enumerate(noise)]
+        results.add(line(Key(seed, "mean", SURGERY), apart))
+    return results
+
+
+@pytest.mark.parametrize(
+    ("gaps", "spread", "expected"),
+    [
+        ([10, 11, 12], 1.0, "fvt is better than mean (+0.1100 bits per byte, documents ["),
+        ([-10, -11, -12], 1.0, "mean is better than fvt (-0.1100 bits per byte, documents ["),
+        ([10, 11, 12], 90.0, "not resolved, the interval over documents includes 0 (+0.1100"),
+        ([10, -11, 12], 1.0, "not resolved, the interval over seeds includes 0 (+0.0367"),
+        ([10], 1.0, "not resolved, there is no interval over seeds (+0.1000"),
+    ],
+)
+def test_verdicts(tmp_path: Path, gaps: list[float], spread: float, expected: str) -> None:
+    results = made(tmp_path, gaps, spread)
+    found = difference(results, "fvt", "mean", SURGERY)
+    assert found is not None
+    for interval in filter(None, (found.documents, found.seeds)):
+        assert sum(interval) / 2 == pytest.approx(found.value)
+    assert found.sentence().startswith(f"right after surgery, fvt against mean: {expected}")
+    assert found.sentence() in tables.report(results)
+    assert difference(results, "fvt", BASE, TRAINED) is None
+
+
+def test_intervals_over_seeds() -> None:
+    assert over_seeds([1.0]) is None
+    assert over_seeds([1.0, 2.0, 3.0]) == pytest.approx((2 - 4.302653 / 3**0.5, 2 + 4.302653 / 3**0.5))
+
+
+def test_results_of_something_else_are_refused(tmp_path: Path) -> None:
+    results = Results.read(made(tmp_path, [1.0]).path)
+    assert results.settle({"share": 0.1})
+    with pytest.raises(InputError, match=r"was measured with share = 0\.1, and now it is 0\.2; name another file"):
+        results.settle({"share": 0.2})
+    results.path.write_text('{"setting": 1}\nno line\n', encoding="utf-8")
+    with pytest.raises(InputError, match="holds no results of this study"):
+        Results.read(results.path)
+
+
+def arguments(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    options = {
+        "english": corpus(tmp_path / "english.txt", "abcdefgh"), "text": corpus(tmp_path / "text.txt", "õäöüšž"),
+        "vocabulary": 300, "tokens": 20, "methods": "fvt", "seeds": 1, "layers": 1, "width": 16, "context": 32,
+        "batch": 4, "results": tmp_path / "results.jsonl", "models": tmp_path / "models",
+    }  # fmt: skip
+    given = [part for name, value in options.items() for part in (f"--{name}", str(value))]
+    monkeypatch.setattr("sys.argv", ["small_model", *given, "--bytes", "6000", "2000"])
+    return program.arguments()
+
+
+def test_a_tiny_run_that_is_ended_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    pytest.importorskip("transformers")
+    monkeypatch.setattr(networks, "settle", lambda: None)  # of the whole process
+    given = arguments(monkeypatch, tmp_path)
+    program.measure(given, Results.read(given.results))
+    whole = Results.read(given.results)
+    assert list(whole.lines) == wanted([0], ["fvt"])
+    by_stage = {key[1:]: found for key, found in whole.lines.items()}
+    read = by_stage[BASE, TRAINED], by_stage["fvt", TRAINED]
+    assert read[0]["bytes"] == read[1]["bytes"] >= 1999  # the last character may not fit
+    assert read[0]["tokens"] > read[1]["tokens"]
+    assert sum(by_stage[BASE, BEFORE]["language"]["tokens new"]) == 0
+    assert_split_is_that_of_the_tokens(given, by_stage["fvt", SURGERY])
+
+    kept = given.results.read_text(encoding="utf-8").splitlines(keepends=True)
+    given.results.write_text("".join(kept[:-2]), encoding="utf-8")
+    program.measure(given, Results.read(given.results))
+    again = Results.read(given.results)
+    assert list(again.lines) == list(whole.lines)
+    for key, found in again.lines.items():
+        assert found["language"] == whole.lines[key]["language"], key
+    assert "fvt against base: " in tables.report(again)
+
+
+def assert_split_is_that_of_the_tokens(given: Any, found: Mapping[str, Any]) -> None:
+    """Compare sums with a loop over tokens in float64."""
+    folder = next(given.models.glob("*/seed0/fvt-surgery"))
+    tokenizer = tokenizers.load(f"native+file:{folder / 'tokenizer.json'}")
+    texts = Texts.read(given.text).held_out.texts
+    bits, new, tokens = 0.0, 0.0, 0
+    for ids in (tokenizer.encode_batch([text]).ids for text in texts):
+        nll = np.array(oracle(folder, ids, bos=299, context=32, stride=16)[1])
+        bits, new, tokens = bits + nll.sum(), new + nll[ids >= 300].sum(), tokens + int((ids >= 300).sum())
+    sums = {name: sum(values) for name, values in found["language"].items()}
+    assert sums["tokens new"] == tokens > 0
+    assert sums["nll"] / UNIT == pytest.approx(bits, rel=1e-5)
+    assert sums["nll new"] / UNIT == pytest.approx(new, rel=1e-5)
+    assert sums["bytes"] == sum(len(text.encode()) for text in texts)
