@@ -227,9 +227,11 @@ def judged(ready: ReadyGate, rules: GateRules, waivers: Sequence[Waiver] = ()) -
     def more(rounds: Sequence[Rounds]) -> Sequence[str]:
         return verdicts.escalated(rounds, _benchmarks(ready, rounds), rules, ready.under_test)
 
-    measured, today = measure(ready.course, more), date.today()
-    if ready.own is not None:
-        ready.own.settle(measured, ready.course.deadline)
+    def settle(screened: Measured) -> None:
+        if ready.own is not None:
+            ready.own.settle(screened, ready.course.deadline)
+
+    measured, today = measure(ready.course, more, settle), date.today()
     known = _benchmarks(ready, measured.rounds, (*measured.refusals, *measured.unmeasured))
     compared = [one for one in known if one.name not in measured.new]
     judgements = verdicts.judge(compared, measured.rounds, rules, waivers, today, measured.refusals, ready.under_test)

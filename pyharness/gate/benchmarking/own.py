@@ -29,23 +29,25 @@ class OwnTests:
     def settle(self, measured: Measured, deadline: float) -> None:
         """Count as failed what the base's own tests run and the head's do not: skipped, or unable to run in the base.
 
-        What neither runs stays as it is. Where there is no time left to find out, it is unmeasured.
+        What neither runs stays as it is. Where that cannot be found out, it is inconclusive, with both reasons.
         """
         reasons = {**measured.new, **measured.skipped}
         doubtful = [name for name in self.names if name in reasons]
-        for name, runs in self._tried(doubtful, deadline).items():
+        tried, unknown = self._tried(doubtful, deadline)
+        for name, runs in tried.items():
             if runs is False:
                 continue
             measured.new.pop(name, None)
             measured.skipped.pop(name, None)
             if runs is None:
-                measured.unmeasured.append(name)
+                why = f"the head's does not run, and whether the base's own does is not known, {unknown}: "
+                measured.refusals[name] = (GateVerdict.INCONCLUSIVE, why + reasons[name])
             else:
                 why = f"the base runs its own, and the head's does not run: {reasons[name]}"
                 measured.refusals[name] = (GateVerdict.FAILED, why)
 
-    def _tried(self, names: Sequence[str], deadline: float) -> dict[str, bool | None]:
-        """Whether each test calls its fixture; None where that is not known: the time is over."""
+    def _tried(self, names: Sequence[str], deadline: float) -> tuple[dict[str, bool | None], str]:
+        """Whether each test calls its fixture; None where that is not known, and why not."""
         runs: dict[str, bool | None] = {}
         while (left := [name for name in names if name not in runs]) and time.monotonic() < deadline:
             before = len(runs)
@@ -60,8 +62,9 @@ class OwnTests:
             if len(runs) == before:
                 break
         if len(runs) == len(names) and time.monotonic() < deadline:
-            return runs
-        return {**dict.fromkeys(names), **{name: True for name, known in runs.items() if known}}
+            return runs, ""
+        unknown = "as its process failed" if time.monotonic() < deadline else "as the time ran out"
+        return {**dict.fromkeys(names), **{name: True for name, known in runs.items() if known}}, unknown
 
 
 def own_tests(start: Start) -> OwnTests:

@@ -37,10 +37,15 @@ class Measured:
         self.skipped |= gave.skipped
 
 
-def measure(course: Course, escalated: Callable[[Sequence[Rounds]], Sequence[str]]) -> Measured:
+def measure(
+    course: Course,
+    escalated: Callable[[Sequence[Rounds]], Sequence[str]],
+    settle: Callable[[Measured], None] = lambda _: None,
+) -> Measured:
     """Measure until the rules have what they ask for, or the time is over.
 
-    ``escalated`` says, of the rounds of the screen, which benchmarks need further launches.
+    ``escalated`` says, of the rounds of the screen, which benchmarks need further launches. ``settle`` gets what the
+    screen gave before that, while there is time left, and may decide what is to be said of what does not run.
     """
     measured, calls = Measured(), dict[str, int]()
     starters = order.head_first(course.lot)
@@ -50,6 +55,7 @@ def measure(course: Course, escalated: Callable[[Sequence[Rounds]], Sequence[str
         seen = {rounds.benchmark for rounds in measured.rounds} | measured.refusals.keys() | measured.new.keys()
         names = screen.names or course.benchmarks  # those of tests are known only by what the processes say
         measured.unmeasured = [name for name in names if name not in seen | screen.skipped.keys()]
+    settle(measured)
     more = [name for name in escalated(measured.rounds) if name not in measured.refusals]
     for number in range(1, course.rules.launches + 1):
         if not more:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -193,9 +194,30 @@ def test_time_that_is_over_leaves_open_what_is_skipped(
     settle = OwnTests.settle
     monkeypatch.setattr(OwnTests, "settle", lambda own, measured, deadline: settle(own, measured, 0.0))
     done = gate(both, project, "bench/test_it.py::test_marked", monkeypatch)
+    why = "the head's does not run, and whether the base's own does is not known, as the time ran out: "
     assert [(one.verdict, one.reason) for one in done.judgements] == [
-        (GateVerdict.INCONCLUSIVE, "not measured: the time ran out")
+        (GateVerdict.INCONCLUSIVE, why + "Skipped: too slow")
     ]
+
+
+def test_what_is_skipped_is_settled_before_further_launches_take_the_time(
+    both: Arms, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settle, escalated, order = OwnTests.settle, gating.verdicts.escalated, []
+
+    def settling(own: OwnTests, *known: Any) -> None:
+        order.append("settle")
+        settle(own, *known)
+
+    def choosing(*known: Any) -> Any:
+        order.append("escalate")
+        return escalated(*known)
+
+    monkeypatch.setattr(OwnTests, "settle", settling)
+    monkeypatch.setattr(gating.verdicts, "escalated", choosing)
+    done = gate(both, project, "bench/test_it.py::test_marked", monkeypatch)
+    assert order == ["settle", "escalate"]
+    assert [one.verdict for one in done.judgements] == [GateVerdict.FAILED]
 
 
 def test_a_base_that_is_a_wheel_has_no_tests(both: Arms, project: Path, tmp_path: Path) -> None:
