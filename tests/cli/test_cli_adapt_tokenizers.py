@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 from adapted.bases import NEW, OLD, write_base
 from pyharness import tokenizers
 from pyharness.cli import main
+from pyharness.commands import resizing
 from pyharness.store import folders
 from pyharness.types import InputError
 
@@ -64,7 +65,10 @@ def test_a_folder_with_the_edited_file_and_what_was_learnt(tmp_path: Path, base:
     assert record["text"]["documents"] == len(NEW)
 
 
-def test_several_sizes_of_one_training(tmp_path: Path, base: Path, corpus: str) -> None:
+def test_several_sizes_of_one_training(
+    tmp_path: Path, base: Path, corpus: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resizing, "JUDGED_BYTES", 10)  # what is judged on is not the whole corpus
     call("extend", "--base", base, "-c", corpus, "--sizes", "5, 20,10", "--out", tmp_path / "et", "-q")
     assert sorted(path.name for path in tmp_path.glob("et*")) == ["et-10", "et-20", "et-5"]
     for tokens in (5, 10, 20):

@@ -95,9 +95,9 @@ class Recipe:
 
     @property
     def of_all_sizes(self) -> Recipe | None:
-        """The recipe without what says how much of its training is taken; None where each size is a training."""
+        """The recipe without what says how much of its training is taken; None where nothing in it does."""
         rest = {name: value for name, value in self.options.items() if name not in self.trainer.sizes}
-        return replace(self, options=rest) if self.trainer.sizes else None
+        return replace(self, options=rest) if rest.keys() != self.options.keys() else None
 
 
 def _value(name: str, key: str, value: str) -> Any:

@@ -11,6 +11,7 @@ import pytest
 import pyharness
 from adapted.bases import NEW, write_base
 from pyharness import tokenizers
+from pyharness.tokenizers.families import trained
 from pyharness.trainers.adapting import corpus_pieces, growth, pruning
 from pyharness.types import InputError
 
@@ -130,3 +131,12 @@ def test_prunings_of_one_order_read_the_text_once(tmp_path: Path, corpus: str, m
     assert tokenizers.load(tokenizers.obtain(rows[0])).id_limit == 265
     monkeypatch.setattr(pruning, "TokenCounter", lambda *_: pytest.fail("counted twice"))
     assert tokenizers.load(tokenizers.obtain(rows[1])).id_limit == 266
+
+
+def test_tokens_that_are_exchanged_name_no_size(tmp_path: Path, corpus: str) -> None:
+    """Its recipe has no part that other sizes would share: a place of their own would be the row's, which is locked."""
+    one = f"trained:leaf-pruning?base={write_base(tmp_path)}&corpus={corpus}&tokens=6"
+    recipe = trained.recipe_of(one)
+    assert recipe is not None
+    assert recipe.of_all_sizes is None
+    assert tokenizers.load(tokenizers.obtain(one)).id_limit == 273

@@ -199,6 +199,13 @@ def test_bases_that_have_no_merges_are_refused_with_the_reason(tmp_path: Path) -
         trainers.train("continued-bpe", TrainingRequest(texts=lambda: OLD, tokens=3))
 
 
+def test_what_occurs_once_is_not_learnt_unless_asked(tmp_path: Path) -> None:
+    base = write_base(tmp_path)
+    texts = [*NEW, "zyx"]
+    assert not any(b"zy" in string for string in strings(train(base, 1000, texts), 273))
+    assert any(b"zy" in string for string in strings(train(base, 1000, texts, min_frequency=1), 273))
+
+
 def test_balanced_corpora_have_equal_mass() -> None:
     model = trainers.train("bpe", TrainingRequest(texts=lambda: OLD, vocab_size=270)).model
     assert model is not None
