@@ -17,6 +17,7 @@ from pyharness.gate.arms import Arms, arms
 from pyharness.gate.benchmarking.own import OwnTests
 from pyharness.gate.benchmarking.planting import plant
 from pyharness.gate.benchmarking.trees import FOLDER
+from pyharness.gate.judging import verdicts
 from pyharness.gate.measuring import Silent
 from pyharness.types import Gate, GateRules, GateVerdict, InputError
 
@@ -203,7 +204,7 @@ def test_time_that_is_over_leaves_open_what_is_skipped(
 def test_what_is_skipped_is_settled_before_further_launches_take_the_time(
     both: Arms, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settle, escalated, order = OwnTests.settle, gating.verdicts.escalated, []
+    settle, escalated, order = OwnTests.settle, verdicts.escalated, []
 
     def settling(own: OwnTests, *known: Any) -> None:
         order.append("settle")
@@ -214,7 +215,7 @@ def test_what_is_skipped_is_settled_before_further_launches_take_the_time(
         return escalated(*known)
 
     monkeypatch.setattr(OwnTests, "settle", settling)
-    monkeypatch.setattr(gating.verdicts, "escalated", choosing)
+    monkeypatch.setattr(verdicts, "escalated", choosing)
     done = gate(both, project, "bench/test_it.py::test_marked", monkeypatch)
     assert order == ["settle", "escalate"]
     assert [one.verdict for one in done.judgements] == [GateVerdict.FAILED]
