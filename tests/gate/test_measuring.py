@@ -247,20 +247,25 @@ def test_a_head_that_is_a_thousand_times_slower_gets_small_batches() -> None:
     assert max(len(batch.spans) for *_, batch in diary.timed) == 10
 
 
-def test_a_later_launch_that_does_not_begin_leaves_what_was_measured() -> None:
+@pytest.mark.parametrize("side", SIDES)
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_later_launch_that_does_not_begin_is_tried_once_more_and_has_failed_then(side: Side, times: int) -> None:
     plan, _ = course(rules=GateRules(launches=LAUNCHES))
-    start = plan.start
+    start, left = plan.start, [None] * times
 
-    def refuse(side: Side, launch: int, wanted: Sequence[str] | None) -> object:
-        if launch == 3:
+    def refuse(whose: Side, launch: int, wanted: Sequence[str] | None) -> object:
+        if launch == 3 and whose == side and left:
+            left.pop()
             raise ArmFailed("cannot start a process")
-        return start(side, launch, wanted)
+        return start(whose, launch, wanted)
 
     plan.start = refuse  # type: ignore[assignment]
-    measured = measure(plan, lambda _: ["split"])
-    assert [launch.number for launch in measured.launches] == [0, 1, 2]
-    assert "launch 3 did not begin, so there are fewer" in measured.notes[0]
-    assert "cannot start a process" in measured.notes[0]
+    measured = measure(plan, lambda _: ["split", "decode"])
+    failed = (GateVerdict.FAILED, f"launch 3 did not begin, twice: {side}: cannot start a process")
+    assert measured.refusals == ({} if times == 1 else {"split": failed, "decode": failed})
+    assert [launch.number for launch in measured.launches] == [*range(LAUNCHES + 1 if times == 1 else 4)]
+    assert Counter(part.benchmark for part in measured.rounds)["split"] == (LAUNCHES + 1 if times == 1 else 3)
+    assert not measured.notes
 
 
 @pytest.mark.parametrize("where", ["start", "dies_in"])

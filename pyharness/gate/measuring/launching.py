@@ -33,12 +33,13 @@ def launched(
 ) -> Launched:
     """Measure ``names`` (None: all that there are) once; ``calls`` in a batch are settled by the first launch.
 
-    A process that fails costs its benchmark; the others go on in two new processes.
+    A process that fails costs its benchmark; the others go on in two new processes. What fails before any benchmark
+    in the screen ends the gate; later it is tried once more, and then costs all that it was to measure.
     """
     starters = order.sides(head_starts)
     gave = Launched(Launch(number, starters[0]))
     course.text.begin(number)
-    wanted = names
+    wanted, again = names, False
     while wanted is None or wanted:
         try:
             with _processes(course, gave, starters, wanted) as pair:
@@ -52,8 +53,15 @@ def launched(
             if time.monotonic() > course.deadline:  # its time was over, and it was not asked any longer
                 gave.finished = False
                 return gave
-            if gone.benchmark is None:
+            if gone.benchmark is None and (number == SCREEN or wanted is None):
                 raise ArmFailed(str(gone)) from None
+            if gone.benchmark is None and again:
+                why = f"launch {number} did not begin, twice: {gone}"
+                gave.refusals |= dict.fromkeys(wanted, (GateVerdict.FAILED, why))
+                return gave
+            if gone.benchmark is None:
+                again = True
+                continue
             wanted = wanted[wanted.index(gone.benchmark) + 1 :] if wanted else []
             gave.refusals[gone.benchmark] = (GateVerdict.FAILED, str(gone))
     return gave
