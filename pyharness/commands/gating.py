@@ -12,7 +12,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 from pyharness.gate import arms as making
-from pyharness.gate import calibrating, suites, texts
+from pyharness.gate import calibrating, earlier_suite, suites, texts
 from pyharness.gate.arms import equality, lock, sources, variables
 from pyharness.gate.arms.environments import normalised
 from pyharness.gate.benchmarking.found import found
@@ -78,6 +78,7 @@ class ReadyGate:
     benchmarks: tuple[GateBenchmark, ...]
     course: Course
     own: OwnTests | None = None  # the base's own tests, where those that run are the head's
+    gone: tuple[str, ...] = ()  # benchmarks that the base's suite has alone
 
     @property
     def under_test(self) -> str:
@@ -162,11 +163,10 @@ def _about(suite: suites.GateSuite, both: making.Arms) -> suites.GateSuite:
 
 def _suite(asked: GateRequest) -> suites.GateSuite:
     """Return the suite that is asked for, or that of what is to be compared."""
-    name = asked.suite
-    if name is None:
-        base, _ = sources.find(asked.base, asked.head, asked.folder)
-        name = TWO_TOKENIZERS if isinstance(base, sources.Specified) else suites.DEFAULT
-    return suites.read(suites.find(name))
+    found = sources.find(asked.base, asked.head, asked.folder)
+    usual = TWO_TOKENIZERS if isinstance(found[0], sources.Specified) else suites.DEFAULT
+    path = suites.find(asked.suite or usual)
+    return earlier_suite.against(suites.read(path), path, found, asked.rules.budget)
 
 
 @contextmanager
@@ -195,7 +195,8 @@ def session(asked: GateRequest, listener: Listening, deadline: float = math.inf)
 
         count = start_counting if asked.instructions else None
         course = Course(start, text, asked.rules, by_name, listener, deadline, counting=count)
-        yield ReadyGate(suite.name, suite.digest, both, suite.benchmarks, course)
+        noted = replace(both, notes=(*both.notes, *suite.notes))
+        yield ReadyGate(suite.name, suite.digest, noted, suite.benchmarks, course, gone=suite.gone)
 
 
 @contextmanager
@@ -232,8 +233,10 @@ def judged(ready: ReadyGate, rules: GateRules, waivers: Sequence[Waiver] = ()) -
             ready.own.settle(screened, ready.course.deadline)
 
     measured, today = measure(ready.course, more, settle), date.today()
+    measured.refusals |= dict.fromkeys(ready.gone, (GateVerdict.FAILED, earlier_suite.GONE))
     known = _benchmarks(ready, measured.rounds, (*measured.refusals, *measured.unmeasured))
-    compared = [one for one in known if one.name not in measured.new]
+    gone = found((), ready.gone, ready.under_test)
+    compared = [one for one in (*known, *gone) if one.name not in measured.new]
     judgements = verdicts.judge(compared, measured.rounds, rules, waivers, today, measured.refusals, ready.under_test)
     judgements = _with_uncounted(judgements, measured)
     tested, said = _tested(ready, measured, compared, rules)

@@ -39,6 +39,8 @@ class GateSuite:
     corpora: Mapping[str, str]  # kind of text -> specification of a corpus; those that benchmarks read
     workloads: Path
     digest: str  # of the suite, its workloads and the driver: figures compare where it is the same
+    gone: tuple[str, ...] = ()  # benchmarks that only the base's file has
+    notes: tuple[str, ...] = ()  # how it differs from the base's
 
 
 def find(name: str) -> Path:
@@ -110,7 +112,7 @@ def _benchmark(entry: Any, library: str, corpora: Mapping[str, Any], functions: 
             bytes=_within(entry, "bytes", 0, MOST_TEXT, 0),
             threads=_within(entry, "threads", 1, MOST_THREADS, 1),
             options=shape.get(entry, "options", dict, default={}),
-            budget=_budget(entry),
+            budget=budget_of(entry),
         )
         _check(benchmark, corpora, functions)
     except InputError as error:
@@ -136,7 +138,8 @@ def _kinds(benchmark: GateBenchmark) -> list[str]:
     return [kind for kind in (benchmark.text, learned_from) if kind]
 
 
-def _budget(entry: Mapping[str, Any]) -> float | None:
+def budget_of(entry: Mapping[str, Any]) -> float | None:
+    """Slowdown that a benchmark of a suite allows itself; None: that of the gate."""
     budget = shape.number_or_null(entry.get("budget"), "budget")
     if budget is not None and not 0 < budget < 10:
         raise InputError(f"budget is {budget}; it is a slowdown above 0, such as 0.05 for 5 %")

@@ -85,6 +85,10 @@ class Checkout:
         """Whether a commit names other repositories, whose files are not in it."""
         return bool(git(self.top, "ls-tree", commit, "--", ".gitmodules"))
 
+    def content(self, commit: str, place: Path) -> bytes:
+        """Bytes of a file of a commit, by its path from ``top``; raises ``GitFailed`` where there is none."""
+        return git(self.top, "cat-file", "blob", f"{commit}:{place.as_posix()}")
+
     def export(self, commit: str, target: Path) -> Path:
         """Make a folder with the files of a commit, and return that of the project in it.
 
