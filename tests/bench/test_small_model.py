@@ -119,6 +119,16 @@ def arguments(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     return program.arguments()
 
 
+@pytest.mark.parametrize(("option", "value"), [("--methods", "fvt,men"), ("--seeds", "0"), ("--share", "1.5")])
+def test_what_cannot_be_is_refused_before_anything_runs(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], option: str, value: str
+) -> None:
+    monkeypatch.setattr("sys.argv", ["small_model", option, value])
+    with pytest.raises(SystemExit, match="2"):
+        program.arguments()
+    assert "small_model: error: " in capsys.readouterr().err
+
+
 def test_a_tiny_run_that_is_ended_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     pytest.importorskip("torch")
     pytest.importorskip("transformers")

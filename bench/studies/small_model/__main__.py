@@ -62,7 +62,12 @@ def arguments() -> argparse.Namespace:
     add("--results", type=Path, default=RESULTS)
     add("--models", type=Path, default=Path("build/small_model"), help="folder that models are kept in")
     add("--tables", action="store_true", help="print tables of what there is, and measure nothing")
-    return parser.parse_args()
+    given = parser.parse_args()
+    if unknown := [one for one in given.methods.split(",") if one not in METHODS]:
+        parser.error(f"unknown method {unknown[0]!r}; known: {', '.join(METHODS)}")
+    if given.seeds < 1 or not 0 <= given.share < 1:
+        parser.error("there is at least one seed, and the share is from 0 to 1")
+    return given
 
 
 def corpora_of(given: argparse.Namespace) -> tuple[str, str]:
