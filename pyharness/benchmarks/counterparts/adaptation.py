@@ -152,7 +152,7 @@ def _without(results: Sequence[Any], data: Mapping[str, Any]) -> Iterator[str]:
     del data
     if any(one.metric == "compression_gain" for result in results for one in result.measurements):
         yield "vs: gain in bytes/token over the base, or over another adaptation alike."
-        yield "dead: tokens that no text gives (graph, model), new or alive in the base."
+        yield "dead: tokens that no text gives, and that are new or were alive in the base."
 
 
 TABLE = Table(
@@ -164,11 +164,11 @@ TABLE = Table(
         Column("compression_gain", "vs {part} %", each=True, interval=True),
         Column("unused_added", "unused %", optional=True),
         Column("added_token_uses", "uses/MB", optional=True),
-        Column("newly_unreachable_graph", "graph"),
         Column("newly_unreachable_model", "dead"),
     ),
     notes=(_without, notes.provenance),
     sized=False,
+    joined=("against",),
     needs=("compression_gain",),
 )
 

@@ -1,0 +1,76 @@
+"""The suites of adaptations: what is measured was not learnt from, and every row has its base beside it."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from pathlib import Path
+
+import pytest
+
+from adapted.bases import write_base
+from pyharness import report, store, suite
+from pyharness.commands import session
+from pyharness.plugins.specification import TOKENIZER
+from pyharness.running import runner
+from pyharness.tokenizers.training import process as training_process
+
+SHARD = re.compile(r"shard:(\d)/(\d):([^|]+)")
+
+
+def shards(corpus: str) -> dict[str, set[float]]:
+    """Parts of a text, of ten, that are read."""
+    found: dict[str, set[float]] = {}
+    for index, count, text in SHARD.findall(corpus):
+        found.setdefault(text, set()).update(part for part in range(10) if part % int(count) == int(index))
+    return found
+
+
+def test_bases_by_languages_by_sizes_by_methods(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYHARNESS_DATA", "/data")
+    declared = suite.read(suite.find("adaptation"))
+    rows = {entry.label: TOKENIZER.parse(TOKENIZER.parse(entry.spec).home) for entry in declared.tokenizers}
+    assert len(rows) == 6 + 6 * 7 * 5 * 2 + 6 * 9 * 2
+    texts = {entry.label: entry.spec for entry in declared.corpora}
+    for label, row in rows.items():
+        if row.name == "file":
+            continue
+        base, language, *_ = label.split(" ")
+        assert row.options["base"] == rows[base].argument
+        extends = "tokens" in row.options
+        assert label.endswith(f" {row.options['tokens' if extends else 'share']}")
+        learnt, held_out = (shards(text) for text in (row.options["corpus"], texts[language if extends else "en"]))
+        ((text, parts),) = held_out.items()
+        assert len(parts) in (2, 5)
+        assert not parts & learnt[text]
+        if extends:
+            assert parts | learnt[text] == set(range(10))
+            assert text not in texts[f"{language} elsewhere"]
+    for chosen in declared.selections:
+        for language in {row.split(" ")[1] for row in chosen.tokenizers or () if " " in row}:
+            assert set(chosen.corpora or ()) <= {language, f"{language} elsewhere", "en"}
+
+
+def test_a_tokenizer_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    base = write_base(tmp_path)
+    monkeypatch.setattr(training_process, "run", training_process.train_and_keep)
+    monkeypatch.setenv("PYHARNESS_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("PYHARNESS_ADAPTATION_BASE", str(base))
+    monkeypatch.setenv("PYHARNESS_ADAPTATION_TEXT", "sample:prose")
+    text = Path(suite.find("adaptation-own")).read_text(encoding="utf-8")
+    small = tmp_path / "small.toml"
+    small.write_text(text.replace("[256, 1024]", "[64]").replace('["0.25", "0.5"]', '["0.5"]'), encoding="utf-8")
+    declared = suite.read(small)
+    wanted = {"continued 64", "leaf 0.5"}
+    fewer = dataclasses.replace(
+        declared,
+        tokenizers=tuple(entry for entry in declared.tokenizers if entry.label in wanted),
+        selections=tuple(one for one in declared.selections if wanted.intersection(one.tokenizers or ())),
+    )
+    record = runner.run(suite.plan(fewer), store.Journal(tmp_path / "record.json"), session.Silent())
+    assert {result.status for result in record.results} == {"ok"}
+    (table,) = (table for table in report.sheets(record) if table.title.startswith("Adaptation"))
+    assert [row[0] for row in table.texts] == ["continued 64", "leaf 0.5"]
+    assert table.columns[3:6] == ("vs base %", "vs naive-extension %", "vs frequency-pruning %")
+    assert (table.texts[0][3][0], table.texts[1][3][0]) == ("+", "-")
+    assert any("vs: gain in bytes/token" in note for note in table.notes)
