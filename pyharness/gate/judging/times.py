@@ -13,7 +13,7 @@ from pyharness.statistics.launches import LaunchEffect, effect
 from pyharness.statistics.trimmed import p_greater, trimmed_interval, trimmed_mean
 from pyharness.types import SCREEN, GateBenchmark, GateRules, GateVerdict, Judgement, Rounds
 
-FEWEST_LAUNCHES = 3  # a t test of two has one degree of freedom: it finds nothing
+FEWEST_LAUNCHES = 5  # where processes have one of two layouts, three that drew alike look like a change
 DOUBT = 1.0  # standard errors by which a screen may be too low: with 2, a busy machine suspects everything
 WIDE = 2.0  # that make 95 %, as far as rounds can know
 
@@ -69,7 +69,14 @@ def judge_times(measured: Sequence[Effects], rules: GateRules) -> list[Judgement
         one.benchmark.name: _tested(one, p_slower, p_faster, rules)
         for one, p_slower, p_faster in zip(chosen, slower, faster, strict=True)
     }
-    return [tested.get(one.benchmark.name) or _screened(one) for one in measured]
+    return [tested.get(one.benchmark.name) or _untested(one, rules) for one in measured]
+
+
+def _untested(one: Effects, rules: GateRules) -> Judgement:
+    """What the screen says, unless launches that memory asked for, too few to test, look slower than the budget."""
+    logs = [launch.log for launch in one.launches]
+    slower = bool(logs) and trimmed_mean(logs) > math.log1p(one.budget)
+    return _cut_off(one, logs, rules) if slower else _screened(one)
 
 
 def _fewest(rules: GateRules) -> int:
@@ -96,7 +103,7 @@ def _screened(one: Effects) -> Judgement:
 def _tested(one: Effects, p_slower: float, p_faster: float, rules: GateRules) -> Judgement:
     logs = [launch.log for launch in one.launches]
     if len(logs) < _fewest(rules):
-        return _cut_off(one, logs)
+        return _cut_off(one, logs, rules)
     middle, interval = trimmed_mean(logs), trimmed_interval(logs)
     verdict, words = _decision(middle, interval, one.budget, p_slower, p_faster, rules)
     unproven = verdict in (GateVerdict.PASS, GateVerdict.INCONCLUSIVE)
@@ -134,13 +141,14 @@ def _decision(
     return GateVerdict.PASS, ""
 
 
-def _cut_off(one: Effects, logs: Sequence[float]) -> Judgement:
+def _cut_off(one: Effects, logs: Sequence[float], rules: GateRules) -> Judgement:
     known = logs or ([one.screen.log] if one.screen else [])
     seen = relative(trimmed_mean(known))
     where = f"in {several(len(logs), 'launch')}" if logs else "in the screen"
+    few = f" before {several(_fewest(rules), 'launch')}: fewer prove nothing" if logs else ""
     reason = (
         f"{change(seen, 'time')} {where}, budget {percent(one.budget)}; "
-        "the screen asked for more launches, and the time ran out"
+        f"the screen asked for more launches, and the time ran out{few}"
     )
     return Judgement(
         one.benchmark.name, "time", GateVerdict.INCONCLUSIVE,
