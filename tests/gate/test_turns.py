@@ -54,6 +54,26 @@ def test_one_slow_call_is_a_batch_and_is_not_asked_for_again_and_again() -> None
     assert len([one for one in diary.timed if one[1] == NAMES[0]]) == 2 * (2 + 1 + 8)
 
 
+@pytest.mark.parametrize("disturbed", [(0,), (1,), (2,), (0, 1), (1, 2), ()])
+def test_a_cold_or_disturbed_batch_costs_a_later_launch_no_rounds(disturbed: Sequence[int]) -> None:
+    seen: dict[tuple[int, str], int] = {}
+
+    def seconds(name: str, side: str, launch: int) -> float:
+        seen[launch, name] = seen.get((launch, name), 0) + 1
+        return 0.001 * (100 if launch == 1 and (seen[launch, name] - 1) // 2 in disturbed else 1)
+
+    plan, _ = course(seconds, GateRules(launches=1))
+    measured = measure(plan, lambda _: NAMES)
+    fewest = 8 if disturbed == (0, 1) else ROUNDS  # two batches that agree are believed
+    assert [len(rounds.base) for rounds in measured.rounds] == [ROUNDS] * 3 + [fewest] * 3
+
+
+def test_a_long_call_of_a_later_launch_warms_up_twice() -> None:
+    plan, diary = course(lambda *_: 2.0, GateRules(launches=1))
+    assert {len(rounds.base) for rounds in measure(plan, lambda _: NAMES).rounds} == {8}
+    assert len([one for one in diary.timed if one[:2] == (1, NAMES[0])]) == 2 * (2 + 8)
+
+
 def with_faults(*batches: int) -> tuple[Sequence[Rounds], Sequence[str], Diary]:
     plan, diary = course(faulty={"head": batches}, has=dict.fromkeys(("base", "head"), NAMES[:1]))
     measured = measure(plan, nobody)

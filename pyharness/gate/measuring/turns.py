@@ -56,6 +56,7 @@ class Turns:
     name: str
     launch: int
     calls: dict[str, int]
+    settled: float = math.inf  # seconds of the slower side's batch as it was settled, in the launch that did
     faulty: int = 0  # rounds in which a page of a file was read from a disk
 
     def measured(self) -> Rounds:
@@ -94,15 +95,16 @@ class Turns:
         )
 
     def _warmed_up(self) -> float:
-        """Settle the calls of a batch; returns seconds of the slower side's batch."""
-        if self.name not in self.calls:
+        """Settle the calls of a batch; returns seconds of the slower side's batch: of the fastest of several."""
+        settling = self.name not in self.calls
+        if settling:
             self.calls[self.name] = self._settled()
-        seconds = 0.0
-        for _ in range(1 if self.course.counted else WARM_UPS):
-            seconds = max(self._seconds(self.calls[self.name]))
-            if self._rounds(seconds) <= self.course.rules.fewest_rounds:
-                break  # a call so long is warm
-        return seconds
+        fastest = math.inf
+        for done in range(1 if self.course.counted else WARM_UPS):
+            fastest = min(fastest, max(self._seconds(self.calls[self.name])))
+            if (settling or done) and self._rounds(min(fastest, self.settled)) <= self.course.rules.fewest_rounds:
+                break  # a call so long is warm; one batch alone may be cold or disturbed
+        return min(fastest, self.settled)
 
     def _settled(self) -> int:
         """Calls of a batch that takes long enough on the faster side when everything is warm.
@@ -118,6 +120,7 @@ class Turns:
             was, calls = calls, self._affordable(max(1, enough), left)
             if was == calls == 1 and left < SETTLING - 1:
                 break  # one call is a batch
+        self.settled = slowest * calls
         return calls
 
     def _judged(self, timing: Timing) -> int:
