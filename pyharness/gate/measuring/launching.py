@@ -57,7 +57,7 @@ def launched(
                 raise ArmFailed(str(gone)) from None
             if gone.benchmark is None and again:
                 why = f"launch {number} did not begin, twice: {gone}"
-                gave.refusals |= dict.fromkeys(wanted, (GateVerdict.FAILED, why))
+                gave.refusals |= dict.fromkeys(wanted or (), (GateVerdict.FAILED, why))
                 return gave
             if gone.benchmark is None:
                 again = True
