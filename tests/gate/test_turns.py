@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
 from gating.doubles import NAMES, Diary, course
 from pyharness.gate.measuring import Course, measure
 from pyharness.gate.measuring.turns import SPARE_ROUNDS
-from pyharness.types import GateRules, Rounds
+from pyharness.gate.texts import Texts
+from pyharness.types import GateRules, GateVerdict, Rounds
 
 ROUNDS = GateRules().rounds
 
@@ -72,6 +74,31 @@ def test_a_long_call_of_a_later_launch_warms_up_twice() -> None:
     plan, diary = course(lambda *_: 2.0, GateRules(launches=1))
     assert {len(rounds.base) for rounds in measure(plan, lambda _: NAMES).rounds} == {8}
     assert len([one for one in diary.timed if one[:2] == (1, NAMES[0])]) == 2 * (2 + 8)
+
+
+def real_text(plan: Course, folder: Path, texts: int) -> None:
+    """Let benchmarks read a file that has so many texts, and one that is lost at the end."""
+    (folder / "english.txt").write_bytes(b"x" * 100 * (texts + 1))
+    plan.text = Texts({"english": folder / "english.txt"})
+
+
+def test_a_long_call_is_not_asked_for_text_of_rounds_that_it_does_not_get(tmp_path: Path) -> None:
+    plan, _ = course(lambda *_: 2.0, GateRules(launches=1))
+    real_text(plan, tmp_path, 24)
+    measured = measure(plan, lambda _: NAMES)
+    assert not measured.refusals
+    assert {len(rounds.base) for rounds in measured.rounds} == {8}
+
+
+def test_too_little_text_costs_its_benchmark_and_not_the_gate(tmp_path: Path) -> None:
+    plan, _ = course(lambda name, side, launch: 0.001 if name == "decode" else 2.0)
+    real_text(plan, tmp_path, 24)
+    measured = measure(plan, lambda _: NAMES)
+    assert set(measured.refusals) == {"decode"}
+    verdict, reason = measured.refusals["decode"]
+    assert verdict is GateVerdict.INCOMPARABLE
+    assert "are needed at least: name a larger corpus" in reason
+    assert {rounds.benchmark for rounds in measured.rounds} == {"encode", "split"}
 
 
 def with_faults(*batches: int) -> tuple[Sequence[Rounds], Sequence[str], Diary]:

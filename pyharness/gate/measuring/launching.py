@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pyharness.gate.measuring import order
 from pyharness.gate.measuring.course import Course
 from pyharness.gate.measuring.turns import Differs, Gone, Overtime, Pair, Turns, failing
-from pyharness.types import SCREEN, SIDES, Absent, ArmFacts, ArmFailed, GateVerdict, Launch, Rounds, Side
+from pyharness.types import SCREEN, SIDES, Absent, ArmFacts, ArmFailed, GateVerdict, InputError, Launch, Rounds, Side
 
 
 @dataclass
@@ -130,6 +130,9 @@ def _one_after_the_other(
             gave.notes += filter(None, [turns.said()])
         except Differs as difference:
             gave.refusals[name] = (GateVerdict.INCOMPARABLE, str(difference))
+        except InputError as little:  # too little new text for it; the others may have enough
+            gave.refusals[name] = (GateVerdict.INCOMPARABLE, str(little))
+            _let_go(pair, name, {})
 
 
 def _absent(pair: Pair, name: str) -> dict[Side, str]:

@@ -117,7 +117,7 @@ class Turns:
             fastest = min(fastest, *(self._judged(timing) / NANOSECONDS / calls for timing in took))
             slowest = min(slowest, max(timing.wall / NANOSECONDS / calls for timing in took))
             enough = min(math.ceil(self.course.rules.batch_seconds / fastest), int(LONGEST_BATCH / slowest))
-            was, calls = calls, self._affordable(max(1, enough), left)
+            was, calls = calls, self._affordable(max(1, enough), left, slowest)
             if was == calls == 1 and left < SETTLING - 1:
                 break  # one call is a batch
         self.settled = slowest * calls
@@ -128,12 +128,15 @@ class Turns:
         declared = self.course.benchmarks.get(self.name)
         return timing.cpu if declared is not None and declared.threads == 1 else timing.wall
 
-    def _affordable(self, calls: int, settling: int) -> int:
-        """As many of these calls as there is new text for, in all batches of a launch and so many before."""
+    def _affordable(self, calls: int, settling: int, slowest: float) -> int:
+        """As many of these calls as there is new text for, in all batches of a launch and so many before.
+
+        Rounds are counted as if a call, of ``slowest`` seconds here, were twice as fast in another launch.
+        """
         declared = self.course.benchmarks.get(self.name)
         if declared is None:
             return calls
-        batches = self.course.rules.rounds + SPARE_ROUNDS + WARM_UPS + settling
+        batches = self._rounds(slowest * calls / 2) + SPARE_ROUNDS + WARM_UPS + settling
         batches = math.ceil(batches * (1 + self.course.extra.get(self.name, 0.0)))
         limit = self.course.text.affordable(declared, batches)
         return calls if limit is None else max(1, min(calls, limit))
