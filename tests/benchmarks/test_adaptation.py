@@ -86,6 +86,10 @@ def test_dead_tokens_of_a_naive_extension_are_found(tmp_path: Path) -> None:
     assert (naive["newly_unreachable_graph"].value, naive["newly_unreachable_model"].value) == (0, 1)
     assert continued["newly_unreachable_model"].value == 0
     assert "compression_gain naive-extension" not in naive, "of itself"
+    worse = tokenizers.resolve(f"trained:naive-extension?{options}").path
+    again = f"base={worse}&corpus={corpus(tmp_path, 'other', NEW)}&tokens=9"
+    later = numbers(measured(f"native+trained:continued-bpe?{again}", text)[1])
+    assert later["newly_unreachable_model"].value == 0, "it was dead before"
 
 
 def test_a_pruning_beside_another(tmp_path: Path) -> None:

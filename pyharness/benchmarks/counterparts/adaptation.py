@@ -147,7 +147,7 @@ def _strings(vocabulary: Vocabulary, ids: Ids) -> Strings:
     return frozenset(vocabulary[token] for token in ids.tolist())
 
 
-def _without(results: Sequence[Any], data: Mapping[str, Any]) -> Iterator[str]:
+def _explained(results: Sequence[Any], data: Mapping[str, Any]) -> Iterator[str]:
     """Say what the gains are over, and that dead tokens are counted against the base."""
     del data
     if any(one.metric == "compression_gain" for result in results for one in result.measurements):
@@ -166,7 +166,7 @@ TABLE = Table(
         Column("added_token_uses", "uses/MB", optional=True),
         Column("newly_unreachable_model", "dead"),
     ),
-    notes=(_without, notes.provenance),
+    notes=(_explained, notes.provenance),
     sized=False,
     joined=("against",),
     needs=("compression_gain",),
