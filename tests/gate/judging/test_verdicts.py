@@ -99,25 +99,6 @@ def test_verdicts(screen: float, others: list[float], verdict: GateVerdict, word
     assert words in found.reason
 
 
-@pytest.mark.parametrize(
-    ("log", "spread", "verdict", "words"),
-    [
-        (0.05, 0.001, REGRESSION, "in 5 launches, budget 2 %"),
-        (-0.05, 0.001, IMPROVEMENT, "in 5 launches, budget 2 %"),
-        (0.05, 0.08, INCONCLUSIVE, ", 0.05 is needed; the time ran out before 10 launches"),
-        (0.0, 0.001, INCONCLUSIVE, "; the time ran out before 10 launches"),
-    ],
-)
-def test_five_launches_of_ten_are_enough_for_a_rejection(
-    log: float, spread: float, verdict: GateVerdict, words: str
-) -> None:
-    found = only(
-        launches("encode", 0.05, [log + place * spread for place in range(-2, 3)]), replace(RULES, launches=10)
-    )
-    assert (found.verdict, found.launches) == (verdict, 5)
-    assert words in found.reason
-
-
 @pytest.mark.parametrize("outlier", [math.log(3), -math.log(3)])
 def test_one_launch_three_times_as_slow_hides_no_regression(outlier: float) -> None:
     """Effect, interval and p are of one statistic: they agree, whatever one launch of ten does."""
