@@ -92,29 +92,33 @@ def gate(asked: GateRequest, listener: Listening) -> Gate:
     Raises:
         InputError: for anything that is asked wrongly, before anything is built. What is found later is a verdict.
     """
-    begun, deadline = time.time(), _deadline(asked.rules)
-    waivers = _checked(asked)
-    with lock.alone(force=asked.force) as shared:
-        try:
-            with program.until(deadline), session(asked, listener, deadline) as ready:
-                done = judged(ready, asked.rules, waivers)
-        except program.OutOfTime as ended:
-            limit = f"--max-minutes {asked.rules.minutes:g}: " if time.monotonic() >= deadline else ""
-            done = _incomparable(asked, f"{limit}{ended}")
-        except (making.NotBuilt, ArmFailed, InputError) as failure:
-            done = _incomparable(asked, str(failure))
-        except OSError as refusal:  # a full disk, mostly
-            if isinstance(refusal, BrokenPipeError):  # nobody reads on
-                raise
-            done = _incomparable(asked, f"the system refuses: {refusal}")
+    begun, minutes = time.time(), asked.rules.minutes
+    deadline = math.inf if minutes is None else time.monotonic() + 60 * minutes
+    shared: tuple[str, ...] = ()
+    try:
+        with program.until(deadline):  # git is asked from the first check on
+            waivers = _checked(asked)
+            with lock.alone(force=asked.force) as shared:
+                done = _compared(asked, listener, deadline, waivers)
+    except program.OutOfTime as ended:
+        limit = f"--max-minutes {minutes:g}: " if time.monotonic() >= deadline else ""
+        done = _incomparable(asked, f"{limit}{ended}")
     created = datetime.fromtimestamp(begun, UTC).isoformat(timespec="seconds")
     about = {**done.about, "environment": fingerprint(), "created": created, "seconds": time.time() - begun}
     let_through = f"builds of both sides got {', '.join(asked.passed)} as well, which the code that is built can read"
     return replace(done, notes=(*shared, *([let_through] if asked.passed else ()), *done.notes), about=about)
 
 
-def _deadline(rules: GateRules) -> float:
-    return math.inf if rules.minutes is None else time.monotonic() + 60 * rules.minutes
+def _compared(asked: GateRequest, listener: Listening, deadline: float, waivers: Sequence[Waiver]) -> Gate:
+    try:
+        with session(asked, listener, deadline) as ready:
+            return judged(ready, asked.rules, waivers)
+    except (making.NotBuilt, ArmFailed, InputError) as failure:
+        return _incomparable(asked, str(failure))
+    except OSError as refusal:  # a full disk, mostly
+        if isinstance(refusal, BrokenPipeError):  # nobody reads on
+            raise
+        return _incomparable(asked, f"the system refuses: {refusal}")
 
 
 def _checked(asked: GateRequest) -> tuple[Waiver, ...]:
@@ -181,17 +185,16 @@ def session(asked: GateRequest, listener: Listening, deadline: float = math.inf)
         suite = _about(suite, both)
         text = texts.written(suite.corpora, room)
 
+        sides = {"base": both.base, "head": both.head}
+        by_name = {one.name: one for one in suite.benchmarks}
+
         def start(side: Side, launch: int, wanted: Sequence[str] | None) -> ArmProcess:
             del launch, wanted  # a process prepares a benchmark when it is asked to
-            arm = both.base if side == "base" else both.head
-            return DriverProcess(arm, suite, text.paths, deadline=deadline)
-
-        by_name = {one.name: one for one in suite.benchmarks}
+            return DriverProcess(sides[side], suite, text.paths, deadline=deadline)
 
         def start_counting(side: Side, launch: int, wanted: Sequence[str] | None) -> ArmProcess:
             del launch, wanted
-            arm = both.base if side == "base" else both.head
-            return counting.CountingProcess(arm, suite, text.paths, room, deadline=deadline)
+            return counting.CountingProcess(sides[side], suite, text.paths, room, deadline=deadline)
 
         count = start_counting if asked.instructions else None
         course = Course(start, text, asked.rules, by_name, listener, deadline, counting=count)
@@ -234,9 +237,9 @@ def judged(ready: ReadyGate, rules: GateRules, waivers: Sequence[Waiver] = ()) -
 
     measured, today = measure(ready.course, more, settle), date.today()
     measured.refusals |= dict.fromkeys(ready.gone, (GateVerdict.FAILED, earlier_suite.GONE))
-    known = _benchmarks(ready, measured.rounds, (*measured.refusals, *measured.unmeasured))
-    gone = found((), ready.gone, ready.under_test)
-    compared = [one for one in (*known, *gone) if one.name not in measured.new]
+    asked = _benchmarks(ready, measured.rounds, (*measured.refusals, *measured.unmeasured))
+    known = (*asked, *found((), ready.gone, ready.under_test))
+    compared = [one for one in known if one.name not in measured.new]
     judgements = verdicts.judge(compared, measured.rounds, rules, waivers, today, measured.refusals, ready.under_test)
     judgements = _with_uncounted(judgements, measured)
     tested, said = _tested(ready, measured, compared, rules)

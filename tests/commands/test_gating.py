@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import math
+import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from pyharness.commands.gating import ReadyGate, judged
 from pyharness.gate.arms import Arms
 from pyharness.gate.measuring import Course
 from pyharness.gate.measuring.course import Silent
+from pyharness.system import program
 from pyharness.types import Gate, GateRules, GateVerdict, InputError, Side, TimedBatch, Timing
 
 STRICT = GateRules(strict=True)
@@ -68,6 +70,16 @@ def test_what_fails_when_a_gate_has_begun_is_a_verdict(monkeypatch: pytest.Monke
     done = gating.gate(asked, Silent())
     assert (done.verdict, done.exit_code) == (GateVerdict.INCOMPARABLE, 2)
     assert "it cannot be" in done.self_test.faults[0]
+
+
+def test_time_that_runs_out_while_what_is_asked_is_checked_is_a_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    def slow(*_: object) -> None:
+        program.run(["sleep", "600"], dict(os.environ))
+
+    monkeypatch.setattr("pyharness.gate.arms.sources.find", slow)
+    done = gating.gate(gating.GateRequest("a", "b", rules=GateRules(minutes=0.01), force=True), Silent())
+    assert (done.verdict, done.exit_code) == (GateVerdict.INCOMPARABLE, 2)
+    assert done.self_test.faults[0].startswith("--max-minutes 0.01: 'sleep' was ended after ")
 
 
 def test_instructions_that_were_not_counted_are_inconclusive_and_the_time_stands() -> None:
