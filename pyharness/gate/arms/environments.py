@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
 import venv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from pyharness.gate.arms import variables
+from pyharness.gate.arms import interpreters
 from pyharness.gate.arms.arm import NotBuilt
 from pyharness.gate.arms.building import Workshop, run_pip
 from pyharness.gate.arms.sources import Installed, Wheel
-from pyharness.system import program
-from pyharness.types import InputError, Side
+from pyharness.types import Side
 
 _SAY = (
     "import importlib.metadata, json, sys\n"
@@ -90,11 +88,10 @@ def _install(arguments: Sequence[str], side: Side, wheel: Wheel, workshop: Works
 
 def contents(side: Side, asked: str, python: Path) -> Contents:
     """Ask an interpreter what it has; raises ``InputError`` where it does not answer."""
-    ran = program.run([str(python), "-I", "-c", _SAY], variables.for_processes(os.environ, 1, here=False))
-    try:
-        version, installed = json.loads(ran.output)
+
+    def read(answer: Any) -> Contents:
+        version, installed = answer
         # Of two on the search path the first is imported.
         return Contents(str(version), {normalised(str(name)): str(number) for name, number in reversed(installed)})
-    except (ValueError, TypeError):
-        lines = ran.complaints.strip().splitlines() or [f"it ended with status {ran.status}"]
-        raise InputError(f"--{side} {asked!r}: its Python does not run: {lines[-1][:300]}; make it again") from None
+
+    return interpreters.said(side, asked, (python, _SAY), read, "its Python does not run; make it again")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from pyharness.gate.arms import variables
-from pyharness.system import program
+from pyharness.gate.arms import interpreters
 from pyharness.types import InputError, Side
 
 # An editable install lists none of its modules: then they are those of top_level.txt, or of the distribution's name;
@@ -50,10 +48,7 @@ def check_different(pythons: Mapping[Side, Path], asked: Mapping[Side, str], lib
 
 
 def _places(side: Side, python: Path, asked: str, library: str) -> frozenset[str]:
-    environment = variables.for_processes(os.environ, 1, here=False)
-    ran = program.run([str(python), "-I", "-c", _SAY, library], environment)
-    try:
-        return frozenset(map(str, json.loads(ran.output)))
-    except (ValueError, TypeError):
-        lines = ran.complaints.strip().splitlines() or [f"it ended with status {ran.status}"]
-        raise InputError(f"--{side} {asked!r}: it does not say where {library} is: {lines[-1][:300]}") from None
+    def read(answer: Any) -> frozenset[str]:
+        return frozenset(map(str, answer))
+
+    return interpreters.said(side, asked, (python, _SAY, library), read, f"it does not say where {library} is")

@@ -5,14 +5,13 @@ A source tree beside its tests would hide the installed package from them, and b
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
+from typing import Any
 
-from pyharness.gate.arms import Arm
-from pyharness.system.child_process import Child, ChildDied
+from pyharness.gate.arms import Arm, interpreters
 from pyharness.types import InputError, Side
 
 FOLDER = "tests"  # within the working folder of an arm
@@ -28,6 +27,7 @@ def provided(distribution: str, arms: Mapping[Side, Arm]) -> frozenset[PurePosix
 
     Raises:
         InputError: an arm does not say what it has.
+        OutOfTime: not in time (``program.until``).
     """
     return frozenset[PurePosixPath]().union(*(_provided(distribution, arm) for arm in arms.values()))
 
@@ -38,15 +38,11 @@ def modules(files: frozenset[PurePosixPath]) -> tuple[str, ...]:
 
 
 def _provided(distribution: str, arm: Arm) -> frozenset[PurePosixPath]:
-    program = [str(arm.python), "-P", "-s", "-c", _LIST]
-    child = Child([distribution], program=program, environment=arm.variables, bare=True)
-    try:
-        listed = json.loads(child.listen() or b"[]")
-    except ChildDied as death:
-        raise InputError(f"{arm.side} {arm.source!r}: asked for the files of {distribution}, Python {death}") from None
-    finally:
-        child.close()
-    paths = [PurePosixPath(one) for one in listed if not one.startswith("__editable__")]
+    def read(answer: Any) -> list[PurePosixPath]:
+        return [PurePosixPath(one) for one in answer if not one.startswith("__editable__")]
+
+    command, problem = (arm.python, _LIST, distribution), f"it does not say which files {distribution} has"
+    paths = interpreters.said(arm.side, arm.source, command, read, problem, arm.variables)
     files = frozenset(path for path in paths if path.suffix in (".py", ".so") and ".." not in path.parts)
     if not files:
         raise InputError(
