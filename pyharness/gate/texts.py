@@ -19,6 +19,7 @@ from pathlib import Path
 
 from pyharness.corpora import open_corpus
 from pyharness.gate.suites import CORPORA
+from pyharness.system import program
 from pyharness.types import GateBenchmark, InputError, Tally
 
 MOST_BYTES = 64 << 20  # of a kind
@@ -110,6 +111,7 @@ def written(corpora: Mapping[str, str], folder: Path) -> Texts:
 
     Raises:
         InputError: a corpus is unknown, cannot be read, or is empty.
+        OutOfTime: it takes too long (``program.until``), looked at between two documents.
     """
     paths = {}
     for kind, spec in corpora.items():
@@ -126,6 +128,7 @@ def _write(spec: str, path: Path) -> None:
     left = MOST_BYTES
     with path.open("wb") as file:
         for document in open_corpus(spec).documents(Tally()):
+            program.check_time(f"corpus {spec!r} was read")
             data = document.encode() + b"\n"
             if len(data) > left:
                 return
@@ -141,6 +144,7 @@ def _lengthen(path: Path) -> None:
         for _ in range(MOST_TIMES - 1):
             if left < len(data):
                 break
+            program.check_time(f"{path.name} was lengthened")
             lot.shuffle(lines)
             file.writelines(lines)
             left -= len(data)

@@ -38,6 +38,12 @@ def until(deadline: float) -> Iterator[None]:
         _deadline.reset(token)
 
 
+def check_time(what: str) -> None:
+    """Raise ``OutOfTime`` where the time of the block (``until``) is over, while ``what`` is done."""
+    if time.monotonic() >= _deadline.get():
+        raise OutOfTime(f"time ran out while {what}")
+
+
 @dataclass(frozen=True, slots=True)
 class Ran:
     """How a program ended: its exit status (negative: a signal), and what it said where that went to no file."""

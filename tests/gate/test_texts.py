@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from pyharness.gate import texts
 from pyharness.gate.texts import MOST_TIMES, Texts, written
+from pyharness.system import program
 from pyharness.types import GateBenchmark, InputError
 
 
@@ -129,7 +130,7 @@ def test_a_corpus_that_is_unknown_or_empty_is_refused(tmp_path: Path) -> None:
 def test_text_that_the_gate_brings_along_is_lengthened_by_its_lines_in_other_orders(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    mine = tmp_path / "mine.txt"
+    mine = tmp_path / "source.txt"
     lines = [f"line {number} é" for number in range(1000)]
     mine.write_text("\n".join(lines), encoding="utf-8")
     monkeypatch.setattr(texts, "CORPORA", {"english": f"path:{mine}"})
@@ -150,3 +151,9 @@ def test_a_text_is_not_lengthened_beyond_what_a_gate_may_read(tmp_path: Path, mo
     monkeypatch.setattr(texts, "CORPORA", {"english": "sample:prose?max_bytes=3kB"})
     fresh = written({"english": "sample:prose?max_bytes=3kB"}, tmp_path)
     assert 6_000 < fresh.paths["english"].stat().st_size <= 10_000
+
+
+def test_time_that_runs_out_while_a_corpus_is_read_is_seen(tmp_path: Path) -> None:
+    (tmp_path / "source.txt").write_text("text", encoding="utf-8")
+    with program.until(0.0), pytest.raises(program.OutOfTime, match=r"time ran out while corpus 'path:.*' was read"):
+        written({"mine": f"path:{tmp_path / 'source.txt'}"}, tmp_path)
