@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -50,7 +51,7 @@ def launched(
             gave.finished = False
             return gave
         except Gone as gone:
-            if time.monotonic() > course.deadline:  # its time was over, and it was not asked any longer
+            if time.monotonic() > course.deadline and not gone.hung:  # it was cut off
                 gave.finished = False
                 return gave
             if gone.benchmark is None and (number == SCREEN or wanted is None):
@@ -138,10 +139,13 @@ def _one_after_the_other(
 def _absent(pair: Pair, name: str) -> dict[Side, str]:
     """Prepare it on both sides; returns why a side lacks it."""
     absent: dict[Side, str] = {}
+    others = math.inf
     for side in SIDES:
+        begun = time.monotonic()
         try:
-            with failing(side, name):
+            with failing(side, name, others):
                 pair[side].prepare(name)
+            others = time.monotonic() - begun
         except Absent as reason:
             absent[side] = str(reason)
     return absent

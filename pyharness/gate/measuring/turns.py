@@ -18,6 +18,8 @@ WARM_UPS = 3  # batches before the first round of a launch; the first call build
 SPARE_ROUNDS = 4  # of a launch: rounds in which a page of a file was read from a disk are measured again
 LONGEST_BATCH = 0.1  # seconds of several calls: one side may be a thousand times slower than the other
 NANOSECONDS = 1e9
+HUNG_SECONDS = 10.0  # without an answer, and so many times as long as the other side took for the very same:
+HUNG_TIMES = 50.0
 
 Pair = dict[Side, ArmProcess]
 
@@ -33,18 +35,22 @@ class Differs(Exception):
 class Gone(Exception):
     """An arm's process failed, in a benchmark or (None) before any; the message says which side and how."""
 
-    def __init__(self, side: Side, reason: str, benchmark: str | None) -> None:
+    def __init__(self, side: Side, reason: str, benchmark: str | None, *, hung: bool = False) -> None:
         super().__init__(f"{side}: {reason}")
-        self.benchmark = benchmark
+        self.benchmark, self.hung = benchmark, hung  # hung: whatever limit ended it, the other side had long answered
 
 
 @contextmanager
-def failing(side: Side, benchmark: str | None) -> Iterator[None]:
-    """Say of a failure which side and which benchmark it befell."""
+def failing(side: Side, benchmark: str | None, others: float = math.inf) -> Iterator[None]:
+    """Say of a failure which side and which benchmark it befell; ``others``: seconds of the other side for the same."""
+    begun = time.monotonic()
     try:
         yield
     except ArmFailed as failure:
-        raise Gone(side, str(failure), benchmark) from None
+        silent, reason = time.monotonic() - begun, str(failure)
+        if hung := silent >= max(HUNG_SECONDS, HUNG_TIMES * others):
+            reason += f"; {silent:.0f} s, for which the other side took {others:.2g} s"
+        raise Gone(side, reason, benchmark, hung=hung) from None
 
 
 @dataclass
@@ -166,10 +172,13 @@ class Turns:
         spans = self._spans(calls)
         more = self._planted(spans, self.course.extra.get(self.name, 0.0))
         answers: dict[Side, TimedBatch] = {}
+        others = math.inf
         for side in order.sides(head_is_first):
             batch = Batch(calls, spans, extra=more if side == "head" else (), core=core)
-            with failing(side, self.name):
+            begun = time.monotonic()
+            with failing(side, self.name, others):
                 answers[side] = self.pair[side].time(self.name, batch)
+            others = time.monotonic() - begun
         if answers["base"].digest != answers["head"].digest:
             raise Differs(self._where(spans))
         return answers
