@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import json
+import math
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,17 +12,28 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from pyharness import tokenizers
 from pyharness.gate.arms import building, choosing, environments, origins, sources, variables, wheel_cache
 from pyharness.gate.arms.arm import Arm
 from pyharness.gate.arms.building import Workshop
 from pyharness.gate.arms.environments import Contents
 from pyharness.gate.arms.sources import Installed, Revision, Source, Specified, Wheel
 from pyharness.store.scratch import scratch
-from pyharness.system import privacy
+from pyharness.system import privacy, program
+from pyharness.system.child_process import ending
 from pyharness.types import SIDES, InputError, Side
 
 Pair = dict[Side, Source]
+_OBTAIN = """
+import json, sys
+from pyharness import tokenizers
+from pyharness.types import InputError
+
+try:
+    said = {"version": tokenizers.obtain(sys.argv[1]).vocabulary}
+except InputError as refusal:
+    said = {"refused": str(refusal)}
+print("\\n" + json.dumps(said))
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,12 +113,29 @@ def _of_tokenizers(found: Pair, room: Path, threads: int, notes: tuple[str, ...]
     passed = variables.for_processes(os.environ, threads, here=True)
     both = {}
     for side, source in found.items():
-        row = tokenizers.obtain(source.asked)  # nothing is fetched or trained when the clock runs
-        version = row.vocabulary or source.asked
+        version = _obtained(side, source.asked)
         both[side] = Arm(
             side, source.asked, version, Path(sys.executable), room / f"run-{side}", passed, "", source.asked
         )
     return Arms(both["base"], both["head"], notes)
+
+
+def _obtained(side: Side, asked: str) -> str:
+    """Have a row's vocabulary downloaded or trained before the clock runs; returns its version.
+
+    A process does it, which can be ended: another one that trains the same row may be waited for.
+    """
+    try:
+        ran = program.run([sys.executable, "-P", "-c", _OBTAIN, asked], os.environ, seconds=math.inf)
+    except program.OutOfTime as ended:
+        raise program.OutOfTime(f"time ran out while {side} {asked!r} was downloaded or trained: {ended}") from None
+    said = ran.output.decode(errors="replace").strip().splitlines()
+    if ran.status != 0 or not said:
+        raise InputError(f"--{side} {asked!r} cannot be had: {ending(ran.status, ran.complaints)}")
+    answer = json.loads(said[-1])
+    if "refused" in answer:
+        raise InputError(answer["refused"])
+    return str(answer["version"] or asked)
 
 
 def _of_environments(

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from gating import small_project
-from pyharness.gate.arms import arms, checkouts
+from pyharness.gate.arms import arms, checkouts, preparing
 from pyharness.system import program
+from pyharness.types import InputError
 
 SLEEPING = "import time\n\ndef build_wheel(*_, **__):\n    time.sleep(600)\n"
 
@@ -22,6 +23,18 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     small_project.write(tmp_path / "project", backend=SLEEPING)
     small_project.commit(tmp_path / "project")
     return tmp_path / "project"
+
+
+SLOW = """import time
+from pyharness.types import InputError, TokenizerFamily
+
+def prepare(argument, *_):
+    if argument == "refused":
+        raise InputError("there is none")
+    time.sleep(600)
+
+FAMILIES = (TokenizerFamily("slow", print, "summary", "slow:x", prepare=prepare),)
+"""
 
 
 def failing(project: Path) -> str:
@@ -43,3 +56,16 @@ def test_an_export_that_hangs_is_ended(project: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(checkouts, "QUIET", (*checkouts.QUIET, "-c", "filter.slow.smudge=sleep 600"))
     with program.until(time.monotonic() + 3):
         assert failing(project).startswith("time ran out while base 'HEAD' was exported: 'git' was ended after ")
+
+
+def test_a_tokenizer_that_is_fetched_or_trained_has_the_gates_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "slow.py").write_text(SLOW, encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PYHARNESS_PLUGINS", "slow")
+    assert preparing._obtained("base", "raw_bytes") == "raw_bytes"
+    with pytest.raises(InputError, match="there is none"):
+        preparing._obtained("base", "slow:refused")
+    with program.until(time.monotonic() + 5), pytest.raises(program.OutOfTime, match="'slow:x' was downloaded or"):
+        preparing._obtained("base", "slow:x")
