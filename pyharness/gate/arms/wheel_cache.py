@@ -25,7 +25,13 @@ from pyharness.types import InputError
 
 KEPT_SECONDS = 24 * 3600
 ANSWER_SECONDS = 10.0
-COMPILERS = {"cc": "CC", "c++": "CXX", "nvcc": "CUDACXX", "rustc": "RUSTC", "cmake": "CMAKE"}  # and who names another
+COMPILERS = {
+    "cc": "CC",
+    "c++": "CXX",
+    "nvcc": "CUDACXX",
+    "rustc": "",
+    "cmake": "",
+}  # and what names another, if it passes
 
 
 def folder() -> Path:
