@@ -139,12 +139,10 @@ def run_pip(step: Step, arguments: Sequence[str], side: Side, asked: str, worksh
     with log.open("rb") as file:
         file.seek(max(0, log.stat().st_size - complaints.LOG_BYTES))
         said = file.read().decode(errors="replace")
-    for name, value in workshop.passed.items():  # the message goes where others read it
-        said = said.replace(value, f"${name}") if value else said
-    missing = complaints.missing(said)
+    missing = complaints.missing(said, workshop.passed)
     if missing and step == "build":
         missing += f"; {INSTALLED}"
-    raise NotBuilt(side, asked, f"does not {step}", missing or complaints.telling(said), log)
+    raise NotBuilt(side, asked, f"does not {step}", missing or complaints.telling(said, workshop.passed), log)
 
 
 def _limited(took: float) -> str:

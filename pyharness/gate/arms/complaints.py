@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
+FEWEST_MASKED = 8  # characters of a value that is replaced: 1 or "true" is no secret, and stands everywhere
 LONGEST = 300  # characters of a line
 LOG_BYTES = 4 << 20  # of the end of a log
 _COMPILER = re.compile(r":\d+(:\d+)?: (fatal )?error: |^CMake Error|^error(\[E\d+\])?: (?!subprocess-exited)")
@@ -21,19 +23,31 @@ _OFFLINE = re.compile(
 _NOT_FOUND = re.compile(r"No matching distribution found for .*|Could not find a version that satisfies .*")
 
 
-def telling(log: str) -> str:
-    """Return the line that tells most: the compiler's first error, else the last that speaks of one, else the last."""
+def telling(log: str, passed: Mapping[str, str] | None = None) -> str:
+    """Return the line that tells most: the compiler's first error, else the last that speaks of one, else the last.
+
+    ``passed``: variables whose values are replaced by their names in it, since the line goes where others read it.
+    """
     lines = [_FRAME.sub("", line).strip() for line in log.splitlines()]
     lines = [line for line in lines if line and not _OF_PIP.search(line)]
     compiler = [line for line in lines if _COMPILER.search(line)]
     errors = [line for line in lines if _ERROR.search(line)]
     chosen = compiler[:1] or errors[-1:] or lines[-1:]
-    return chosen[0][:LONGEST] if chosen else ""
+    return _shown(chosen[0], passed) if chosen else ""
 
 
-def missing(log: str) -> str:
-    """Say that packages could not be fetched, where that is why; "" where it is not."""
+def _shown(line: str, passed: Mapping[str, str] | None) -> str:
+    """Replace values before the line is cut: a part of one would not be found."""
+    words = [(word.strip(), name) for name, value in (passed or {}).items() for word in (value, *value.splitlines())]
+    for word, name in sorted(words, key=lambda one: -len(one[0])):
+        line = line.replace(word, f"${name}") if len(word) >= FEWEST_MASKED else line
+    return line[:LONGEST]
+
+
+def missing(log: str, passed: Mapping[str, str] | None = None) -> str:
+    """Say that packages could not be fetched, where that is why; "" where it is not. ``passed``: as in ``telling``."""
     absent = _NOT_FOUND.findall(log)
+    shown = _shown(absent[-1], passed) if absent else ""
     if _OFFLINE.search(log):
-        return f"packages cannot be fetched, for lack of a network ({(absent or [telling(log)])[-1][:LONGEST]})"
-    return absent[-1][:LONGEST] if absent else ""
+        return f"packages cannot be fetched, for lack of a network ({shown or telling(log, passed)})"
+    return shown

@@ -62,3 +62,12 @@ def test_what_could_not_be_fetched() -> None:
     )
     assert missing(OFFLINE.splitlines()[-1]) == "No matching distribution found for pybind11>=3"
     assert missing(CXX) == missing("") == ""
+
+
+def test_values_that_were_let_through_are_masked_in_the_line_and_spoil_nothing_else() -> None:
+    passed = {"CI": "1", "KIND": "error: ", "TOKEN": "hunter2hunter2", "KEY": "begin\nlong line of a key\nend\n"}
+    assert telling(CXX + PIP_END, passed) == telling(CXX + PIP_END)
+    assert telling("error: no hunter2hunter2, long line of a key", passed) == "error: no $TOKEN, $KEY"
+    assert telling("error: " + "x" * 285 + "hunter2hunter2", passed).endswith("xx$TOKEN")
+    assert missing("ERROR: No matching distribution found for hunter2hunter2", passed).endswith("for $TOKEN")
+    assert "$TOKEN" in missing("NewConnectionError: hunter2hunter2", passed)
