@@ -15,7 +15,6 @@ from pyharness.statistics.hypotheses import difference_interval
 from pyharness.statistics.samples import median
 from pyharness.types import Launch, Rounds, Side, Timing
 
-MOST_LAUNCHES = 32  # as far as the table of Student's t goes, and far beyond what a gate takes
 FEWEST_ROUNDS = 4  # with two positive times: fewer have no spread to speak of
 _SIGMA = 1.4826  # standard deviation of a normal distribution over its median absolute deviation
 _MEDIAN_ERROR = 1.2533  # standard error of its median over that of its mean: root of pi / 2

@@ -116,5 +116,5 @@ def check_budget(calibration: Calibration, budget: float, benchmarks: Sequence[G
     others = f", and {several(len(finer) - NAMED, 'other')}" if len(finer) > NAMED else ""
     raise InputError(
         f"the budget is finer than what this machine can tell apart, by its calibration: {figures}{others}; take a "
-        "larger budget, more launches, or a quieter machine, and calibrate anew"
+        "larger one (--budget, or that of the benchmark in its suite), or calibrate anew on a quieter machine"
     )
