@@ -5,8 +5,9 @@ read the same spans of the same files.
 
 What is on every machine (the source of Python's library) is less than short calls read: 40 batches of 5 ms may take
 40 MB. So the kinds of text that come with the gate are lengthened: after the text itself, its lines come again, all of
-them in an order drawn by a fixed lot, and so on. No text of some lines comes twice. But after the first time
-no word is new, so that a cache of words meets all that it has seen: `docs/gate.md`, "New text", has the bytes of a kind.
+them in an order drawn by a fixed lot, and so on. No text of some lines comes twice. But after the
+first time no word is new, so a cache of words meets what it has seen: docs/gate.md "Launches and rounds" says from
+which byte on.
 """
 
 from __future__ import annotations
