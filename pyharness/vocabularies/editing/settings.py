@@ -12,13 +12,14 @@ from typing import Any
 from pyharness.types import IdMap, InputError
 from pyharness.vocabularies.files import vocabulary_file
 from pyharness.vocabularies.files.json_file import parse_json
-from pyharness.vocabularies.files.json_text import Edit, beginning, bytes_of, elements, keyed_items, text_of
-from pyharness.vocabularies.files.moved_ids import moved
+from pyharness.vocabularies.files.json_text import STRING, Edit, beginning, bytes_of, elements, keyed_items, text_of
+from pyharness.vocabularies.files.moved_ids import id_of_key, moved
 from pyharness.vocabularies.ranks.encodings import KNOWN_FILES
 
 SETTINGS = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "chat_template.json",
             "chat_template.jinja", "generation_config.json")  # fmt: skip
 _NAMES_IDS = re.compile(r"\w+_token_ids?|\w+_token_index|(begin_)?suppress_tokens|(bad|force)_words_ids|\w+_to_id")
+_KEY = re.compile(STRING)
 _ADDED = "added_tokens.json"  # content: id
 _AMBIGUOUS = ("forced_decoder_ids", "sequence_bias")  # ids beside other numbers
 _LISTS = ("additional_special_tokens", "extra_special_tokens")
@@ -67,7 +68,8 @@ def _gone(files: Mapping[str, bytes], ids: IdMap) -> frozenset[str]:
 
 
 def _is_gone(key: str, ids: IdMap) -> bool:
-    return key.isdecimal() and int(key) < len(ids) and bool(ids.new[int(key)] < 0)
+    token = id_of_key(key)
+    return token is not None and token < len(ids) and bool(ids.new[token] < 0)
 
 
 def _edited(data: bytes, name: str, ids: IdMap, new: frozenset[int], gone: frozenset[str]) -> bytes:
@@ -76,7 +78,13 @@ def _edited(data: bytes, name: str, ids: IdMap, new: frozenset[int], gone: froze
         return data
     parse_json(data, name)
     text = text_of(data, name)
-    return bytes_of(text, _Edits(text, name, ids, new, gone).of_object(beginning(text), in_added=name == _ADDED))
+    edits = _Edits(text, name, ids, new, gone)
+    try:
+        edited = bytes_of(text, edits.of_object(beginning(text), in_added=name == _ADDED))
+    except RecursionError:
+        raise InputError(f"{name} is nested too deeply to be edited") from None
+    parse_json(edited, f"{name}, edited")
+    return edited
 
 
 def _check_template(text: str, name: str, gone: Collection[str]) -> None:
@@ -132,13 +140,15 @@ class _Edits:
         items, values = keyed_items(self.text, start)
         texts: list[str | None] = []
         for (key, _), item in zip(values, items.texts(), strict=True):
-            number = int(key) if key.isdecimal() else -1
+            number = id_of_key(key)
+            if number is None:
+                raise InputError(f"{self.name} has the key {key[:20]!r} in added_tokens_decoder, which is no id")
             if _is_gone(key, self.ids) or item is None:
                 texts.append(None)
                 continue
             self._check_free(number, "added_tokens_decoder", of_token=True)
             now = moved(self.ids, number, key, self.name)
-            texts.append(item if now == number else f'"{now}"{item[len(json.dumps(key)) :]}')
+            texts.append(item if now == number else _KEY.sub(f'"{now}"', item, count=1))
         return items.edited(texts)
 
     def _moves(self) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 from pyharness.types import IdMap, InputError
 from pyharness.vocabularies.files.vocabulary_file import BIGGEST_ID
 
+_DIGITS = len(str(BIGGEST_ID))
 _String = TypeVar("_String", str, bytes)
 
 
@@ -55,6 +56,11 @@ def moved(ids: IdMap, token: int, what: str, label: str) -> int:
     if ids.new[token] < 0:
         refuse_removal(token, what, label)
     return int(ids.new[token])
+
+
+def id_of_key(key: str) -> int | None:
+    """Id that a key of a JSON object is, in decimal digits of ASCII; None where it is none."""
+    return int(key) if key.isascii() and key.isdecimal() and len(key) <= _DIGITS else None
 
 
 def refuse_removal(token: int, what: str, label: str) -> NoReturn:

@@ -108,6 +108,17 @@ def test_a_token_whose_id_is_used_again_leaves_all_lists(file: Path) -> None:
     assert b"reserved" not in b"".join(files.values())
 
 
+def test_a_key_is_replaced_however_it_is_written(tmp_path: Path) -> None:
+    text = '{"added_tokens_decoder": {"\\u0031\\u0032" : {"content": "<x>"}, "1\\u0033":{"content": "\\u003cy>"}}}'
+    path = written(tmp_path, {"tokenizer_config.json": text})
+    expected = text.replace(r'"\u0031\u0032"', '"10"').replace(r'"1\u0033"', '"11"')
+    assert read_settings(path, DOWN, ()).files["tokenizer_config.json"].decode() == expected
+
+
+def decoder(key: str) -> dict[str, Any]:
+    return {"tokenizer_config.json": {"added_tokens_decoder": {key: {"content": "<x>"}}}}
+
+
 REFUSED: Mapping[str, tuple[Mapping[str, Any], IdMap, str]] = {
     "a template": ({"chat_template.jinja": "<|reserved_0|>"}, REUSED, "the chat template needs"),
     "a template within": (
@@ -126,6 +137,15 @@ REFUSED: Mapping[str, tuple[Mapping[str, Any], IdMap, str]] = {
         "which would be a new token's",
     ),
     "an id that the file has not": ({"added_tokens.json": {"<x>": 33}}, DOWN, "which the tokenizer file does not have"),
+    "digits that are not ASCII": (decoder("٧"), DOWN, "the key '٧' in added_tokens_decoder, which is no id"),
+    "a sign": (decoder("+7"), DOWN, "which is no id"),
+    "thousands of digits": (decoder("9" * 5000), DOWN, "'99999999999999999999' in added_tokens_decoder, which is no"),
+    "two keys of one id": (
+        {"tokenizer_config.json": {"added_tokens_decoder": {"12": {}, "012": {}}}},
+        DOWN,
+        "edited: key '10' occurs",
+    ),
+    "too deep": ({"tokenizer_config.json": '{"a":' * 900 + "1" + "}" * 900}, SAME, "nested too deeply"),
     "no JSON": ({"generation_config.json": "{"}, SAME, "generation_config.json is not valid JSON"),
 }
 
