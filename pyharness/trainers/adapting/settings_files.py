@@ -21,7 +21,8 @@ def settings_files(base: BaseFile, ids: IdMap, added: Ids) -> tuple[dict[str, by
         InputError: a file is damaged, or needs a token that is gone.
     """
     where = np.where(np.isin(ids.new, added), -1, ids.new)
-    settings = read_settings(base.path, IdMap(where, ids.size), added.tolist())
+    gone = {token.content for token in base.model.added if token.id < len(where) and where[token.id] < 0}
+    settings = read_settings(base.path, IdMap(where, ids.size), added.tolist(), gone)
     notes = [known_by_digest(base.kind, base.digest)]
     if settings.left_out:
         said = f"{', '.join(settings.left_out)} beside {base.path.name} says what the base was, and is left behind"

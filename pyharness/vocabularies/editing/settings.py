@@ -22,6 +22,7 @@ _NAMES_IDS = re.compile(r"\w+_token_ids?|\w+_token_index|(begin_)?suppress_token
 _KEY = re.compile(STRING)
 _ADDED = "added_tokens.json"  # content: id
 _AMBIGUOUS = ("forced_decoder_ids", "sequence_bias")  # ids beside other numbers
+_TEMPLATES = ("chat_template", "template")  # one, or one of several with names
 _LISTS = ("additional_special_tokens", "extra_special_tokens")
 _VOCABULARIES = ("tokenizer.json", "tokenizer.model*", "tekken.json", "*.tiktoken", "vocab.json", "merges.txt",
                  "vocab.txt")  # fmt: skip
@@ -35,7 +36,7 @@ class Settings:
     left_out: tuple[str, ...]
 
 
-def read_settings(file: Path, ids: IdMap, new: Collection[int]) -> Settings:
+def read_settings(file: Path, ids: IdMap, new: Collection[int], gone: Collection[str] = ()) -> Settings:
     """Read the settings beside a tokenizer file, with the ids that tokens have in the edited one.
 
     Nothing but ids changes, and a token that is gone (-1) leaves the lists that it is in.
@@ -44,14 +45,15 @@ def read_settings(file: Path, ids: IdMap, new: Collection[int]) -> Settings:
         file: the file that was edited.
         ids: where each of its ids has gone.
         new: ids of tokens that it did not have.
+        gone: contents of added tokens that it does not have any more; the settings may name others.
 
     Raises:
         InputError: a file is damaged; one needs a token that is gone, or names a new id as another token's.
     """
     files = {name: path.read_bytes() for name in SETTINGS if (path := file.parent / name).is_file()}
     found = {path.name for name in _VOCABULARIES for path in file.parent.glob(name) if path.name != file.name}
-    gone = _gone(files, ids)
-    edited = {name: _edited(data, name, ids, frozenset(new), gone) for name, data in files.items() if data}
+    without = _gone(files, ids).union(gone)
+    edited = {name: _edited(data, name, ids, frozenset(new), without) for name, data in files.items() if data}
     return Settings(edited, tuple(sorted(found)))
 
 
@@ -126,11 +128,14 @@ class _Edits:
             yield from self.of_object(value)
         elif key in _AMBIGUOUS and opening == "[" and not (self.ids.new == range(len(self.ids))).all():
             raise InputError(f"{self.name} has {key}, whose ids cannot be told from other numbers; take it out first")
+        elif opening == "[":
+            for start, stop in elements(self.text, value).spans:
+                yield from self._of_member(key, start, stop, is_id=False)
         elif opening == '"':
             self._check_text(key, json.loads(self.text[value:end]))
 
     def _check_text(self, key: str, content: str) -> None:
-        if key == "chat_template":
+        if key in _TEMPLATES:
             _check_template(content, self.name, self.gone)
         elif content in self.gone and (key.endswith("_token") or key == "content"):
             raise InputError(f"{self.name}: {key} is {content!r}, whose id would be used for another token")
@@ -179,7 +184,8 @@ class _Edits:
         items = elements(self.text, start)
         tokens = [json.loads(self.text[slice(*span)]) for span in items.spans]
         contents = [token.get("content") if isinstance(token, dict) else token for token in tokens]
-        kept = (None if content in self.gone else item for content, item in zip(contents, items.texts(), strict=True))
+        leaves = [isinstance(content, str) and content in self.gone for content in contents]
+        kept = (None if leaving else item for leaving, item in zip(leaves, items.texts(), strict=True))
         return items.edited(kept)
 
 

@@ -162,6 +162,17 @@ def test_settings_beside_the_base_are_copied_and_other_forms_of_it_are_not(tmp_p
     assert json.loads(reused) == {"a": 1, "added_tokens_decoder": {"270": {"content": "<|end|>"}}}
 
 
+def test_a_template_keeps_its_tokens_though_no_settings_list_them(tmp_path: Path) -> None:
+    base = write_base(tmp_path)
+    (tmp_path / "chat_template.jinja").write_text("<|reserved_0|>{{ text }}")
+    with pytest.raises(InputError, match=r"the chat template needs '<\|reserved_0\|>'"):
+        train(base, reuse=r"<\|reserved_0\|>")
+    (tmp_path / "chat_template.jinja").unlink()
+    (tmp_path / "special_tokens_map.json").write_text('{"additional_special_tokens": ["<|end|>", "<|reserved_0|>"]}')
+    files = train(base, reuse=r"<\|reserved_0\|>").files
+    assert files["special_tokens_map.json"] == b'{"additional_special_tokens": ["<|end|>"]}'
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

@@ -126,6 +126,12 @@ REFUSED: Mapping[str, tuple[Mapping[str, Any], IdMap, str]] = {
         REUSED,
         "template needs",
     ),
+    "a template with a name": (
+        {"tokenizer_config.json": CONFIG | {"chat_template": [{"name": "tools", "template": "<|reserved_0|>"}]}},
+        REUSED,
+        "template needs",
+    ),
+    "a role in a list": ({"special_tokens_map.json": {"a": [{"eos_token": "<|reserved_0|>"}]}}, REUSED, "eos_token is"),
     "a role": ({"special_tokens_map.json": {"eos_token": "<|reserved_0|>"}}, REUSED, "eos_token is '<.reserved_0.>'"),
     "a role's object": ({"special_tokens_map.json": {"eos_token": flagged("<|reserved_0|>")}}, REUSED, "content is"),
     "an id": ({"generation_config.json": {"eos_token_id": 12}}, REUSED, "has id 12 in eos_token_id"),
@@ -155,6 +161,13 @@ def test_what_is_refused(file: Path, files: Mapping[str, Any], ids: IdMap, why: 
     written(file.parent, files)
     with pytest.raises(InputError, match=why):
         read_settings(file, ids, [12, 20] if ids is not DOWN else [])
+
+
+def test_a_list_may_hold_anything(tmp_path: Path) -> None:
+    config = CONFIG | {"additional_special_tokens": [["<|reserved_0|>"], {"content": []}, "<|reserved_0|>", 12]}
+    path = written(tmp_path, {"tokenizer_config.json": config})
+    edited = json.loads(read_settings(path, REUSED, [12, 20]).files["tokenizer_config.json"])
+    assert edited["additional_special_tokens"] == [["<|reserved_0|>"], {"content": []}, 12]
 
 
 def test_what_will_not_know_the_file() -> None:
