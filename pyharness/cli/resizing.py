@@ -125,6 +125,10 @@ def _numbers(folder: Path, tokens: int | None, sizes: str | None) -> list[tuple[
     numbers = [number.strip() for number in sizes.split(",")]
     if not all(number.isascii() and number.isdecimal() and len(number) < 10 for number in numbers):
         raise InputError(f"--sizes {sizes!r} are not whole numbers separated by commas, such as 1024,2048")
+    if folder.name in ("", ".."):
+        raise InputError(
+            f"--sizes makes folders DIR-N, and {str(folder)!r} has no name to go on with; give --out a name"
+        )
     return [
         (folder.with_name(f"{folder.name}-{number}"), {"tokens": number})
         for number in sorted({int(number) for number in numbers}, reverse=True)

@@ -122,6 +122,7 @@ def test_what_is_refused_leaves_nothing(
     assert "--tokens N, or several" in refused(*asked)
     assert "--tokens N, or several" in refused(*asked, "--tokens", 1, "--sizes", "1,2")
     assert "not whole numbers" in refused(*asked, "--sizes", "1,x")
+    assert "has no name to go on with" in refused(*asked[:-1], ".", "--sizes", "1,2")
     assert "there must be several" in refused(*asked, "--tokens", 5, "--balance")
     assert "no option 'auxiliary_size'" in refused(*asked, "--tokens", 5, "--auxiliary-size", 300)
     made = _made(tmp_path, base, corpus)

@@ -39,7 +39,7 @@ def place(
     """
     if not 1 <= multiple_of < 1 << 24:
         raise InputError(f"the number of ids cannot be a multiple of {multiple_of:,}; give 1 to 2^24")
-    free = [] if reuse is None else sorted(_free(model, _compiled(reuse)))
+    free = [] if reuse is None else sorted(_free(model, compiled("reuse", reuse)))
     taken = np.array(free[:count], np.uint32)
     used = taken if emitted is None else taken[np.isin(taken, emitted)]
     if emitted is not None and len(used):
@@ -50,11 +50,16 @@ def place(
     return Placement(ids, -(-(model.id_limit + len(behind)) // multiple_of) * multiple_of)
 
 
-def _compiled(pattern: str) -> re.Pattern[str]:
+def compiled(name: str, expression: str) -> re.Pattern[str]:
+    """Compile an expression that a user gave as the option of this name.
+
+    Raises:
+        InputError: it is none.
+    """
     try:
-        return re.compile(pattern)
+        return re.compile(expression)
     except (re.error, RecursionError, OverflowError) as error:
-        raise InputError(f"--reuse {pattern!r} is no regular expression: {error}") from None
+        raise InputError(f"{name} {expression[:60]!r} is no regular expression: {error}") from None
 
 
 def _free(model: BpeModel, pattern: re.Pattern[str]) -> Iterator[int]:

@@ -45,11 +45,19 @@ def counted(feed: Feed, base: BaseFile) -> WeightedPieces:
 
 
 def balanced(model: BpeModel, parts: list[WeightedPieces], threads: int = 1) -> list[WeightedPieces]:
-    """Weigh pieces so that every corpus has as many tokens of the model as the one with most of them."""
+    """Weigh pieces so that every corpus has as many tokens of the model as the one with most of them.
+
+    Raises:
+        InputError: one has none at all.
+    """
     masses = []
     for pieces in parts:
         lengths = np.diff(encoded(model, pieces, whole_pieces=model.whole_pieces, threads=threads).offsets)
         masses.append(int((lengths.astype(np.uint64) * pieces.weights).sum()))
+    if 0 in masses:
+        raise InputError(
+            f"corpus {masses.index(0) + 1} has no text beside added tokens; it cannot count as much as others"
+        )
     return [
         dataclasses.replace(pieces, weights=np.rint(pieces.weights * (max(masses) / mass)).astype(np.uint64))
         for pieces, mass in zip(parts, masses, strict=True)

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from pyharness.bpe.adapting.checking import check_extended
-from pyharness.bpe.adapting.placing import place
+from pyharness.bpe.adapting.placing import compiled, place
 from pyharness.bpe.model.model import BpeModel
 from pyharness.trainers import TrainedTokenizer, TrainerSpec, TrainingRequest
 from pyharness.trainers.adapting.adapted import Adapted, texts_of, trained
 from pyharness.trainers.adapting.base_file import BaseFile, located
-from pyharness.trainers.adapting.growth import Learnt, compiled, learn, rules_by_string
+from pyharness.trainers.adapting.growth import Learnt, learn, rules_by_string
 from pyharness.trainers.adapting.learnt_classes import classes
 from pyharness.trainers.adapting.reserved_tokens import reserved
 from pyharness.trainers.feeding import Feed
@@ -114,8 +114,8 @@ def refuse(request: TrainingRequest) -> None:
         InputError: the file of the base is not there, a number is missing, or an expression is none.
     """
     located(request.base or "")
-    compiled("deny", request.deny)
-    compiled("reuse", request.reuse)
+    compiled("deny", request.deny or "")
+    compiled("reuse", request.reuse or "")
     if request.tokens is None:
         raise InputError("say how many tokens the base gains: tokens=8192")
     if request.vocab_size:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -12,13 +11,14 @@ import numpy as np
 
 from pyharness.bpe.adapting.extending import ExtendingOptions, extend
 from pyharness.bpe.adapting.naive import AUXILIARY_SIZE, extend_naively
+from pyharness.bpe.adapting.placing import compiled
 from pyharness.bpe.model.model import BpeModel
 from pyharness.bpe.training.trainer import WeightedPieces
 from pyharness.trainers import Array, TrainingRequest
 from pyharness.trainers.adapting.base_file import BaseFile
 from pyharness.trainers.adapting.corpus_pieces import counted, rules_of
 from pyharness.trainers.feeding import Feed
-from pyharness.types import Extension, InputError, offsets_of
+from pyharness.types import Extension, offsets_of
 
 Read: TypeAlias = Mapping[str, int]  # documents, bytes and distinct_pieces of the text
 
@@ -96,17 +96,9 @@ def options_of(request: TrainingRequest, base: BaseFile) -> ExtendingOptions:
         whole_pieces=request.whole_pieces, cascade=request.cascade, threads=request.threads,
     )  # fmt: skip
     if request.deny is not None:
-        found = re.compile(request.deny).search
+        found = compiled("deny", request.deny).search
         options["denies"] = lambda text: found(text) is not None
     return options
-
-
-def compiled(name: str, expression: str | None) -> None:
-    """Refuse what is no expression."""
-    try:
-        re.compile(expression or "")
-    except re.error as error:
-        raise InputError(f"{name} {expression!r} is no regular expression: {error}") from None
 
 
 def rules_by_string(model: BpeModel, extension: Extension) -> list[tuple[bytes, bytes]]:

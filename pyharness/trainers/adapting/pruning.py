@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from pyharness.bpe.adapting import pruning_baselines as orders
 from pyharness.bpe.adapting.model_pieces import ModelPieces
+from pyharness.bpe.adapting.placing import compiled
 from pyharness.bpe.adapting.pruning import first_of, leaf_order
 from pyharness.bpe.adapting.replacing import prune, replace
 from pyharness.bpe.adapting.token_counter import TokenCounter
@@ -21,7 +22,7 @@ from pyharness.trainers.adapting.adapted import Adapted, present, texts_of, trai
 from pyharness.trainers.adapting.base_file import BaseFile, located
 from pyharness.trainers.adapting.corpus_pieces import rules_of
 from pyharness.trainers.adapting.extension import asked, notes_of, said_of
-from pyharness.trainers.adapting.growth import compiled, options_of, strings_of
+from pyharness.trainers.adapting.growth import options_of, strings_of
 from pyharness.trainers.feeding import Feed, read_in_batches
 from pyharness.types import Ids, InputError
 
@@ -178,7 +179,7 @@ def refuse(request: TrainingRequest) -> None:
         InputError: the file of the base is not there, or it is not said how much goes.
     """
     located(request.base or "")
-    compiled("deny", request.deny)
+    compiled("deny", request.deny or "")
     if request.vocab_size and request.share is not None:
         raise InputError("prune to a size or by a share: give one of vocab_size= and share=")
     if not request.vocab_size and request.share is None and request.tokens is None:

@@ -143,6 +143,8 @@ def test_corpora_are_balanced_by_tokens_of_the_base(tmp_path: Path) -> None:
     assert any("päi".encode() in string for string in strings(train(base, 12, **texts, balance=True), 273))
     with pytest.raises(InputError, match="corpus 2 has no text"):
         train(base, 12, texts=NEW, parts=lambda: [NEW, []], balance=True)
+    with pytest.raises(InputError, match="corpus 2 has no text beside added tokens"):
+        train(base, 12, texts=NEW, parts=lambda: [NEW, ["<|end|>"]], balance=True)
     with pytest.raises(InputError, match="there must be several"):
         train(base, 12, balance=True)
 
@@ -180,6 +182,8 @@ def test_a_template_keeps_its_tokens_though_no_settings_list_them(tmp_path: Path
         ({"texts": ["x"]}, "the corpus has nothing to add"),
         ({"tokens": 0}, "tokens is 0"),
         ({"deny": "("}, "no regular expression"),
+        ({"deny": "a{99999999999}"}, "deny 'a.99999999999.' is no regular expression"),
+        ({"deny": "(" * 9999 + ")" * 9999}, "no regular expression: maximum recursion depth"),
         ({"reuse": "["}, "no regular expression"),
         ({"vocab_size": 300}, "give tokens="),
         ({"share": 0.5}, "no option 'share'"),
