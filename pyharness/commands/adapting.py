@@ -17,6 +17,7 @@ from pyharness.store.folders import check_new_folder, write_folder
 from pyharness.system import atomic_file
 from pyharness.types import FileContent, InputError
 from pyharness.vocabularies.files import vocabulary_file
+from pyharness.vocabularies.files.moved_ids import id_of_key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,8 +156,8 @@ def _digest(name: str) -> str:
 
 def _id(model: BpeModel, name: str) -> int:
     token = BpeTokenizer(model).token_to_id(name)
-    if token is None and name.isdecimal():
-        token = int(name)
+    if token is None:
+        token = id_of_key(name)
     if token is None:
         raise InputError(f"--row names {name[:60]!r}, which is no token of {model.origin.get('file', 'its file')}")
     return token

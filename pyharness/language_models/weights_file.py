@@ -91,9 +91,11 @@ def _header(path: Path, size: int) -> tuple[dict[str, Any], int]:
             raise InputError(f"{path} is no safetensors file, or is cut off")
         text = file.read(length)
     try:
-        return parse_json(text, "it"), _LENGTH + length
-    except InputError:
+        header = parse_json(text, "it")
+        json.dumps(header, ensure_ascii=False).encode()
+    except (InputError, UnicodeEncodeError):  # half of a surrogate pair is no text
         raise InputError(f"{path} is no safetensors file: its header is broken") from None
+    return header, _LENGTH + length
 
 
 def _tensor(path: Path, name: str, about: Any, data: int) -> StoredTensor:

@@ -11,6 +11,7 @@ from pyharness.language_models.surgery.named_ids import with_ids, written
 from pyharness.language_models.surgery.plan import EmbeddingPlan
 from pyharness.vocabularies.files import vocabulary_file
 from pyharness.vocabularies.files.json_file import parse_json
+from pyharness.vocabularies.files.moved_ids import id_of_key
 from pyharness.vocabularies.files.vocabulary_file import Kind
 
 VOCABULARIES = (
@@ -61,6 +62,6 @@ def _moved(data: bytes, plan: EmbeddingPlan, name: str) -> bytes:
     changed: dict[str, Any] = with_ids(settings, plan, name)
     if isinstance(tokens, dict):
         where = dict(enumerate(plan.moved_to.tolist()))
-        places = {key: where.get(int(key), -1) if key.isdecimal() else -1 for key in tokens}
+        places = {key: where.get(number, -1) if (number := id_of_key(key)) is not None else -1 for key in tokens}
         changed[_DECODER] = {str(places[key]): token for key, token in tokens.items() if places[key] >= 0}
     return data if changed == settings else written(changed)

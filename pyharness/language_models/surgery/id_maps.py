@@ -9,6 +9,7 @@ import numpy as np
 
 from pyharness.types import IdMap, InputError
 from pyharness.vocabularies.files.json_file import parse_json
+from pyharness.vocabularies.files.moved_ids import id_of_key
 from pyharness.vocabularies.files.vocabulary_file import BIGGEST_ID
 
 
@@ -36,7 +37,7 @@ def load(data: bytes, label: str, rows: int, size: int | None = None) -> IdMap:
 def _pairs(data: bytes, label: str) -> list[tuple[Any, Any]]:
     if data.lstrip()[:1] == b"{":
         content = parse_json(data, label)
-        return [(int(old) if old.isdecimal() and old.isascii() else old, new) for old, new in content.items()]
+        return [(old if (number := id_of_key(old)) is None else number, new) for old, new in content.items()]
     try:
         array = json.loads(data)
     except (ValueError, RecursionError):

@@ -47,6 +47,15 @@ def refused(message: str, model: Path, out: Path | None = None, **options: Any) 
     assert sorted(path for path in model.parent.rglob("*")) == before
 
 
+def renamed(folder: Path, old: bytes, new: bytes) -> None:
+    """Give a tensor another name in the header."""
+    path = folder / "model.safetensors"
+    data = path.read_bytes()
+    end = 8 + int.from_bytes(data[:8], "little")
+    header = data[8:end].replace(old, new)
+    path.write_bytes(len(header).to_bytes(8, "little") + header + data[end:])
+
+
 def write(name: str, **tensors: Any) -> Callable[[Path], object]:
     return lambda folder: (folder / name).write_bytes(weights(tensors))
 
@@ -85,6 +94,7 @@ def indexed(**shards: str) -> Callable[[Path], object]:
         (write("model.safetensors", e=MATRIX.reshape(ROWS, 2, 2), b=MATRIX[:, 0]), "no matrix or vector with a row"),
         (write("model.safetensors", e=MATRIX), "--tensor 'b' is no tensor of the checkpoint; near it are none"),
         (cut, "is no whole safetensors file"),
+        (lambda folder: renamed(folder, b'"w"', b'"\\ud800"'), "its header is broken"),
         (pickled, "pickles can run code"),
         (of_ranks, "is a distributed checkpoint"),
         (configured(quantization_config={"quant_method": "gptq"}), "is quantised"),
@@ -104,6 +114,19 @@ def test_models(damage: Callable[[Path], object], message: str | None, model: Pa
         run(model)  # ids stay where they are
     else:
         refused(message, model)
+
+
+NINES = "9" * 5000
+
+
+def test_numbers_of_thousands_of_digits(model: Path, tmp_path: Path) -> None:
+    (tmp_path / "map.json").write_text(json.dumps({NINES: 0}))
+    refused("map.json maps .'9999", model, tokenizer=None, id_map=tmp_path / "map.json")
+    refused("--row names '9999", model, named=((NINES, "5"),))
+    (model / "tokenizer_config.json").write_text(json.dumps({"added_tokens_decoder": {NINES: {}, "5": {}}}))
+    run(model)
+    settings = json.loads((tmp_path / "out" / "tokenizer_config.json").read_text())
+    assert list(settings["added_tokens_decoder"]) == ["5"]
 
 
 def test_folders(model: Path, tmp_path: Path) -> None:
