@@ -12,7 +12,7 @@ from pyharness.bpe.adapting.model_pieces import ModelPieces, encoded
 from pyharness.bpe.model.model import BpeModel
 from pyharness.bpe.training.trainer import WeightedPieces
 from pyharness.trainers.adapting.base_file import BaseFile
-from pyharness.trainers.adapting.reserved_tokens import reserved, without
+from pyharness.trainers.adapting.reserved_tokens import Emitted
 from pyharness.trainers.feeding import Feed, read_in_batches
 from pyharness.types import InputError
 from pyharness.vocabularies.sentencepiece.piece_rules import PieceRules, read_piece_rules
@@ -24,11 +24,10 @@ def counted(feed: Feed, base: BaseFile) -> WeightedPieces:
     Raises:
         InputError: there is no text, or a token occurs in it whose id is to be used again.
     """
-    rules, gone = rules_of(base), reserved(base.model, feed.request.reuse)
+    rules, emitted = rules_of(base), Emitted(base.model, feed.request.reuse)
     if not feed.request.balance:
         pieces = ModelPieces(base.model, rules)
-        read_in_batches(feed, pieces.add, without(feed.request.texts(), gone))
-        feed.check()
+        read_in_batches(feed, emitted.checked(pieces.add))
         return pieces.pieces()
     if feed.request.parts is None:
         raise InputError("to balance corpora, there must be several of them")
@@ -36,7 +35,7 @@ def counted(feed: Feed, base: BaseFile) -> WeightedPieces:
     for texts in feed.request.parts():
         pieces = ModelPieces(base.model, rules)
         before = feed.bytes
-        read_in_batches(feed, pieces.add, without(texts, gone))
+        read_in_batches(feed, emitted.checked(pieces.add), texts)
         if feed.bytes == before:
             raise InputError(f"corpus {len(parts) + 1} has no text; it cannot count as much as the others")
         parts.append(pieces.pieces())

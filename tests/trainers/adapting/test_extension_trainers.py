@@ -114,6 +114,13 @@ def test_ids_are_used_again_and_their_number_is_a_multiple(tmp_path: Path) -> No
         train(base, 4, [*NEW, "a <|reserved_1|>"], reuse=r"<\|reserved_\d\|>")
     with pytest.raises(InputError, match="matches no added or unused token"):
         train(base, 4, reuse="<pad>")
+    content = json.loads(base.read_text(encoding="utf-8")) | {"normalizer": {"type": "Lowercase"}}
+    content["added_tokens"] = [token | {"normalized": True} for token in content["added_tokens"]]
+    base.write_text(json.dumps(content), encoding="utf-8")
+    parts: dict[str, Any] = {"parts": lambda: [NEW, ["<|RESERVED_1|>"]], "balance": True}
+    for texts, options in (([*NEW, "a <|RESERVED_1|>"], {}), ([], parts)):
+        with pytest.raises(InputError, match=r"would take id 272 of '<\|reserved_1\|>', which occurs"):
+            train(base, 4, texts, reuse=r"<\|reserved_\d\|>", **options)
 
 
 def test_what_is_denied_is_not_learnt(tmp_path: Path) -> None:
