@@ -75,7 +75,7 @@ def plan_embedding(request: EmbeddingRequest, out: Path | None = None, force: bo
         raise InputError(f"language model {request.model!r} is not here; name its folder")
     folder.check_layers()
     if out is not None:
-        _check_folder(out, folder.path, force)
+        _check_folder(out, request, folder.path, force)
     matrices = VocabularyMatrices.of(folder, request.tensors)
     if request.plan is not None:
         return Planned(folder, matrices, _read_plan(request, request.plan))
@@ -92,7 +92,7 @@ def write_plan(planned: Planned, path: Path) -> None:
 def embed(request: EmbeddingRequest, planned: Planned, out: Path, *, force: bool = False) -> Embedded:
     """Write a model whose vocabulary follows a plan: its folder appears whole or not at all."""
     folder, plan = planned.folder, planned.plan
-    _check_folder(out, folder.path, force)
+    _check_folder(out, request, folder.path, force)
     files: dict[str, FileContent] = {**companions.kept_files(folder)}
     if request.tokenizer is not None:
         tokenizer = Path(request.tokenizer.partition("?")[0]).expanduser()
@@ -105,11 +105,17 @@ def embed(request: EmbeddingRequest, planned: Planned, out: Path, *, force: bool
     return Embedded(planned, sorted(files), left_out)
 
 
-def _check_folder(out: Path, model: Path, force: bool) -> None:
+def _check_folder(out: Path, request: EmbeddingRequest, model: Path, force: bool) -> None:
     """Refuse a folder that cannot be made, or that lies where the model is read from."""
     check_new_folder(out, plan_file.NAME, force)
     if model.resolve() in (out.resolve(), *out.resolve().parents):
         raise InputError(f"{str(out)!r} is within the folder of the model; choose another folder")
+    named = (request.tokenizer, request.old_tokenizer)
+    tokenizers_read = [vocabulary_file.find(name.partition("?")[0]) for name in named if name is not None]
+    others = [path for path in (request.id_map, request.plan) if path is not None]
+    for path in (*model.iterdir(), *tokenizers_read, *others):
+        if out.resolve() in path.resolve().parents:
+            raise InputError(f"{str(path)!r} lies in {str(out)!r}, which would be replaced; choose another folder")
 
 
 def _read_plan(request: EmbeddingRequest, path: Path) -> EmbeddingPlan:

@@ -44,9 +44,21 @@ def adapted_files(folder: ModelFolder, plan: EmbeddingPlan, matrices: Vocabulary
     if (folder.path / GENERATION).is_file():
         files[GENERATION] = written(with_ids(_json(folder.path / GENERATION), plan, GENERATION))
     sources = [WeightsFile.read(path) for path in folder.weights]
+    _check_once(sources)
     if WEIGHTS not in (source.path.name for source in sources):
         files[INDEX] = written(_index(folder.path / INDEX, sources, plan, matrices))
     return files | {source.path.name: _streamed(source, plan, matrices) for source in sources}
+
+
+def _check_once(sources: list[WeightsFile]) -> None:
+    """Refuse tensors that are in two shards: which one counts is not said, and both would be written."""
+    places: dict[str, Path] = {}
+    for source in sources:
+        for name in source.tensors:
+            if name in places:
+                files = f"{places[name].name} and {source.path.name}"
+                raise InputError(f"{source.path.parent}: {files} both have the tensor {name[:80]!r}; keep one of them")
+            places[name] = source.path
 
 
 def _json(path: Path) -> dict[str, Any]:

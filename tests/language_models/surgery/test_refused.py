@@ -85,9 +85,15 @@ def indexed(**shards: str) -> Callable[[Path], object]:
     return damage
 
 
+def doubled(folder: Path) -> None:
+    indexed(e="one.safetensors", b="one.safetensors", w="two.safetensors")(folder)
+    write("two.safetensors", e=MATRIX, w=np.ones((4, 4), np.float32))(folder)
+
+
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
+        (doubled, "one.safetensors and two.safetensors both have the tensor '[ew]'"),
         (write("model.safetensors", e=MATRIX[:-1], b=MATRIX[:-1, 0]), "262 rows, and the old tokenizer has 263 ids"),
         (write("model.safetensors", e=MATRIX, b=MATRIX[:-1, 0]), "numbers of rows differ: e 263, b 262"),
         (write("model.safetensors", e=MATRIX.astype(np.int32), b=MATRIX[:, 0]), "e has numbers of I32; rows can be"),
@@ -139,6 +145,23 @@ def test_folders(model: Path, tmp_path: Path) -> None:
     refused("there is no folder", model, tmp_path / "none" / "out")
     run(model, tmp_path / "made")
     refused("exists already: replace it with --force", model, tmp_path / "made")
+
+
+def test_what_is_read_is_not_replaced(model: Path, tmp_path: Path) -> None:
+    made, other = tmp_path / "made", tmp_path / "other"
+    run(model, made)
+    other.mkdir()
+    for path in made.iterdir():
+        (other / path.name).write_bytes(path.read_bytes())
+    (other / "model.safetensors").unlink()
+    (other / "model.safetensors").symlink_to(made / "model.safetensors")
+    (tmp_path / "linked.json").symlink_to(made / "tokenizer.json")
+    before = (made / "model.safetensors").read_bytes()
+    with pytest.raises(InputError, match=r"/other/model.safetensors' lies in .*/made', which would be replaced"):
+        adapting.plan_embedding(EmbeddingRequest(model=str(other), tokenizer=str(tmp_path / "new.json")), made, True)
+    with pytest.raises(InputError, match=r"/linked.json' lies in"):
+        adapting.plan_embedding(EmbeddingRequest(model=str(model), tokenizer=str(tmp_path / "linked.json")), made, True)
+    assert (made / "model.safetensors").read_bytes() == before
 
 
 def test_a_full_disk(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
