@@ -108,8 +108,8 @@ def _refuse(recipe: Recipe, kept: trained_cache.Kept | None, spec: TokenizerSpec
         raise InputError(f"{name} gave nothing: {kept.refused}")
     if kept.base != recipe.base:
         raise InputError(
-            f"{recipe.options['base']} has changed since {spec.name!r} was made from it (SHA-256 {kept.base}, now "
-            f"{recipe.base}): 'pyharness run' makes it anew, or tokenizers.obtain()"
+            f"{recipe.options['base']}, or a settings file beside it, has changed since {spec.name!r} was made from it "
+            f"(SHA-256 {kept.base}, now {recipe.base}): 'pyharness run' makes it anew, or tokenizers.obtain()"
         )
     raise Unsupported(f"{name} cannot train this: {kept.refused}")
 

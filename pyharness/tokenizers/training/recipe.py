@@ -14,10 +14,9 @@ from pyharness.plugins.closure import import_closure
 from pyharness.plugins.specification import check_options
 from pyharness.system.environment import version_of
 from pyharness.trainers import TrainerSpec, TrainingRequest
-from pyharness.trainers.adapting.base_file import located
+from pyharness.trainers.adapting.base_file import fingerprint
 from pyharness.trainers.phases import Phases
 from pyharness.types import InputError, TrainingProgress
-from pyharness.vocabularies.files import vocabulary_file
 
 NUMBERS = (
     "vocab_size", "min_frequency", "max_token_length", "max_token_characters", "limit_alphabet", "tokens",
@@ -78,8 +77,8 @@ class Recipe:
 
     @property
     def base(self) -> str | None:
-        """SHA-256 of the tokenizer that is changed, as it is now."""
-        return vocabulary_file.digest(located(self.options["base"])[0]) if self.trainer.adapts else None
+        """SHA-256 of the tokenizer that is changed, and of its settings, as they are now: files and refusals follow."""
+        return fingerprint(self.options["base"]) if self.trainer.adapts else None
 
     def as_json(self) -> dict[str, Any]:
         """Return the recipe as JSON values, with what trains: versions, and our code, which changes between them."""

@@ -13,6 +13,7 @@ from pyharness.bpe.model.model import BpeModel
 from pyharness.plugins.specification import TOKENIZER, check_options
 from pyharness.types import InputError
 from pyharness.vocabularies.editing.files import extend_file
+from pyharness.vocabularies.editing.settings import SETTINGS
 from pyharness.vocabularies.files import vocabulary_file
 from pyharness.vocabularies.files.vocabulary_file import Kind
 from pyharness.vocabularies.ranks import encodings
@@ -107,3 +108,18 @@ def located(base: str) -> tuple[Path, Mapping[str, str]]:
     if wanted.argument is None:
         raise InputError(f"the base {base!r} names no file: write file:PATH")
     return vocabulary_file.find(wanted.argument), wanted.options
+
+
+def fingerprint(base: str) -> str:
+    """SHA-256 of all that an adaptation reads of its base: of the file, and of settings beside it if there are any.
+
+    Raises:
+        InputError: there is no such file.
+    """
+    path, _ = located(base)
+    file = vocabulary_file.digest(path)
+    beside = [path.parent / name for name in SETTINGS if (path.parent / name).is_file()]
+    if not beside:
+        return file
+    lines = [file, *(f"{found.name} {vocabulary_file.digest(found)}" for found in beside)]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()

@@ -13,7 +13,7 @@ from adapted.bases import NEW, write_base
 from pyharness import tokenizers
 from pyharness.tokenizers.families import trained
 from pyharness.trainers.adapting import corpus_pieces, growth, pruning
-from pyharness.types import InputError
+from pyharness.types import InputError, Unsupported
 
 pytestmark = pytest.mark.usefixtures("in_process")
 
@@ -88,6 +88,26 @@ def test_a_changed_base_is_said_and_trained_anew(tmp_path: Path, corpus: str) ->
     second = tokenizers.obtain(one)
     assert tokenizers.load(one).id_limit == 293
     assert second.vocabulary != first.vocabulary
+
+
+def test_settings_beside_the_base_are_part_of_it(tmp_path: Path, corpus: str) -> None:
+    """Neither a refusal nor a copy outlives the file that it came from."""
+    one, config = row(write_base(tmp_path), corpus, 20), tmp_path / "tokenizer_config.json"
+    config.write_text("{broken", encoding="utf-8")
+    with pytest.raises(Unsupported, match="tokenizer_config"):
+        tokenizers.load(tokenizers.obtain(one))
+    config.write_text('{"name": "first"}', encoding="utf-8")
+    with pytest.raises(InputError, match="has changed since"):
+        tokenizers.load(one)
+    for content in ('{"name": "first"}', '{"name": "other"}'):
+        config.write_text(content, encoding="utf-8")
+        spec = tokenizers.obtain(one)
+        assert spec.path is not None
+        assert (Path(spec.path).parent / config.name).read_text(encoding="utf-8") == content
+    config.unlink()
+    spec = tokenizers.obtain(one)
+    assert spec.path is not None
+    assert not (Path(spec.path).parent / config.name).exists()
 
 
 def test_several_corpora_are_separated_by_a_bar(tmp_path: Path, corpus: str) -> None:
