@@ -163,6 +163,7 @@ def _made(found: Pair, workshop: Workshop, requirements: Sequence[str]) -> tuple
     wheels = {side: _wheel(side, found[side], workshop) for side in rest}
     for side, wheel in wheels.items():
         like = next((other.contents.libraries for other in made.values()), None)
+        sources.check_unchanged(side, wheel)
         python = environments.fresh(side, wheel, workshop, like=like, requirements=requirements)
         source = found[side]
         version = source.version if isinstance(source, Revision) else wheel.version

@@ -31,6 +31,7 @@ class Wheel:
     path: Path
     distribution: str
     version: str  # with the beginning of the file's digest
+    digest: str  # of the file, SHA-256
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +137,21 @@ def wheel(side: Side, asked: str, path: Path) -> Wheel:
     except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
         about = "it does not say which distribution it is" if type(error) is ValueError else str(error)
         raise InputError(f"--{side} {asked!r} is no wheel that can be read: {about}; build it again") from None
-    return Wheel(asked, path.resolve(), metadata["Name"] or "", f"{metadata['Version']} (sha256:{digest[:12]})")
+    return Wheel(asked, path.resolve(), metadata["Name"] or "", f"{metadata['Version']} (sha256:{digest[:12]})", digest)
+
+
+def check_unchanged(side: Side, wheel: Wheel) -> None:
+    """Raise ``InputError`` where the file is not what it was: builds run as this user, who can write it."""
+    try:
+        with wheel.path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        digest = ""
+    if digest != wheel.digest:
+        raise InputError(
+            f"--{side} {wheel.asked!r}: its wheel was changed or removed after it was made, perhaps by the other "
+            "side's build: nothing of it is measured; look at what these builds do"
+        )
 
 
 def _folder(side: Side, asked: str, path: Path, here: Checkout | None) -> Source:

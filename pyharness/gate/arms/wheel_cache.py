@@ -25,6 +25,7 @@ from pyharness.types import InputError
 
 KEPT_SECONDS = 24 * 3600
 ANSWER_SECONDS = 10.0
+DIGEST = ".sha256"  # in the place of .whl: the file beside a wheel that has its digest
 COMPILERS = {
     "cc": "CC",
     "c++": "CXX",
@@ -77,9 +78,21 @@ def _said(command: tuple[str, ...], environment: tuple[tuple[str, str], ...]) ->
 
 
 def find(name: str) -> Path | None:
-    """Return the wheel that is kept under a key, if it is not too old."""
+    """Return the wheel that is kept under a key, if it is not too old, and what was kept."""
     wheels = (folder() / "wheels" / name).glob("*.whl")
-    return next((wheel for wheel in wheels if not _is_old(wheel)), None)
+    return next((wheel for wheel in wheels if not _is_old(wheel) and _is_whole(wheel)), None)
+
+
+def _digest(wheel: Path) -> str:
+    with wheel.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _is_whole(wheel: Path) -> bool:
+    try:
+        return wheel.with_suffix(DIGEST).read_text(encoding="ascii") == _digest(wheel)
+    except (OSError, ValueError):
+        return False
 
 
 def keep(name: str, wheel: Path) -> None:
@@ -88,6 +101,7 @@ def keep(name: str, wheel: Path) -> None:
     with contextlib.suppress(OSError):
         place.mkdir(parents=True, exist_ok=True, mode=0o700)
         atomic_file.replace(place / wheel.name, wheel)
+        atomic_file.replace((place / wheel.name).with_suffix(DIGEST), _digest(wheel))
 
 
 def clear() -> None:

@@ -90,6 +90,23 @@ def test_a_wheel_of_today_is_used_again(project: Path) -> None:
     assert [line.rpartition(": ")[2] for line in said] == ["building", "built already", "installing", "installing"]
 
 
+def test_a_kept_wheel_that_was_changed_is_not_used(tmp_path: Path) -> None:
+    wheel_cache.keep("key", small_project.wheel(tmp_path))
+    kept = wheel_cache.find("key")
+    assert kept is not None
+    kept.write_bytes(kept.read_bytes() + b" ")
+    assert wheel_cache.find("key") is None
+
+
+def test_a_build_that_changes_the_other_sides_wheel_is_seen(project: Path) -> None:
+    head = "import pathlib\nfor one in pathlib.Path('..').glob('wheel-base/*.whl'):\n    one.write_bytes(b'')\n"
+    small_project.write(project, backend=head + small_project.BACKEND)
+    small_project.commit(project)
+    said = "--base 'HEAD~1': its wheel was changed or removed after it was made"
+    with pytest.raises(InputError, match=said), arms("HEAD~1", "HEAD", folder=project):
+        pass
+
+
 def test_separate_builds_are_two_of_one_commit(project: Path) -> None:
     said: list[str] = []
     with arms("HEAD", "HEAD", folder=project, listener=said.append, separate=True) as made:
@@ -102,11 +119,12 @@ def test_separate_builds_are_two_of_one_commit(project: Path) -> None:
 
 def test_old_wheels_and_logs_go(project: Path, tmp_path: Path) -> None:
     wheel_cache.keep("key", small_project.wheel(tmp_path))
-    (kept,) = (wheel_cache.folder() / "wheels" / "key").iterdir()
+    kept, digest = sorted((wheel_cache.folder() / "wheels" / "key").iterdir(), reverse=True)
     assert wheel_cache.find("key") == kept
     wheel_cache.clear()
     assert kept.exists()
-    os.utime(kept, (0, 0))
+    for file in (kept, digest):
+        os.utime(file, (0, 0))
     assert wheel_cache.find("key") is None
     wheel_cache.clear()
     assert not kept.parent.exists()
