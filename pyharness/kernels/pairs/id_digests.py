@@ -12,7 +12,13 @@ from pyharness.types import Ids, Offsets
 
 
 class DigestedIds(NamedTuple):
-    """What :func:`id_digests` returns."""
+    """What :func:`id_digests` returns.
+
+    >>> import numpy as np
+    >>> found = id_digests(np.arange(65, dtype=np.uint32), np.array([0, 65]), np.array([7], np.uint64))
+    >>> len(found.blocks), found.bytes  # 64 ids and one
+    (2, None)
+    """
 
     total: int  # of all documents, below 2**64: whatever their order
     blocks: NDArray[np.uint32]  # [blocks], of one document after the other
