@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from pyharness.gate.arms import interpreters
-from pyharness.types import InputError, Side
+from pyharness.types import SIDES, InputError, Side
 
 # An editable install lists none of its modules: then they are those of top_level.txt, or of the distribution's name;
-# and where nothing is found of these, the folder that the installer has noted (PEP 610).
+# and where nothing is found of these, the folder that the installer has noted (PEP 610). Folders of a namespace belong
+# to several distributions: of these, the files that this one lists.
 _SAY = """
 import importlib.metadata, importlib.util, json, os, sys
 
@@ -25,8 +26,11 @@ for name in names - {*getattr(sys, 'stdlib_module_names', ())}:
         spec = importlib.util.find_spec(name) if name.isidentifier() else None
     except (ImportError, ValueError):
         continue
-    if spec is not None:
-        places |= {spec.origin} if spec.has_location else {*(spec.submodule_search_locations or ())}
+    if spec is not None and spec.has_location:
+        places.add(spec.origin)
+    elif spec is not None:
+        own = [file for file in found.files or () if file.parts[0] == name and file.suffix in (".py", ".so")]
+        places |= {*map(found.locate_file, own)} or {*(spec.submodule_search_locations or ())}
 noted = json.loads(found.read_text("direct_url.json") or "{}")
 places = {*map(os.path.realpath, places)}
 if not places and noted.get("dir_info", {}).get("editable"):
@@ -36,11 +40,10 @@ print(json.dumps(sorted(places)))
 
 
 def check_different(pythons: Mapping[Side, Path], asked: Mapping[Side, str], library: str) -> None:
-    """Raise ``InputError`` where both interpreters would import the same files of what is under test."""
-    shared = _places("base", pythons["base"], asked["base"], library) & _places(
-        "head", pythons["head"], asked["head"], library
-    )
-    if shared:
+    """Raise ``InputError`` where one interpreter would import only files that the other would, too."""
+    base, head = (_places(side, pythons[side], asked[side], library) for side in SIDES)
+    shared = base & head
+    if shared and shared in (base, head):  # a module that both have from one place is not all there is
         raise InputError(
             f"--base {asked['base']!r} and --head {asked['head']!r} have the same files on both sides: {library} is "
             f"{min(shared)} in both; install a wheel of each version, or give one name twice to compare it with itself"

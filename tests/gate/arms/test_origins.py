@@ -73,6 +73,22 @@ def environment(folder: Path, install: Install, tree: Path) -> str:
     return str(folder)
 
 
+def with_shared_module(packages: Path, tree: Path) -> None:
+    """A module of its own, and one from a shared place."""
+    by_copy(packages, tree)
+    (packages / "tinytok-1.0.dist-info" / "RECORD").write_text("tinytok.py,,\nvendored.py,,\n", encoding="utf-8")
+    (packages / "vendored.py").symlink_to(tree / "tinytok.py")
+
+
+def in_namespace(packages: Path, tree: Path) -> None:
+    """A file of its own in a folder of many distributions, of which another is shared."""
+    _info(packages, RECORD="space/tiny.py,,\n")
+    for folder in (packages / "space", tree / "space"):
+        folder.mkdir(exist_ok=True)
+        (folder / "tiny.py").touch()
+    (packages / "another.pth").write_text(f"{tree}\n", encoding="utf-8")
+
+
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     small_project.write(tmp_path / "tree")
@@ -99,3 +115,10 @@ def test_two_trees_and_two_copies_are_two(tmp_path: Path, tree: Path) -> None:
     for pair in ((one, two), (three, four), (one, three)):
         with arms(*pair, folder=tmp_path, library="tinytok") as made:
             assert made.base.version == made.head.version == "1.0"
+
+
+@pytest.mark.parametrize("install", [with_shared_module, in_namespace])
+def test_one_shared_place_among_others_is_no_refusal(tmp_path: Path, tree: Path, install: Install) -> None:
+    pair = [environment(tmp_path / name, install, tree) for name in ("one", "other")]
+    with arms(*pair, folder=tmp_path, library="tinytok") as made:
+        assert made.base.version == made.head.version == "1.0"
