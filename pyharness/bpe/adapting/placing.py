@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
+from pyharness.bpe.analysis.self_tokenization import Verdict, self_tokenization
 from pyharness.bpe.model.model import BpeModel
 from pyharness.types import Ids, InputError, Placement, TokenKind
 
@@ -28,9 +31,9 @@ def place(
     Args:
         model: what is extended.
         count: new tokens, in the order of their ranks.
-        reuse: regular expression of all of a token's content: ids of added and unused tokens that match are taken
-            first, and ids without a token, the lowest first. Where an id is a rank, only those above all ranks. The
-            tokens leave the file. None: ids follow the largest one.
+        reuse: regular expression of all of a token's content: ids of added tokens that match, and of unused ones that
+            no merge gives, are taken first, and ids without a token, the lowest first. Where an id is a rank, only
+            those above all ranks. The tokens leave the file. None: ids follow the largest one.
         multiple_of: what the number of ids is rounded up to; ids beyond the last token have none.
         emitted: ids that occur in a text; none of them is taken.
 
@@ -65,13 +68,26 @@ def compiled(name: str, expression: str) -> re.Pattern[str]:
 def _free(model: BpeModel, pattern: re.Pattern[str]) -> Iterator[int]:
     """Ids that may be taken."""
     contents = {token.id: token.content for token in model.added}
-    contents |= {token: model.vocabulary[token].decode(errors="replace") for token in _of_kind(model, TokenKind.UNUSED)}
+    contents |= {token: model.vocabulary[token].decode(errors="replace") for token in _idle(model)}
     matching = {token for token, content in contents.items() if token != model.unknown and pattern.fullmatch(content)}
     if not matching:
         some = ", ".join(repr(content) for content in list(contents.values())[-3:]) or "none"
-        raise InputError(f"--reuse {pattern.pattern!r} matches no added or unused token whole; there are: {some}")
+        raise InputError(
+            f"--reuse {pattern.pattern!r} matches no added or unused token whole that no merge gives; there are: {some}"
+        )
     lowest = _lowest(model)
     yield from (token for token in {*matching, *_of_kind(model, TokenKind.ABSENT)} if token >= lowest)
+
+
+def _idle(model: BpeModel) -> list[int]:
+    """Unused tokens that no merge gives and no text begins with: the others lie on the way to tokens that are used."""
+    unused: NDArray[np.bool_] = model.vocabulary.kinds == TokenKind.UNUSED
+    if not unused.any():
+        return []
+    unused[list(model.alphabet.values())] = False
+    tested = self_tokenization(dataclasses.replace(model.merges, tested=unused))
+    found: list[int] = np.flatnonzero(unused & (tested.verdict == Verdict.UNDERIVABLE)).tolist()
+    return found
 
 
 def _of_kind(model: BpeModel, kind: TokenKind) -> list[int]:

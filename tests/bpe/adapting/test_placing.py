@@ -12,7 +12,7 @@ from bpe_files import unused
 from pyharness.bpe import BpeModel, import_model
 from pyharness.bpe.adapting.placing import place
 from pyharness.types import InputError
-from tokenizer_files import byte_level, rank_data
+from tokenizer_files import byte_level, message, rank_data
 
 RESERVED = r"<\|reserved_\d+\|>"
 
@@ -56,9 +56,13 @@ def test_where_an_id_is_a_rank_new_ones_are_above(model: BpeModel) -> None:
 
 
 def test_unused_pieces() -> None:
-    model = import_model(unused("he", "hell"))
-    assert place(model, 3, reuse="he|hell").ids.tolist() == [4, 6, 14]
+    idle = message(1, message(1, b"ooo") + b"\x15\0\0\0\0\x18\x05")
+    model = import_model(unused("he", "hell", "h") + idle)
+    assert place(model, 1, reuse="ooo").ids.tolist() == [14]
     assert place(model, 1, reuse=r"\[X\]").ids.tolist() == [3]
+    for merging in ("he", "hell", "h"):  # "hello" is made of them
+        with pytest.raises(InputError, match="matches no added or unused token"):
+            place(model, 1, reuse=merging)
     with pytest.raises(InputError, match="matches no added or unused token"):
         place(model, 1, reuse="ll")
 
