@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -16,6 +16,7 @@ from pyharness.bpe.splitting.text_splitter import Pieces, TextSplitter
 from pyharness.bpe.training.piece_counter import PieceCounter
 from pyharness.bpe.training.trainer import WeightedPieces
 from pyharness.types import InputError, Tokens
+from pyharness.vocabularies.huggingface.file import flat_stages
 from pyharness.vocabularies.sentencepiece.model import SentencePieceNormalizer
 from pyharness.vocabularies.sentencepiece.piece_rules import PieceRules
 
@@ -93,8 +94,11 @@ def check_extendable(model: BpeModel) -> None:
 
 
 def mark_pattern(model: BpeModel) -> str | None:
-    """Expression that cuts text at the marks of white space; None where the model has none, or tokens cross them."""
-    if model.symbols != "characters" or MARK.encode() not in model.alphabet:
+    """Expression that cuts the model's pieces at the marks of white space.
+
+    None where the model has none, where tokens cross them, or where it cuts there itself.
+    """
+    if _cuts_at_marks(model) or model.symbols != "characters" or MARK.encode() not in model.alphabet:
         return None
     merges = model.merges
     text = merges.data.tobytes()
@@ -104,6 +108,22 @@ def mark_pattern(model: BpeModel) -> str | None:
     if isinstance(model.normalizer, SentencePieceNormalizer) and model.normalizer.whitespace_as_suffix:
         return None if any(re.search(f"{MARK}[^{MARK}]", string) for string in strings) else last
     return None if any(re.search(f"[^{MARK}]{MARK}", string) for string in strings) else first
+
+
+def _cuts_at_marks(model: BpeModel) -> bool:
+    """Whether the model's own pieces have a mark at their start alone: those of a Metaspace that splits."""
+    if not isinstance(model.splitter, Mapping):
+        return False
+    steps = [step for step in flat_stages(model.splitter) if step["type"] == "Metaspace"]
+    return any(step.get("replacement") == MARK and step.get("split", True) is True for step in steps)
+
+
+def looks_up_whole(model: BpeModel) -> bool:
+    """Whether a piece that :class:`ModelPieces` counts and that is a token is that token, whatever the rules say.
+
+    Not so where pieces are parts of the model's: those it looks up are longer.
+    """
+    return model.whole_pieces and mark_pattern(model) is None
 
 
 def encoded(model: BpeModel, pieces: WeightedPieces, *, whole_pieces: bool, threads: int = 1) -> Tokens:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pyharness.bpe.adapting.model_pieces import ModelPieces, encoded
+from pyharness.bpe.adapting.model_pieces import ModelPieces, encoded, looks_up_whole
 from pyharness.bpe.model.model import BpeModel
 from pyharness.bpe.training.trainer import WeightedPieces
 from pyharness.trainers.adapting.base_file import BaseFile
@@ -51,7 +51,7 @@ def balanced(model: BpeModel, parts: list[WeightedPieces], threads: int = 1) -> 
     """
     masses = []
     for pieces in parts:
-        lengths = np.diff(encoded(model, pieces, whole_pieces=model.whole_pieces, threads=threads).offsets)
+        lengths = np.diff(encoded(model, pieces, whole_pieces=looks_up_whole(model), threads=threads).offsets)
         masses.append(int((lengths.astype(np.uint64) * pieces.weights).sum()))
     if 0 in masses:
         raise InputError(

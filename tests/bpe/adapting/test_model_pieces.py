@@ -9,11 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from adapted.bases import metaspace_file
 from bpe_models import trained
 from extended_models import byte_model, extended_model
 from pyharness.bpe import BpeModel, BpeTokenizer, WeightedPieces, import_model, model_of_training, self_tokenization
 from pyharness.bpe.adapting.extending import continued, extend
-from pyharness.bpe.adapting.model_pieces import ModelPieces, encoded, mark_pattern
+from pyharness.bpe.adapting.model_pieces import ModelPieces, encoded, looks_up_whole
 from pyharness.bpe.formats.importing_sentencepiece import model_of_sentencepiece
 from pyharness.corpora import open_corpus
 from pyharness.types import InputError, Tally
@@ -130,6 +131,22 @@ def test_denied_strings_are_asked_about_as_text() -> None:
     assert asked[0] in {" a", "a ", " b"}
 
 
+@pytest.mark.parametrize("split", [True, False])
+def test_whole_pieces_are_looked_up_where_the_model_cuts_at_marks_itself(split: bool) -> None:
+    """The model finds ▁abcd by lookup alone: a new rule for it would never be used, unless it sees longer pieces."""
+    model = import_model(metaspace_file(split=split))
+    texts = ["abcd abcd abcd abcd ab ef ef"] * 3
+    pieces = ModelPieces(model)
+    pieces.add(texts)
+    assert counted(model, texts) == {"▁abcd".encode(): 12, "▁ab".encode(): 3, "▁ef".encode(): 6}
+    done = continued(model, pieces.pieces(), 1)
+    assert looks_up_whole(model) is split
+    assert done.extension.tokens == (("▁e" if split else "▁a").encode(),)
+    if split:
+        grown = extended_model(model, done.extension)
+        assert BpeTokenizer(grown).encode_batch(["abcd ef"]).ids.tolist() == done.states.ids[[0, -2, -1]].tolist()
+
+
 def test_progress_counts_new_tokens() -> None:
     heard: list[int] = []
     model = model_of_training(trained("gpt2", size=257), "gpt2")
@@ -155,8 +172,7 @@ def test_replay_on_real_files(data: Path, name: str) -> None:
     pieces = counter.pieces()
     done = continued(model, pieces, 1000, piece_rules=rules)
     grown = extended_model(model, done.extension)
-    whole = model.whole_pieces and mark_pattern(model) is None
-    states = encoded(grown, pieces, whole_pieces=whole)
+    states = encoded(grown, pieces, whole_pieces=looks_up_whole(model))
     assert done.extension.complete
     assert np.array_equal(states.ids, done.states.ids)
     assert np.array_equal(states.offsets, done.states.offsets)

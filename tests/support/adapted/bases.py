@@ -33,3 +33,14 @@ def with_reserved_in_the_middle(path: Path) -> Path:
     content["model"]["vocab"] |= {token["content"]: token["id"] for token in content["added_tokens"]}
     path.write_text(json.dumps(content), encoding="utf-8")
     return path
+
+
+def metaspace_file(*, split: bool) -> bytes:
+    """Return a tokenizer.json that marks spaces and finds ▁abcd by lookup alone; unsplit text is one piece."""
+    vocab = {string: token for token, string in enumerate([*"▁abcdef", "▁abcd", "cd"])}
+    content = {
+        "added_tokens": [],
+        "pre_tokenizer": {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": split},
+        "model": {"type": "BPE", "ignore_merges": True, "vocab": vocab, "merges": [["c", "d"]]},
+    }
+    return json.dumps(content).encode()

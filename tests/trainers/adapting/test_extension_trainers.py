@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adapted.bases import NEW, OLD, write_base
+from adapted.bases import NEW, OLD, metaspace_file, write_base
 from adapted.edited_files import changed_keys
 from pyharness import trainers
 from pyharness.bpe import BpeTokenizer, WeightedPieces, import_model
@@ -239,3 +239,10 @@ def test_balanced_corpora_have_equal_mass() -> None:
     assert masses[1] == pytest.approx(masses[0], rel=0.02)  # weights are whole numbers
     both = joined([WeightedPieces.of_bytes({b"a": 1}), WeightedPieces.of_bytes({b"b": 2, b"a": 3})])
     assert both.weights.tolist() == [4, 2]
+
+
+@pytest.mark.parametrize(("split", "weight"), [(True, 12), (False, 3)])
+def test_balanced_corpora_are_weighed_as_they_are_learnt_from(split: bool, weight: int) -> None:
+    model = import_model(metaspace_file(split=split))
+    parts = [WeightedPieces.of_bytes({"▁abcd".encode(): 1}), WeightedPieces.of_bytes({"▁ef".encode(): 4})]
+    assert [part.weights.tolist() for part in balanced(model, parts)] == [[weight], [4]]
