@@ -89,7 +89,7 @@ def test_a_further_variable_gets_through_and_its_value_is_nowhere(tmp_path: Path
     project = tmp_path / "project"
     small_project.write(project, backend=TELLING)
     small_project.commit(project)
-    surroundings |= {"MORE": "s3cr3t", "OTHER": "0th3r"}
+    surroundings |= {"MORE": "s3cr3t-s3cr3t", "OTHER": "0th3r"}
     named = (f"{project}@HEAD",) * 2
     gate = incomparable(
         tmp_path, surroundings, "--base", named[0], "--head", named[1], "--pass", "MORE", "--no-build-isolation"
