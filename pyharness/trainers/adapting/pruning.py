@@ -93,12 +93,21 @@ def _train(name: str, request: TrainingRequest) -> TrainedTokenizer:
     with feed.phases.timed("reading the base"):
         base = BaseFile.read(request.base or "")
         model = base.model
+        _check(name, model, request)
     order = _order(name, feed, base, model)
     with feed.phases.timed("writing"):
         adapted = (
             _pruned(base, order, request) if order.pieces is None else _replaced(base, order, order.pieces, request)
         )
     return trained(name, feed, adapted, order.as_arrays())
+
+
+def _check(name: str, model: BpeModel, request: TrainingRequest) -> None:
+    """Refuse, before the text is read, what no count of its tokens can mend: a script, and a size beyond the base."""
+    if name == "script":
+        orders.script_order(model, np.zeros(model.id_limit, np.uint64), request.scripts)
+    if request.tokens is None and request.vocab_size > present(model):
+        raise InputError(f"{request.vocab_size:,} tokens cannot be left of {present(model):,}")
 
 
 def _order(name: str, feed: Feed, base: BaseFile, model: BpeModel) -> Order:

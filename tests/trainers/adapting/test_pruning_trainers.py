@@ -107,3 +107,18 @@ def test_plain_frequency_leaves_tokens_that_nothing_makes(tmp_path: Path) -> Non
     assert record(prune(base, texts, "frequency-pruning", share=0.8))["unreachable"]["adapted"] != none
     assert record(prune(base, texts, share=0.8))["unreachable"]["adapted"] == none
     assert prune(base, share=0.0).files["tokenizer.json"] == base.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "said"),
+    [
+        ("script", {"share": 0.5, "scripts": ("Latin", "Klingon")}, "no script is called 'Klingon'"),
+        ("leaf-pruning", {"vocab_size": 274}, "274 tokens cannot be left of 273"),
+    ],
+)
+def test_what_no_text_can_mend_is_refused_before_it_is_read(
+    tmp_path: Path, name: str, options: dict[str, Any], said: str
+) -> None:
+    request = TrainingRequest(texts=lambda: pytest.fail("read"), base=str(write_base(tmp_path)), **options)
+    with pytest.raises(InputError, match=said):
+        trainers.train(name, request)
