@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import statistics
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ from pyharness.types import Ids, Tally
 DATA = os.environ.get("PYHARNESS_DATA")
 NEEDS_DATA = (pytest.mark.data, pytest.mark.skipif(DATA is None, reason="PYHARNESS_DATA does not name real corpora"))
 ROUNDS = 7
+# Found and not imported: ``Cpu`` sets its threads first. And before all the text is read for nothing.
+pytestmark = pytest.mark.skipif(find_spec("polars") is None, reason="polars, a peer, is not installed")
 Keys = NDArray[np.uint64]
 
 
@@ -73,8 +76,9 @@ def numpy_unique(keys: Keys) -> Callable[[], Any]:
 
 def polars_group_by(keys: Keys) -> Callable[[], Any]:
     """On as many threads as POLARS_MAX_THREADS says, which ``Cpu`` sets before polars is loaded."""
-    polars = pytest.importorskip("polars")
-    frame = polars.DataFrame({"pair": keys})
+    import polars as pl
+
+    frame = pl.DataFrame({"pair": keys})
     return lambda: frame.group_by("pair").len()
 
 
