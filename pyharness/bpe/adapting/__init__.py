@@ -1,1 +1,1 @@
-"""Vocabularies that grow and shrink: pure work on models, no files."""
+"""Vocabularies that grow and shrink: what to learn and what to drop, and the edited file read again and compared."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -101,7 +100,7 @@ def _differing_tokens(
     found = {token: kind for token, kind in enumerate(model.vocabulary.kinds.tolist()) if kind != TokenKind.ABSENT}
     if found != kinds:
         return ["kinds of tokens"]
-    before, after = _strings(base), _strings(model)
+    before, after = base.merges.strings(), model.merges.strings()
     in_model = (TokenKind.NORMAL, TokenKind.UNUSED, TokenKind.BYTE_FALLBACK)  # others may come into the model's list
     same = all(
         model.vocabulary[token] == base.vocabulary[old]
@@ -110,11 +109,6 @@ def _differing_tokens(
         if token in kinds and token not in strings
     )
     return [] if same and all(after[token] == string for token, string in strings.items()) else ["strings"]
-
-
-def _strings(model: BpeModel) -> list[bytes]:
-    data = model.merges.data.tobytes()
-    return [data[start:end] for start, end in pairwise(model.merges.offsets.tolist())]
 
 
 def _differing_order(

@@ -43,7 +43,7 @@ class Extendable:
         if merges.ranks is not None:
             usable &= merges.atomic | (merges.ranks != NEVER)
         others = np.flatnonzero(~usable & (lengths > 0))
-        strings = {merges.data[merges.offsets[token] : merges.offsets[token + 1]].tobytes() for token in others}
+        strings = {merges[token] for token in others.tolist()}
         kept = merges.data[np.repeat(usable, lengths)]
         space = model.alphabet.get(MARK.encode())
         return cls(

@@ -88,18 +88,17 @@ def replace(
     pruned = prune(data, model, first_of(model, order, size=size - tokens), label)
     extension = extend(pruned.model, pieces, tokens, **options)
     placement = place(pruned.model, len(extension.tokens))
-    edited = _extended(pruned, extension, placement, label)
+    edited = extended(pruned.data, pruned.model, extension, placement, label)
     result = check_extended(edited, pruned.model, extension, placement, texts, label)
     return Replaced(edited, result, pruned.ids, extension, placement)
 
 
-def _extended(pruned: Pruned, extension: Extension, placement: Placement, label: str) -> bytes:
-    merges = pruned.model.merges
+def extended(data: bytes, model: BpeModel, extension: Extension, placement: Placement, label: str) -> bytes:
+    """Put the strings and rules of an extension into a file; whoever calls checks what comes of it.
 
-    def string(token: int) -> bytes:
-        if token >= extension.base_ids:
-            return extension.tokens[token - extension.base_ids]
-        return merges.data[merges.offsets[token] : merges.offsets[token + 1]].tobytes()
-
-    rules = [(string(left), string(right)) for left, right, _ in extension.rules.tolist()]
-    return extend_file(pruned.data, list(zip(placement.ids.tolist(), extension.tokens, strict=True)), rules, label)
+    Raises:
+        InputError: the file cannot be edited so.
+    """
+    strings = [*model.merges.strings(), *extension.tokens]
+    rules = [(strings[left], strings[right]) for left, right, _ in extension.rules.tolist()]
+    return extend_file(data, list(zip(placement.ids.tolist(), extension.tokens, strict=True)), rules, label)

@@ -55,8 +55,9 @@ def ranks_agree(merges: MergeModel) -> None:
     size = min(len(rules), len(canonical))
     differs = np.flatnonzero((rules[:size] != canonical[:size]).any(axis=1))
     token = int((rules if len(rules) > size else canonical)[size, 2]) if not len(differs) else int(rules[differs[0], 2])
-    data = merges.data[merges.offsets[token] : merges.offsets[token + 1]].tobytes()
-    raise InputError(f"in order of ids other parts would be merged into token {token} ({data!r}) than the rules say")
+    raise InputError(
+        f"in order of ids other parts would be merged into token {token} ({merges[token]!r}) than the rules say"
+    )
 
 
 def by_ids(merges: MergeModel) -> MergeModel:

@@ -50,8 +50,7 @@ def expansion_of_unused(model: BpeModel) -> tuple[Ids, Offsets] | None:
 
 def _unknown(model: BpeModel, token: int) -> list[int]:
     """What is written for a character without a token."""
-    merges = model.merges
-    data = merges.data[merges.offsets[token] : merges.offsets[token + 1]].tobytes()
+    data = model.merges[token]
     if model.fallback and all(model.fallback[byte] >= 0 for byte in data):
         return [model.fallback[byte] for byte in data]
     return [] if model.unknown is None else [model.unknown]

@@ -136,10 +136,9 @@ def _forms(model: BpeModel, normalizer: Sequence[Mapping[str, Any]]) -> Callable
         return _no_forms
     if model.symbols == "bytes":
         return byte_forms(model.vocabulary)
-    data, offsets = model.merges.data, model.merges.offsets.tolist()
 
     def forms(token: int) -> Sequence[TokenForm]:
-        return [TokenForm(data[offsets[token] : offsets[token + 1]].tobytes().decode(errors="replace"))]
+        return [TokenForm(model.merges[token].decode(errors="replace"))]
 
     return forms
 

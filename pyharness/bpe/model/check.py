@@ -40,7 +40,7 @@ def check_model(model: BpeModel, label: str) -> None:
     if model.prefix or model.suffix:
         return  # which are part of the symbols, and not of the strings of tokens
     for symbol, token in model.alphabet.items():
-        if (string := _string(model.merges, token)) != symbol:
+        if (string := model.merges[token]) != symbol:
             raise InputError(f"{label}: the base symbol {symbol!r} has id {token}, which is {string[:40]!r}")
     if model.merges.rules is not None:
         check_rules(model.merges, model.merges.rules, label)
@@ -91,10 +91,6 @@ def _check_pairs(rules: NDArray[np.uint32], label: str) -> None:
         raise InputError(f"{label}: rule {rule} is the second that merges ids {rules[rule, 0]} and {rules[rule, 1]}")
 
 
-def _string(merges: MergeModel, token: int) -> bytes:
-    return merges.data[merges.offsets[token] : merges.offsets[token + 1]].tobytes()
-
-
 def _parts(values: NDArray[np.uint8] | NDArray[np.uint32], offsets: Offsets) -> list[bytes]:
     data = values.tobytes()
     return [data[start:end] for start, end in pairwise((offsets * values.itemsize).tolist())]
@@ -114,7 +110,7 @@ def check_rules(merges: MergeModel, rules: NDArray[np.uint32], label: str) -> No
         wrong = ~_concatenated(merges, left, right, result)
     if wrong.any():
         rule = int(np.argmax(wrong))
-        parts = [_string(merges, token)[:40] for token in rules[rule].tolist()]
+        parts = [merges[token][:40] for token in rules[rule].tolist()]
         raise InputError(f"{label}: rule {rule} merges {parts[0]!r} and {parts[1]!r} into {parts[2]!r}")
 
 

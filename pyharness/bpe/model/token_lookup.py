@@ -63,11 +63,8 @@ class TokenLookup:
 
     def _spelled(self, token: int) -> str:
         model, suffix = self._model, self._model.suffix.encode()
-        if model.expansion is not None:  # whose strings are numbered otherwise
-            text = model.vocabulary[token]
-        else:
-            merges = model.merges
-            text = merges.data[merges.offsets[token] : merges.offsets[token + 1]].tobytes()
+        # The strings of merges are numbered otherwise where there is an expansion.
+        text = model.merges[token] if model.expansion is None else model.vocabulary[token]
         if model.symbols == "bytes":
             text = in_letters(text).encode()
         if suffix and self._last_symbol(token).endswith(suffix):

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from pyharness.language_models.surgery.plan import EmbeddingPlan
 from pyharness.types import InputError
+from pyharness.vocabularies.files.moved_ids import AMBIGUOUS, NAMES_IDS
 
 _TEXT = "text_config"
-_NAMES_IDS = re.compile(r"\w+_token_ids?|\w+_token_index|(begin_)?suppress_tokens|(bad|force)_words_ids")
-_OTHERS = ("forced_decoder_ids", "sequence_bias")  # ids beside other numbers
 
 
 def with_rows(config: Mapping[str, Any], rows: int) -> dict[str, Any]:
@@ -41,6 +39,8 @@ def with_ids(content: Mapping[str, Any], plan: EmbeddingPlan, file: str) -> dict
     def moved(number: Any, key: str) -> Any:
         if isinstance(number, list):
             return [moved(part, key) for part in number]
+        if isinstance(number, dict):
+            return {name: moved(part, key) for name, part in number.items()}
         if type(number) is not int or not 0 <= number < plan.rows:
             return number
         if where[number] < 0:
@@ -53,12 +53,12 @@ def with_ids(content: Mapping[str, Any], plan: EmbeddingPlan, file: str) -> dict
 def _mapped(content: Mapping[str, Any], moved: Callable[[Any, str], Any], file: str) -> dict[str, Any]:
     changed: dict[str, Any] = {}
     for key, value in content.items():
-        if key in _OTHERS and value:
+        if key in AMBIGUOUS and value:
             raise InputError(f"{file} has {key}, whose ids cannot be told from its other numbers; take it out first")
         if isinstance(value, dict) and key == _TEXT:  # models of images and sounds have vocabularies of their own
             changed[key] = _mapped(value, moved, file)
         else:
-            changed[key] = moved(value, key) if _NAMES_IDS.fullmatch(key) else value
+            changed[key] = moved(value, key) if NAMES_IDS.fullmatch(key) else value
     return changed
 
 

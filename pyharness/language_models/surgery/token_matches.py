@@ -44,8 +44,7 @@ def _spaces(model: BpeModel) -> bool:
 
 def _keys(model: BpeModel, in_symbols: bool) -> list[_Key | None]:
     contents = {token.id: token.content.encode() for token in model.added}
-    merges, kinds = model.merges, model.vocabulary.kinds.tolist()
-    data, offsets = merges.data.tobytes(), merges.offsets.tolist()
+    kinds, strings = model.vocabulary.kinds.tolist(), model.merges.strings() if in_symbols else []
 
     def key(token: int) -> _Key | None:
         if kinds[token] == TokenKind.ABSENT:
@@ -54,7 +53,7 @@ def _keys(model: BpeModel, in_symbols: bool) -> list[_Key | None]:
             return TokenKind.UNKNOWN, b""
         if token in contents:
             return TokenKind.SPECIAL, contents[token]
-        string = data[offsets[token] : offsets[token + 1]] if in_symbols else model.vocabulary[token]
+        string = strings[token] if in_symbols else model.vocabulary[token]
         return kinds[token], string
 
     return [key(token) for token in range(len(kinds))]

@@ -9,16 +9,16 @@ import numpy as np
 
 from pyharness.bpe.adapting.checking import check_extended
 from pyharness.bpe.adapting.placing import compiled, place
+from pyharness.bpe.adapting.replacing import extended
 from pyharness.bpe.model.model import BpeModel
 from pyharness.trainers import TrainedTokenizer, TrainerSpec, TrainingRequest
 from pyharness.trainers.adapting.adapted import Adapted, texts_of, trained
 from pyharness.trainers.adapting.base_file import BaseFile, located
-from pyharness.trainers.adapting.growth import Learnt, learn, rules_by_string
+from pyharness.trainers.adapting.growth import Learnt, learn
 from pyharness.trainers.adapting.learnt_classes import classes
 from pyharness.trainers.adapting.reserved_tokens import reserved
 from pyharness.trainers.feeding import Feed
 from pyharness.types import Extension, IdMap, InputError
-from pyharness.vocabularies.editing.files import extend_file
 
 
 def train_continued(request: TrainingRequest) -> TrainedTokenizer:
@@ -61,8 +61,7 @@ def _extended(base: BaseFile, learnt: Learnt, gone: Mapping[int, str], request: 
         )
     placement = place(model, len(extension.tokens), reuse=request.reuse, multiple_of=request.multiple_of)
     ids = placement.ids.tolist()
-    rules = rules_by_string(model, extension)
-    data = extend_file(base.data, list(zip(ids, extension.tokens, strict=True)), rules, base.label)
+    data = extended(base.data, model, extension, placement, base.label)
     reused = {str(token): gone[token] for token in ids if token in gone}
     return Adapted(
         base=base,

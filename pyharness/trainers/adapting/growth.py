@@ -99,16 +99,3 @@ def options_of(request: TrainingRequest, base: BaseFile) -> ExtendingOptions:
         found = compiled("deny", request.deny).search
         options["denies"] = lambda text: found(text) is not None
     return options
-
-
-def rules_by_string(model: BpeModel, extension: Extension) -> list[tuple[bytes, bytes]]:
-    """Pairs of strings that the rules merge."""
-    strings = [*strings_of(model, np.arange(extension.base_ids)), *extension.tokens]
-    return [(strings[left], strings[right]) for left, right, _ in extension.rules.tolist()]
-
-
-def strings_of(model: BpeModel, ids: Array) -> list[bytes]:
-    """Strings of some ids, as merges have them."""
-    merges = model.merges
-    data, ends = merges.data.tobytes(), merges.offsets.tolist()
-    return [data[ends[token] : ends[token + 1]] for token in ids.tolist()]

@@ -22,7 +22,7 @@ from pyharness.trainers.adapting.adapted import Adapted, present, texts_of, trai
 from pyharness.trainers.adapting.base_file import BaseFile, located
 from pyharness.trainers.adapting.corpus_pieces import rules_of
 from pyharness.trainers.adapting.extension import asked, notes_of, said_of
-from pyharness.trainers.adapting.growth import options_of, strings_of
+from pyharness.trainers.adapting.growth import options_of
 from pyharness.trainers.feeding import Feed, read_in_batches
 from pyharness.types import Ids, InputError
 
@@ -178,7 +178,7 @@ def _removable(order: Order) -> dict[str, Any]:
 def _compared(model: BpeModel, removed: Ids) -> list[str]:
     """Texts of tokens that stay and of tokens that go."""
     stays = np.setdiff1d(np.flatnonzero(model.merges.tested), removed)
-    return texts_of(strings_of(model, np.r_[stays[-COMPARED:], removed[-COMPARED:]]))
+    return texts_of([model.merges[token] for token in (*stays[-COMPARED:].tolist(), *removed[-COMPARED:].tolist())])
 
 
 def refuse(request: TrainingRequest) -> None:
@@ -214,9 +214,7 @@ PRUNING = frozenset({
 _SIZES = frozenset({"vocab_size", "share"})
 
 
-def _spec(
-    name: str, train: Callable[[TrainingRequest], TrainedTokenizer], summary: str, **more: Any
-) -> TrainerSpec:  # fmt: skip
+def _spec(name: str, train: Callable[[TrainingRequest], TrainedTokenizer], summary: str, **more: Any) -> TrainerSpec:
     settings = {"options": PRUNING, "refuse": refuse, **more}
     return TrainerSpec(
         name=name, train=train, summary=summary, algorithm="bpe", library="pyharness", patterns=(), adapts=True,

@@ -13,15 +13,13 @@ from pyharness.types import IdMap, InputError
 from pyharness.vocabularies.files import vocabulary_file
 from pyharness.vocabularies.files.json_file import parse_json
 from pyharness.vocabularies.files.json_text import STRING, Edit, beginning, bytes_of, elements, keyed_items, text_of
-from pyharness.vocabularies.files.moved_ids import id_of_key, moved
+from pyharness.vocabularies.files.moved_ids import AMBIGUOUS, NAMES_IDS, id_of_key, moved
 from pyharness.vocabularies.ranks.encodings import KNOWN_FILES
 
 SETTINGS = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "chat_template.json",
             "chat_template.jinja", "generation_config.json")  # fmt: skip
-_NAMES_IDS = re.compile(r"\w+_token_ids?|\w+_token_index|(begin_)?suppress_tokens|(bad|force)_words_ids|\w+_to_id")
 _KEY = re.compile(STRING)
 _ADDED = "added_tokens.json"  # content: id
-_AMBIGUOUS = ("forced_decoder_ids", "sequence_bias")  # ids beside other numbers
 _TEMPLATES = ("chat_template", "template")  # one, or one of several with names
 _LISTS = ("additional_special_tokens", "extra_special_tokens")
 _VOCABULARIES = ("tokenizer.json", "tokenizer.model*", "tekken.json", "*.tiktoken", "vocab.json", "merges.txt",
@@ -120,13 +118,13 @@ class _Edits:
         opening = self.text[value]
         if key == "added_tokens_decoder" and opening == "{":
             yield self._of_tokens(value)
-        elif is_id or _NAMES_IDS.fullmatch(key):
+        elif is_id or NAMES_IDS.fullmatch(key):
             yield from self._of_ids(key, value, end)
         elif key in _LISTS and opening == "[":
             yield self._of_list(value)
         elif opening == "{":
             yield from self.of_object(value)
-        elif key in _AMBIGUOUS and opening == "[" and not (self.ids.new == range(len(self.ids))).all():
+        elif key in AMBIGUOUS and opening == "[" and not (self.ids.new == range(len(self.ids))).all():
             raise InputError(f"{self.name} has {key}, whose ids cannot be told from other numbers; take it out first")
         elif opening == "[":
             for start, stop in elements(self.text, value).spans:

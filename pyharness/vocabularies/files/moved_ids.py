@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NoReturn, TypeVar
 
@@ -10,6 +11,13 @@ import numpy as np
 from pyharness.types import IdMap, InputError
 from pyharness.vocabularies.files.vocabulary_file import BIGGEST_ID
 
+# Keys of settings whose values are ids: numbers, lists of numbers, or objects that map names to them. Of these only
+# those of Whisper and SeamlessM4T: label_to_id numbers classes, and vocoder_lang_code_to_id is of another vocabulary.
+NAMES_IDS = re.compile(
+    r"\w+_token_ids?|\w+_token_index|(begin_)?suppress_tokens|(bad|force)_words_ids|(lang|task)_to_id"
+    r"|text_decoder_lang_to_code_id"
+)
+AMBIGUOUS = ("forced_decoder_ids", "sequence_bias")  # ids beside other numbers
 _DIGITS = len(str(BIGGEST_ID))
 _String = TypeVar("_String", str, bytes)
 

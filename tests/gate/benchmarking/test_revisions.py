@@ -12,7 +12,7 @@ import pytest
 
 from gating import foreign, small_project
 from pyharness.commands import gating
-from pyharness.gate.arms import Arms, arms
+from pyharness.gate.arms import Arms
 from pyharness.gate.benchmarking.planting import plant
 from pyharness.gate.benchmarking.process import PytestProcess
 from pyharness.gate.benchmarking.trees import FOLDER
@@ -58,12 +58,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def both(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arms]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYHARNESS_CACHE", str(tmp_path_factory.mktemp("cache")))
-        with arms("HEAD~1", "HEAD", folder=project, isolated=False) as made:
-            foreign.give_pytest(made.base.python)
-            foreign.give_pytest(made.head.python)
-            yield made
+    with foreign.built_arms(project, tmp_path_factory.mktemp("cache")) as made:
+        yield made
 
 
 def test_the_heads_tests_run_in_both_arms(both: Arms, project: Path, tmp_path: Path) -> None:

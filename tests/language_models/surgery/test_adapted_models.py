@@ -174,9 +174,9 @@ def test_random_rows_have_the_columns_of_the_old(tmp_path: Path) -> None:
 
 def test_ids_that_move_are_followed_in_the_configuration(tmp_path: Path) -> None:
     old = built("untied", tmp_path / "old")
-    (old / "generation_config.json").write_text(
-        json.dumps({"eos_token_id": [261, 5], "suppress_tokens": [9], "stop_token_ids": [8], "top_k": 9})
-    )
+    said = {"eos_token_id": [261, 5], "suppress_tokens": [9], "stop_token_ids": [8], "top_k": 9}
+    languages = {"lang_to_id": {"<|en|>": 7, "<|et|>": 6}, "label_to_id": {"good": 1}}
+    (old / "generation_config.json").write_text(json.dumps({**said, **languages}))
     model = ModelFolder.read("m", old)
     moved = np.arange(263)[::-1].copy()
     new = applied(
@@ -185,7 +185,9 @@ def test_ids_that_move_are_followed_in_the_configuration(tmp_path: Path) -> None
     config = json.loads((new / "config.json").read_text())
     assert (config["bos_token_id"], config["eos_token_id"], config["pad_token_id"]) == (1, [1, 257], 0)
     generation = json.loads((new / "generation_config.json").read_text())
-    assert generation == {"eos_token_id": [1, 257], "suppress_tokens": [253], "stop_token_ids": [254], "top_k": 9}
+    said = {"eos_token_id": [1, 257], "suppress_tokens": [253], "stop_token_ids": [254], "top_k": 9}
+    languages = {"lang_to_id": {"<|en|>": 255, "<|et|>": 256}, "label_to_id": {"good": 1}}
+    assert generation == {**said, **languages}
     expected = logits(old, "untied", IDS)[:, :263]
     assert torch.equal(logits(new, "untied", [262 - token for token in IDS])[:, :263].flip(1), expected)
 

@@ -6,8 +6,13 @@ import importlib.metadata
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
+from pyharness.gate.arms import Arms, arms
 from pyharness.gate.arms.arm import Arm
 from pyharness.types import Side
 
@@ -142,6 +147,17 @@ def give_pytest(python: Path) -> None:
         installed = importlib.metadata.distribution(distribution)
         for name in {file.parts[0] for file in installed.files or ()} - {"..", "__pycache__"}:
             (site / name).symlink_to(str(installed.locate_file(name)))
+
+
+@contextmanager
+def built_arms(project: Path, cache: Path) -> Iterator[Arms]:
+    """Both sides of the last commit of a project, built here; each has pytest."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYHARNESS_CACHE", str(cache))
+        with arms("HEAD~1", "HEAD", folder=project, isolated=False) as made:
+            give_pytest(made.base.python)
+            give_pytest(made.head.python)
+            yield made
 
 
 def installed_arm(side: Side, folder: Path, site: Path, python: Path = Path(sys.executable)) -> Arm:
