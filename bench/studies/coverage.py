@@ -29,6 +29,7 @@ import numpy as np
 
 from document_states import Documents, DocumentStates
 from pyharness import corpora, tokenizers
+from pyharness.corpora.files.splitting import Fragment
 from pyharness.corpora.options import MAX_DOCUMENT_BYTES
 from pyharness.corpora.streaming import TextCorpus
 from pyharness.metrics import all_metrics, corpus_metrics, fairness
@@ -73,7 +74,7 @@ def opened(kind: Kind, data: str, limit: int) -> Corpus:
         return corpora.open_corpus(f"{spec}?max_document_bytes={limit}&max_bytes={CAP}")
     texts = corpora.open_corpus(f"{spec}?max_document_bytes=1GB").documents(Tally())
     documents = [part for text in texts for part in text.split(kind.between)[1:]]
-    return TextCorpus(kind.name, lambda: ((text, True) for text in documents), "", "", "", kind.name, CAP, limit)
+    return TextCorpus(kind.name, lambda: map(Fragment, documents), "", "", "", kind.name, CAP, limit)
 
 
 # ---------------------------------------------------------------------------------------------- one draw after another

@@ -72,7 +72,7 @@ def extend(folder: Path, tokens: int | None, sizes: str | None, method: str, qui
 
     \b
     pyharness adapt extend --base ./model -c path:estonian.jsonl --tokens 8192 --out ./estonian
-    pyharness adapt extend --base tokenizer.json -c shard:1/5:path:et.jsonl --held-out shard:0/5:path:et.jsonl \\
+    pyharness adapt extend --base tokenizer.json -c shard:1-4/5:path:et.jsonl --held-out shard:0/5:path:et.jsonl \\
         --sizes 1024,2048,4096 --out ./et
 
     Learning goes on from what FILE makes of the corpus, so every new token can be reached, and text that no new rule

@@ -10,9 +10,10 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pyharness.corpora.files.reading import named_errors
+from pyharness.corpora.files.splitting import Fragment
 from pyharness.corpora.options import TEXT_OPTIONS, described, document_limit
 from pyharness.corpora.streaming import TextCorpus
 from pyharness.plugins.libraries import load, require
@@ -20,9 +21,6 @@ from pyharness.plugins.registry import pick
 from pyharness.system import hub
 from pyharness.system.network import unreachable
 from pyharness.types import Corpus, CorpusFamily, InputError
-
-if TYPE_CHECKING:
-    from pyharness.corpora.files.splitting import Fragment
 
 PURPOSE = "reading Hugging Face datasets"
 _BUILDERS = {
@@ -55,7 +53,7 @@ class Source:
         number = 0
         try:
             for number, row in enumerate(self._rows(library), 1):
-                yield self._text(row, number) or "", True
+                yield Fragment(self._text(row, number) or "")
         except InputError:
             raise
         # The library lets out errors of a dozen others; none of them is a defect of ours.

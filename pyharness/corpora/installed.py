@@ -60,10 +60,10 @@ def _code() -> Iterator[Fragment]:
 def _docs() -> Iterator[Fragment]:
     topics = _topics()
     for name in sorted(topics, key=_shuffled):
-        yield topics[name], True
+        yield Fragment(topics[name])
     for file in source_files():
         for text in docstrings(b"".join(blocks(file))):
-            yield text, True
+            yield Fragment(text)
 
 
 def _topics() -> Mapping[str, str]:

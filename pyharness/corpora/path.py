@@ -27,14 +27,14 @@ from pyharness.types import Corpus, CorpusFamily, InputError
 SNIFFED_BYTES = 8192
 
 
-def fragments(files: Iterable[Path], field: str, split: str, binary: bool) -> Iterator[Fragment]:
+def fragments(files: Iterable[Path], field: str, work: str, split: str, binary: bool) -> Iterator[Fragment]:
     """Read files one after the other; ``binary`` says whether binary ones are read as text too."""
     for file in files:
         kind = formats.kind(file.name)
         if kind == "parquet":
-            yield from ((text, True) for text in parquet.strings(file, field))
+            yield from map(Fragment, parquet.strings(file, field))
         elif kind == "jsonl":
-            yield from ((text, True) for text in jsonl.strings(file, field))
+            yield from jsonl.documents(file, field, work)
         else:
             yield from _plain(file, split, binary)
 
@@ -109,18 +109,21 @@ def _corpus(
     defaults = {"language": "code", "domain": "code"} if code else {}
     return TextCorpus(
         name=spec,
-        read=lambda: fragments(files(), options.get("field", "text"), split, binary),
+        read=lambda: fragments(files(), options.get("field", "text"), options.get("work", ""), split, binary),
         max_document_bytes=document_limit(options),
         **described(spec, options, **defaults),
     )
 
 
 def _check_options(file: Path, options: Mapping[str, str]) -> None:
-    rows = formats.kind(file.name) in ("jsonl", "parquet")
+    kind = formats.kind(file.name)
+    rows = kind in ("jsonl", "parquet")
     if rows and "split" in options:
         raise InputError(f"split= does not apply to {file}: every row is a document; leave it out")
     if not rows and "field" in options:
         raise InputError(f"field= does not apply to {file}, which is plain text by its name; leave it out")
+    if kind != "jsonl" and "work" in options:
+        raise InputError(f"work= does not apply to {file}, which is no JSON Lines by its name; leave it out")
 
 
 def _directory(path: Path) -> Callable[[], Iterator[Path]]:
@@ -165,6 +168,7 @@ CORPORA = (
         options={
             **TEXT_OPTIONS,
             "field": "JSON Lines and Parquet: where the text is (default text)",
+            "work": "JSON Lines: field with the work, or WORK#PART, that a document is of: shards keep works whole",
             "split": "plain text: what a document is: file (default), line or paragraph",
         },
     ),

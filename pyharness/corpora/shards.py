@@ -1,7 +1,9 @@
-"""Every ``COUNT``-th document of another corpus, so that workers can share it: ``shard:INDEX/COUNT:SPEC``.
+"""Some of every ``COUNT`` documents of another corpus: ``shard:INDEX/COUNT:SPEC``, ``shard:FIRST-LAST/COUNT:SPEC``.
 
-Documents are dealt out whole: the pieces of one that is cut, and the texts of an aligned row, stay together. So no half
-of a text holds the rest of what the other half has read.
+Workers share a corpus so, and what is learnt and what is held out are told apart so. Documents are dealt out whole: the
+pieces of one that is cut, and the texts of an aligned row, stay together. Where a corpus says which work a document is
+of (``path:...?work=FIELD``), works are dealt out whole, too, by the hash of their names. So no half of a text holds the
+rest of what the other half has read, and a work is on the same side in every corpus that names it.
 """
 
 from __future__ import annotations
@@ -12,15 +14,18 @@ from dataclasses import dataclass
 
 from pyharness.corpora import open_corpus
 from pyharness.corpora.streaming import keyed
-from pyharness.types import Corpus, CorpusFamily, InputError, Piece, Tally
+from pyharness.types import Corpus, CorpusFamily, InputError, Piece, Tally, digest_of
 
 
 @dataclass(slots=True)
 class Shard:
-    """Documents ``index``, ``index + count``, ... of ``whole``; may be empty, unlike other corpora."""
+    """Documents of ``whole`` whose number, or the hash of whose work, modulo ``count`` is in ``wanted``.
+
+    It may be empty, unlike other corpora.
+    """
 
     whole: Corpus
-    index: int
+    wanted: range
     count: int
     name: str
     language: str
@@ -34,36 +39,42 @@ class Shard:
 
     def keyed_documents(self, tally: Tally) -> Iterator[Piece]:
         """Stream this shard's documents with the keys they have in the whole."""
-        # Every shard meets everything that is left out, cut or replaced; one of them reports it.
-        met = tally if self.index == 0 else Tally()
+        # Every shard meets everything that is left out, cut or replaced; the one with the first documents reports it.
+        met = tally if 0 in self.wanted else Tally()
         number = -1
         for piece in keyed(self.whole, met):
             number += piece.opens
-            if number % self.count == self.index:
+            at = int.from_bytes(digest_of(piece.work), "little") if piece.work else number
+            if at % self.count in self.wanted:
                 yield piece
 
 
-def shard(corpus: Corpus, index: int, count: int) -> Corpus:
-    """Return the documents, or rows of aligned text, whose running number modulo ``count`` is ``index``."""
-    if not 0 <= index < count:
-        raise InputError(f"there is no shard {index} of {count}; shards are 0 to {count - 1}")
-    name = f"shard:{index}/{count}:{corpus.name}"
-    return Shard(corpus, index, count, name, corpus.language, corpus.domain, corpus.licence, corpus.smoke_test)
+def shard(corpus: Corpus, index: int, count: int, last: int | None = None) -> Corpus:
+    """Return shard ``index`` of ``count``, or all from that up to ``last``."""
+    wanted = range(index, (index if last is None else last) + 1)
+    if not (wanted and index >= 0 and wanted[-1] < count):
+        between = "" if last is None else f" to {last}"
+        raise InputError(f"there is no shard {index}{between} of {count}; shards are 0 to {count - 1}")
+    said = f"{index}" if last is None else f"{index}-{last}"
+    name = f"shard:{said}/{count}:{corpus.name}"
+    return Shard(corpus, wanted, count, name, corpus.language, corpus.domain, corpus.licence, corpus.smoke_test)
 
 
 def _open(spec: str, argument: str, options: Mapping[str, str]) -> Corpus:  # noqa: ARG001 - the inner one gets them
-    match = re.fullmatch(r"shard:(\d{1,9})/(\d{1,9}):(.+)", spec, re.DOTALL | re.ASCII)
+    match = re.fullmatch(r"shard:(\d{1,9})(?:-(\d{1,9}))?/(\d{1,9}):(.+)", spec, re.DOTALL | re.ASCII)
     if match is None:
-        raise InputError(f"cannot read {spec!r}; write shard:INDEX/COUNT:CORPUS, like 'shard:0/4:sample'")
-    return shard(open_corpus(match[3]), int(match[1]), int(match[2]))
+        raise InputError(
+            f"cannot read {spec!r}; write shard:INDEX/COUNT:CORPUS, like 'shard:0/4:sample', or 'shard:1-3/4:sample'"
+        )
+    return shard(open_corpus(match[4]), int(match[1]), int(match[3]), int(match[2]) if match[2] else None)
 
 
 CORPORA = (
     CorpusFamily(
         name="shard",
         open=_open,
-        summary="every COUNT-th document of another corpus, from INDEX on",
-        example="shard:0/4:sample",
+        summary="one of COUNT parts of another corpus, or some: whole documents, and whole works where it names them",
+        example="shard:1-3/4:sample",
         wraps=True,
     ),
 )

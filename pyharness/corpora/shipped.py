@@ -50,7 +50,7 @@ class Sample(AlignedCorpus):
 
 
 def _fragments(part: str) -> Iterator[Fragment]:
-    return ((text, True) for text in jsonl.strings(ROOT.joinpath(f"{part}.jsonl"), "text"))
+    return jsonl.documents(ROOT.joinpath(f"{part}.jsonl"), "text")
 
 
 def _languages() -> dict[str, Traversable]:

@@ -42,7 +42,7 @@ class TextCorpus:
 def admitted(documents: Iterable[Cut], max_bytes: int | None, tally: Tally) -> Iterator[Piece]:
     """Pass documents on until ``max_bytes``; count the empty, and what is cut or replaced in these."""
     total, key = 0, ""
-    for text, beginning, opens, parted in documents:
+    for text, beginning, opens, parted, work in documents:
         if not text:
             tally.empty_documents += 1
             continue
@@ -54,7 +54,7 @@ def admitted(documents: Iterable[Cut], max_bytes: int | None, tally: Tally) -> I
         tally.replaced_sequences += replaced
         if opens:
             key = clean if beginning == text else settled(beginning)[0]
-        yield Piece(clean, key, opens)
+        yield Piece(clean, key, opens, work=settled(work)[0])
 
 
 def fits(total: int, last: int, max_bytes: int | None) -> bool:
@@ -92,7 +92,7 @@ def keyed(corpus: Corpus, tally: Tally) -> Iterator[Piece]:
 
 def _piece(corpus: str, item: object) -> Piece:
     """Check what a corpus, of a plug-in maybe, says belongs together."""
-    if isinstance(item, tuple) and 2 <= len(item) <= 4 and isinstance(item[0], str) and isinstance(item[1], str):
+    if isinstance(item, tuple) and 2 <= len(item) <= 5 and all(isinstance(one, str) for one in (*item[:2], *item[4:])):
         return Piece(*item)
     raise InputError(
         f"corpus {corpus!r}: keyed_documents yields {type(item).__name__}; it must yield pyharness.types.Piece, "
@@ -113,7 +113,7 @@ def read(corpus: Corpus, tally: Tally) -> Iterator[Read]:
     """Stream a corpus and count it, with the digests that decide sample and group."""
     tally.beginnings = []
     known, digest = "", digest_of("")
-    for text, key, opens, again in keyed(corpus, tally):
+    for text, key, opens, again, _ in keyed(corpus, tally):
         own = tally.add(text)
         if key == text:
             yield Read(text, own, own, opens and not again)

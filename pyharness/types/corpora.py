@@ -116,6 +116,7 @@ class Piece(NamedTuple):
     key: str  # the text whose hash decides the group
     opens: bool = True
     again: bool = False  # streamed before, in an earlier pass of ``repeat:``: no further evidence
+    work: str = ""  # what the document is a part of, where the corpus says so: shards keep works whole
 
 
 @runtime_checkable

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from pyharness.corpora import families, open_corpus
 from pyharness.corpora.files.reading import decode, decoded
-from pyharness.corpora.files.splitting import SPLITS, pieces
+from pyharness.corpora.files.splitting import SPLITS, Fragment, pieces
 from pyharness.corpora.options import size
 from pyharness.corpora.shards import shard
 from pyharness.corpora.streaming import admitted
@@ -203,7 +203,7 @@ def test_shards_add_up_to_the_whole(texts: list[str], count: int) -> None:
         name, language, domain, licence, smoke_test = "given", "und", "", "", False
 
         def documents(self, tally: Tally) -> Iterator[str]:
-            return (piece.text for piece in admitted(pieces(((text, True) for text in texts), 16), None, tally))
+            return (piece.text for piece in admitted(pieces(map(Fragment, texts), 16), None, tally))
 
     whole, tally = documents(Given())
     merged, shards = Tally(), []

@@ -68,6 +68,9 @@ pq: Any = pytest.importorskip("pyarrow.parquet")
         ("repeat:2:sample?split=line", ["sample option 'split'"]),
         ("shard:0:sample", ["shard:INDEX/COUNT:CORPUS"]),
         ("shard:4/4:sample", ["no shard 4 of 4", "0 to 3"]),
+        ("shard:2-4/4:sample", ["no shard 2 to 4 of 4"]),
+        ("shard:2-1/4:sample", ["no shard 2 to 1 of 4"]),
+        ("shard:-1/4:sample", ["shard:INDEX/COUNT:CORPUS"]),
     ],
 )
 def test_refused_specifications(spec: str, parts: list[str]) -> None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from pyharness import corpora, report, store, suite
 from pyharness.benchmarks.compression import CorpusPass
 from pyharness.corpora import open_corpus
-from pyharness.corpora.files.splitting import KEY_BYTES, Cut, pieces
+from pyharness.corpora.files.splitting import KEY_BYTES, Cut, Fragment, pieces
 from pyharness.corpora.shards import shard
 from pyharness.metrics import compression
 from pyharness.statistics.jackknife import MIN_DOCUMENTS, group_of
@@ -108,11 +108,11 @@ def test_repeated_passes_are_no_further_evidence(tmp_path: Path) -> None:
     st.integers(1, 9),
 )
 def test_a_key_does_not_depend_on_where_a_document_is_cut(texts: list[str], limit: int, block: int) -> None:
-    def fragments() -> Iterator[tuple[str, bool]]:
+    def fragments() -> Iterator[Fragment]:
         for text in texts:
             for start in range(0, len(text), block):
-                yield text[start : start + block], False
-            yield "", True
+                yield Fragment(text[start : start + block], ends=False)
+            yield Fragment("")
 
     cuts = list(pieces(fragments(), limit))
     together = _by_document(cuts)
@@ -137,24 +137,24 @@ def test_documents_alike_for_64_kib_share_a_group_and_others_do_not(limit: int) 
     licence = "# A licence that heads every file\n" * 1900
     assert len(licence) < KEY_BYTES < 2 * len(licence)
     texts = [licence + "one", licence + "two", 2 * licence + "three", 2 * licence + "four"]
-    keys = [document[0].key for document in _by_document(list(pieces([(text, True) for text in texts], limit)))]
+    keys = [document[0].key for document in _by_document(list(pieces(map(Fragment, texts), limit)))]
     assert keys[:2] == texts[:2]
     assert keys[2] == keys[3] == (2 * licence)[:KEY_BYTES]
 
 
 def test_a_key_ends_between_two_code_points() -> None:
-    cut = next(pieces([("a" + "é" * KEY_BYTES, True)], 100))
+    cut = next(pieces([Fragment("a" + "é" * KEY_BYTES)], 100))
     assert cut.key == "a" + "é" * ((KEY_BYTES - 1) // 2)
 
 
 def test_an_endless_document_is_passed_on_as_it_comes() -> None:
     asked = 0
 
-    def endless() -> Iterator[tuple[str, bool]]:
+    def endless() -> Iterator[Fragment]:
         nonlocal asked
         while True:
             asked += 1
-            yield "word " * 200, False
+            yield Fragment("word " * 200, ends=False)
 
     stream = pieces(endless(), 1000)
     first = next(stream)

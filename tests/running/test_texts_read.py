@@ -85,13 +85,14 @@ def stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         """
 import os
 from pyharness.types import CorpusFamily
+from pyharness.corpora.files.splitting import Fragment
 from pyharness.corpora.streaming import TextCorpus
 def read():
     with open(os.environ["GROWING"], "a+") as file:
         file.write("x"); file.seek(0); count = len(file.read())
-    return ((f"document {number} of many", True) for number in range(20 + count))
+    return (Fragment(f"document {number} of many") for number in range(20 + count))
 def drawn():
-    return ((os.urandom(8).hex(), True) for _ in range(80))
+    return (Fragment(os.urandom(8).hex()) for _ in range(80))
 def family(name, read):
     def make(spec, argument, options):
         return TextCorpus(spec, read, "en", "x", "x", spec, None, 1 << 20)

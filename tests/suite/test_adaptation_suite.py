@@ -11,18 +11,20 @@ import pytest
 from adapted.bases import write_base
 from pyharness import report, store, suite
 from pyharness.commands import session
-from pyharness.plugins.specification import TOKENIZER
+from pyharness.plugins.specification import CORPUS, TOKENIZER
 from pyharness.running import runner
 from pyharness.tokenizers.training import process as training_process
 
-SHARD = re.compile(r"shard:(\d)/(\d):([^|]+)")
+SHARD = re.compile(r"shard:(\d)(?:-(\d))?/(\d):([^|]+)")
+WORKS = {"et": "id", "hi": "id", "ar": "id", "ja": "id", "en": "author"}
 
 
 def shards(corpus: str) -> dict[str, set[float]]:
-    """Parts of a text, of ten, that are read."""
+    """Parts of a text, of thirty, that are read."""
     found: dict[str, set[float]] = {}
-    for index, count, text in SHARD.findall(corpus):
-        found.setdefault(text, set()).update(part for part in range(10) if part % int(count) == int(index))
+    for first, last, count, text in SHARD.findall(corpus):
+        wanted = range(int(first), int(last or first) + 1)
+        found.setdefault(text, set()).update(part for part in range(30) if part % int(count) in wanted)
     return found
 
 
@@ -41,10 +43,11 @@ def test_bases_by_languages_by_sizes_by_methods(monkeypatch: pytest.MonkeyPatch)
         assert label.endswith(f" {row.options['tokens' if extends else 'share']}")
         learnt, held_out = (shards(text) for text in (row.options["corpus"], texts[language if extends else "en"]))
         ((text, parts),) = held_out.items()
-        assert len(parts) in (2, 5)
+        assert len(parts) in (6, 10, 15)
+        assert CORPUS.parse(text).options.get("work") == WORKS.get(language if extends else "en")
         assert not parts & learnt[text]
         if extends:
-            assert parts | learnt[text] == set(range(10))
+            assert parts | learnt[text] == set(range(30))
             assert text not in texts[f"{language} elsewhere"]
     for chosen in declared.selections:
         for language in {row.split(" ")[1] for row in chosen.tokenizers or () if " " in row}:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from importlib.resources.abc import Traversable
 from typing import Any
 
 from pyharness.corpora.files.reading import numbered_lines
+from pyharness.corpora.files.splitting import Fragment
 from pyharness.types import InputError
+
+_PART = re.compile(r"#[0-9]+\Z")  # of a work that was cut into documents: ``Poems.md#12``
 
 
 def rows(file: Traversable) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -26,16 +30,16 @@ def rows(file: Traversable) -> Iterator[tuple[int, dict[str, Any]]]:
         yield number, row
 
 
-def value(file: Traversable, number: int, row: dict[str, Any], field: str) -> Any:
-    """Return one field of a row, or say which fields there are."""
+def value(file: Traversable, number: int, row: dict[str, Any], field: str, option: str = "field") -> Any:
+    """Return one field of a row, or say which fields there are and which ``option`` chooses one."""
     if field not in row:
         known = ", ".join(map(repr, list(row)[:20])) or "nothing"
-        raise InputError(f"{file} line {number} has no field {field!r}; it has {known}: choose one with ?field=")
+        raise InputError(f"{file} line {number} has no field {field!r}; it has {known}: choose one with ?{option}=")
     return row[field]
 
 
-def strings(file: Traversable, field: str) -> Iterator[str]:
-    """Stream the text in ``field`` of every row."""
+def documents(file: Traversable, field: str, work: str = "") -> Iterator[Fragment]:
+    """Stream the text in ``field`` of every row, and the work that the field ``work``, if given, names."""
     for number, row in rows(file):
         text = value(file, number, row, field)
         if not isinstance(text, str):
@@ -43,7 +47,17 @@ def strings(file: Traversable, field: str) -> Iterator[str]:
                 f"for aligned rows use 'parallel:{file}'" if isinstance(text, dict) else "choose another with ?field="
             )
             raise InputError(f"{file} line {number}: field {field!r} is {kind_of(text)}, not a string; {hint}")
-        yield text
+        yield Fragment(text, work=_work(file, number, row, work) if work else "")
+
+
+def _work(file: Traversable, number: int, row: dict[str, Any], field: str) -> str:
+    """Name of a work, without the number of the part; "" where it is null: the document is a work of its own."""
+    name = value(file, number, row, field, "work")
+    if not isinstance(name, str | int | None) or isinstance(name, bool):
+        raise InputError(
+            f"{file} line {number}: field {field!r} is {kind_of(name)}, which names no work; choose another with ?work="
+        )
+    return "" if name is None else _PART.sub("", str(name))
 
 
 def kind_of(item: object) -> str:

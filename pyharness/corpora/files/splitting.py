@@ -1,21 +1,27 @@
 """Text to documents, without holding more than one document's limit.
 
-A document travels as fragments ``(text, ends)``, so that one without an end in sight needs no memory. Cut into pieces
-it keeps one key, its beginning, so that intervals know what belongs together.
+A document travels as fragments, so that one without an end in sight needs no memory. Cut into pieces it keeps one key,
+its beginning, so that intervals know what belongs together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import NamedTuple, TypeAlias
-
-Fragment: TypeAlias = tuple[str, bool]  # text, and whether the document ends after it
+from typing import NamedTuple
 
 # Longer runs of spaces are text: what may still turn out to be a blank line has to be held back.
 LONGEST_BLANK_LINE = 1000
 # UTF-8 bytes from the front of a document that stand for all of it, wherever it is cut: more than a licence's header,
 # which many source files share, and little enough to hold back. Documents that are alike so far share a group.
 KEY_BYTES = 1 << 16
+
+
+class Fragment(NamedTuple):
+    """A document, or some of one."""
+
+    text: str
+    ends: bool = True  # the document ends after it
+    work: str = ""  # what the document is a part of, where a file says so
 
 
 class Cut(NamedTuple):
@@ -25,13 +31,14 @@ class Cut(NamedTuple):
     key: str  # the first ``KEY_BYTES`` of the document, which all its pieces share
     opens: bool  # the first piece of its document, or all of it
     parted: bool  # ... of a document that had to be cut
+    work: str = ""
 
 
 def whole(texts: Iterable[str]) -> Iterator[Fragment]:
     """All text is one document, to the last byte."""
     for text in texts:
-        yield text, False
-    yield "", True
+        yield Fragment(text, ends=False)
+    yield Fragment("")
 
 
 def lines(texts: Iterable[str]) -> Iterator[Fragment]:
@@ -40,33 +47,33 @@ def lines(texts: Iterable[str]) -> Iterator[Fragment]:
     for text in texts:
         *ended, rest = text.split("\n")
         for line in ended:
-            yield line, True
+            yield Fragment(line)
         inside = bool(rest) or (inside and not ended)
         if rest:
-            yield rest, False
+            yield Fragment(rest, ends=False)
     if inside:
-        yield "", True
+        yield Fragment("")
 
 
 def paragraphs(texts: Iterable[str]) -> Iterator[Fragment]:
     r"""Runs of lines between blank ones (only spaces, tabs and ``\r``), without the last ``\n``."""
     inside = False
     line: str | None = ""  # the line so far, while it may still be a blank one
-    for text, ends in lines(texts):
+    for text, ends, _ in lines(texts):
         if line is None:
-            yield text, False
+            yield Fragment(text, ends=False)
         else:
             line += text
             if not _is_blank(line):
-                yield ("\n" if inside else "") + line, False
+                yield Fragment(("\n" if inside else "") + line, ends=False)
                 inside, line = True, None
             elif ends and inside:
-                yield "", True
+                yield Fragment("")
                 inside = False
         if ends:
             line = ""
     if inside:
-        yield "", True
+        yield Fragment("")
 
 
 def _is_blank(line: str) -> bool:
@@ -89,9 +96,9 @@ def pieces(fragments: Iterable[Fragment], limit: int) -> Iterator[Cut]:
     held: list[bytes] = []
     size = 0
     key: str | None = None  # of a document whose first piece is out
-    for text, ends in fragments:
+    for text, ends, work in fragments:
         if ends and not held and key is None and len(text) * 4 <= min(limit, KEY_BYTES):
-            yield Cut(text, text, opens=True, parted=False)
+            yield Cut(text, text, opens=True, parted=False, work=work)
             continue
         held.append(_packed(text))
         size += len(held[-1])
@@ -100,10 +107,10 @@ def pieces(fragments: Iterable[Fragment], limit: int) -> Iterator[Cut]:
         *full, rest = _parts(b"".join(held), limit)
         opens, key = key is None, _beginning(held) if key is None else key
         for part in full:
-            yield Cut(_unpacked(part), key, opens, parted=opens)
+            yield Cut(_unpacked(part), key, opens, parted=opens, work=work)
             opens = False
         if ends:
-            yield Cut(_unpacked(rest), key, opens, parted=False)
+            yield Cut(_unpacked(rest), key, opens, parted=False, work=work)
         held, size, key = ([], 0, None) if ends else ([rest], len(rest), key)
 
 
