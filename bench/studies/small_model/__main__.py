@@ -1,13 +1,12 @@
 """Does the way in which new rows are made help a small model, right after surgery and after further training?
 
-    PYHARNESS_DATA=... PYTHONPATH=bench/studies python -m small_model --seeds 3 --minutes 30
+    PYHARNESS_DATA=... PYTHONPATH=bench/studies python -m small_model --seeds 3
 
 A GPT-2 of a few layers is trained on English with a little of a language; its tokenizer is extended for the language
 (continued BPE), its embeddings by each method, and all models, the unextended among them, go on with the same bytes of
-text. Held-out text is scored before surgery, right after it and after training, in bits per byte. One core, float32,
-fixed seeds. Results are kept line by line, so a run that was ended goes on where it was; tables are computed from them.
-
-The trial that turns --minutes into bytes of text is the one thing that depends on the machine: --bytes leaves it out.
+text in the same order. Held-out works are scored before surgery, right after it and after training, in bits per byte.
+One core, float32, fixed seeds, fixed bytes: what is measured does not depend on how busy the machine is. Results are
+kept line by line, so a run that was ended goes on where it was; tables are computed from them.
 """
 
 from __future__ import annotations
@@ -28,14 +27,15 @@ from small_model import networks, tables, vocabularies
 from small_model.networks import Shape
 from small_model.results import Results
 from small_model.study import Study
-from small_model.texts import DOCUMENTS, Texts, mixed, ordered
+from small_model.texts import DOCUMENTS, Texts, mixed
 from small_model.vocabularies import Vocabulary
 
-RESULTS = Path(__file__).parents[2] / "results" / "small_model.jsonl"
+RESULTS = Path(__file__).parents[2] / "results" / "small_model.jsonl.gz"
+LAWS = "multilingual/et/riigiteataja_laws"
 METHODS = ("fvt", "mean", "random")
-SAMPLE = 1 << 20  # bytes that tell how much text is in a token
 TOKENIZER_BYTES = 1 << 23  # that the base tokenizer is trained on
-SETTING = ("language", "layers", "width", "context", "batch", "vocabulary", "tokens", "share", "documents")
+BYTES = (5_000_000, 800_000)  # that the base is trained on, and that each model goes on with
+SETTING = ("layers", "width", "context", "batch", "vocabulary", "tokens", "share", "documents", "work_field")
 
 
 def arguments() -> argparse.Namespace:
@@ -43,16 +43,15 @@ def arguments() -> argparse.Namespace:
         prog="small_model", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add, default = parser.add_argument, Shape()
-    add("--language", default="et", help="folder of corpora/multilingual in the data folder")
-    add("--text", help="corpus of the language, instead")
+    add("--text", help="corpus of the language [default: the Estonian laws of the data folder]")
     add("--english", help="corpus that the base is trained on [default: the books of the data folder]")
+    add("--work-field", default="id", help="field of their rows that names a work, up to a #; empty: there is none")
     add("--base", type=Path, help="tokenizer.json [default: one is trained, with --vocabulary tokens]")
     add("--vocabulary", type=int, default=8192)
     add("--tokens", type=int, default=2048, help="that the extension adds")
     add("--methods", default=",".join(METHODS))
     add("--seeds", type=int, default=3)
-    add("--minutes", type=float, default=20.0, help="of training for each seed, about, on this machine")
-    add("--bytes", type=int, nargs=2, metavar=("BASE", "FURTHER"), help="of text, instead")
+    add("--bytes", type=int, nargs=2, metavar=("BASE", "FURTHER"), default=BYTES, help="of text that a model reads")
     add("--share", type=float, default=0.1, help="of the language in the text of the base")
     add("--layers", type=int, default=default.layers)
     add("--width", type=int, default=default.width)
@@ -80,13 +79,13 @@ def corpora_of(given: argparse.Namespace) -> tuple[str, str]:
         return given.english, given.text
     if not (data := os.environ.get("PYHARNESS_DATA")):
         raise InputError("set PYHARNESS_DATA to the folder of data, or give --english and --text")
-    books = f"path:{data}/corpora/english/books.jsonl.xz"
-    return given.english or books, given.text or f"path:{data}/corpora/multilingual/{given.language}"
+    books, laws = (f"path:{data}/corpora/{name}.jsonl.xz" for name in ("english/books", LAWS))
+    return given.english or books, given.text or laws
 
 
 def tokenizers_of(given: argparse.Namespace, english: Texts, language: Texts) -> tuple[Vocabulary, Vocabulary]:
     """Base and extension, made unless they are there."""
-    of = [english.digest, language.digest, given.vocabulary, given.tokens, given.share, str(given.base)]
+    of = [english.digest, language.digest, given.work_field, given.vocabulary, given.tokens, given.share, given.base]
     folder = given.models / _short(of)
     base, extended = given.base or folder / "base.json", folder / "extended.json"
     if not base.is_file():
@@ -99,30 +98,19 @@ def tokenizers_of(given: argparse.Namespace, english: Texts, language: Texts) ->
 
 def _short(content: object) -> str:
     """Name of a folder for what is made with these settings."""
-    return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:12]
+    return hashlib.sha256(json.dumps(content, default=str).encode()).hexdigest()[:12]
 
 
-def amounts(given: argparse.Namespace, shape: Shape, study: tuple[Texts, Texts, Vocabulary]) -> tuple[int, int]:
-    """Bytes of text: for the base half of the time, for the models that go on the other half, in equal parts."""
-    if given.bytes:
-        return int(given.bytes[0]), int(given.bytes[1])
-    english, language, base = study
-    tokens = networks.tokens_per_second(shape, base.ids) * 60 * given.minutes / 2
-    samples = (
-        mixed(english.further, language.before, SAMPLE, given.share, seed=0),
-        ordered(language.further, SAMPLE, seed=0),
-    )
-    per_token = [sum(len(text.encode()) for text in texts) / len(base.stream(texts)) for texts in samples]
-    return int(tokens * per_token[0]), int(tokens * per_token[1] / (1 + len(given.methods.split(","))))
-
-
-def setting_of(given: argparse.Namespace, texts: tuple[Texts, Texts], ids: tuple[int, int]) -> Mapping[str, Any]:
+def setting_of(
+    given: argparse.Namespace, texts: tuple[Texts, Texts], made: tuple[Vocabulary, Vocabulary]
+) -> Mapping[str, Any]:
     return {
         **{name: getattr(given, name) for name in SETTING},
-        **({"minutes": given.minutes} if given.bytes is None else {}),
-        "base": hashlib.sha256(given.base.read_bytes()).hexdigest() if given.base else None,
+        "bytes": list(given.bytes),
         "texts": [one.digest for one in texts],
-        "ids": list(ids),
+        "copied": round(texts[1].copied(), 4),
+        "tokenizers": [hashlib.sha256(one.path.read_bytes()).hexdigest() for one in made],
+        "ids": [one.ids for one in made],
         "libraries": {name: version_of(name) for name in ("torch", "transformers")},
     }
 
@@ -131,15 +119,12 @@ def measure(given: argparse.Namespace, results: Results) -> None:
     require_libraries()
     networks.settle()
     shape = Shape(given.layers, given.width, given.context, given.batch)
-    english, language = (Texts.read(name, given.documents) for name in corpora_of(given))
+    english, language = (Texts.read(name, given.documents, given.work_field) for name in corpora_of(given))
     base, extended = tokenizers_of(given, english, language)
-    asked = setting_of(given, (english, language), (base.ids, extended.ids))
-    if not results.settle(asked):
-        sizes = amounts(given, shape, (english, language, base))
-        results.setting = {**asked, "base_bytes": sizes[0], "further_bytes": sizes[1]}
+    results.settle(setting_of(given, (english, language), (base, extended)))
     study = Study(
-        shape, english, language, base, extended, results.setting["base_bytes"], results.setting["further_bytes"],
-        given.share, given.models / _short(results.setting), results,
+        shape, english, language, base, extended, given.bytes[0], given.bytes[1], given.share,
+        given.models / _short(results.setting), results,
     )  # fmt: skip
     study.run(range(given.seeds), given.methods.split(","))
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import json
 import math
 import shutil
-import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 HEAD = 64  # width of an attention head
 WARM_UP = 0.05  # share of the steps
 LAST = 0.1  # of the rate, at the last step
+FACTS = "training.json"
 NO_TARGET = -100  # that torch leaves out of the loss
 
 
@@ -59,13 +61,19 @@ def loaded(folder: Path) -> Any:
     return transformers.GPT2LMHeadModel.from_pretrained(folder, local_files_only=True)
 
 
-def save(network: Any, folder: Path) -> None:
-    """Write the folder of a network: it has its name when it is whole."""
+def save(network: Any, facts: Mapping[str, Any], folder: Path) -> None:
+    """Write the folder of a network, and how it was trained: it has its name when it is whole."""
     part = folder.with_name(f"{folder.name}.part")
     shutil.rmtree(part, ignore_errors=True)
     network.save_pretrained(part)
-    shutil.rmtree(folder, ignore_errors=True)  # of a run that ended before it was scored
+    (part / FACTS).write_text(json.dumps(facts), encoding="utf-8")
     part.rename(folder)
+
+
+def facts_of(folder: Path) -> dict[str, Any]:
+    """Return how the network of a folder was trained."""
+    facts: dict[str, Any] = json.loads((folder / FACTS).read_text(encoding="utf-8"))
+    return facts
 
 
 def windows(stream: NDArray[np.int64], context: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -102,13 +110,3 @@ def _share(step: int, steps: int) -> float:
     if step < warm:
         return (step + 1) / warm
     return LAST + (1 - LAST) * (1 + math.cos(math.pi * (step - warm) / max(1, steps - warm))) / 2
-
-
-def tokens_per_second(shape: Shape, ids: int, steps: int = 4) -> float:
-    """Speed of training, by a few steps on ids that mean nothing."""
-    stream = np.random.default_rng(0).integers(0, ids, steps * shape.batch * shape.context + 1)
-    network = fresh(shape, ids, 0, seed=0)
-    train(network, stream[: shape.batch * shape.context + 1], shape, 1e-3)
-    start = time.perf_counter()
-    train(network, stream, shape, 1e-3)
-    return (len(stream) - 1) / (time.perf_counter() - start)

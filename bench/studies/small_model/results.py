@@ -1,8 +1,10 @@
-"""What was measured, one line of JSON for each model and the setting first; tables are computed from these alone."""
+"""What was measured: compressed JSON, the setting and then a line for each model. Tables are computed from it alone."""
 
 from __future__ import annotations
 
+import gzip
 import json
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -47,14 +49,14 @@ class Results:
         if not path.is_file():
             return cls(path)
         try:
-            setting, *lines = (json.loads(line) for line in path.read_text(encoding="utf-8").splitlines())
+            setting, *lines = (json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines())
             by_key = {Key(line["seed"], line["method"], line["stage"]): line for line in lines}
             return cls(path, setting["setting"], by_key)
-        except (ValueError, KeyError, TypeError):
+        except (gzip.BadGzipFile, EOFError, zlib.error, ValueError, KeyError, TypeError):
             raise InputError(f"{path} holds no results of this study; name another file with --results") from None
 
-    def settle(self, asked: Mapping[str, Any]) -> bool:
-        """Tell whether the file has a setting, which must be what is asked for now.
+    def settle(self, asked: Mapping[str, Any]) -> None:
+        """Take a setting; that of a file must be what is asked for.
 
         Raises:
             InputError: it is another one.
@@ -65,11 +67,12 @@ class Results:
                     f"{self.path} was measured with {name} = {self.setting.get(name)!r}, and now it is {value!r}; "
                     "name another file with --results"
                 )
-        return bool(self.setting)
+        self.setting = asked
 
     def add(self, line: Mapping[str, Any]) -> None:
         """Keep what was measured of a model."""
         self.lines[Key(line["seed"], line["method"], line["stage"])] = line
         content = ({"setting": self.setting}, *self.lines.values())
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        atomic_file.write(self.path, "".join(json.dumps(one) + "\n" for one in content), overwrite=True)
+        lines = "".join(json.dumps(one) + "\n" for one in content)
+        atomic_file.write(self.path, gzip.compress(lines.encode(), mtime=0), overwrite=True)

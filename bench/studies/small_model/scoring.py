@@ -14,7 +14,7 @@ from pyharness.benchmarks.next_token_scoring import Scoring
 from pyharness.metrics import language_model
 from pyharness.metrics.counting.state import CorpusState
 from pyharness.metrics.language_model import Bits
-from pyharness.types import Ids
+from pyharness.types import Ids, InputError
 from small_model.texts import HeldOut
 from small_model.vocabularies import Vocabulary
 
@@ -46,13 +46,20 @@ class SplitScoring(Scoring):
 
 
 def score(folder: Path, vocabulary: Vocabulary, held_out: HeldOut, base_ids: int) -> Sums:
-    """Score a text with the model of a folder: every token behind its document's beginning, and half a window."""
+    """Score a text with the model of a folder: every token behind its document's beginning, and half a window.
+
+    Raises:
+        InputError: there are bytes that the model gives no bits for; then models could not be compared.
+    """
     model = language_models.load(str(folder), "cpu", "float32")
     context = model.longest or BATCH_TOKENS
     scoring = SplitScoring(
         model, vocabulary.tokenizer, None, model.columns, context, context // 2, BATCH_TOKENS, base_ids=base_ids
     )
-    scoring.read(held_out.texts, held_out.groups)
+    scoring.read(held_out.texts, held_out.groups, held_out.opens)
+    size = sum(len(text.encode()) for text in held_out.texts)
+    if (scored := sum(scoring.state.counters["bytes"])) != size:
+        raise InputError(f"the model in {folder} scores {scored:,} bytes of {size:,}")
     return {name: [int(value) for value in scoring.state.counters[name]] for name in (*KEPT, *NEW)}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -67,12 +67,12 @@ class Study:
 
     def _base(self, seed: int) -> tuple[Path, dict[str, Any]]:
         """Base of a seed, trained unless it is there; it must be the one that was scored."""
-        folder, about = self.models / f"seed{seed}" / BASE, {}
-        if not folder.is_dir():
-            english = (*self.english.before, *self.english.further)
-            texts = mixed(english, self.language.before, self.base_bytes, self.share, seed)
-            network = networks.fresh(self.shape, self.base.ids, self.base.beginning, seed)
-            about = self._train(network, texts, self.base, RATE, folder)
+        folder = self.models / f"seed{seed}" / BASE
+        english = (*self.english.before, *self.english.further)
+        texts = mixed(english, self.language.before, self.base_bytes, self.share, seed)
+        about = self._train(
+            lambda: networks.fresh(self.shape, self.base.ids, self.base.beginning, seed), texts, self.base, RATE, folder
+        )
         scored = self.results.lines.get(Key(seed, BASE, BEFORE))
         if scored and scored["model"] != _digest(folder):
             raise InputError(f"the base of seed {seed} in {folder} is not that of {self.results.path}; move one away")
@@ -91,18 +91,19 @@ class Study:
     def _trained(self, key: Key, start: Path) -> tuple[Path, dict[str, Any]]:
         folder = start.parent / f"{key.method}-{TRAINED}"
         texts = ordered(self.language.further, self.further_bytes, key.seed)
-        network = networks.loaded(start)
-        return folder, self._train(network, texts, self._vocabulary(key.method), FURTHER_RATE, folder)
+        vocabulary = self._vocabulary(key.method)
+        return folder, self._train(lambda: networks.loaded(start), texts, vocabulary, FURTHER_RATE, folder)
 
     def _train(
-        self, network: Any, texts: Sequence[str], vocabulary: Vocabulary, rate: float, folder: Path
+        self, begin: Callable[[], Any], texts: Sequence[str], vocabulary: Vocabulary, rate: float, folder: Path
     ) -> dict[str, Any]:
-        stream, start = vocabulary.stream(texts), time.perf_counter()
-        steps = networks.train(network, stream, self.shape, rate)
-        seconds = time.perf_counter() - start
-        networks.save(network, folder)
-        size = sum(len(text.encode()) for text in texts)
-        return {"bytes": size, "tokens": len(stream) - 1, "steps": steps, "seconds": round(seconds, 1)}
+        """Train a network unless it is there; returns how that was."""
+        if not folder.is_dir():
+            network, stream, start = begin(), vocabulary.stream(texts), time.perf_counter()
+            facts = {"bytes": sum(len(text.encode()) for text in texts), "tokens": len(stream) - 1}
+            facts["steps"] = networks.train(network, stream, self.shape, rate)
+            networks.save(network, {**facts, "seconds": round(time.perf_counter() - start, 1)}, folder)
+        return networks.facts_of(folder)
 
 
 def _digest(folder: Path) -> str:

@@ -10,11 +10,12 @@ from itertools import cycle
 from pyharness import corpora
 from pyharness.corpora.streaming import Read
 from pyharness.statistics.jackknife import group_of
-from pyharness.types import InputError, Tally
+from pyharness.types import Digest, InputError, Tally, digest_of
 
-HELD_OUT_OF = 5  # one document in five is held out
+HELD_OUT_OF = 5  # one work in five is held out
 BEGINNING_OF = 4  # of the others, one in four is what the model has seen of a language before it is adapted
-DOCUMENTS, DOCUMENT_BYTES = 128, 1_000  # that are scored: the beginnings of so many
+DOCUMENTS, DOCUMENT_BYTES = 192, 1_000  # that are scored: the beginnings of so many, at most
+SEQUENCE = 8  # words that look copied if they occur elsewhere, too
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +24,12 @@ class HeldOut:
 
     texts: tuple[str, ...]
     groups: tuple[int, ...]  # of the jackknife
+    opens: tuple[bool, ...]  # which are the first of a work: these are what an interval counts
 
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """A corpus in three parts, which share no document; parts are decided by digests, and so is the order."""
+    """A corpus in three parts, which share no work; parts and order are decided by digests."""
 
     before: tuple[str, ...]  # read while the base is trained
     further: tuple[str, ...]  # for the extension and further training
@@ -35,27 +37,59 @@ class Texts:
     digest: str  # of all that was read
 
     @classmethod
-    def read(cls, specification: str, documents: int = DOCUMENTS) -> Texts:
+    def read(cls, specification: str, documents: int = DOCUMENTS, work_field: str = "") -> Texts:
         """Read a corpus.
+
+        Args:
+            specification: of the corpus.
+            documents: that are held out, at most.
+            work_field: field of its rows that names the work of a document, up to a ``#``; empty: each is a work.
 
         Raises:
             InputError: there is none, or a part of it is empty.
         """
         tally = Tally()
-        read = sorted(corpora.read(corpora.open_corpus(specification), tally), key=lambda one: one.digest)
-        held_out = [one for one in read if one.key[1] % HELD_OUT_OF == 0 and one.opens][:documents]
-        kept = [one for one in read if one.key[1] % HELD_OUT_OF]
+        read = list(corpora.read(corpora.open_corpus(specification), tally))
+        works = _works(specification, work_field) if work_field else [one.key for one in read]
+        if len(works) != len(read):
+            raise InputError(f"corpus {specification!r} has {len(read)} documents and {len(works)} works of them")
+        once = {one.digest: (one, work) for one, work in zip(read, works, strict=True)}
+        # By the end of a digest: its beginning decides group and part, and the first of these would be of few groups.
+        order = sorted(once.values(), key=lambda pair: pair[0].digest[::-1])
+        kept = [(one.text, work) for one, work in order if work[1] % HELD_OUT_OF]
+        held_out = [pair for pair in order if pair[1][1] % HELD_OUT_OF == 0][:documents]
         before, further = (
-            tuple(one.text for one in kept if (one.key[2] % BEGINNING_OF == 0) is seen) for seen in (True, False)
+            tuple(text for text, work in kept if (work[2] % BEGINNING_OF == 0) is seen) for seen in (True, False)
         )
         if not (held_out and before and further):
             raise InputError(f"corpus {specification!r} has too few documents for three parts: give more")
         return cls(before, further, _beginnings(held_out), f"{tally.digest:032x}")
 
+    def copied(self) -> float:
+        """Share of the sequences of words in the held-out text that occur in the other parts."""
+        known = {sequence for text in (*self.before, *self.further) for sequence in _sequences(text)}
+        asked = [sequence in known for text in self.held_out.texts for sequence in _sequences(text)]
+        return sum(asked) / max(1, len(asked))
 
-def _beginnings(documents: Sequence[Read]) -> HeldOut:
-    texts = (one.text.encode()[:DOCUMENT_BYTES].decode(errors="ignore") for one in documents)
-    return HeldOut(tuple(texts), tuple(group_of(one.key) for one in documents))
+
+def _works(specification: str, field: str) -> list[Digest]:
+    """Digest of each document's work."""
+    named = f"{specification}{'&' if '?' in specification else '?'}field={field}"
+    return [digest_of(name.partition("#")[0]) for name in corpora.open_corpus(named).documents(Tally())]
+
+
+def _beginnings(documents: Sequence[tuple[Read, Digest]]) -> HeldOut:
+    works = [work for _, work in documents]
+    return HeldOut(
+        tuple(one.text.encode()[:DOCUMENT_BYTES].decode(errors="ignore") for one, _ in documents),
+        tuple(map(group_of, works)),
+        tuple(work not in works[:place] for place, work in enumerate(works)),
+    )
+
+
+def _sequences(text: str) -> Iterator[int]:
+    words = text.split()
+    return (hash(tuple(words[start : start + SEQUENCE])) for start in range(len(words) - SEQUENCE + 1))
 
 
 def ordered(texts: Sequence[str], size: int, seed: int) -> list[str]:
