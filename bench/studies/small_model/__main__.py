@@ -34,7 +34,7 @@ RESULTS = Path(__file__).parents[2] / "results" / "small_model.jsonl.gz"
 LAWS = "multilingual/et/riigiteataja_laws"
 METHODS = ("fvt", "mean", "random")
 TOKENIZER_BYTES = 1 << 23  # that the base tokenizer is trained on
-BYTES = (5_000_000, 800_000)  # that the base is trained on, and that each model goes on with
+BYTES = (1_500_000, 300_000)  # that the base is trained on, and that each model goes on with
 SETTING = ("layers", "width", "context", "batch", "vocabulary", "tokens", "share", "documents", "work_field")
 
 
@@ -47,8 +47,8 @@ def arguments() -> argparse.Namespace:
     add("--english", help="corpus that the base is trained on [default: the books of the data folder]")
     add("--work-field", default="id", help="field of their rows that names a work, up to a #; empty: there is none")
     add("--base", type=Path, help="tokenizer.json [default: one is trained, with --vocabulary tokens]")
-    add("--vocabulary", type=int, default=8192)
-    add("--tokens", type=int, default=2048, help="that the extension adds")
+    add("--vocabulary", type=int, default=4096)
+    add("--tokens", type=int, default=1024, help="that the extension adds")
     add("--methods", default=",".join(METHODS))
     add("--seeds", type=int, default=3)
     add("--bytes", type=int, nargs=2, metavar=("BASE", "FURTHER"), default=BYTES, help="of text that a model reads")

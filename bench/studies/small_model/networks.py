@@ -26,9 +26,9 @@ class Shape:
     """Size of the network, and of the batches that it is trained on."""
 
     layers: int = 4
-    width: int = 256
+    width: int = 128
     context: int = 256
-    batch: int = 8  # windows of ``context`` tokens in a step
+    batch: int = 2  # windows of ``context`` tokens in a step
 
 
 def settle() -> None:

@@ -14,7 +14,7 @@ from pyharness.types import Digest, InputError, Tally, digest_of
 
 HELD_OUT_OF = 5  # one work in five is held out
 BEGINNING_OF = 4  # of the others, one in four is what the model has seen of a language before it is adapted
-DOCUMENTS, DOCUMENT_BYTES = 192, 1_000  # that are scored: the beginnings of so many, at most
+DOCUMENTS, DOCUMENT_BYTES = 192, 500  # that are scored: the beginnings of so many, at most
 SEQUENCE = 8  # words that look copied if they occur elsewhere, too
 
 
