@@ -19,11 +19,23 @@ settings.register_profile("without_deadline", deadline=None)
 settings.load_profile("without_deadline")
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Number of workers of ``-n auto``: a core each, and at most eight, because each may load torch."""
+    return min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, 8)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def interrupts() -> None:
     """Give Ctrl-C its meaning back, here and in programs that tests start: background jobs of a shell ignore it."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def workers() -> None:
+    """Let test runs that tests start be runs of their own: as part of a parallel one they would measure nothing."""
+    os.environ.pop("PYTEST_XDIST_WORKER", None)
 
 
 @pytest.fixture(scope="session")

@@ -81,7 +81,7 @@ def test_the_readme_is_short() -> None:
 
 def test_the_two_commands_stand_in_the_readme() -> None:
     assert "\npip install '.[zoo]' && pyharness run\n" in README
-    assert "\npip install -e '.[dev,zoo,engines]' && python -m pytest\n" in README
+    assert "\npip install -e '.[dev,zoo,engines]' && python -m pytest -n auto\n" in README
 
 
 def test_extras_named_in_documents_exist() -> None:
