@@ -25,7 +25,7 @@ sys.path[:0] = [str(Path(__file__).parents[2] / "tests" / "support")]
 from extended_models import extended_model  # noqa: E402
 from pyharness.bpe import BpeModel, WeightedPieces, import_model, self_tokenization  # noqa: E402
 from pyharness.bpe.adapting.extending import Continued, continued  # noqa: E402
-from pyharness.bpe.adapting.model_pieces import ModelPieces, encoded, mark_pattern  # noqa: E402
+from pyharness.bpe.adapting.model_pieces import ModelPieces, encoded  # noqa: E402
 from pyharness.vocabularies.sentencepiece.piece_rules import read_piece_rules  # noqa: E402
 
 BASES = {
@@ -64,8 +64,7 @@ def texts(folder: Path, language: str) -> list[str]:
 
 def differing(model: BpeModel, pieces: WeightedPieces, done: Continued) -> int:
     """Pieces that the extended model encodes to something else than the training's last state."""
-    whole = model.whole_pieces and mark_pattern(model) is None
-    states = encoded(extended_model(model, done.extension), pieces, whole_pieces=whole)
+    states = encoded(extended_model(model, done.extension), pieces, whole_pieces=model.whole_pieces)
     kept = np.flatnonzero(done.trained_on).tolist()
     return sum(
         not np.array_equal(states.document(piece), done.states.document(index)) for index, piece in enumerate(kept)

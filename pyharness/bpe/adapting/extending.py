@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pyharness import _core
 from pyharness.bpe.adapting.extendable import Extendable
-from pyharness.bpe.adapting.model_pieces import encoded, looks_up_whole
+from pyharness.bpe.adapting.model_pieces import encoded
 from pyharness.bpe.model.model import BpeModel
 from pyharness.bpe.training.trainer import TieRule, WeightedPieces
 from pyharness.types import Extension, InputError, Tokens
@@ -83,7 +83,7 @@ def continued(model: BpeModel, pieces: WeightedPieces, tokens: int, **options: U
     _check(model, tokens, options)
     whole = options.get("whole_pieces")
     if whole is None:
-        whole = looks_up_whole(model)
+        whole = model.whole_pieces
     threads = options.get("threads", 1)
     states = encoded(model, pieces, whole_pieces=whole, threads=threads)
     extendable = Extendable.of(model, threads)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
 
 from pyharness import _core
+from pyharness.bpe.analysis.self_tokenization import NEVER
 from pyharness.bpe.encoding.model_texts import ModelTexts
 from pyharness.bpe.encoding.stages import is_byte_level
 from pyharness.bpe.model.model import BpeModel
@@ -16,7 +17,6 @@ from pyharness.bpe.splitting.text_splitter import Pieces, TextSplitter
 from pyharness.bpe.training.piece_counter import PieceCounter
 from pyharness.bpe.training.trainer import WeightedPieces
 from pyharness.types import InputError, Tokens
-from pyharness.vocabularies.huggingface.file import flat_stages
 from pyharness.vocabularies.sentencepiece.model import SentencePieceNormalizer
 from pyharness.vocabularies.sentencepiece.piece_rules import PieceRules
 
@@ -28,7 +28,7 @@ class ModelPieces:
 
     Special and other added tokens are cut out and never counted. Where ``▁`` stands for a space, pieces are cut before
     runs of it (behind them, where it ends tokens), if no token crosses such a place: neither will a new one. Not so if
-    ``rules`` let white space stand anywhere in a piece.
+    ``rules`` let white space stand anywhere in a piece, nor where the model looks whole pieces up: those are its own.
 
     >>> trained = train(WeightedPieces.of_bytes({b"hug": 5, b"pug": 3}), 259)
     >>> pieces = ModelPieces(model_of_training(trained, "gpt2", special=["<|end|>"]))
@@ -57,6 +57,8 @@ class ModelPieces:
             InputError, ValueError, TypeError: as :meth:`PieceCounter.add` and :meth:`BpeTokenizer.encode_batch`.
         """
         texts, cut = self._texts.cut(self._texts.stretches(texts, threads, self._special))
+        if self._splitter is not None and isinstance(cut, TextSplitter) and cut.name != "none":
+            cut = cut.split_batch(texts, threads)
         if isinstance(cut, Pieces):
             self._counter = self._counter or PieceCounter(self._splitter or TextSplitter("none"), self._max_bytes)
             self._counter.add(_parts(texts, cut), threads)
@@ -96,34 +98,23 @@ def check_extendable(model: BpeModel) -> None:
 def mark_pattern(model: BpeModel) -> str | None:
     """Expression that cuts the model's pieces at the marks of white space.
 
-    None where the model has none, where tokens cross them, or where it cuts there itself.
+    None where the model has none, where tokens cross them, or where whole pieces are looked up: parts of pieces are
+    not, and one that is a token may be found by nothing else.
     """
-    if _cuts_at_marks(model) or model.symbols != "characters" or MARK.encode() not in model.alphabet:
+    if model.whole_pieces or model.symbols != "characters" or MARK.encode() not in model.alphabet:
         return None
     merges = model.merges
-    text = merges.data.tobytes()
-    ends = merges.offsets.tolist()
-    strings = [text[ends[token] : ends[token + 1]].decode(errors="replace") for token in np.flatnonzero(merges.tested)]
+    made = merges.tested.copy()
+    if merges.rules is not None:
+        made[merges.rules[:, 2]] = True  # added tokens, too
+    elif merges.ranks is not None:
+        made |= merges.ranks != NEVER  # unused ones, too
+    every = merges.strings()
+    strings = [every[token].decode(errors="replace") for token in np.flatnonzero(made).tolist()]
     first, last = f"{MARK}+[^{MARK}]*|[^{MARK}]+", f"[^{MARK}]*{MARK}+|[^{MARK}]+"
     if isinstance(model.normalizer, SentencePieceNormalizer) and model.normalizer.whitespace_as_suffix:
         return None if any(re.search(f"{MARK}[^{MARK}]", string) for string in strings) else last
     return None if any(re.search(f"[^{MARK}]{MARK}", string) for string in strings) else first
-
-
-def _cuts_at_marks(model: BpeModel) -> bool:
-    """Whether the model's own pieces have a mark at their start alone: those of a Metaspace that splits."""
-    if not isinstance(model.splitter, Mapping):
-        return False
-    steps = [step for step in flat_stages(model.splitter) if step["type"] == "Metaspace"]
-    return any(step.get("replacement") == MARK and step.get("split", True) is True for step in steps)
-
-
-def looks_up_whole(model: BpeModel) -> bool:
-    """Whether a piece that :class:`ModelPieces` counts and that is a token is that token, whatever the rules say.
-
-    Not so where pieces are parts of the model's: those it looks up are longer.
-    """
-    return model.whole_pieces and mark_pattern(model) is None
 
 
 def encoded(model: BpeModel, pieces: WeightedPieces, *, whole_pieces: bool, threads: int = 1) -> Tokens:

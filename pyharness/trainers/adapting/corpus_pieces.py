@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pyharness.bpe.adapting.model_pieces import ModelPieces, encoded, looks_up_whole
+from pyharness.bpe.adapting.model_pieces import ModelPieces, encoded
 from pyharness.bpe.model.model import BpeModel
 from pyharness.bpe.training.trainer import WeightedPieces
 from pyharness.trainers.adapting.base_file import BaseFile
@@ -49,10 +49,7 @@ def balanced(model: BpeModel, parts: list[WeightedPieces], threads: int = 1) -> 
     Raises:
         InputError: one has none at all.
     """
-    masses = []
-    for pieces in parts:
-        lengths = np.diff(encoded(model, pieces, whole_pieces=looks_up_whole(model), threads=threads).offsets)
-        masses.append(int((lengths.astype(np.uint64) * pieces.weights).sum()))
+    masses = [mass(model, pieces, threads) for pieces in parts]
     if 0 in masses:
         raise InputError(
             f"corpus {masses.index(0) + 1} has no text beside added tokens; it cannot count as much as others"
@@ -61,6 +58,12 @@ def balanced(model: BpeModel, parts: list[WeightedPieces], threads: int = 1) -> 
         dataclasses.replace(pieces, weights=np.rint(pieces.weights * (max(masses) / mass)).astype(np.uint64))
         for pieces, mass in zip(parts, masses, strict=True)
     ]
+
+
+def mass(model: BpeModel, pieces: WeightedPieces, threads: int = 1) -> int:
+    """Tokens of the model in the text that pieces are of, added tokens not counted."""
+    tokens = encoded(model, pieces, whole_pieces=model.whole_pieces, threads=threads)
+    return int((np.diff(tokens.offsets).astype(np.uint64) * pieces.weights).sum())
 
 
 def joined(parts: list[WeightedPieces]) -> WeightedPieces:

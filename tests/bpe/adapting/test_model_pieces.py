@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from bpe_models import trained
 from extended_models import byte_model, extended_model
 from pyharness.bpe import BpeModel, BpeTokenizer, WeightedPieces, import_model, model_of_training, self_tokenization
 from pyharness.bpe.adapting.extending import continued, extend
-from pyharness.bpe.adapting.model_pieces import ModelPieces, encoded, looks_up_whole
+from pyharness.bpe.adapting.model_pieces import ModelPieces, encoded
 from pyharness.bpe.formats.importing_sentencepiece import model_of_sentencepiece
 from pyharness.corpora import open_corpus
 from pyharness.types import InputError, Tally
@@ -25,8 +26,9 @@ TEXTS = ["ab ab  ba", "", "<|end|>ab", "aé b<|end|><|end|>", "   a"]
 NORMAL, CONTROL = PieceType.NORMAL, PieceType.CONTROL
 
 
-def sentencepiece_model(*more: str, suffix: bool = False) -> BpeModel:
+def sentencepiece_model(*more: str, suffix: bool = False, unused: Sequence[str] = ()) -> BpeModel:
     pieces = {"<unk>": PieceType.UNKNOWN, "<s>": CONTROL, **dict.fromkeys(["a", "b", "▁", *more], NORMAL)}
+    pieces |= dict.fromkeys(unused, PieceType.UNUSED)
     scores = tuple(-float(index) for index in range(len(pieces)))
     file = SentencePieceModel(tuple(pieces), scores, tuple(pieces.values()), ModelType.BPE)
     if suffix:
@@ -131,20 +133,27 @@ def test_denied_strings_are_asked_about_as_text() -> None:
     assert asked[0] in {" a", "a ", " b"}
 
 
-@pytest.mark.parametrize("split", [True, False])
-def test_whole_pieces_are_looked_up_where_the_model_cuts_at_marks_itself(split: bool) -> None:
+@pytest.mark.parametrize(
+    ("split", "expected"),
+    [(True, {"▁abcd": 12, "▁ab": 3, "▁ef": 6}), (False, {"▁abcd▁abcd▁abcd▁abcd▁ab▁ef▁ef": 3})],
+)
+def test_pieces_are_looked_up_as_the_model_cuts_them(split: bool, expected: dict[str, int]) -> None:
     """The model finds ▁abcd by lookup alone: a new rule for it would never be used, unless it sees longer pieces."""
     model = import_model(metaspace_file(split=split))
     texts = ["abcd abcd abcd abcd ab ef ef"] * 3
+    assert counted(model, texts) == {piece.encode(): count for piece, count in expected.items()}
     pieces = ModelPieces(model)
     pieces.add(texts)
-    assert counted(model, texts) == {"▁abcd".encode(): 12, "▁ab".encode(): 3, "▁ef".encode(): 6}
-    done = continued(model, pieces.pieces(), 1)
-    assert looks_up_whole(model) is split
-    assert done.extension.tokens == (("▁e" if split else "▁a").encode(),)
-    if split:
-        grown = extended_model(model, done.extension)
-        assert BpeTokenizer(grown).encode_batch(["abcd ef"]).ids.tolist() == done.states.ids[[0, -2, -1]].tolist()
+    assert extend(model, pieces.pieces(), 1).tokens == (("▁e" if split else "▁a").encode(),)
+
+
+def test_pieces_that_are_taken_apart_again_cross_marks_too() -> None:
+    """An unused a▁ merges before ▁b does, and is a and ▁ again in the end."""
+    model = sentencepiece_model("a▁", "▁b", unused=("a▁",))
+    counted_pieces = counted(model, ["b a b"])
+    assert counted_pieces == {"▁b▁a▁b".encode(): 1}
+    ids = BpeTokenizer(model).encode("b a b").tolist()
+    assert ids.count(6) == 1  # ▁b, and not both of them
 
 
 def test_progress_counts_new_tokens() -> None:
@@ -172,7 +181,7 @@ def test_replay_on_real_files(data: Path, name: str) -> None:
     pieces = counter.pieces()
     done = continued(model, pieces, 1000, piece_rules=rules)
     grown = extended_model(model, done.extension)
-    states = encoded(grown, pieces, whole_pieces=looks_up_whole(model))
+    states = encoded(grown, pieces, whole_pieces=model.whole_pieces)
     assert done.extension.complete
     assert np.array_equal(states.ids, done.states.ids)
     assert np.array_equal(states.offsets, done.states.offsets)
