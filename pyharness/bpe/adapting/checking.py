@@ -10,20 +10,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness.bpe.adapting.library import check_library
+from pyharness.bpe.analysis.self_tokenization import self_tokenization
 from pyharness.bpe.formats.importing import import_model
 from pyharness.bpe.model.model import BpeModel
-from pyharness.types import Extension, IdMap, InputError, Placement, TokenKind
+from pyharness.types import Extension, IdMap, Ids, InputError, Placement, TokenKind
 from pyharness.vocabularies.huggingface.file import AddedToken
 
 _NEVER = np.iinfo(np.uint32).max
+_NONE = np.empty(0, np.uint32)
 _SAME = ("algorithm", "symbols", "splitter", "dialect", "normalizer", "decoder", "drop_space", "fuse_unknown", "prefix",
          "suffix", "whole_pieces", "round_trip")  # fmt: skip
 
 
 def check_extended(
-    data: bytes, base: BpeModel, extension: Extension, placement: Placement, texts: Sequence[str], label: str
+    data: bytes,
+    base: BpeModel,
+    extension: Extension,
+    placement: Placement,
+    texts: Sequence[str],
+    label: str,
+    *,
+    reachable: bool = True,
 ) -> BpeModel:
     """Model of an extended file, which has all of the base (but for tokens whose ids are used again) and what is new.
+
+    No token that stays becomes unreachable by that, and no new one is.
 
     Args:
         data: the edited file.
@@ -32,15 +43,18 @@ def check_extended(
         placement: the ids of its strings.
         texts: what the library of the format, if it is installed, has to encode as we do.
         label: what errors call the file.
+        reachable: False where new tokens may be unreachable: those of another algorithm, which is compared with.
 
     Raises:
-        InputError: it is another model, or the library reads it otherwise.
+        InputError: it is another model, the library reads it otherwise, or merges do not give a token.
     """
     kept = np.arange(base.id_limit)
     kept[placement.ids[placement.ids < base.id_limit]] = -1
     where = np.concatenate((np.arange(base.id_limit), placement.ids.astype(np.int64)))
     strings = dict(zip(placement.ids.tolist(), extension.tokens, strict=True))
-    return _checked(data, base, kept, where[extension.rules], strings, texts, label)
+    model = _checked(data, base, kept, where[extension.rules], strings, texts, label)
+    _check_reachable(base, model, np.flatnonzero(kept >= 0), placement.ids if reachable else _NONE, label)
+    return model
 
 
 def check_pruned(data: bytes, base: BpeModel, ids: IdMap, texts: Sequence[str], label: str) -> BpeModel:
@@ -50,6 +64,21 @@ def check_pruned(data: bytes, base: BpeModel, ids: IdMap, texts: Sequence[str], 
         InputError: as :func:`check_extended`.
     """
     return _checked(data, base, ids.new, np.zeros((0, 3), np.int64), {}, texts, label)
+
+
+def _check_reachable(base: BpeModel, model: BpeModel, kept: NDArray[np.int64], added: Ids, label: str) -> None:
+    """Refuse a file whose merges do not give a new token, or not any more one that they gave in the base."""
+    failed = self_tokenization(model.merges).failed
+    lost = np.intersect1d(failed, kept)
+    if len(lost):
+        lost = np.setdiff1d(lost, self_tokenization(base.merges).failed)
+    for tokens, what, advice in (
+        (lost, "tokens of the base could not be made any more", "use other ids again (--reuse), or none"),
+        (np.intersect1d(failed, added), "new tokens could never be made", "learn fewer, or deny them (--deny)"),
+    ):
+        if len(tokens):
+            some = ", ".join(repr(model.merges[token].decode(errors="replace")) for token in tokens[:3].tolist())
+            raise InputError(f"{label}: {len(tokens):,} {what}, such as {some}: {advice}")
 
 
 def _checked(

@@ -89,7 +89,8 @@ def replace(
     extension = extend(pruned.model, pieces, tokens, **options)
     placement = place(pruned.model, len(extension.tokens))
     edited = extended(pruned.data, pruned.model, extension, placement, label)
-    result = check_extended(edited, pruned.model, extension, placement, texts, label)
+    reachable = options.get("cascade", True)
+    result = check_extended(edited, pruned.model, extension, placement, texts, label, reachable=reachable)
     return Replaced(edited, result, pruned.ids, extension, placement)
 
 

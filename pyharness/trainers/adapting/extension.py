@@ -47,11 +47,13 @@ def _train(name: str, request: TrainingRequest) -> TrainedTokenizer:
     tokens = request.tokens or 0
     learnt = learn(feed, base, tokens, naive=name == NAIVE)
     with feed.phases.timed("writing"):
-        adapted = _extended(base, learnt, gone, request)
+        adapted = _extended(base, learnt, gone, request, reachable=name == CONTINUED and request.cascade)
     return trained(name, feed, adapted, learnt.as_arrays())
 
 
-def _extended(base: BaseFile, learnt: Learnt, gone: Mapping[int, str], request: TrainingRequest) -> Adapted:
+def _extended(
+    base: BaseFile, learnt: Learnt, gone: Mapping[int, str], request: TrainingRequest, *, reachable: bool
+) -> Adapted:
     tokens, model = request.tokens or 0, base.model
     extension = learnt.extension.first(tokens)
     if not extension.tokens:
@@ -62,11 +64,12 @@ def _extended(base: BaseFile, learnt: Learnt, gone: Mapping[int, str], request: 
     placement = place(model, len(extension.tokens), reuse=request.reuse, multiple_of=request.multiple_of)
     ids = placement.ids.tolist()
     data = extended(base.data, model, extension, placement, base.label)
+    compared = texts_of(extension.tokens)
     reused = {str(token): gone[token] for token in ids if token in gone}
     return Adapted(
         base=base,
         data=data,
-        model=check_extended(data, model, extension, placement, texts_of(extension.tokens), base.label),
+        model=check_extended(data, model, extension, placement, compared, base.label, reachable=reachable),
         ids=IdMap(np.arange(model.id_limit, dtype=np.int64), placement.size),
         added=placement.ids,
         complete=extension.complete,

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from adapted.edited_files import extension_of, made_up, strings_of, texts_of, without_leaves
-from bpe_files import FILES, added, characters_file
+from bpe_files import FILES, added, characters_file, unused
 from pyharness.bpe import BpeModel, import_model
 from pyharness.bpe.adapting.checking import check_extended, check_pruned
 from pyharness.bpe.adapting.placing import place
@@ -50,7 +50,8 @@ def test_right_files_pass(name: str) -> None:
     model = model_of(name)
     extension, placement = drawn(model, 9)
     texts = texts_of(model, extension.tokens, random.Random(1))
-    found = check_extended(edited(name, model, extension, placement), model, extension, placement, texts, name)
+    data = edited(name, model, extension, placement)
+    found = check_extended(data, model, extension, placement, texts, name, reachable=False)
     assert found.id_limit == model.id_limit + 9
     ids = without_leaves(model, 0.6, random.Random(2))
     assert check_pruned(prune_file(file_of(name), ids, name), model, ids, texts, name).id_limit == ids.size
@@ -62,7 +63,8 @@ def test_reused_ids_pass() -> None:
         extension, placement = drawn(model, 5, reuse)
         assert placement.ids.min() < model.id_limit
         data = edited(name, model, extension, placement)
-        check_extended(data, model, extension, placement, texts_of(model, extension.tokens, random.Random(1)), name)
+        texts = texts_of(model, extension.tokens, random.Random(1))
+        check_extended(data, model, extension, placement, texts, name, reachable=False)
 
 
 def _content(change: Callable[[dict[str, Any]], object]) -> Callable[[bytes], bytes]:
@@ -103,7 +105,7 @@ def test_wrong_files_are_refused(mistake: str) -> None:
     damage, what = MISTAKES[mistake]
     data = damage(edited("byte level", model, extension, placement))
     if not what:
-        check_extended(data, model, extension, placement, ["hello"], "it")
+        check_extended(data, model, extension, placement, ["hello"], "it", reachable=False)
         return
     with pytest.raises(InputError, match=rf"it: the adapted file is another model than is meant .*{what}"):
         check_extended(data, model, extension, placement, ["hello"], "it")
@@ -153,3 +155,31 @@ def test_a_library_that_disagrees_is_believed(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("pyharness.bpe.adapting.library._of_tokenizers", lambda *_: [[1, 2]])
     with pytest.raises(InputError, match="it: tokenizers reads the adapted file otherwise than it is meant: 'hello'"):
         check_extended(data, model, extension, placement, ["hello"], "it")
+
+
+def test_new_tokens_that_merges_do_not_give_are_refused() -> None:
+    """Of xhe, "he" is merged before the x can be."""
+    model = model_of("byte level")
+    number = {string: token for token, string in enumerate(strings_of(model))}
+    first = model.id_limit
+    rules = np.array([(number[b"x"], number[b"h"], first), (first, number[b"e"], first + 1)], np.uint32)
+    extension = Extension(first, (b"xh", b"xhe"), rules, np.ones(2, np.uint64), complete=True)
+    placement = place(model, 2)
+    data = edited("byte level", model, extension, placement)
+    with pytest.raises(InputError, match="it: 1 new tokens could never be made, such as 'xhe'"):
+        check_extended(data, model, extension, placement, [], "it")
+    assert check_extended(data, model, extension, placement, ["xhe"], "it", reachable=False).id_limit == first + 2
+
+
+def test_old_tokens_that_were_made_of_one_whose_id_is_used_again_are_refused() -> None:
+    data = unused("he")
+    model = import_model(data)
+    number = {string: token for token, string in enumerate(strings_of(model))}
+    rules = np.array([(number[b"w"], number[b"e"], model.id_limit)], np.uint32)
+    extension = Extension(model.id_limit, (b"we",), rules, np.ones(1, np.uint64), complete=True)
+    placement = Placement(np.array([number[b"he"]], np.uint32), model.id_limit)
+    longer = extend_file(data, [(number[b"he"], b"we")], [], "it")
+    with pytest.raises(
+        InputError, match=r"it: 1 tokens of the base could not be made any more, such as 'hell'"
+    ):
+        check_extended(longer, model, extension, placement, [], "it", reachable=False)

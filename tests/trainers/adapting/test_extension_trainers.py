@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -12,13 +13,15 @@ import pytest
 
 from adapted.bases import NEW, OLD, metaspace_file, write_base
 from adapted.edited_files import changed_keys
+from bpe_files import unused
 from pyharness import trainers
 from pyharness.bpe import BpeTokenizer, WeightedPieces, import_model
+from pyharness.bpe.adapting import placing
 from pyharness.bpe.adapting.extending import extend
 from pyharness.bpe.adapting.model_pieces import ModelPieces, encoded
 from pyharness.trainers import TrainedTokenizer, TrainingRequest
 from pyharness.trainers.adapting.corpus_pieces import balanced, joined
-from pyharness.types import InputError
+from pyharness.types import InputError, TokenKind
 
 
 def train(
@@ -121,6 +124,24 @@ def test_ids_are_used_again_and_their_number_is_a_multiple(tmp_path: Path) -> No
     for texts, options in (([*NEW, "a <|RESERVED_1|>"], {}), ([], parts)):
         with pytest.raises(InputError, match=r"would take id 272 of '<\|reserved_1\|>', which occurs"):
             train(base, 4, texts, reuse=r"<\|reserved_\d\|>", **options)
+
+
+def test_ids_without_which_other_tokens_are_lost_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "tokenizer.model"
+    path.write_bytes(unused("he"))
+    texts = ["well low we", "hello well"] * 3
+    train(path, 2, texts)
+    monkeypatch.setattr(placing, "_idle", lambda model: np.flatnonzero(model.vocabulary.kinds == TokenKind.UNUSED))
+    with pytest.raises(InputError, match="could not be made any more"):
+        train(path, 2, texts, reuse="he")
+
+
+def test_naive_extension_may_add_what_nothing_makes(tmp_path: Path) -> None:
+    base = write_base(tmp_path)
+    generator = random.Random(1)
+    texts = ["".join(generator.choices("athemc ", k=200)) for _ in range(20)]
+    naive, continued = (record(train(base, 300, texts, name)) for name in ("naive-extension", "continued-bpe"))
+    assert sum(naive["unreachable"]["added"].values()) > 0 == sum(continued["unreachable"]["added"].values())
 
 
 def test_what_is_denied_is_not_learnt(tmp_path: Path) -> None:
@@ -241,8 +262,13 @@ def test_balanced_corpora_have_equal_mass() -> None:
     assert both.weights.tolist() == [4, 2]
 
 
-@pytest.mark.parametrize(("split", "weight"), [(True, 12), (False, 3)])
-def test_balanced_corpora_are_weighed_as_they_are_learnt_from(split: bool, weight: int) -> None:
+@pytest.mark.parametrize(("split", "weights"), [(True, [12]), (False, [2])])
+def test_corpora_are_weighed_by_the_tokens_that_the_base_gives(split: bool, weights: list[int]) -> None:
+    """▁abcd is a token where it is a piece, and four where the whole text is one."""
     model = import_model(metaspace_file(split=split))
-    parts = [WeightedPieces.of_bytes({"▁abcd".encode(): 1}), WeightedPieces.of_bytes({"▁ef".encode(): 4})]
-    assert [part.weights.tolist() for part in balanced(model, parts)] == [[weight], [4]]
+    parts = []
+    for texts in (["abcd abcd"], ["ef"] * 4):
+        pieces = ModelPieces(model)
+        pieces.add(texts)
+        parts.append(pieces.pieces())
+    assert [part.weights.tolist() for part in balanced(model, parts)] == [weights, [4]]
