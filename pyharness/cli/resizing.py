@@ -160,13 +160,14 @@ def _run(
         )  # fmt: skip
         base = resizing.check(trainer, request, [folder for folder, _ in wanted], force=force)
         held = resizing.HeldOut.read(Text.of(held_out), allow=allow_overlap) if held_out else None
-        request = resizing.apart(request, held)
+        request, said = resizing.apart(request, held), set[str]()
         for made in resizing.make(trainer, request, base, wanted, text, held, force=force):
             if not quiet:
-                _summarise(base, made)
+                _summarise(base, made, [note for note in made.trained.notes if note not in said])
+            said.update(made.trained.notes)
 
 
-def _summarise(base: BaseFile, made: Made) -> None:
+def _summarise(base: BaseFile, made: Made, notes: Sequence[str]) -> None:
     from pyharness.report import visible
 
     trained, details = made.trained, made.trained.details
@@ -183,7 +184,7 @@ def _summarise(base: BaseFile, made: Made) -> None:
         rows.append(("learnt", _learnt(details["learnt"])))
     rows.append(("seconds", ", ".join(f"{phase} {seconds:.2f}" for phase, seconds in trained.seconds.items())))
     rows.append(("files", ", ".join(str(made.folder / name) for name in made.outcome.files)))
-    rows += [("note", note) for note in trained.notes]
+    rows += [("note", note) for note in notes]
     folder = shlex.quote(str(made.folder))
     rows.append(("next", f"pyharness adapt embed MODEL --tokenizer {folder} --out DIR"))
     rows.append(("", f"pyharness encode {shlex.quote(made.outcome.specification)} < text.txt"))

@@ -69,7 +69,8 @@ def test_several_sizes_of_one_training(
     tmp_path: Path, base: Path, corpus: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(resizing, "JUDGED_BYTES", 10)  # what is judged on is not the whole corpus
-    call("extend", "--base", base, "-c", corpus, "--sizes", "5, 20,10", "--out", tmp_path / "et", "-q")
+    said = call("extend", "--base", base, "-c", corpus, "--sizes", "5, 20,10", "--out", tmp_path / "et").stdout
+    assert (said.count("\nvocabulary"), said.count("convert_hf_to_gguf")) == (3, 1)
     assert sorted(path.name for path in tmp_path.glob("et*")) == ["et-10", "et-20", "et-5"]
     for tokens in (5, 10, 20):
         call("extend", "--base", base, "-c", corpus, "--tokens", tokens, "--out", tmp_path / "one", "-q", "--force")

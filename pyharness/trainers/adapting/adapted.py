@@ -58,7 +58,7 @@ def trained(trainer: str, feed: Feed, adapted: Adapted, learnt: Mapping[str, Arr
         merges=_merges(model),
         complete=adapted.complete,
         seconds=feed.phases.seconds,
-        notes=(*adapted.notes, *left),
+        notes=(*base.notes, *adapted.notes, *left),
         model=model,
         details=counts,
         loading=base.options_of(model),
@@ -101,7 +101,7 @@ def _record(trainer: str, request: TrainingRequest, adapted: Adapted) -> dict[st
             "added": _unreachable(after, adapted.added),
         },
         **adapted.details,
-        "notes": list(adapted.notes),
+        "notes": [*base.notes, *adapted.notes],
     }
 
 

@@ -15,6 +15,7 @@ from pyharness.types import InputError
 from pyharness.vocabularies.editing.files import extend_file
 from pyharness.vocabularies.editing.settings import SETTINGS
 from pyharness.vocabularies.files import vocabulary_file
+from pyharness.vocabularies.files.json_file import parse_json
 from pyharness.vocabularies.files.vocabulary_file import Kind
 from pyharness.vocabularies.ranks import encodings
 
@@ -81,6 +82,15 @@ class BaseFile:
         if self.kind == "rank_file":
             return import_model(self.data, label=self.label, pattern=self.pattern, special=self.special)
         return import_model(self.data, label=self.label)
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """Facts about the file without which what is made of it is misread."""
+        dropout = parse_json(self.data, self.label)["model"].get("dropout") if self.kind == "huggingface" else None
+        if not dropout:
+            return ()
+        kept = "what is made of it does so, too; counting, learning and checking went without"
+        return (f"{self.path.name} discards merges at random (dropout {dropout}); {kept}",)
 
     @property
     def name(self) -> str:

@@ -179,7 +179,5 @@ def test_old_tokens_that_were_made_of_one_whose_id_is_used_again_are_refused() -
     extension = Extension(model.id_limit, (b"we",), rules, np.ones(1, np.uint64), complete=True)
     placement = Placement(np.array([number[b"he"]], np.uint32), model.id_limit)
     longer = extend_file(data, [(number[b"he"], b"we")], [], "it")
-    with pytest.raises(
-        InputError, match=r"it: 1 tokens of the base could not be made any more, such as 'hell'"
-    ):
+    with pytest.raises(InputError, match=r"it: 1 tokens of the base could not be made any more, such as 'hell'"):
         check_extended(longer, model, extension, placement, [], "it", reachable=False)

@@ -144,6 +144,20 @@ def test_naive_extension_may_add_what_nothing_makes(tmp_path: Path) -> None:
     assert sum(naive["unreachable"]["added"].values()) > 0 == sum(continued["unreachable"]["added"].values())
 
 
+def test_a_base_that_discards_merges_at_random_keeps_to_it_and_is_noted(tmp_path: Path) -> None:
+    base = write_base(tmp_path)
+    plain = train(base)
+    content = json.loads(base.read_text(encoding="utf-8"))
+    content["model"]["dropout"] = 0.9
+    base.write_text(json.dumps(content), encoding="utf-8")
+    trained = train(base)
+    edited = json.loads(trained.files["tokenizer.json"])
+    assert (edited["model"].pop("dropout"), strings(trained, 273)) == (0.9, strings(plain, 273))
+    said = f"{base.name} discards merges at random (dropout 0.9)"
+    assert [note.startswith(said) for note in (trained.notes[0], record(trained)["notes"][0])] == [True, True]
+    assert record(plain)["notes"] == []
+
+
 def test_what_is_denied_is_not_learnt(tmp_path: Path) -> None:
     base = write_base(tmp_path)
     assert any(b"ass" in string for string in strings(train(base), 273))
