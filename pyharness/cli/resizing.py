@@ -42,6 +42,8 @@ def _shared(command: Command) -> Command:
         click.option("--max-token-length", type=int, metavar="N", help="Longest new token, in bytes."),
         click.option("--max-token-characters", type=int, metavar="N", help="Longest new token, in characters "
                      "[default: for SentencePiece what its model says]."),
+        click.option("--whole-pieces/--no-whole-pieces", default=None, help="While counting and learning, take pieces "
+                     "that are tokens of FILE for these tokens [default: as FILE does]."),
         click.option("--deny", metavar="REGEX", help="Make no token in whose text this is found."),
         click.option("--threads", type=int, metavar="N", help="Threads [default: all cores]."),
         click.option("--force", is_flag=True, help="Replace DIR, if this command made it."),
@@ -64,8 +66,6 @@ def _shared(command: Command) -> Command:
 @click.option("--multiple-of", type=int, metavar="N", help="Round the number of ids up, with ids that have no token.")
 @click.option("--balance", is_flag=True, default=None, help="Let each --corpus count as much as the largest, in tokens "
               "of FILE.")  # fmt: skip
-@click.option("--whole-pieces/--no-whole-pieces", default=None, help="While learning, leave pieces that are tokens of "
-              "FILE alone [default: as FILE does].")  # fmt: skip
 @reports_errors
 def extend(folder: Path, tokens: int | None, sizes: str | None, method: str, quiet: bool, **options: Any) -> None:
     """Teach a tokenizer new tokens; none of its ids moves.
@@ -175,7 +175,7 @@ def _summarise(base: BaseFile, made: Made, notes: Sequence[str]) -> None:
     rows = [
         ("base", f"{base.path}, {base.model.id_limit:,} ids"),
         ("vocabulary", f"{trained.vocab_size:,} tokens: {', '.join(changes) or 'nothing changed'}"),
-        ("text", f"{details['bytes'] / 1e6:,.1f} MB in {details['documents']:,} documents"),
+        ("text", _text(details)),
         ("bytes/token", made.judged.line),
         ("unreachable", _unreachable(details["unreachable"])),
     ]
@@ -189,6 +189,12 @@ def _summarise(base: BaseFile, made: Made, notes: Sequence[str]) -> None:
     rows.append(("next", f"pyharness adapt embed MODEL --tokenizer {folder} --out DIR"))
     rows.append(("", f"pyharness encode {shlex.quote(made.outcome.specification)} < text.txt"))
     show("".join(f"{name:11} {visible(value)}\n" for name, value in rows))
+
+
+def _text(details: Mapping[str, Any]) -> str:
+    if not details["documents"]:
+        return "not read: this order does not depend on it"
+    return f"{details['bytes'] / 1e6:,.1f} MB in {details['documents']:,} documents"
 
 
 def _unreachable(tested: Mapping[str, Mapping[str, int]]) -> str:

@@ -103,6 +103,13 @@ def test_a_smaller_tokenizer_with_its_map_of_ids(tmp_path: Path, base: Path, cor
     )  # fmt: skip
 
 
+def test_an_order_that_needs_no_text_says_so(tmp_path: Path, base: Path, corpus: str) -> None:
+    asked = ("prune", "--base", base, "-c", corpus, "--size", 270, "--method", "last-n", "--out", tmp_path / "out")
+    assert rows(call(*asked).stdout)["text"] == "not read: this order does not depend on it"
+    record = json.loads((tmp_path / "out" / "training.json").read_text(encoding="utf-8"))
+    assert record["text"]["documents"] == 0
+
+
 def test_documents_are_not_in_the_corpus_and_held_out(tmp_path: Path, base: Path, corpus: str) -> None:
     path = tmp_path / "held.txt"
     path.write_text(f"{NEW[0]}\nmuu\n", encoding="utf-8")

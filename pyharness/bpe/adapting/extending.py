@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pyharness import _core
 from pyharness.bpe.adapting.extendable import Extendable
-from pyharness.bpe.adapting.model_pieces import encoded
+from pyharness.bpe.adapting.model_pieces import check_extendable, encoded
 from pyharness.bpe.model.model import BpeModel
 from pyharness.bpe.training.trainer import TieRule, WeightedPieces
 from pyharness.types import Extension, InputError, Tokens
@@ -80,7 +80,7 @@ def continued(model: BpeModel, pieces: WeightedPieces, tokens: int, **options: U
     Raises:
         InputError: as :func:`extend`.
     """
-    _check(model, tokens, options)
+    check_extending(model, tokens, options)
     whole = options.get("whole_pieces")
     if whole is None:
         whole = model.whole_pieces
@@ -112,7 +112,13 @@ def _relative(progress: Callable[[int], None] | None, base: int) -> Callable[[in
     return None if progress is None else lambda ids: progress(ids - base)
 
 
-def _check(model: BpeModel, tokens: int, options: ExtendingOptions) -> None:
+def check_extending(model: BpeModel, tokens: int, options: ExtendingOptions) -> None:
+    """Refuse what no pieces can mend.
+
+    Raises:
+        InputError: the model cannot be extended, or an option is out of range.
+    """
+    check_extendable(model)
     if not 0 <= tokens < (1 << 31) - model.id_limit:
         raise InputError(f"{tokens:,} tokens cannot be added to {model.id_limit:,} ids; there are at most 2^31 - 1")
     for name, value in (

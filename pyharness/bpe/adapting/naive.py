@@ -13,7 +13,7 @@ from typing import Unpack
 import numpy as np
 
 from pyharness.bpe.adapting.extendable import Extendable
-from pyharness.bpe.adapting.extending import ExtendingOptions, extend
+from pyharness.bpe.adapting.extending import ExtendingOptions, check_extending, extend
 from pyharness.bpe.model.model import BpeModel
 from pyharness.bpe.training.trainer import WeightedPieces
 from pyharness.types import Extension, InputError, TokenKind, Vocabulary
@@ -52,17 +52,24 @@ def extend_naively(
     Raises:
         InputError: as :func:`pyharness.bpe.adapting.extending.extend`.
     """
-    symbols = len(model.alphabet)
-    if auxiliary_size < symbols:
-        raise InputError(f"auxiliary_size is {auxiliary_size:,}; the symbols alone are {symbols:,}")
-    if not 0 <= tokens < (1 << 31) - model.id_limit:
-        raise InputError(f"{tokens:,} tokens cannot be added to {model.id_limit:,} ids; there are at most 2^31 - 1")
+    check_naive(model, tokens, auxiliary_size)
     known = _strings(model)
-    other = extend(_bare(model), pieces, auxiliary_size - symbols, **options)
+    other = extend(_bare(model), pieces, auxiliary_size - len(model.alphabet), **options)
     reserved = Extendable.of(model).reserved
     new = tuple(token for token in other.tokens if token not in known and token not in reserved)[:tokens]
     rules = np.array([*_rules(model, known, new)], np.uint32).reshape(-1, 3)
     return Extension(model.id_limit, new, rules, np.zeros(len(rules), np.uint64), complete=len(new) == tokens)
+
+
+def check_naive(model: BpeModel, tokens: int, auxiliary_size: int) -> None:
+    """Refuse what no pieces can mend.
+
+    Raises:
+        InputError: as :func:`extend_naively`.
+    """
+    if auxiliary_size < len(model.alphabet):
+        raise InputError(f"auxiliary_size is {auxiliary_size:,}; the symbols alone are {len(model.alphabet):,}")
+    check_extending(model, tokens, ExtendingOptions())
 
 
 def _strings(model: BpeModel) -> dict[bytes, int]:

@@ -1,4 +1,4 @@
-"""How often a model's tokens occur in a text, by its merges alone."""
+"""How often a model's tokens occur in a text."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ from pyharness.bpe.model.model import BpeModel
 
 
 class TokenCounter:
-    """Counts the tokens of texts that come in batches, with the shortcut for whole pieces off.
+    """Counts the tokens of texts that come in batches, as the model encodes them.
 
     Special tokens that a text spells are one each. None is put around a text, as a post-processor does.
+    ``whole_pieces`` says whether a piece that is a token is looked up before anything is merged; None: as the model
+    has it.
 
     >>> trained = train(WeightedPieces.of_bytes({b"hug": 5, b"pug": 3}), 259)
     >>> counter = TokenCounter(model_of_training(trained, "gpt2", special=["<|end|>"]))
@@ -25,8 +27,9 @@ class TokenCounter:
     [0, 2, 1, 1]
     """
 
-    def __init__(self, model: BpeModel) -> None:
-        self._tokenizer = BpeTokenizer(dataclasses.replace(model, whole_pieces=False))
+    def __init__(self, model: BpeModel, *, whole_pieces: bool | None = None) -> None:
+        whole = model.whole_pieces if whole_pieces is None else whole_pieces
+        self._tokenizer = BpeTokenizer(dataclasses.replace(model, whole_pieces=whole))
         self.counts: NDArray[np.uint64] = np.zeros(model.id_limit, np.uint64)
 
     def add(self, texts: Sequence[str | bytes], threads: int = 1) -> None:

@@ -44,6 +44,7 @@ def _train(name: str, request: TrainingRequest) -> TrainedTokenizer:
     with feed.phases.timed("reading the base"):
         base = BaseFile.read(request.base or "")
         gone = reserved(base.model, request.reuse)
+        place(base.model, 0, multiple_of=request.multiple_of)
     tokens = request.tokens or 0
     learnt = learn(feed, base, tokens, naive=name == NAIVE)
     with feed.phases.timed("writing"):

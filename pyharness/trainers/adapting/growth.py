@@ -9,8 +9,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from pyharness.bpe.adapting.extending import ExtendingOptions, extend
-from pyharness.bpe.adapting.naive import AUXILIARY_SIZE, extend_naively
+from pyharness.bpe.adapting.extending import ExtendingOptions, check_extending, extend
+from pyharness.bpe.adapting.naive import AUXILIARY_SIZE, check_naive, extend_naively
 from pyharness.bpe.adapting.placing import compiled
 from pyharness.bpe.model.model import BpeModel
 from pyharness.bpe.training.trainer import WeightedPieces
@@ -65,11 +65,15 @@ def learn(feed: Feed, base: BaseFile, tokens: int, *, naive: bool) -> Learnt:
         known = Learnt.of_arrays(request.learnt)
         if len(known.extension.tokens) >= tokens or not known.extension.complete:
             return known
+    options = options_of(request, base)
+    if naive:
+        check_naive(base.model, tokens, _auxiliary_size(request))
+    else:
+        check_extending(base.model, tokens, options)
     with feed.phases.timed("counting"):
         pieces = counted(feed, base)
     with feed.phases.timed("merging"):
         report = feed.phases.gauge("merging", "tokens", tokens)
-        options = options_of(request, base)
         if request.progress is not None:
             options["progress"] = report
         extension = _learn(base.model, pieces, tokens, request, options, naive=naive)
@@ -81,9 +85,12 @@ def _learn(
     *, naive: bool,
 ) -> Extension:  # fmt: skip
     if naive:
-        size = request.auxiliary_size or AUXILIARY_SIZE
-        return extend_naively(model, pieces, tokens, auxiliary_size=size, **options)
+        return extend_naively(model, pieces, tokens, auxiliary_size=_auxiliary_size(request), **options)
     return extend(model, pieces, tokens, **options)
+
+
+def _auxiliary_size(request: TrainingRequest) -> int:
+    return request.auxiliary_size or AUXILIARY_SIZE
 
 
 def options_of(request: TrainingRequest, base: BaseFile) -> ExtendingOptions:

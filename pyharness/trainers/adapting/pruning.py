@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness.bpe.adapting import pruning_baselines as orders
+from pyharness.bpe.adapting.extending import check_extending
 from pyharness.bpe.adapting.model_pieces import ModelPieces
 from pyharness.bpe.adapting.placing import compiled
 from pyharness.bpe.adapting.pruning import first_of, leaf_order
@@ -86,6 +87,7 @@ _ORDERS: Mapping[str, Callable[[BpeModel, Counts, TrainingRequest], Ids]] = {
     "merge-based": lambda model, counts, request: orders.merge_based(model, counts, request.threads),
     "script": lambda model, counts, request: orders.script_order(model, counts, request.scripts),
 }
+_UNCOUNTED = frozenset({"last-n", "leaf-last-n"})  # orders that ask for no count of the text
 
 
 def _train(name: str, request: TrainingRequest) -> TrainedTokenizer:
@@ -93,7 +95,7 @@ def _train(name: str, request: TrainingRequest) -> TrainedTokenizer:
     with feed.phases.timed("reading the base"):
         base = BaseFile.read(request.base or "")
         model = base.model
-        _check(name, model, request)
+        _check(name, base, request)
     order = _order(name, feed, base, model)
     with feed.phases.timed("writing"):
         adapted = (
@@ -102,36 +104,58 @@ def _train(name: str, request: TrainingRequest) -> TrainedTokenizer:
     return trained(name, feed, adapted, order.as_arrays())
 
 
-def _check(name: str, model: BpeModel, request: TrainingRequest) -> None:
-    """Refuse, before the text is read, what no count of its tokens can mend: a script, and a size beyond the base."""
-    if name == "script":
-        orders.script_order(model, np.zeros(model.id_limit, np.uint64), request.scripts)
-    if request.tokens is None and request.vocab_size > present(model):
-        raise InputError(f"{request.vocab_size:,} tokens cannot be left of {present(model):,}")
+def _check(name: str, base: BaseFile, request: TrainingRequest) -> None:
+    """Refuse, before the text is read, what no count of its tokens can mend: how many can go does not depend on it."""
+    model = base.model
+    if request.tokens is not None:
+        check_extending(model, request.tokens, options_of(request, base))
+    if request.learnt is None:
+        _removed(model, _ORDERS[name](model, np.zeros(model.id_limit, np.uint64), request), request)
 
 
 def _order(name: str, feed: Feed, base: BaseFile, model: BpeModel) -> Order:
     request = feed.request
     if request.learnt is not None and request.tokens is None:
         return Order(request.learnt["order"], *request.learnt["numbers"].tolist())
-    with feed.phases.timed("counting"):
-        counter = TokenCounter(model)
-        pieces = None if request.tokens is None else ModelPieces(model, rules_of(base))
+    counter = None if name in _UNCOUNTED else TokenCounter(model, whole_pieces=request.whole_pieces)
+    pieces = None if request.tokens is None else ModelPieces(model, rules_of(base))
+    counting = [one.add for one in (counter, pieces) if one is not None]
 
-        def add(texts: list[str], threads: int) -> None:
-            counter.add(texts, threads)
-            if pieces is not None:
-                pieces.add(texts, threads)
+    def add(texts: list[str], threads: int) -> None:
+        for count in counting:
+            count(texts, threads)
 
-        read_in_batches(feed, add)
+    if counting:
+        with feed.phases.timed("counting"):
+            read_in_batches(feed, add)
     with feed.phases.timed("ordering"):
-        ids = _ORDERS[name](model, counter.counts, request)
+        counts = np.zeros(model.id_limit, np.uint64) if counter is None else counter.counts
+        ids = _ORDERS[name](model, counts, request)
     return Order(ids, feed.documents, feed.bytes, None if pieces is None else pieces.pieces())
+
+
+def _removed(model: BpeModel, order: Ids, request: TrainingRequest) -> Ids:
+    """Tokens that go.
+
+    Raises:
+        InputError: more than can go, or none, and none comes.
+    """
+    tokens = request.tokens or 0
+    if request.share is not None:
+        removed = first_of(model, order, share=request.share)
+    else:
+        size = request.vocab_size or present(model)
+        if tokens > size:
+            raise InputError(f"{tokens:,} new tokens do not fit into {size:,}")
+        removed = first_of(model, order, size=size - tokens)
+    if not len(removed) and not tokens:
+        raise InputError(f"nothing would go: of {present(model):,} tokens {len(order):,} can; ask for fewer that stay")
+    return removed
 
 
 def _pruned(base: BaseFile, order: Order, request: TrainingRequest) -> Adapted:
     model = base.model
-    removed = first_of(model, order.ids, size=request.vocab_size or None, share=request.share)
+    removed = _removed(model, order.ids, request)
     done = prune(base.data, model, removed, base.label, _compared(model, removed))
     return Adapted(
         base=base,
@@ -145,9 +169,7 @@ def _pruned(base: BaseFile, order: Order, request: TrainingRequest) -> Adapted:
 
 def _replaced(base: BaseFile, order: Order, pieces: WeightedPieces, request: TrainingRequest) -> Adapted:
     tokens, model = request.tokens or 0, base.model
-    size = request.vocab_size or None
-    if request.share is not None:
-        size = present(model) - len(first_of(model, order.ids, share=request.share)) + tokens
+    size = present(model) - len(_removed(model, order.ids, request)) + tokens
     done = replace(base.data, model, order.ids, pieces, tokens, base.label, size=size, **options_of(request, base))
     return Adapted(
         base=base,

@@ -6,6 +6,7 @@ import json
 import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -128,7 +129,7 @@ def test_adapted_files_are_read_alike(name: str, tmp_path: Path) -> None:
     path, changed = tmp_path / "tokenizer.json", 0
     for data, texts in cases(name):
         path.write_bytes(data)
-        request = TrainingRequest(texts=lambda texts=texts: texts, base=str(path), tokens=6, min_frequency=1)
+        request = TrainingRequest(texts=partial(list, texts), base=str(path), tokens=6, min_frequency=1)
         trained = trainers.train("continued-bpe", request)
         assert trained.model is not None
         tokens = BpeTokenizer(trained.model).encode_batch(texts)

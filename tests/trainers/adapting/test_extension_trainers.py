@@ -11,17 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adapted.bases import NEW, OLD, metaspace_file, write_base
+from adapted.bases import NEW, write_base
 from adapted.edited_files import changed_keys
-from bpe_files import unused
 from pyharness import trainers
-from pyharness.bpe import BpeTokenizer, WeightedPieces, import_model
-from pyharness.bpe.adapting import placing
+from pyharness.bpe import BpeTokenizer, import_model
 from pyharness.bpe.adapting.extending import extend
-from pyharness.bpe.adapting.model_pieces import ModelPieces, encoded
+from pyharness.bpe.adapting.model_pieces import ModelPieces
 from pyharness.trainers import TrainedTokenizer, TrainingRequest
-from pyharness.trainers.adapting.corpus_pieces import balanced, joined
-from pyharness.types import InputError, TokenKind
+from pyharness.types import InputError
 
 
 def train(
@@ -126,16 +123,6 @@ def test_ids_are_used_again_and_their_number_is_a_multiple(tmp_path: Path) -> No
             train(base, 4, texts, reuse=r"<\|reserved_\d\|>", **options)
 
 
-def test_ids_without_which_other_tokens_are_lost_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "tokenizer.model"
-    path.write_bytes(unused("he"))
-    texts = ["well low we", "hello well"] * 3
-    train(path, 2, texts)
-    monkeypatch.setattr(placing, "_idle", lambda model: np.flatnonzero(model.vocabulary.kinds == TokenKind.UNUSED))
-    with pytest.raises(InputError, match="could not be made any more"):
-        train(path, 2, texts, reuse="he")
-
-
 def test_naive_extension_may_add_what_nothing_makes(tmp_path: Path) -> None:
     base = write_base(tmp_path)
     generator = random.Random(1)
@@ -177,20 +164,6 @@ def test_rank_files_keep_their_kind_and_say_how_they_are_loaded(tmp_path: Path) 
         train(base)
 
 
-def test_corpora_are_balanced_by_tokens_of_the_base(tmp_path: Path) -> None:
-    base = write_base(tmp_path)
-    rare = ["päike paistab"] * 2
-    texts: dict[str, Any] = {"texts": [*NEW * 50, *rare], "parts": lambda: [NEW * 50, rare]}
-    assert not any("päi".encode() in string for string in strings(train(base, 12, **texts), 273))
-    assert any("päi".encode() in string for string in strings(train(base, 12, **texts, balance=True), 273))
-    with pytest.raises(InputError, match="corpus 2 has no text"):
-        train(base, 12, texts=NEW, parts=lambda: [NEW, []], balance=True)
-    with pytest.raises(InputError, match="corpus 2 has no text beside added tokens"):
-        train(base, 12, texts=NEW, parts=lambda: [NEW, ["<|end|>"]], balance=True)
-    with pytest.raises(InputError, match="there must be several"):
-        train(base, 12, balance=True)
-
-
 def test_settings_beside_the_base_are_copied_and_other_forms_of_it_are_not(tmp_path: Path) -> None:
     base = write_base(tmp_path)
     decoder = {"270": {"content": "<|end|>"}, "271": {"content": "<|reserved_0|>"}}
@@ -217,72 +190,8 @@ def test_a_template_keeps_its_tokens_though_no_settings_list_them(tmp_path: Path
     assert files["special_tokens_map.json"] == b'{"additional_special_tokens": ["<|end|>"]}'
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"texts": []}, "the corpus has no text to train on"),
-        ({"texts": ["x"]}, "the corpus has nothing to add"),
-        ({"tokens": 0}, "tokens is 0"),
-        ({"deny": "("}, "no regular expression"),
-        ({"deny": "a{99999999999}"}, "deny 'a.99999999999.' is no regular expression"),
-        ({"deny": "(" * 9999 + ")" * 9999}, "no regular expression: maximum recursion depth"),
-        ({"reuse": "["}, "no regular expression"),
-        ({"vocab_size": 300}, "give tokens="),
-        ({"share": 0.5}, "no option 'share'"),
-        ({"base": "nowhere.json"}, "no file nowhere.json"),
-    ],
-)
-def test_bad_requests_are_refused_in_words(tmp_path: Path, options: dict[str, Any], said: str) -> None:
-    with pytest.raises(InputError, match=said):
-        train(**{"base": write_base(tmp_path), **options})
-
-
-def test_bases_that_have_no_merges_are_refused_with_the_reason(tmp_path: Path) -> None:
-    path = tmp_path / "tokenizer.json"
-    models = (
-        {"type": "WordPiece", "vocab": {"[UNK]": 0, "a": 1}, "unk_token": "[UNK]"},
-        {"type": "Unigram", "vocab": [["<unk>", 0.0], ["a", -1.0]], "unk_id": 0},
-    )
-    for model in models:
-        path.write_text(json.dumps({"model": model, "added_tokens": []}))
-        with pytest.raises(InputError, match=str(model["type"])):
-            train(path)
-    (tmp_path / "model.json").write_bytes(
-        trainers.train("bpe", TrainingRequest(texts=lambda: OLD, vocab_size=270)).files["model.json"]
-    )
-    with pytest.raises(InputError, match=r"export it as tokenizer\.json first"):
-        train(tmp_path / "model.json")
-    with pytest.raises(InputError, match="changes a tokenizer, and none is named"):
-        trainers.train("continued-bpe", TrainingRequest(texts=lambda: OLD, tokens=3))
-
-
 def test_what_occurs_once_is_not_learnt_unless_asked(tmp_path: Path) -> None:
     base = write_base(tmp_path)
     texts = [*NEW, "zyx"]
     assert not any(b"zy" in string for string in strings(train(base, 1000, texts), 273))
     assert any(b"zy" in string for string in strings(train(base, 1000, texts, min_frequency=1), 273))
-
-
-def test_balanced_corpora_have_equal_mass() -> None:
-    model = trainers.train("bpe", TrainingRequest(texts=lambda: OLD, vocab_size=270)).model
-    assert model is not None
-    parts = [WeightedPieces.of_bytes(words) for words in ({b"the": 1000, b" cat": 7}, {b" sat": 3, b"qqq": 1})]
-    masses = []
-    for pieces in balanced(model, parts):
-        lengths = np.diff(encoded(model, pieces, whole_pieces=False).offsets)
-        masses.append(int((lengths * pieces.weights.astype(np.int64)).sum()))
-    assert masses[1] == pytest.approx(masses[0], rel=0.02)  # weights are whole numbers
-    both = joined([WeightedPieces.of_bytes({b"a": 1}), WeightedPieces.of_bytes({b"b": 2, b"a": 3})])
-    assert both.weights.tolist() == [4, 2]
-
-
-@pytest.mark.parametrize(("split", "weights"), [(True, [12]), (False, [2])])
-def test_corpora_are_weighed_by_the_tokens_that_the_base_gives(split: bool, weights: list[int]) -> None:
-    """▁abcd is a token where it is a piece, and four where the whole text is one."""
-    model = import_model(metaspace_file(split=split))
-    parts = []
-    for texts in (["abcd abcd"], ["ef"] * 4):
-        pieces = ModelPieces(model)
-        pieces.add(texts)
-        parts.append(pieces.pieces())
-    assert [part.weights.tolist() for part in balanced(model, parts)] == [weights, [4]]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from adapted.bases import NEW, OLD, write_base
+from adapted.bases import NEW, OLD, metaspace_file, write_base
 from pyharness import trainers
 from pyharness.bpe import import_model, self_tokenization
 from pyharness.bpe.adapting.pruning import id_map, leaf_order
@@ -106,15 +106,53 @@ def test_plain_frequency_leaves_tokens_that_nothing_makes(tmp_path: Path) -> Non
     texts, none = ["the mat sat"] * 9, {"layer_1": 0, "layer_2": 0}
     assert record(prune(base, texts, "frequency-pruning", share=0.8))["unreachable"]["adapted"] != none
     assert record(prune(base, texts, share=0.8))["unreachable"]["adapted"] == none
-    assert prune(base, share=0.0).files["tokenizer.json"] == base.read_bytes()
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"vocab_size": 274}, "274 tokens cannot be left of 273"),
+        ({"vocab_size": 258}, "15 of 273 tokens would have to go for 258 to be left, and 14 can"),
+        ({"vocab_size": 273}, "nothing would go: of 273 tokens 14 can"),
+        ({"share": 0.0}, "nothing would go"),
+        ({"tokens": 15}, "15 of 273 tokens would have to go for 258 to be left, and 14 can"),
+        ({"tokens": 9, "vocab_size": 267}, "and 14 can"),
+        ({"tokens": 300}, "300 new tokens do not fit into 273"),
+        ({"tokens": 1 << 40}, "cannot be added"),
+    ],
+)
+def test_sizes_that_no_text_can_mend_are_refused_before_it_is_read(
+    tmp_path: Path, name: str, options: dict[str, Any], said: str
+) -> None:
+    scripts = ("Latin",) if name == "script" else ()
+    request = TrainingRequest(
+        texts=lambda: pytest.fail("read"), base=str(write_base(tmp_path)), scripts=scripts, **options
+    )
+    with pytest.raises(InputError, match=said):
+        trainers.train(name, request)
+
+
+@pytest.mark.parametrize("name", ["last-n", "leaf-last-n"])
+def test_orders_that_count_nothing_read_nothing(tmp_path: Path, name: str) -> None:
+    request = TrainingRequest(texts=lambda: pytest.fail("read"), base=str(write_base(tmp_path)), vocab_size=268)
+    trained = trainers.train(name, request)
+    assert (trained.vocab_size, record(trained)["documents"]) == (268, 0)
+
+
+def test_what_only_a_lookup_finds_is_counted_as_the_base_writes_it(tmp_path: Path) -> None:
+    base = tmp_path / "tokenizer.json"
+    base.write_bytes(metaspace_file(split=True))
+    texts = ["abcd", "abcd cd"]
+    for whole, left in ((None, "▁abcd"), (False, "cd")):
+        trained = prune(base, texts, vocab_size=8, whole_pieces=whole)
+        vocab = json.loads(trained.files["tokenizer.json"])["model"]["vocab"]
+        assert {"▁abcd", "cd"} & vocab.keys() == {left}
 
 
 @pytest.mark.parametrize(
     ("name", "options", "said"),
-    [
-        ("script", {"share": 0.5, "scripts": ("Latin", "Klingon")}, "no script is called 'Klingon'"),
-        ("leaf-pruning", {"vocab_size": 274}, "274 tokens cannot be left of 273"),
-    ],
+    [("script", {"share": 0.5, "scripts": ("Latin", "Klingon")}, "no script is called 'Klingon'")],
 )
 def test_what_no_text_can_mend_is_refused_before_it_is_read(
     tmp_path: Path, name: str, options: dict[str, Any], said: str
