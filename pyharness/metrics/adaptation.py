@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,14 +20,23 @@ _OTHER = "tokens of "  # before the name of a tokenizer that it is compared with
 
 
 @dataclass(frozen=True, slots=True)
+class Unreachable:
+    """Tokens that no text gives, by layer of the self-tokenization test; None: not examined."""
+
+    graph: int | None = None  # tokens that became so, or came so; None: the engine has no rules
+    model: int | None = None
+    pipeline: int | None = None  # of those added, that no text gives
+    open: int | None = None  # of those added, with neither a text nor an argument
+
+
+@dataclass(frozen=True, slots=True)
 class AdaptationCounts:
     """What the numbers are a function of: integers, most of them by group of documents."""
 
     added: int
     removed: int
     unused: int  # of those added, on this text
-    unreachable_graph: int | None  # tokens that became so, or came so; None: the engine has no rules to examine
-    unreachable_model: int | None
+    unreachable: Unreachable
     sums: Mapping[str, Sums]  # documents, bytes, tokens, and uses of tokens that were added
     others: Mapping[str, Sums] = field(default_factory=dict)  # tokens of each tokenizer that it is compared with
 
@@ -38,14 +47,14 @@ class AdaptationCounts:
         others: Mapping[str, CorpusState],
         added: Ids,
         removed: int,
-        unreachable: tuple[int | None, int | None],
+        unreachable: Unreachable,
     ) -> AdaptationCounts:
         """Count in finished passes over the same documents; ``added`` are ids of the adapted tokenizer."""
         uses = adapted.histogram[:, added.astype(np.int64)]
         sums = {name: adapted.counters[name] for name in _SUMS[:-1]} | {_SUMS[-1]: _integers(uses.sum(axis=1))}
         unused = int(np.count_nonzero(uses.sum(axis=0) == 0))
         tokens = {name: state.counters["tokens"] for name, state in others.items()}
-        return cls(len(added), removed, unused, *unreachable, sums, tokens)
+        return cls(len(added), removed, unused, unreachable, sums, tokens)
 
     def measurements(self) -> list[Measurement]:
         """Every metric."""
@@ -55,8 +64,16 @@ class AdaptationCounts:
             *(self._gain(name, tokens) for name, tokens in self.others.items()),
             self._unused(),
             self._estimate("added_token_uses", self._uses),
-            _examined("newly_unreachable_graph", self.unreachable_graph),
-            _examined("newly_unreachable_model", self.unreachable_model),
+            _examined("newly_unreachable_graph", self.unreachable.graph),
+            _examined("newly_unreachable_model", self.unreachable.model),
+            *(
+                Measurement(name, count)
+                for name, count in (
+                    ("added_unreachable_pipeline", self.unreachable.pipeline),
+                    ("added_without_witness", self.unreachable.open),
+                )
+                if count is not None
+            ),
         ]
 
     def _estimate(self, metric: str, of: Callable[[jackknife.Groups], float], part: str | None = None) -> Measurement:
@@ -84,7 +101,7 @@ class AdaptationCounts:
 
     def arrays(self) -> State:
         """Arrays to keep beside a record."""
-        unreachable = (-1 if number is None else number for number in (self.unreachable_graph, self.unreachable_model))
+        unreachable = (-1 if number is None else number for number in astuple(self.unreachable))
         numbers = [self.added, self.removed, self.unused, *unreachable]
         sums = {**self.sums, **{_OTHER + name: tokens for name, tokens in self.others.items()}}
         return {
@@ -99,11 +116,11 @@ class AdaptationCounts:
         Raises:
             InputError: arrays are missing or have another shape.
         """
-        added, removed, unused, *unreachable = state_arrays.taken(arrays, "numbers", 5).tolist()
-        graph, model = (None if number < 0 else int(number) for number in unreachable)
+        added, removed, unused, *found = state_arrays.taken(arrays, "numbers", 7).tolist()
+        unreachable = Unreachable(*(None if number < 0 else int(number) for number in found))
         sums = {name: _sums(arrays, name) for name in _SUMS}
         others = {name[len(_OTHER) :]: _sums(arrays, name) for name in arrays if name.startswith(_OTHER)}
-        return cls(added, removed, unused, graph, model, sums, others)
+        return cls(added, removed, unused, unreachable, sums, others)
 
 
 def _sums(arrays: State, name: str) -> Sums:
@@ -142,4 +159,12 @@ REPORTED = (
     ),
     Metric("newly_unreachable_graph", "token", "lower", f"{_DEAD}: in the merge graph", exact=True, format=COUNT),
     Metric("newly_unreachable_model", "token", "lower", f"{_DEAD}: in the model", exact=True, format=COUNT),
+    Metric(
+        "added_unreachable_pipeline", "token", "lower", "tokens that were added and that no text gives, by an argument",
+        exact=True, format=COUNT,
+    ),
+    Metric(
+        "added_without_witness", "token", "lower",
+        "tokens that were added, and for which there is neither a text that gives them nor an argument", format=COUNT,
+    ),
 )  # fmt: skip

@@ -133,6 +133,7 @@ class PipelineTest:
     tokenizer: Tokenizer
     vocabulary: Vocabulary
     threads: int = 1
+    only: frozenset[int] | None = None  # ids that it is about: verdicts of others say nothing; None: all
     verdicts: NDArray[np.uint8] = field(init=False)
     texts: dict[int, str] = field(init=False)  # ids still without a witness -> their text
     arguments: dict[int, Argument] = field(init=False)
@@ -144,6 +145,8 @@ class PipelineTest:
         self.verdicts = np.full(len(self.vocabulary), Verdict.NO_WITNESS_FOUND, np.uint8)
         self.texts, self.arguments, self.witnesses, self.unexaminable = {}, {}, {}, []
         for token, kind in enumerate(self.vocabulary.kinds.tolist()):
+            if self.only is not None and token not in self.only:
+                continue
             if kind in _KINDS:
                 self.verdicts[token] = _KINDS[TokenKind(kind)]
                 continue

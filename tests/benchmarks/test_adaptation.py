@@ -33,10 +33,11 @@ def corpus(folder: Path, name: str, lines: list[str]) -> str:
     return f"path:{path}?split=line"
 
 
-def measured(row: str, text: str, against: str = "") -> tuple[Case, Findings]:
+def measured(row: str, text: str, against: str = "", *, pipeline: bool = False) -> tuple[Case, Findings]:
     spec = tokenizers.obtain(row)
-    case = Case("adaptation", row, text, {"against": against})
-    assert ADAPTATION.settle(case.parameters, spec, "cpu") == case.parameters
+    parameters = {"against": against, "pipeline": pipeline}
+    case = Case("adaptation", row, text, ADAPTATION.settle(parameters, spec, "cpu"))
+    assert case.parameters == {"against": against, **({"pipeline": True} if pipeline else {})}
     return case, ADAPTATION.run(Work(case, spec, lambda: tokenizers.load(spec), open_corpus(text), 1))
 
 
@@ -79,13 +80,21 @@ def test_dead_tokens_of_a_naive_extension_are_found(tmp_path: Path) -> None:
     base, text = write_base(tmp_path), corpus(tmp_path, "held-out", HELD_OUT)
     words = ["txe"] * 50 + ["atxe"] * 10  # "at" is the first rule of the base, and no rule joins it with "xe"
     options = f"base={base}&corpus={corpus(tmp_path, 'new', words)}&tokens=3"
-    naive = numbers(measured(f"native+trained:naive-extension?{options}", text, "naive-extension")[1])
-    continued = numbers(measured(f"native+trained:continued-bpe?{options}", text)[1])
+    naive = numbers(measured(f"native+trained:naive-extension?{options}", text, "naive-extension", pipeline=True)[1])
+    case, found = measured(f"native+trained:continued-bpe?{options}", text, pipeline=True)
+    continued = numbers(found)
+    assert ADAPTATION.rederive is not None
+    assert ADAPTATION.rederive(found.state, case).measurements == found.measurements
+    layer_3 = [
+        (one["added_unreachable_pipeline"].value, one["added_without_witness"].value) for one in (naive, continued)
+    ]
+    assert layer_3 == [(1, 0), (0, 0)]
     tokenizer = tokenizers.load(f"native+trained:naive-extension?{options}")
     assert [len(tokenizer.encode_batch([text]).ids) for text in ("tx", "txe", "atxe")] == [1, 1, 3]
     assert (naive["newly_unreachable_graph"].value, naive["newly_unreachable_model"].value) == (0, 1)
     assert continued["newly_unreachable_model"].value == 0
     assert "compression_gain naive-extension" not in naive, "of itself"
+    assert "added_without_witness" not in numbers(measured(case.tokenizer, text)[1]), "not asked for"
     worse = tokenizers.resolve(f"trained:naive-extension?{options}").path
     again = f"base={worse}&corpus={corpus(tmp_path, 'other', NEW)}&tokens=9"
     later = numbers(measured(f"native+trained:continued-bpe?{again}", text)[1])
@@ -112,8 +121,9 @@ def test_other_rows_are_skipped_with_the_reason(tmp_path: Path) -> None:
 def test_what_was_added_must_be_known(tmp_path: Path) -> None:
     base = write_base(tmp_path)
     spec = tokenizers.obtain(f"trained:continued-bpe?base={base}&corpus={corpus(tmp_path, 'new', NEW)}&tokens=9")
-    added, removed = changes(spec)
+    added, removed, learnt = changes(spec)
     assert (added.tolist(), removed) == (list(range(273, 282)), 0)
+    assert (learnt["whole_piece_lookup"], learnt["asked"]["whole_pieces"]) == (False, None)
     assert spec.path is not None
     record = Path(spec.path).parent / "adaptation.json"
     said = json.loads(record.read_text(encoding="utf-8"))

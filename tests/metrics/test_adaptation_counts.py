@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pyharness.metrics.adaptation import AdaptationCounts
+from pyharness.metrics.adaptation import AdaptationCounts, Unreachable
 from pyharness.metrics.counting.state import CorpusState, Facts
 from pyharness.statistics.jackknife import GROUPS
 
@@ -28,7 +28,7 @@ def test_what_is_counted() -> None:
     mine.histogram[:, 4] = mine.histogram[:, 3] = 0
     mine.histogram[7, 4] = 1
     theirs = state_of(generator.integers(3, 20, (GROUPS, 4)).astype(np.uint64))
-    counts = AdaptationCounts.of(mine, {"base": theirs}, np.array([2, 3, 4], np.uint32), 5, (None, 2))
+    counts = AdaptationCounts.of(mine, {"base": theirs}, np.array([2, 3, 4], np.uint32), 5, Unreachable(None, 2))
     found = {one.metric: one for one in counts.measurements()}
     assert (found["added_tokens"].value, found["removed_tokens"].value) == (3, 5)
     assert found["unused_added"].value == pytest.approx(1 / 3)  # 3; the token 4 is used once
@@ -46,7 +46,7 @@ def test_what_is_counted() -> None:
 
 def test_a_text_without_tokens_has_no_gain() -> None:
     empty = state_of(np.zeros((GROUPS, 3), np.uint64))
-    counts = AdaptationCounts.of(empty, {"base": empty}, np.zeros(0, np.uint32), 0, (0, 0))
+    counts = AdaptationCounts.of(empty, {"base": empty}, np.zeros(0, np.uint32), 0, Unreachable(0, 0))
     found = {one.metric: one for one in counts.measurements()}
     assert found["compression_gain"].reason == "no tokens were produced"
     assert found["unused_added"].reason == "no token was added"

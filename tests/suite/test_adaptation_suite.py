@@ -54,6 +54,29 @@ def test_bases_by_languages_by_sizes_by_methods(monkeypatch: pytest.MonkeyPatch)
             assert set(chosen.corpora or ()) <= {language, f"{language} elsewhere", "en"}
 
 
+def test_what_curves_are_measured_on_was_not_learnt(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYHARNESS_DATA", "/data")
+    declared = suite.read(suite.find("adaptation-curves"))
+    specs = {entry.label: entry.spec for entry in (*declared.tokenizers, *declared.corpora)}
+    for chosen in declared.selections:
+        for text in chosen.corpora or ():
+            ((held_out, parts),) = shards(specs[text]).items()
+            rows = [TOKENIZER.parse(TOKENIZER.parse(specs[row]).home) for row in chosen.tokenizers or ()]
+            learnt = [shards(row.options["corpus"]) for row in rows if row.name == "trained"]
+            assert all(read for read in learnt)
+            for file, of in ((file, of) for read in learnt for file, of in read.items()):
+                if CORPUS.parse(file).argument == CORPUS.parse(held_out).argument:
+                    assert CORPUS.parse(file).options.get("work") == CORPUS.parse(held_out).options.get("work")
+                    assert not parts & of
+    amounts = [row for row in specs if row.startswith("gpt2 et ") and row.endswith("8192")]
+    assert amounts == ["gpt2 et 1 MB 8192", "gpt2 et 3 MB 8192", "gpt2 et 10 MB 8192", "gpt2 et all 8192",
+                       "gpt2 et looked up 8192", "gpt2 et merged 8192"]  # fmt: skip
+    weighed = {
+        TOKENIZER.parse(specs[f"gpt2 et+hi+th {how} 12288"]).options["balance"] for how in ("balanced", "as they are")
+    }
+    assert weighed == {"0", "1"}
+
+
 def test_a_tokenizer_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     base = write_base(tmp_path)
     monkeypatch.setattr(training_process, "run", training_process.train_and_keep)

@@ -1,0 +1,60 @@
+"""Studies of adaptations: gains of rows are paired, verdicts follow from their intervals, knees are those of counts."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from pyharness.statistics.jackknife import GROUPS, paired_interval
+from pyharness.types import Measurement
+
+
+def study(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.setattr(sys, "path", [str(Path(__file__).parents[2] / "bench" / "studies" / "adaptation"), *sys.path])
+    return importlib.import_module(name)
+
+
+def measured(value: float, noise: float, seed: int) -> Measurement:
+    common = np.random.default_rng(0).standard_normal(GROUPS) * 0.01
+    own = np.random.default_rng(seed).standard_normal(GROUPS) * noise
+    return Measurement("bytes_per_token", value, replicates=tuple((value * (1 + common + own)).tolist()))
+
+
+def test_what_both_rows_share_cancels(monkeypatch: pytest.MonkeyPatch) -> None:
+    questions = study("questions", monkeypatch)
+    row, other, noisy = measured(4.04, 1e-5, 1), measured(4.0, 1e-5, 2), measured(4.04, 0.05, 3)
+    found = questions.gain(row, other)
+    assert found.value == pytest.approx(0.01)
+    assert paired_interval(other, row) is not None
+    assert questions.verdict(found)[1] == "more"
+    assert questions.verdict(questions.gain(other, row))[1] == "less"
+    assert questions.verdict(questions.gain(noisy, other))[1] == "not resolved"
+    assert questions.verdict(questions.gain(Measurement("x", 4.0), other)) == ("+0.00%", "no interval")
+    assert questions.verdict(questions.gain(Measurement("x", None, reason="not in the record"), other)) == (
+        "-",
+        "not in the record",
+    )
+
+
+def test_the_dense_knee_is_the_last_size_that_gives_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    knees = study("knees", monkeypatch)
+    totals = {500: 1030, 1000: 1020, 1500: 1010, 2000: 1007, 2500: 1004, 3000: 1003}
+    assert knees.dense_knee(totals) == 1500
+    assert knees.dense_knee({500: 10, 1000: 10, 1500: 10}) == 0
+
+
+def test_intervals_of_drawn_texts_hold_the_knee(monkeypatch: pytest.MonkeyPatch) -> None:
+    knees = study("knees", monkeypatch)
+    steep = 0.03 * (1 + 0.3 * np.random.default_rng(5).standard_normal(200))
+    before = np.full(200, 1_000_000)
+    after = [(before * np.exp(-steep * np.log(size))).astype(np.int64) for size in knees.SIZES]
+    whole = knees.of_few(before, after, np.arange(200) % GROUPS)
+    assert whole.size == pytest.approx(1000 / np.expm1(np.log(1.005) / 0.03), rel=0.1)
+    share, width = knees.held(before, after, whole.size, 100)
+    assert share > 0.85
+    assert 0 < width < 0.5

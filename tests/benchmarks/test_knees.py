@@ -1,0 +1,59 @@
+"""Knees below the table of adaptations: which rows are a curve, and what is said of it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from pyharness.benchmarks.counterparts.knees import knees
+from pyharness.types import Case, CaseResult, Measurement
+
+CORPUS = "shard:1-4/5:path:et.jsonl"
+
+
+def result(row: str, size: int, gain: float | None) -> CaseResult:
+    measurements = (
+        Measurement("added_tokens", size),
+        Measurement("compression_gain", gain, part="base", replicates=() if gain is None else (gain,) * 32),
+        Measurement("compression_gain", 0.5, part="naive-extension"),
+    )
+    return CaseResult(Case("adaptation", row, "et", {}), "ok", None, measurements)
+
+
+def record(rows: dict[str, str]) -> dict[str, Any]:
+    return {"tokenizers": {row: {"spec": spec} for row, spec in rows.items()}}
+
+
+def spec(trainer: str, size: int) -> str:
+    return f"native+trained:{trainer}?base=a.json&tokens={size}&corpus={CORPUS}"
+
+
+def test_rows_that_differ_in_their_size_alone_are_a_curve() -> None:
+    sizes = [1000, 2000, 4000, 8000]
+    trainers = {"continued": "continued-bpe", "naive": "naive-extension"}
+    data = record({f"a {name} {size}": spec(trainers[name], size) for name in trainers for size in sizes})
+    rates = {"continued": math.log(1.005) / math.log(6000 / 5000), "naive": 50.0}
+    results = [
+        result(f"a {name} {size}", size, math.expm1(min(rate * math.log(size), 600)))
+        for size in reversed(sizes)
+        for name, rate in rates.items()
+    ]
+    assert list(knees(results, data, "base")) == [
+        "a continued 1000 to 8000: 1,000 more tokens give under 0.5% from 5,000 on (5,000 to 5,000).",
+        "a naive 1000 to 8000: 1,000 more tokens give under 0.5% nowhere.",
+    ]
+    flat = [result(f"a continued {size}", size, 0.1) for size in sizes]
+    assert list(knees(flat, data, "base")) == [
+        "a continued 1000 to 8000: 1,000 more tokens give under 0.5% everywhere."
+    ]
+    assert not list(knees(flat, data, "leaf-pruning")), "no such gain"
+
+
+def test_what_is_no_curve() -> None:
+    rows = {"a": spec("continued-bpe", 1000), "b": spec("continued-bpe", 2000), "c": "gpt2", "d": "?", "e": CORPUS}
+    rows |= {f"leaf {share}": f"trained:leaf-pruning?base=a.json&share=0.{share}&corpus=x" for share in (1, 2, 3)}
+    results = [result(row, 1000 * number, 0.1) for number, row in enumerate(rows, 1)]
+    assert not list(knees([*results, result("unknown", 5, 0.1)], record(rows), "base"))
+    three = {row: spec("continued-bpe", size) for row, size in {"a": 1000, "b": 2000, "c": 4000}.items()}
+    lacking = [result(row, size, gain) for row, size, gain in (("a", 1000, 0.1), ("b", 2000, None), ("c", 4000, 0.3))]
+    assert not list(knees(lacking, record(three), "base"))
