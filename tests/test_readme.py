@@ -119,7 +119,16 @@ def test_every_suite_named_in_the_readme_is_shipped() -> None:
     for page in (README, GUIDE):
         named = set(re.findall(r"\b([a-z-]+)\.toml", page)) - {"my-suite", "suite", "pyproject"}
         assert named == set(suite.shipped())
-    assert {"quick", "full", "encoding", "algorithms", "training", "adaptation", "adaptation-own"} == named
+    assert {
+        "quick",
+        "full",
+        "encoding",
+        "algorithms",
+        "training",
+        "adaptation",
+        "adaptation-own",
+        "adaptation-curves",
+    } == named
 
 
 def test_entry_points_named_in_the_readme_are_those_looked_up() -> None:
