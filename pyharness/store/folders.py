@@ -1,15 +1,25 @@
-"""Folders that are written whole or not at all."""
+"""Folders that are written whole or not at all.
+
+A process that is killed may leave ``.NAME.*.part`` beside the folder; the next one that writes there removes it. To
+replace a folder, the two names are exchanged at once. A file system that cannot do that (NFS cannot) has two renames
+instead: killed between them, a process leaves what was there as ``.NAME.*.old``, to be renamed by hand.
+"""
 
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
+import re
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from pyharness.store import abandoned
 from pyharness.system import ending
+from pyharness.system.exchange import exchange
 from pyharness.types import FileContent, InputError, Streamed
 
 
@@ -49,17 +59,14 @@ def write_folder(path: Path, files: Mapping[str, FileContent], *, overwrite: boo
         InputError: the folder cannot be written, is there and may not be replaced, or the disk has too little room.
     """
     try:
+        abandoned.clear(_left_beside(path))
         _check_room(path.parent, sum(map(size_of, files.values())))
-        with ending.politely():
-            made = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part"))
-            try:
-                _fill(made, files)
-                if overwrite:
-                    _replace(path, made)
-                else:
-                    made.rename(path)  # what has come there meanwhile is refused by the system, unless it is empty
-            finally:
-                shutil.rmtree(made, ignore_errors=True)
+        with ending.politely(), _made_beside(path) as made:
+            _fill(made, files)
+            if overwrite and path.is_dir() and not path.is_symlink():
+                _replace(path, made)
+            else:
+                made.rename(path)  # what has come there meanwhile is refused by the system, unless it is empty
     except OSError as error:
         if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR) and os.path.lexists(path):
             raise InputError(
@@ -93,9 +100,44 @@ def _fill(folder: Path, files: Mapping[str, FileContent]) -> None:
                 raise InputError(f"{name} was to have {size_of(content):,} bytes, and has {file.tell():,}")
 
 
+def _left_beside(path: Path) -> Iterator[Path]:
+    """Folders that were made beside one of this name."""
+    name = re.compile(rf"\.{re.escape(path.name)}\.[a-z0-9_]{{8}}\.part")  # as tempfile makes names
+    return (entry for entry in path.parent.iterdir() if name.fullmatch(entry.name))
+
+
+@contextmanager
+def _made_beside(path: Path) -> Iterator[Path]:
+    """Make a folder, locked as long as it is used; what then has its name is removed."""
+    made, handle = None, None
+    try:
+        while handle is None:
+            made = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part"))
+            handle = _locked(made)
+        assert made is not None
+        yield made
+    finally:
+        if made is not None:
+            shutil.rmtree(made, ignore_errors=True)
+        if handle is not None:
+            os.close(handle)
+
+
+def _locked(folder: Path) -> int | None:
+    """Open and lock a new folder; None where another process was quicker, and has removed it as abandoned."""
+    with suppress(FileNotFoundError):
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        with suppress(OSError):  # a file system without locks: there, nothing is ever removed as abandoned
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        if folder.exists():
+            return handle
+        os.close(handle)
+    return None
+
+
 def _replace(path: Path, made: Path) -> None:
-    if not path.exists():
-        made.rename(path)
+    """Give a new folder the name of an old one, which gets a name that is removed."""
+    if exchange(made, path):
         return
     old = made.with_suffix(".old")
     path.rename(old)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
-import os
-import shutil
-import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from pyharness.store import abandoned
 
 PREFIX = "pyharness-"
 LOCK = "lock"
@@ -30,24 +28,4 @@ def scratch() -> Iterator[Path]:
 
 def clear() -> None:
     """Remove folders of runs that were killed: ours, with a lock that nobody holds."""
-    with contextlib.suppress(OSError):
-        for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
-            if _is_abandoned(folder):
-                shutil.rmtree(folder, ignore_errors=True)
-
-
-def _is_abandoned(folder: Path) -> bool:
-    try:
-        status = folder.lstat()
-        if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
-            return False
-        handle = os.open(folder / LOCK, os.O_RDWR | os.O_NOFOLLOW)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    finally:
-        os.close(handle)
-    return True
+    abandoned.clear(Path(tempfile.gettempdir()).glob(f"{PREFIX}*"), LOCK)
