@@ -51,7 +51,7 @@ def adapt() -> None:
 )
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, metavar="N", help="Of random rows [default: 0].")
 @click.option("--force", is_flag=True, help="Replace DIR, if this command made it.")
-@click.option("-q", "--quiet", is_flag=True, help="No summary; errors only.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress and no summary; errors only.")
 @reports_errors
 def embed(folder: Path | None, plan_only: Path | None, force: bool, quiet: bool, **options: Any) -> None:
     """Fit the embeddings of MODEL, a folder of transformers, to another tokenizer.
@@ -70,19 +70,21 @@ def embed(folder: Path | None, plan_only: Path | None, force: bool, quiet: bool,
     \b
     Exit status: 0 done, 2 bad input, 130 interrupted, 143 told to end.
     """
+    from pyharness.cli.progress import training_listener
     from pyharness.commands import adapting
 
     if not quiet:
         check_output()
     if (folder is None) == (plan_only is None):
         raise InputError("say where the adapted model goes with --out DIR, or write the plan alone with --plan-only")
-    request = adapting.EmbeddingRequest(**options)
-    planned = adapting.plan_embedding(request, folder, force)
-    done: Embedded | None = None
-    if plan_only is not None:
-        adapting.write_plan(planned, plan_only)
-    elif folder is not None:
-        done = adapting.embed(request, planned, folder, force=force)
+    with training_listener(quiet) as progress:
+        request = adapting.EmbeddingRequest(**options, progress=progress)
+        planned = adapting.plan_embedding(request, folder, force)
+        done: Embedded | None = None
+        if plan_only is not None:
+            adapting.write_plan(planned, plan_only)
+        elif folder is not None:
+            done = adapting.embed(request, planned, folder, force=force)
     if not quiet:
         _summarise(planned, done, plan_only or folder or Path())
 

@@ -159,7 +159,8 @@ def _run(
             **given, **wanted[0][1],
         )  # fmt: skip
         base = resizing.check(trainer, request, [folder for folder, _ in wanted], force=force)
-        held = resizing.HeldOut.read(Text.of(held_out), allow=allow_overlap) if held_out else None
+        other = Text.of(held_out)
+        held = resizing.HeldOut.read(other, allow=allow_overlap, progress=progress) if held_out else None
         request, said = resizing.apart(request, held), set[str]()
         for made in resizing.make(trainer, request, base, wanted, text, held, force=force):
             if not quiet:

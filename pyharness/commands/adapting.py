@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
@@ -15,7 +15,8 @@ from pyharness.language_models.finding import find
 from pyharness.language_models.surgery import EmbeddingPlan, VocabularyMatrices, companions, id_maps, plan_file
 from pyharness.store.folders import check_new_folder, write_folder
 from pyharness.system import atomic_file
-from pyharness.types import FileContent, InputError
+from pyharness.trainers.phases import Phases
+from pyharness.types import FileContent, InputError, TrainingProgress
 from pyharness.vocabularies.files import vocabulary_file
 from pyharness.vocabularies.files.moved_ids import id_of_key
 
@@ -35,6 +36,7 @@ class EmbeddingRequest:
     tensors: Sequence[str] = ()
     multiple_of: int = 1
     seed: int = 0
+    progress: Callable[[TrainingProgress], None] | None = field(default=None, compare=False)  # called now and then
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,8 @@ def embed(request: EmbeddingRequest, planned: Planned, out: Path, *, force: bool
         if plan.new.sha256 is not None and plan.new.sha256 != _digest(request.tokenizer):
             raise InputError(f"the plan was made for another tokenizer than {request.tokenizer!r}; make one for it")
         files |= companions.tokenizer_files(tokenizer, folder, plan)
-    files |= surgery.adapted_files(folder, plan, planned.matrices)
+    _hashed(request, folder)  # which the next line compares
+    files |= surgery.adapted_files(folder, plan, planned.matrices, Phases(request.progress))
     write_folder(out, files, overwrite=force)
     left_out = sorted({path.name for path in folder.path.iterdir()} - set(files))
     return Embedded(planned, sorted(files), left_out)
@@ -144,12 +147,16 @@ def _plan_of_tokenizers(request: EmbeddingRequest, folder: ModelFolder, rows: in
 def _asked(request: EmbeddingRequest, folder: ModelFolder, rows: int, named: Mapping[int, int]) -> surgery.Request:
     return surgery.Request(
         rows=rows,
-        checkpoint=folder.digest(),
+        checkpoint=_hashed(request, folder),
         method=request.method,
         named=named,
         multiple_of=request.multiple_of,
         seed=request.seed,
     )
+
+
+def _hashed(request: EmbeddingRequest, folder: ModelFolder) -> str:
+    return folder.digest(Phases(request.progress).gauge("hashing", "bytes", folder.size()))
 
 
 def _model(name: str) -> BpeModel:

@@ -24,7 +24,7 @@ from pyharness.gate.driving.process import DriverProcess
 from pyharness.gate.judging import declared, verdicts
 from pyharness.gate.judging.self_test import self_test
 from pyharness.gate.measuring import Course, Listening, Measured, measure
-from pyharness.store.scratch import scratch
+from pyharness.store.folders.scratch import scratch
 from pyharness.system import program
 from pyharness.system.environment import cores, fingerprint
 from pyharness.types import (

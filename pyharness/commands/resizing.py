@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -19,8 +19,10 @@ from pyharness.corpora.batching import BATCH_SIZE, batches
 from pyharness.corpora.texts import Text
 from pyharness.trainers import TrainedTokenizer, TrainerSpec, TrainingRequest
 from pyharness.trainers.adapting.base_file import BaseFile
-from pyharness.types import InputError
+from pyharness.trainers.phases import Phases
+from pyharness.types import InputError, TrainingProgress
 
+Listener: TypeAlias = Callable[[TrainingProgress], None]
 JUDGED_BYTES = 2_000_000  # of the training text, where no other is held out
 
 
@@ -31,15 +33,21 @@ class HeldOut:
     text: Text
     allow: bool = False  # documents may be in the corpus, too
     digests: set[bytes] = field(default_factory=set)
+    bytes: int = 0  # of the text
 
     @classmethod
-    def read(cls, text: Text, *, allow: bool) -> HeldOut:
-        """Read the text once.
+    def read(cls, text: Text, *, allow: bool, progress: Listener | None = None) -> HeldOut:
+        """Read the text once; ``progress`` is told how much of it.
 
         Raises:
             InputError: it is empty, or cannot be read.
         """
-        held = cls(text, allow, {_digest(document) for document in text.documents()})
+        held = cls(text, allow)
+        report = Phases(progress).gauge("reading held-out text", "bytes")
+        for document in text.documents():
+            held.digests.add(_digest(document))
+            held.bytes += len(document.encode())
+            report(held.bytes)
         if not held.digests:
             raise InputError("the held-out text is empty: there is nothing to judge on")
         return held
@@ -93,12 +101,20 @@ class Judged:
         return f"{old:.4f} -> {new:.4f} ({new / old - 1:+.1%}) on {self.bytes / 1e6:,.1f} MB of {where}"
 
 
-def judge(base: BpeModel, made: BpeModel, added: Sequence[int], text: Text, held: HeldOut | None) -> Judged:
+def judge(
+    base: BpeModel,
+    made: BpeModel,
+    added: Sequence[int],
+    text: Text,
+    held: HeldOut | None,
+    progress: Listener | None = None,
+) -> Judged:
     """Encode the held-out text, or the front of the corpus, by both; ``added``: ids of new tokens."""
     tokenizers = BpeTokenizer(base), BpeTokenizer(made)
     used = np.zeros(made.id_limit, np.bool_)
     size, counts = 0, [0, 0]
     judged = held.text if held else Text(text.corpora, text.max_bytes)  # of its own: the count of the corpus stays
+    report = Phases(progress).gauge("judging", "bytes", held.bytes if held else None)
     documents = judged.documents() if held else training.front(judged.documents(), JUDGED_BYTES)
     for batch in batches(documents, size=BATCH_SIZE):
         size += sum(len(document.encode()) for document in batch)
@@ -106,6 +122,7 @@ def judge(base: BpeModel, made: BpeModel, added: Sequence[int], text: Text, held
         counts[0] += len(old)
         counts[1] += len(new)
         used[new] = True
+        report(size)
     unused = int(np.count_nonzero(~used[np.array(added, np.int64)]))
     return Judged(size, counts[0], counts[1], unused, held is not None)
 
@@ -153,4 +170,4 @@ def make(
         ids = [token for first, last in trained.details["added_ids"] for token in range(first, last + 1)]
         if trained.model is None:
             raise InputError(f"trainer {trainer.name!r} gives no model that could be judged")
-        yield Made(folder, trained, outcome, judge(base.model, trained.model, ids, text, held))
+        yield Made(folder, trained, outcome, judge(base.model, trained.model, ids, text, held, request.progress))

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,8 @@ WEIGHTS = "model.safetensors"
 INDEX = f"{WEIGHTS}.index.json"
 LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers")
 _SHARD = re.compile(r"[\w.-]+\.safetensors", re.ASCII)  # beside the index, nowhere else
+_BLOCK = 4 << 20  # bytes that are read at a time
+_DIGESTS: dict[tuple[tuple[Path, ...], tuple[int, ...]], str] = {}  # by files and when they changed: reading takes long
 _RANKS = "shard-*-model-*.safetensors"  # of torch's distributed checkpoints, which transformers prefers
 _REFUSED = {
     "quantization_config": "is quantised: what it computes in is not the dtype asked for, and code may be fetched for "
@@ -62,10 +63,17 @@ class ModelFolder:
                 if isinstance(layers := part.get(key), int) and layers > tensors:
                     raise InputError(f"language model {self.name!r}: {key} = {layers:,}, but {tensors:,} tensors")
 
-    def digest(self) -> str:
-        """SHA-256 over configuration and weights: what a record knows the model by."""
+    def digest(self, report: Callable[[int], None] = lambda _: None) -> str:
+        """SHA-256 over configuration and weights: what a record knows the model by; ``report``: told the bytes read."""
         files = (self.path / CONFIG, *self.weights)
-        return _digest(files, tuple(file.stat().st_mtime_ns for file in files))
+        known = (files, tuple(file.stat().st_mtime_ns for file in files))
+        if known not in _DIGESTS:
+            _DIGESTS[known] = _digest(files, report)
+        return _DIGESTS[known]
+
+    def size(self) -> int:
+        """Bytes of the files that a digest is made of."""
+        return sum(file.stat().st_size for file in (self.path / CONFIG, *self.weights))
 
 
 def holds_model(path: Path) -> bool:
@@ -102,11 +110,15 @@ def _weights(name: str, path: Path) -> tuple[Path, ...]:
     raise InputError(f"language model {name!r} lacks {absent[0]}: {advice}")
 
 
-@lru_cache(maxsize=8)
-def _digest(files: tuple[Path, ...], modified: tuple[int, ...]) -> str:
-    del modified
-    total = hashlib.sha256()
+def _digest(files: tuple[Path, ...], report: Callable[[int], None]) -> str:
+    """SHA-256 over those of all files."""
+    total, done = hashlib.sha256(), 0
     for path in files:
+        one = hashlib.sha256()
         with path.open("rb") as file:
-            total.update(hashlib.file_digest(file, "sha256").digest())
+            while block := file.read(_BLOCK):
+                one.update(block)
+                done += len(block)
+                report(done)
+        total.update(one.digest())
     return total.hexdigest()

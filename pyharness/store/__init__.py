@@ -4,6 +4,7 @@ The record holds raw values; intervals and medians are computed from them when t
 """
 
 from pyharness.store.case_states import write_case as write_case_state
+from pyharness.store.folders.scratch import scratch
 from pyharness.store.gate_records import (
     GATE_SCHEMA,
     GATE_SCHEMA_FILE,
@@ -25,7 +26,6 @@ from pyharness.store.results import (
     result_from_json,
     text_read_as_json,
 )
-from pyharness.store.scratch import scratch
 from pyharness.store.shape import Misshapen
 from pyharness.store.states import NoState, StateReader, path_beside, sha256_of
 

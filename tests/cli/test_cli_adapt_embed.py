@@ -38,7 +38,7 @@ def test_a_plan_and_what_it_makes(model: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     content = json.loads(Path(plan).read_text())
     assert content["counts"] == {"copy": 262, "mean": 1, "row": 1, "kept": 0, "average": 0, "random": 0}
-    assert (content["plan"][259], content["plan"][263]) == (["row", 261], ["mean", 259, 32])
+    assert (content["plan"][259], content["plan"][263]) == (["row", 261, 259], ["mean", 259, 32])
     assert (content["old"]["ids"], content["new"]["ids"], content["rows"]) == (263, 264, 264)
     done = call(*common, "--plan", plan, "--out", out)
     assert done.returncode == 0, done.stderr
@@ -73,6 +73,57 @@ def test_settings_follow_ids_that_move(model: Path, tmp_path: Path) -> None:
     assert settings == {"added_tokens_decoder": {"260": {"content": "x"}}}
     assert json.loads((tmp_path / "out" / "config.json").read_text())["eos_token_id"] == 260
     np.testing.assert_array_equal(tensors_of(tmp_path / "out")["e"], np.delete(MATRIX, 100, axis=0))
+
+
+def test_settings_follow_tokens_that_go(model: Path, tmp_path: Path) -> None:
+    """In all files beside the model, as ``adapt prune`` has them."""
+    tokens = {str(number): {"content": content} for number, content in ((99, "a"), (100, "gone"), (261, "x"))}
+    (model / "tokenizer_config.json").write_text(json.dumps({"added_tokens_decoder": tokens, "eos_token": "x"}))
+    (model / "special_tokens_map.json").write_text(json.dumps({"additional_special_tokens": ["gone", "x"]}))
+    (model / "added_tokens.json").write_text(json.dumps({"gone": 100, "x": 261}))
+    (model / "generation_config.json").write_text(json.dumps({"eos_token_id": [261], "lang_to_id": {"<|et|>": 102}}))
+    (tmp_path / "map.json").write_text(json.dumps([*range(100), -1, *range(100, 262)]))
+    common = ("adapt", "embed", str(model), "--map", str(tmp_path / "map.json"), "--tensor", "e", "--out",
+              str(tmp_path / "out"), "--tokenizer", str(tmp_path / "new"))  # fmt: skip
+    assert call(*common).returncode == 0
+    found = {path.name: path.read_bytes() for path in (tmp_path / "out").glob("*.json")}
+    kept = {"99": {"content": "a"}, "260": {"content": "x"}}
+    assert json.loads(found["tokenizer_config.json"]) == {"added_tokens_decoder": kept, "eos_token": "x"}
+    assert json.loads(found["special_tokens_map.json"]) == {"additional_special_tokens": ["x"]}
+    assert json.loads(found["added_tokens.json"]) == {"x": 260}
+    assert json.loads(found["generation_config.json"]) == {"eos_token_id": [260], "lang_to_id": {"<|et|>": 101}}
+    for name, content in (
+        ("chat_template.jinja", "{{ messages }}gone"),
+        ("tokenizer_config.json", json.dumps({"added_tokens_decoder": tokens, "pad_token": "gone"})),
+    ):
+        (model / name).write_text(content)
+        assert f"{name}: " in (said := refused(*common, "--force"))
+        assert "'gone', which would be gone; keep that token" in said
+        (model / name).unlink()
+
+
+def test_a_token_that_gets_the_row_of_another_is_the_same_token(model: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    done = call(
+        "adapt", "embed", str(model), "--tokenizer", str(tmp_path / "new"), "--tensor", "e", "--row", "261", "hello",
+        "--out", str(out),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    np.testing.assert_array_equal(tensors_of(out)["e"][261], MATRIX[259])
+    assert json.loads((out / "config.json").read_text())["eos_token_id"] == 261
+    assert json.loads((out / "tokenizer_config.json").read_text()) == {
+        "added_tokens_decoder": {"261": {"content": "x"}}
+    }
+
+
+def test_progress(model: Path, tmp_path: Path) -> None:
+    (tmp_path / "map.json").write_text(json.dumps([*range(262)]))
+    common = ("adapt", "embed", str(model), "--map", str(tmp_path / "map.json"), "--ids", "300", "--method", "random",
+              "--tensor", "e")  # fmt: skip
+    said = call(*common, "--out", str(tmp_path / "out")).stderr.splitlines()
+    assert [line.partition(":")[0] for line in said] == ["hashing", "writing", "averaging", "writing"]
+    assert said[0] == "hashing: 0.0 MB of 0.0 MB (0%)"
+    assert call(*common, "--out", str(tmp_path / "quiet"), "-q").stderr == ""
 
 
 def test_neither_a_folder_nor_a_plan(model: Path, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from adapted.bases import NEW, OLD, write_base
 from pyharness import tokenizers
 from pyharness.cli import main
 from pyharness.commands import resizing
-from pyharness.store import folders
+from pyharness.store.folders import writing
 from pyharness.types import InputError
 
 
@@ -47,16 +47,18 @@ def rows(said: str) -> dict[str, str]:
 def test_a_folder_with_the_edited_file_and_what_was_learnt(tmp_path: Path, base: Path, corpus: str) -> None:
     (tmp_path / "other.txt").write_text("kassi mati peal\n", encoding="utf-8")
     out = tmp_path / "out"
-    said = rows(
-        call("extend", "--base", base.parent, "-c", corpus, "--tokens", 20, "--out", out,
-             "--held-out", f"path:{tmp_path / 'other.txt'}", "--threads", 1).stdout
-    )  # fmt: skip
+    done = call("extend", "--base", base.parent, "-c", corpus, "--tokens", 20, "--out", out,
+                "--held-out", f"path:{tmp_path / 'other.txt'}", "--threads", 1)  # fmt: skip
+    said, progress = rows(done.stdout), done.stderr
     assert sorted(path.name for path in out.iterdir()) == ["adaptation.json", "tokenizer.json", "training.json"]
     assert said["vocabulary"] == "293 tokens: 20 added"
     old, new = (tokenizers.load(f"file:{path}") for path in (base, out))
     counts = [len(tokenizer.encode_batch(["kassi mati peal\n"]).ids) for tokenizer in (old, new)]
     assert said["bytes/token"].startswith(f"{16 / counts[0]:.4f} -> {16 / counts[1]:.4f} (")
     assert "held-out text" in said["bytes/token"]
+    assert re.findall("^(reading held-out text|judging): .*", progress, re.MULTILINE) == [
+        "reading held-out text", "judging"
+    ]  # fmt: skip
     assert said["unreachable"].startswith("0 tokens, 0 of the new ones")
     used = set(new.encode_batch(["kassi mati peal\n"]).ids.tolist())
     assert said["unused"] == f"{20 - len(used & set(range(273, 293)))} of 20 new tokens do not occur there"
@@ -136,7 +138,7 @@ def test_what_is_refused_leaves_nothing(
     made = _made(tmp_path, base, corpus)
     inside = ("extend", "--base", made, "-c", corpus, "--tokens", 1, "--out", made.parent, "--force")
     assert "lies in the folder" in refused(*inside)
-    monkeypatch.setattr(folders, "_fill", _full)
+    monkeypatch.setattr(writing, "_fill", _full)
     assert "disk" in refused(*asked, "--tokens", 5)
     assert not out.exists()
     assert not list(tmp_path.glob(".out*"))

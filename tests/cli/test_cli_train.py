@@ -25,7 +25,7 @@ from pyharness.cli import main
 from pyharness.cli.progress import Bar, TrainingBar, TrainingLines, _how_far
 from pyharness.commands import training
 from pyharness.corpora.texts import Text
-from pyharness.store import folders
+from pyharness.store.folders import write_folder, writing
 from pyharness.types import InputError, TrainingProgress
 
 SMALL = ("--vocab-size", "400", "-c", "sample:prose")
@@ -244,7 +244,7 @@ def test_our_own_trainer_can_be_interrupted_while_it_reads(tmp_path: Path, kind:
 
 def test_a_folder_appears_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "m"
-    folders.write_folder(out, {"a": b"1"})
+    write_folder(out, {"a": b"1"})
 
     def fail(made: Path, files: Any) -> None:
         (made / "half").write_bytes(b"")
@@ -252,21 +252,21 @@ def test_a_folder_appears_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytes
         time.sleep(5)
 
     with monkeypatch.context() as patch:
-        patch.setattr(folders, "_fill", fail)
+        patch.setattr(writing, "_fill", fail)
         with pytest.raises(SystemExit):
-            folders.write_folder(out, {"a": b"2"}, overwrite=True)
+            write_folder(out, {"a": b"2"}, overwrite=True)
     assert [path.name for path in tmp_path.iterdir()] == ["m"]
     assert (out / "a").read_bytes() == b"1"
     with pytest.raises(InputError, match="exists already"):
-        folders.write_folder(out, {"a": b"3"})
+        write_folder(out, {"a": b"3"})
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match="exists already"):
-        folders.write_folder(tmp_path / "file", {"a": b"3"})
+        write_folder(tmp_path / "file", {"a": b"3"})
     (tmp_path / "file").unlink()
     assert [path.name for path in tmp_path.iterdir()] == ["m"]
     assert (out / "a").read_bytes() == b"1"
     with pytest.raises(InputError, match="cannot write"):
-        folders.write_folder(tmp_path / "no" / "m", {})
+        write_folder(tmp_path / "no" / "m", {})
 
 
 def test_progress_in_words(capsys: pytest.CaptureFixture[str]) -> None:

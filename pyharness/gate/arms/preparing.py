@@ -17,7 +17,7 @@ from pyharness.gate.arms.arm import Arm
 from pyharness.gate.arms.building import Workshop
 from pyharness.gate.arms.environments import Contents
 from pyharness.gate.arms.sources import Installed, Revision, Source, Specified, Wheel
-from pyharness.store.scratch import scratch
+from pyharness.store.folders.scratch import scratch
 from pyharness.system import privacy, program
 from pyharness.system.child_process import ending
 from pyharness.types import SIDES, InputError, Side

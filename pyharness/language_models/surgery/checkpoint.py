@@ -3,30 +3,35 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pyharness.language_models.folder import CONFIG, INDEX, WEIGHTS, ModelFolder
 from pyharness.language_models.surgery import plan_file
+from pyharness.language_models.surgery.configuration import others, with_rows, written
 from pyharness.language_models.surgery.matrices import VocabularyMatrices
-from pyharness.language_models.surgery.named_ids import with_ids, with_rows, written
 from pyharness.language_models.surgery.plan import EmbeddingPlan
-from pyharness.language_models.surgery.rows import BLOCK, PlannedRows, StoredMatrix, fill
+from pyharness.language_models.surgery.rows import BLOCK, PlannedRows, StoredMatrix, fill, rows_of
 from pyharness.language_models.weights_file import StoredTensor, WeightsFile, header_of
+from pyharness.trainers.phases import Phases
 from pyharness.types import FileContent, InputError, Streamed
+from pyharness.vocabularies.editing.settings import edited_settings
 from pyharness.vocabularies.files import vocabulary_file
 from pyharness.vocabularies.files.json_file import parse_json
 
 GENERATION = "generation_config.json"
 
 
-def adapted_files(folder: ModelFolder, plan: EmbeddingPlan, matrices: VocabularyMatrices) -> dict[str, FileContent]:
+def adapted_files(
+    folder: ModelFolder, plan: EmbeddingPlan, matrices: VocabularyMatrices, phases: Phases | None = None
+) -> dict[str, FileContent]:
     """Return configuration, weights and plan of a model whose vocabulary follows a plan, by name of file.
 
-    Shards stay as they are cut. The plan lies beside the weights.
+    Shards stay as they are cut. The plan lies beside the weights. ``phases``: told how far the files are.
 
     Raises:
         InputError: the plan was made for another checkpoint, or what the configuration names is gone. While a file is
@@ -39,15 +44,19 @@ def adapted_files(folder: ModelFolder, plan: EmbeddingPlan, matrices: Vocabulary
         )
     if plan.rows != matrices.rows:
         raise InputError(f"the plan is for matrices of {plan.rows:,} rows, and there are {matrices.rows:,}")
-    config = with_ids(with_rows(folder.config, len(plan)), plan, CONFIG)
-    files: dict[str, FileContent] = {CONFIG: written(config), plan_file.NAME: plan_file.dump(plan)}
+    settings = {CONFIG: written(with_rows(folder.config, matrices.places, len(plan)))}
     if (folder.path / GENERATION).is_file():
-        files[GENERATION] = written(with_ids(_json(folder.path / GENERATION), plan, GENERATION))
+        settings[GENERATION] = vocabulary_file.read(folder.path / GENERATION)
+    inner = others(folder.config, matrices.places)
+    files: dict[str, FileContent] = {**edited_settings(settings, plan.ids, plan.added, others=inner)}
+    files[plan_file.NAME] = plan_file.dump(plan)
     sources = [WeightsFile.read(path) for path in folder.weights]
     _check_once(sources)
     if WEIGHTS not in (source.path.name for source in sources):
         files[INDEX] = written(_index(folder.path / INDEX, sources, plan, matrices))
-    return files | {source.path.name: _streamed(source, plan, matrices) for source in sources}
+    told = phases or Phases(None)
+    streams = {source.path.name: _streamed(source, plan, matrices, told) for source in sources}
+    return files | _reported(streams, told)
 
 
 def _check_once(sources: list[WeightsFile]) -> None:
@@ -89,11 +98,12 @@ def _index(path: Path, sources: list[WeightsFile], plan: EmbeddingPlan, matrices
 
 def _after(tensor: StoredTensor, plan: EmbeddingPlan) -> StoredTensor:
     """Place of a matrix of the vocabulary, where all rows of the plan follow its start."""
-    row_bytes = tensor.size // tensor.shape[0]
-    return replace(tensor, shape=(len(plan), *tensor.shape[1:]), end=tensor.start + len(plan) * row_bytes)
+    size = len(plan) * (tensor.size // rows_of(tensor))
+    shape = (1, len(plan)) if tensor.shape[0] == 1 and len(tensor.shape) == 2 else (len(plan), *tensor.shape[1:])
+    return replace(tensor, shape=shape, end=tensor.start + size)
 
 
-def _streamed(source: WeightsFile, plan: EmbeddingPlan, matrices: VocabularyMatrices) -> Streamed:
+def _streamed(source: WeightsFile, plan: EmbeddingPlan, matrices: VocabularyMatrices, phases: Phases) -> Streamed:
     tensors = [_after(one, plan) if one.name in matrices.roles else one for one in source.tensors.values()]
     header = header_of([(one.name, one.dtype, one.shape, one.size) for one in tensors], source.metadata)
 
@@ -103,11 +113,26 @@ def _streamed(source: WeightsFile, plan: EmbeddingPlan, matrices: VocabularyMatr
             for tensor in source.tensors.values():
                 if tensor.name in matrices.roles:
                     role = matrices.roles[tensor.name]
-                    yield from PlannedRows(plan, StoredMatrix(handle, tensor), role).blocks()
+                    yield from PlannedRows(plan, StoredMatrix(handle, tensor), role, phases).blocks()
                 else:
                     yield from _copied(handle, tensor)
 
     return Streamed(len(header) + sum(one.size for one in tensors), chunks)
+
+
+def _reported(streams: Mapping[str, Streamed], phases: Phases) -> dict[str, FileContent]:
+    """Streams that say how far they are, all together."""
+    total, done = sum(stream.size for stream in streams.values()), 0
+
+    def counted(stream: Streamed) -> Iterator[bytes]:
+        nonlocal done
+        report = phases.gauge("writing", "bytes", total, done)
+        for chunk in stream.chunks():
+            yield chunk
+            done += len(chunk)
+            report(done)
+
+    return {name: Streamed(stream.size, partial(counted, stream)) for name, stream in streams.items()}
 
 
 def _copied(handle: int, tensor: StoredTensor) -> Iterator[bytes]:

@@ -1,18 +1,31 @@
-"""What the class of a model says of its tensors: it is built without weights, and nothing of it is computed."""
+"""What the class of a model says of its tensors: it is built without weights, and nothing of it is computed.
+
+The matrices of a vocabulary are the tensors that have other shapes once the configuration says that there are more ids.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from pyharness.language_models.folder import ModelFolder
 from pyharness.language_models.loading import refused, require_libraries
-from pyharness.language_models.surgery.named_ids import with_rows
+from pyharness.language_models.surgery.configuration import SIZE, Place, places, with_rows, within
 from pyharness.types import InputError
 
-ROLES = ("input embedding", "output embedding", "bias of the output embedding")
 _GROWTH = 64  # rows that a model is tried with beyond those that it has
+_TABLES = ("vocab_size_per_layer_input", "additional_vocab_size")  # of Gemma3n, IDEFICS: rows of ids, but not of all
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Matrices of one vocabulary."""
+
+    roles: Mapping[str, int]  # by the name in the files; what is tied has one role
+    places: Sequence[Place]  # where the configuration has their number of rows
+    rows: int
 
 
 class ModelClass:
@@ -26,41 +39,80 @@ class ModelClass:
         require_libraries()
         self._folder = folder
         self._model = _blank(folder, folder.config)
-        self._named = _tensors(self._model)
-        self._parts = _parts(self._model)
-        if not self._parts:
-            raise InputError(f"language model {folder.name!r}: {type(self._model).__name__} has no embedding of ids")
+        self._tensors = _tensors(self._model)
+        self._config: Mapping[str, Any] = self._model.config.to_dict()  # with what the file leaves to the class
+        sizes = {place: self._followers(place) for place in places(self._config)}
+        self._following = {place: names for place, names in sizes.items() if names}
 
-    def roles(self, files: Iterable[str]) -> dict[str, int]:
-        """Roles of the names in files that are matrices of the vocabulary; what is tied has one role.
+    def find(self, files: Iterable[str], named: Collection[str] = ()) -> Found:
+        """Find the matrices of the vocabulary, or the place of those that are named.
 
         Raises:
-            InputError: the files lack one, or have another tensor that the class gives a row for each id.
+            InputError: the class has none, or several vocabularies; the files lack a matrix; others follow their
+                number of rows in another way, or are not named.
         """
         names = self._names_in_model(files)
-        roles = {
-            file: role for file, name in names.items() for role, part in self._parts.items()
-            if self._named.get(name) is part
+        where = self._places(
+            [self._tensors[name] for file, name in names.items() if file in named and name in self._tensors]
+        )
+        if not named:
+            self._check_tables(where)
+        following = {id(self._tensors[name]): name for place in where for name in self._following[place]}
+        roles = {tensor: role for role, tensor in enumerate(following)}
+        in_files = {
+            file: roles[id(self._tensors[name])] for file, name in names.items()
+            if id(self._tensors.get(name)) in following
         }  # fmt: skip
-        if absent := sorted(set(self._parts) - set(roles.values())):
-            raise self._error(f"no tensor of its files is the {ROLES[absent[0]]}; name them with --tensor")
-        self._check_others({file: name for file, name in names.items() if file not in roles})
-        return roles
+        weights = {id(one) for one in self._model.parameters()}  # buffers are filled anew where files lack them
+        absent = [name for one, name in following.items() if one in weights and roles[one] not in in_files.values()]
+        if absent:
+            raise self._error(f"its files lack {absent[0]}, which has a row for each id")
+        if unnamed := sorted(set(in_files) - set(named or in_files)):
+            raise self._error(f"{unnamed[0]} follows the number of ids, too; name it with --tensor as well")
+        if other := sorted(set(named) - set(in_files)):
+            raise self._error(f"{other[0]} does not follow {'.'.join((*where[0], SIZE))}, as the others do")
+        return Found(in_files, where, int(within(self._config, where[0])[SIZE]))
 
-    @property
-    def rows(self) -> int:
-        """Rows of the input embedding."""
-        return int(self._parts[0].shape[0])
+    def _places(self, named: Sequence[Any]) -> list[Place]:
+        """Where the vocabulary of the input embedding stands, or that of tensors that are named."""
+        wanted = named or _embedding(self._model)
+        where = [
+            place for place, names in self._following.items()
+            if not wanted or any(self._tensors[name] is one for name in names for one in wanted)
+        ]  # fmt: skip
+        if not where:
+            raise self._error(f"{SIZE} in config.json is not what sets its rows; name them with --tensor")
+        if not wanted and len(where) > 1:
+            said = ", ".join(".".join((*place, SIZE)) for place in where)
+            raise self._error(f"it has no embedding of ids of its own, and {said}; name the matrices with --tensor")
+        return where
 
-    def _check_others(self, names: Mapping[str, str]) -> None:
-        """Refuse what would have other shapes with more ids, and the vocabulary that would not."""
-        grown = _blank(self._folder, with_rows(self._folder.config, self.rows + _GROWTH))
-        if int(_parts(grown)[0].shape[0]) != self.rows + _GROWTH:
-            raise self._error("vocab_size in config.json is not what sets its rows; name them with --tensor")
-        after = _tensors(grown)
-        for file, name in names.items():
-            if name in after and name in self._named and after[name].shape != self._named[name].shape:
-                raise self._error(f"{file} follows the number of ids, too; name all that do with --tensor")
+    def _check_tables(self, where: Sequence[Place]) -> None:
+        """Refuse models whose ids are of more than one vocabulary, or have rows of another table."""
+        following = {id(self._tensors[name]) for place in where for name in self._following[place]}
+        parts = [getattr(self._model.get_output_embeddings(), name, None) for name in ("weight", "bias")]
+        if any(part is not None and id(part) not in following for part in parts):
+            raise self._error("its input and output have vocabularies of their own; name the matrices with --tensor")
+        for place in where:
+            if tables := [key for key in _TABLES if within(self._config, place).get(key)]:
+                raise self._error(f"it has a second table of ids, {tables[0]}; name what is to follow with --tensor")
+
+    def _followers(self, place: Place) -> list[str]:
+        """Names of the tensors that have more rows with more ids at a place."""
+        try:
+            rows = int(within(self._config, place)[SIZE]) + _GROWTH
+            grown = _tensors(_blank(self._folder, with_rows(self._folder.config, (place,), rows)))
+        except InputError:  # such as a vocabulary within whose size another number repeats
+            return []
+        pairs = {
+            name: (tuple(one.shape), tuple(grown[name].shape)) for name, one in self._tensors.items() if name in grown
+        }
+        changed = {name: shapes for name, shapes in pairs.items() if shapes[0] != shapes[1]}
+        for name, (before, after) in changed.items():
+            first = 1 if before[:1] == (1,) and len(before) == 2 else 0  # a row with a number for each id
+            if after != (*before[:first], before[first] + _GROWTH, *before[first + 1 :]):
+                raise self._error(f"{name} follows the number of ids, but not by rows; name the others with --tensor")
+        return list(changed)
 
     def _names_in_model(self, files: Iterable[str]) -> dict[str, str]:
         """Name in the model of each name in files: with or without the prefix of the body, or as older files had it."""
@@ -102,14 +154,15 @@ def _blank(folder: ModelFolder, config: Mapping[str, Any]) -> Any:
         raise refused(folder, error) from None
 
 
-def _parts(model: Any) -> dict[int, Any]:
-    """Matrices and bias of the vocabulary by role, each tensor once."""
-    embedding, head = model.get_input_embeddings(), model.get_output_embeddings()
-    found = (getattr(embedding, "weight", None), getattr(head, "weight", None), getattr(head, "bias", None))
-    return {
-        role: part for role, part in enumerate(found)
-        if part is not None and not any(part is earlier for earlier in found[:role])
-    }  # fmt: skip
+def _embedding(model: Any) -> list[Any]:
+    """Matrix of the input embedding, as the class gives it; none where it has no way to, or gives that of an image."""
+    from torch import nn
+
+    try:
+        embedding = model.get_input_embeddings()
+    except (NotImplementedError, AttributeError):
+        return []
+    return [embedding.weight] if isinstance(embedding, nn.Embedding) else []
 
 
 def _tensors(model: Any) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.types import Offsets, offsets_of
+from pyharness.types import IdMap, Offsets, offsets_of
 
 
 class Operation(IntEnum):
@@ -18,12 +18,13 @@ class Operation(IntEnum):
 
     COPY = 0  # the row of the same token: the bytes of its numbers
     MEAN = 1  # mean of the named rows; one that is named twice counts twice
-    ROW = 2  # the row of another token, that was asked for
+    ROW = 2  # the row of another token, that was asked for; behind it that of the same token, if there was one
     KEPT = 3  # a row that no token has: of padding, or of a gap between ids
     AVERAGE = 4  # mean of the rows of all old tokens
     RANDOM = 5  # normal, with the mean and standard deviation that each column has over the rows of all old tokens
 
 
+_OF_ONE = (Operation.COPY, Operation.ROW, Operation.KEPT)
 Step: TypeAlias = tuple[Operation, tuple[int, ...]]  # and the old rows that it takes
 
 
@@ -79,20 +80,27 @@ class EmbeddingPlan:
     @property
     def single(self) -> NDArray[np.int64]:
         """int64 [new rows]: the old row whose bytes a new row gets; -1 where it is computed."""
-        of_one = np.isin(self.operations, (Operation.COPY, Operation.ROW, Operation.KEPT))
+        of_one = np.isin(self.operations, _OF_ONE)
         first = np.full(len(self), -1, np.int64)
         first[of_one] = self.sources[self.offsets[:-1][of_one]]
         return first
 
     @property
-    def moved_to(self) -> NDArray[np.int64]:
-        """int64 [old rows]: where each row was copied to, by preference where it was; -1: nowhere."""
+    def ids(self) -> IdMap:
+        """Where each old row is the row of the same token, by preference where it was."""
         where = np.full(self.rows, -1, np.int64)
-        new = np.flatnonzero(np.isin(self.operations, (Operation.COPY, Operation.KEPT)))[::-1]  # the first one stays
-        old = self.single[new]
+        own = np.diff(self.offsets) > (self.operations == Operation.ROW)  # of another's row, the second one
+        new = np.flatnonzero(own & np.isin(self.operations, _OF_ONE))[::-1]  # the first one stays
+        old = self.sources[self.offsets[1:][new] - 1]
         where[old] = new
         where[old[old == new]] = new[old == new]
-        return where
+        return IdMap(where, len(self))
+
+    @property
+    def added(self) -> list[int]:
+        """Ids of the new tokenizer that are no old row's."""
+        old = set(self.ids.new.tolist())
+        return [token for token in range(self.new.ids) if token not in old]
 
     @property
     def tokens(self) -> NDArray[np.bool_]:

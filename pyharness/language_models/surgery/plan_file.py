@@ -17,7 +17,8 @@ NAME = "embedding_plan.json"
 FORMAT = "pyharness-embedding-plan"
 VERSION = 1
 LARGEST_SEED = 2**32 - 1
-_ROLES = {Operation.COPY: 1, Operation.ROW: 1, Operation.KEPT: 1, Operation.AVERAGE: 0, Operation.RANDOM: 0}
+_SOURCES = {Operation.COPY: (1,), Operation.ROW: (1, 2), Operation.KEPT: (1,), Operation.AVERAGE: (0,),
+            Operation.RANDOM: (0,)}  # fmt: skip
 
 
 def dump(plan: EmbeddingPlan) -> bytes:
@@ -82,7 +83,7 @@ def _numbering(about: Mapping[str, Any], rows: int) -> Numbering:
 def _step(row: Any, rows: int) -> Step:
     operation = Operation[row[0].upper()]
     sources = tuple(_number(source) for source in row[1:])
-    if any(source >= rows for source in sources) or len(sources) != _ROLES.get(operation, len(sources) or 1):
+    if any(source >= rows for source in sources) or len(sources) not in _SOURCES.get(operation, (len(sources) or 1,)):
         raise ValueError(f"row {json.dumps(row)[:60]} is not possible with {rows} old rows")
     return operation, sources
 

@@ -101,7 +101,8 @@ def _whole(steps: Sequence[Step | None], request: Request, old: Numbering, new: 
     for token, source in request.named.items():
         if not 0 <= token < new.ids or not 0 <= source < old.ids:
             raise InputError(f"id {token} cannot get the row of {source}: {new.ids:,} new and {old.ids:,} old ids")
-        done[token] = (Operation.ROW, (source,))
+        same = done[token]
+        done[token] = (Operation.ROW, (source, *(same[1] if same and same[0] is Operation.COPY else ())))
     return EmbeddingPlan.of_steps(
         [*_with_gaps(done, request.rows), *_padding(request, old, new)],
         rows=request.rows, old=old, new=new, checkpoint=request.checkpoint, seed=request.seed,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,9 +13,15 @@ from numpy.typing import NDArray
 from pyharness.language_models.surgery.numbers import to_bytes, to_float64
 from pyharness.language_models.surgery.plan import EmbeddingPlan, Operation
 from pyharness.language_models.weights_file import StoredTensor
+from pyharness.trainers.phases import Phases
 from pyharness.types import InputError
 
 BLOCK = 4 << 20  # bytes that are read at a time
+
+
+def rows_of(tensor: StoredTensor) -> int:
+    """Rows, one for each id; a matrix of one row has a number for each, as a vector."""
+    return tensor.shape[-1] if tensor.shape[0] == 1 else tensor.shape[0]
 
 
 @dataclass(frozen=True)
@@ -28,7 +34,7 @@ class StoredMatrix:
     @property
     def row_bytes(self) -> int:
         """Bytes of a row."""
-        return self.tensor.size // self.tensor.shape[0]
+        return self.tensor.size // rows_of(self.tensor)
 
     def read(self, first: int, block: NDArray[np.uint8]) -> None:
         """Fill a block, uint8 [rows, row_bytes], with the rows from ``first`` on."""
@@ -58,27 +64,32 @@ class Columns:
     deviation: NDArray[np.float64]
 
     @classmethod
-    def of(cls, matrix: StoredMatrix, tokens: NDArray[np.bool_]) -> Columns:
+    def of(cls, matrix: StoredMatrix, tokens: NDArray[np.bool_], phases: Phases) -> Columns:
         """Read the matrix twice: for the mean, and then for the squares of what is left of each number."""
-        total = sum(block.sum(axis=0) for block in _blocks(matrix, tokens))
+        report = phases.gauge("averaging", "bytes", 2 * matrix.tensor.size)
+        total = sum(block.sum(axis=0) for block in _blocks(matrix, tokens, report, 0))
         mean = np.asarray(total / max(int(tokens.sum()), 1), np.float64)
-        squares = sum(np.square(block - mean).sum(axis=0) for block in _blocks(matrix, tokens))
+        squares = sum(np.square(block - mean).sum(axis=0) for block in _blocks(matrix, tokens, report, 1))
         return cls(mean, np.sqrt(np.asarray(squares / max(int(tokens.sum()), 1), np.float64)))
 
 
-def _blocks(matrix: StoredMatrix, tokens: NDArray[np.bool_]) -> Iterator[NDArray[np.float64]]:
+def _blocks(
+    matrix: StoredMatrix, tokens: NDArray[np.bool_], report: Callable[[int], None], times: int
+) -> Iterator[NDArray[np.float64]]:
+    """Numbers of the rows of tokens; ``times``: how often the matrix was read before."""
     count = max(BLOCK // 8 // matrix.row_bytes, 1)  # float64, and what is computed of it
     for first in range(0, len(tokens), count):
         block = np.empty((min(count, len(tokens) - first), matrix.row_bytes), np.uint8)
         matrix.read(first, block)
         yield to_float64(block, matrix.tensor.dtype)[tokens[first : first + count]]
+        report(times * matrix.tensor.size + (first + len(block)) * matrix.row_bytes)
 
 
 class PlannedRows:
     """New rows of one matrix."""
 
-    def __init__(self, plan: EmbeddingPlan, matrix: StoredMatrix, role: int) -> None:
-        self._plan, self._matrix = plan, matrix
+    def __init__(self, plan: EmbeddingPlan, matrix: StoredMatrix, role: int, phases: Phases | None = None) -> None:
+        self._plan, self._matrix, self._phases = plan, matrix, phases or Phases(None)
         self._single = plan.single
         self._draws = np.random.default_rng([plan.seed, role])
 
@@ -117,4 +128,4 @@ class PlannedRows:
 
     @cached_property
     def _columns(self) -> Columns:
-        return Columns.of(self._matrix, self._plan.tokens)
+        return Columns.of(self._matrix, self._plan.tokens, self._phases)

@@ -50,9 +50,47 @@ def read_settings(file: Path, ids: IdMap, new: Collection[int], gone: Collection
     """
     files = {name: path.read_bytes() for name in SETTINGS if (path := file.parent / name).is_file()}
     found = {path.name for name in _VOCABULARIES for path in file.parent.glob(name) if path.name != file.name}
+    return Settings(edited_settings(files, ids, new, gone), tuple(sorted(found)))
+
+
+def edited_settings(
+    files: Mapping[str, bytes],
+    ids: IdMap,
+    new: Collection[int],
+    gone: Collection[str] = (),
+    *,
+    others: Collection[str] = (),
+) -> dict[str, bytes]:
+    """Return files by name with the ids that tokens have now, as :func:`read_settings`; empty ones are left out.
+
+    ``others``: keys of objects that name ids of other vocabularies, and stay.
+    """
     without = _gone(files, ids).union(gone)
-    edited = {name: _edited(data, name, ids, frozenset(new), without) for name, data in files.items() if data}
-    return Settings(edited, tuple(sorted(found)))
+    return {
+        name: _edited(data, name, _Moves(ids, frozenset(new), without, frozenset(others)))
+        for name, data in files.items() if data
+    }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Moves:
+    """What has become of the tokens that settings may name."""
+
+    ids: IdMap
+    new: frozenset[int]
+    gone: frozenset[str]
+    others: frozenset[str]
+
+    @property
+    def any(self) -> bool:
+        """Whether a token has another id now, or is gone."""
+        return not (self.ids.new == range(len(self.ids))).all()
+
+    @property
+    def shift(self) -> bool:
+        """Whether a token has another id now."""
+        new = self.ids.new
+        return bool(((new >= 0) & (new != range(len(new)))).any())
 
 
 def _gone(files: Mapping[str, bytes], ids: IdMap) -> frozenset[str]:
@@ -72,15 +110,16 @@ def _is_gone(key: str, ids: IdMap) -> bool:
     return token is not None and token < len(ids) and bool(ids.new[token] < 0)
 
 
-def _edited(data: bytes, name: str, ids: IdMap, new: frozenset[int], gone: frozenset[str]) -> bytes:
+def _edited(data: bytes, name: str, moves: _Moves) -> bytes:
     if name.endswith(".jinja"):
-        _check_template(data.decode(errors="replace"), name, gone)
+        _check_template(data.decode(errors="replace"), name, moves.gone)
         return data
     parse_json(data, name)
     text = text_of(data, name)
-    edits = _Edits(text, name, ids, new, gone)
+    edits = _Edits(text, name, moves)
     try:
-        edited = bytes_of(text, edits.of_object(beginning(text), in_added=name == _ADDED))
+        outer = beginning(text)
+        edited = bytes_of(text, (edits.of_added(outer),) if name == _ADDED else edits.of_object(outer))
     except RecursionError:
         raise InputError(f"{name} is nested too deeply to be edited") from None
     parse_json(edited, f"{name}, edited")
@@ -89,7 +128,7 @@ def _edited(data: bytes, name: str, ids: IdMap, new: frozenset[int], gone: froze
 
 def _check_template(text: str, name: str, gone: Collection[str]) -> None:
     if named := [content for content in gone if content in text]:
-        raise InputError(f"{name}: the chat template needs {min(named)!r}, whose id would be used for another token")
+        raise InputError(f"{name}: the chat template needs {min(named)!r}, which would be gone; keep that token")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,45 +137,50 @@ class _Edits:
 
     text: str
     name: str
-    ids: IdMap
-    new: frozenset[int]
-    gone: frozenset[str]
+    moves: _Moves
 
-    def of_object(self, start: int, *, in_added: bool = False) -> Iterator[Edit]:
-        """Edits of an object and all that is in it. ``in_added``: it is one of content: id."""
+    def of_object(self, start: int) -> Iterator[Edit]:
+        """Edits of an object and all that is in it."""
         items, values = keyed_items(self.text, start)
-        if in_added:
-            texts = items.texts()
-            kept = (None if key in self.gone else item for (key, _), item in zip(values, texts, strict=True))
-            if self.gone & {key for key, _ in values}:
-                yield items.edited(kept)
-                return
         for (key, value), (_, end) in zip(values, items.spans, strict=True):
-            yield from self._of_member(key, value, end, is_id=in_added)
+            yield from self._of_member(key, value, end)
 
-    def _of_member(self, key: str, value: int, end: int, *, is_id: bool) -> Iterator[Edit]:
+    def of_added(self, start: int) -> Edit:
+        """Tokens as keys, and their ids."""
+        items, values = keyed_items(self.text, start)
+        texts: list[str | None] = []
+        for (content, value), (first, end) in zip(values, items.spans, strict=True):
+            number = json.loads(self.text[value:end])
+            if content in self.moves.gone or type(number) is not int:
+                texts.append(None if content in self.moves.gone else self.text[first:end])
+                continue
+            self._check_free(number, content, of_token=True)
+            texts.append(f"{self.text[first:value]}{moved(self.moves.ids, number, content, self.name)}")
+        return items.edited(texts)
+
+    def _of_member(self, key: str, value: int, end: int) -> Iterator[Edit]:
         opening = self.text[value]
         if key == "added_tokens_decoder" and opening == "{":
             yield self._of_tokens(value)
-        elif is_id or NAMES_IDS.fullmatch(key):
+        elif NAMES_IDS.fullmatch(key):
             yield from self._of_ids(key, value, end)
         elif key in _LISTS and opening == "[":
             yield self._of_list(value)
         elif opening == "{":
-            yield from self.of_object(value)
-        elif key in AMBIGUOUS and opening == "[" and not (self.ids.new == range(len(self.ids))).all():
+            yield from () if key in self.moves.others else self.of_object(value)
+        elif key in AMBIGUOUS and opening == "[" and elements(self.text, value).spans and self.moves.any:
             raise InputError(f"{self.name} has {key}, whose ids cannot be told from other numbers; take it out first")
         elif opening == "[":
             for start, stop in elements(self.text, value).spans:
-                yield from self._of_member(key, start, stop, is_id=False)
+                yield from self._of_member(key, start, stop)
         elif opening == '"':
             self._check_text(key, json.loads(self.text[value:end]))
 
     def _check_text(self, key: str, content: str) -> None:
         if key in _TEMPLATES:
-            _check_template(content, self.name, self.gone)
-        elif content in self.gone and (key.endswith("_token") or key == "content"):
-            raise InputError(f"{self.name}: {key} is {content!r}, whose id would be used for another token")
+            _check_template(content, self.name, self.moves.gone)
+        elif content in self.moves.gone and (key.endswith("_token") or key == "content"):
+            raise InputError(f"{self.name}: {key} is {content!r}, which would be gone; keep that token")
 
     def _of_tokens(self, start: int) -> Edit:
         """Tokens by id, as keys."""
@@ -146,22 +190,18 @@ class _Edits:
             number = id_of_key(key)
             if number is None:
                 raise InputError(f"{self.name} has the key {key[:20]!r} in added_tokens_decoder, which is no id")
-            if _is_gone(key, self.ids) or item is None:
+            if _is_gone(key, self.moves.ids) or item is None:
                 texts.append(None)
                 continue
             self._check_free(number, "added_tokens_decoder", of_token=True)
-            now = moved(self.ids, number, key, self.name)
+            now = moved(self.moves.ids, number, key, self.name)
             texts.append(item if now == number else _KEY.sub(f'"{now}"', item, count=1))
         return items.edited(texts)
 
-    def _moves(self) -> bool:
-        new = self.ids.new
-        return bool(((new >= 0) & (new != range(len(new)))).any())
-
     def _check_free(self, number: int, key: str, *, of_token: bool = False) -> None:
-        if number in self.new and (number >= len(self.ids) or self.ids.new[number] < 0):
+        if number in self.moves.new and (number >= len(self.moves.ids) or self.moves.ids.new[number] < 0):
             raise InputError(f"{self.name} has id {number} in {key}, which would be a new token's; take it out")
-        if of_token and number >= len(self.ids) and self._moves():
+        if of_token and number >= len(self.moves.ids) and self.moves.shift:
             raise InputError(f"{self.name} has id {number} in {key}, which the tokenizer file does not have")
 
     def _of_ids(self, key: str, value: int, end: int) -> Iterator[Edit]:
@@ -174,15 +214,15 @@ class _Edits:
             for (_, start), (_, stop) in zip(values, items.spans, strict=True):
                 yield from self._of_ids(key, start, stop)
         elif type(number := json.loads(self.text[value:end])) is int:
-            self._check_free(number, key, of_token=self.name == _ADDED)
-            yield (value, end), str(moved(self.ids, number, key, self.name))
+            self._check_free(number, key)
+            yield (value, end), str(moved(self.moves.ids, number, key, self.name))
 
     def _of_list(self, start: int) -> Edit:
         """Special tokens, as texts or objects."""
         items = elements(self.text, start)
         tokens = [json.loads(self.text[slice(*span)]) for span in items.spans]
         contents = [token.get("content") if isinstance(token, dict) else token for token in tokens]
-        leaves = [isinstance(content, str) and content in self.gone for content in contents]
+        leaves = [isinstance(content, str) and content in self.moves.gone for content in contents]
         kept = (None if leaving else item for leaving, item in zip(leaves, items.texts(), strict=True))
         return items.edited(kept)
 

@@ -102,8 +102,11 @@ def test_a_named_row() -> None:
     old, new = of_json(byte_level()), of_json(extended(("hello", "Ġ")))
     plan = plan_of_tokenizers(old, new, asked(263, named={263: 261, 5: 6}))
     assert steps(plan)[263] == ("ROW", [261])
-    assert steps(plan)[5] == ("ROW", [6])
-    assert plan.moved_to[6] == 6  # a row that is lent is no token that has moved
+    assert steps(plan)[5] == ("ROW", [6, 5])
+    assert plan.ids.new.tolist() == [
+        *range(263)
+    ]  # a row that is lent is no token that has moved, nor is one that gets it
+    assert plan.added == [263]
     with pytest.raises(InputError, match="id 264 cannot get the row of 261"):
         plan_of_tokenizers(old, new, asked(263, named={264: 261}))
 
@@ -208,7 +211,7 @@ def test_a_row_that_is_copied_twice_is_where_it_was() -> None:
     twice = of_rules({**dict(enumerate(bpe.BYTES)), 256: b"ab", 257: b"ab"}, [(97, 98, 257)])
     plan = plan_of_tokenizers(alone, twice, asked(258))
     assert steps(plan)[256:] == [("COPY", [257]), ("COPY", [257])]
-    assert plan.moved_to[255:].tolist() == [255, -1, 257]
+    assert plan.ids.new[255:].tolist() == [255, -1, 257]
 
 
 def test_maps_of_ids() -> None:
@@ -217,7 +220,8 @@ def test_maps_of_ids() -> None:
     assert steps(plan) == [
         ("COPY", [2]), ("AVERAGE", []), ("COPY", [0]), ("COPY", [4]), ("AVERAGE", []), ("KEPT", [5]), ("KEPT", [6]),
     ]  # fmt: skip
-    assert plan.moved_to.tolist() == [2, -1, 0, -1, 3, 5, 6]
+    assert plan.ids.new.tolist() == [2, -1, 0, -1, 3, 5, 6]
+    assert plan.added == [1, 4]
 
 
 @pytest.mark.parametrize(

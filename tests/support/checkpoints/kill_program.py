@@ -19,7 +19,6 @@ from pathlib import Path
 
 from pyharness.commands import adapting
 
-
 IDS = 3010  # ten are new, and their rows depend on the seed
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from pyharness.types import IdMap, InputError
-from pyharness.vocabularies.editing.settings import known_by_digest, read_settings
+from pyharness.vocabularies.editing.settings import edited_settings, known_by_digest, read_settings
 from pyharness.vocabularies.ranks.encodings import KNOWN_FILES
 
 SAME = IdMap(np.arange(20), 20)
@@ -168,6 +168,25 @@ def test_a_list_may_hold_anything(tmp_path: Path) -> None:
     path = written(tmp_path, {"tokenizer_config.json": config})
     edited = json.loads(read_settings(path, REUSED, [12, 20]).files["tokenizer_config.json"])
     assert edited["additional_special_tokens"] == [["<|reserved_0|>"], {"content": []}, 12]
+
+
+def test_added_tokens_that_stay_move_when_others_go(tmp_path: Path) -> None:
+    path = written(tmp_path, {"added_tokens.json": '{"a": 4,  "b": 5,\n "c": 13, "d": "x"}'})
+    assert read_settings(path, DOWN, ()).files["added_tokens.json"] == b'{"a": 4,\n "c": 11, "d": "x"}'
+
+
+def test_objects_of_other_vocabularies_stay() -> None:
+    config = {"eos_token_id": 13, "text_config": {"eos_token_id": 14}, "vision_config": {"a": {"eos_token_id": 5}}}
+    data = json.dumps(config).encode()
+    edited = edited_settings({"config.json": data}, DOWN, (), others={"vision_config"})["config.json"]
+    assert edited == data.replace(b"13", b"11").replace(b"14", b"12")
+    with pytest.raises(InputError, match="eos_token_id has id 5, which would be removed"):
+        edited_settings({"config.json": data}, DOWN, ())
+
+
+def test_a_list_of_ambiguous_ids_that_is_empty(tmp_path: Path) -> None:
+    path = written(tmp_path, {"generation_config.json": {"forced_decoder_ids": [], "sequence_bias": None}})
+    assert b'"forced_decoder_ids": []' in read_settings(path, DOWN, ()).files["generation_config.json"]
 
 
 def test_what_will_not_know_the_file() -> None:

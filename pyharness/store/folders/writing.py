@@ -17,9 +17,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from pyharness.store import abandoned
+from pyharness.store.folders import abandoned
+from pyharness.store.folders.exchange import exchange
 from pyharness.system import ending
-from pyharness.system.exchange import exchange
 from pyharness.types import FileContent, InputError, Streamed
 
 
@@ -60,7 +60,7 @@ def write_folder(path: Path, files: Mapping[str, FileContent], *, overwrite: boo
     """
     try:
         abandoned.clear(_left_beside(path))
-        _check_room(path.parent, sum(map(size_of, files.values())))
+        _check_room(path.parent, sum(map(_size_of, files.values())))
         with ending.politely(), _made_beside(path) as made:
             _fill(made, files)
             if overwrite and path.is_dir() and not path.is_symlink():
@@ -75,7 +75,7 @@ def write_folder(path: Path, files: Mapping[str, FileContent], *, overwrite: boo
         raise InputError(f"cannot write {str(path)!r}: {error.strerror or error}") from None
 
 
-def size_of(content: FileContent) -> int:
+def _size_of(content: FileContent) -> int:
     """Bytes of a file to be written."""
     return content.size if isinstance(content, Streamed) else len(content)
 
@@ -96,8 +96,8 @@ def _fill(folder: Path, files: Mapping[str, FileContent]) -> None:
             file.writelines(content.chunks() if isinstance(content, Streamed) else (content,))
             file.flush()
             os.fsync(file.fileno())
-            if file.tell() != size_of(content):
-                raise InputError(f"{name} was to have {size_of(content):,} bytes, and has {file.tell():,}")
+            if file.tell() != _size_of(content):
+                raise InputError(f"{name} was to have {_size_of(content):,} bytes, and has {file.tell():,}")
 
 
 def _left_beside(path: Path) -> Iterator[Path]:
@@ -108,31 +108,25 @@ def _left_beside(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def _made_beside(path: Path) -> Iterator[Path]:
-    """Make a folder, locked as long as it is used; what then has its name is removed."""
-    made, handle = None, None
+    """Make a folder, locked as long as it is used; what has its name then is removed."""
+    made, handle = _locked_beside(path)
     try:
-        while handle is None:
-            made = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part"))
-            handle = _locked(made)
-        assert made is not None
         yield made
     finally:
-        if made is not None:
-            shutil.rmtree(made, ignore_errors=True)
-        if handle is not None:
-            os.close(handle)
-
-
-def _locked(folder: Path) -> int | None:
-    """Open and lock a new folder; None where another process was quicker, and has removed it as abandoned."""
-    with suppress(FileNotFoundError):
-        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        with suppress(OSError):  # a file system without locks: there, nothing is ever removed as abandoned
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        if folder.exists():
-            return handle
+        shutil.rmtree(made, ignore_errors=True)
         os.close(handle)
-    return None
+
+
+def _locked_beside(path: Path) -> tuple[Path, int]:
+    while True:
+        made = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part"))
+        with suppress(FileNotFoundError):
+            handle = os.open(made, os.O_RDONLY | os.O_DIRECTORY)
+            with suppress(OSError):  # a file system without locks: there, nothing is ever removed as abandoned
+                fcntl.flock(handle, fcntl.LOCK_EX)
+            if made.exists():  # or else another process was quicker, and has removed it as abandoned
+                return made, handle
+            os.close(handle)
 
 
 def _replace(path: Path, made: Path) -> None:

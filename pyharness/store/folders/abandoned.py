@@ -1,4 +1,4 @@
-"""Folders of processes that were killed. A folder in use is locked, and the system lets go of a lock with its process."""
+"""Folders of processes that were killed. One in use is locked, and the system ends a lock with its process."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pyharness.store import abandoned
+from pyharness.store.folders import abandoned
 
 PREFIX = "pyharness-"
 LOCK = "lock"
