@@ -64,6 +64,14 @@ def _shared(command: Command) -> Command:
 @click.option("--reuse", metavar="REGEX", help="Take first the ids of added or unused tokens that match whole, such as "
               "'<.reserved_special_token_[0-9]+.>', and gaps.")  # fmt: skip
 @click.option("--multiple-of", type=int, metavar="N", help="Round the number of ids up, with ids that have no token.")
+@click.option(
+    "--coverage",
+    "character_coverage",
+    type=float,
+    metavar="X",
+    help="Models of characters: first make "
+    "tokens of those that FILE has none for, up to this share of the text, such as 0.99995 [default: none].",
+)
 @click.option("--balance", is_flag=True, default=None, help="Let each --corpus count as much as the largest, in tokens "
               "of FILE.")  # fmt: skip
 @reports_errors

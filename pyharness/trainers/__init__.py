@@ -52,7 +52,8 @@ class TrainingRequest:
     demolition: DemolitionRule = "eq6"
     trace: bool = False  # record every demotion and promotion in a file of its own
     byte_fallback: bool = True  # bytes stand for characters that have no token
-    character_coverage: float = 1.0  # share of the text whose characters get a token
+    # Share of the text whose characters get a token. None: all; where a base goes on, none get one.
+    character_coverage: float | None = None
     sentences: int = 0  # train on a random sample of this many lines; 0: on all
     base: str | None = None  # the tokenizer that is changed: a file, or ``file:PATH?pattern=...`` of a rank file
     tokens: int | None = None  # strings that the base gains

@@ -38,7 +38,7 @@ def train_bpe(request: TrainingRequest) -> TrainedTokenizer:
 def _train(request: TrainingRequest, kind: str) -> TrainedTokenizer:
     if request.vocab_size > MOST:
         raise InputError(f"sentencepiece starts from {MOST:,} candidates: vocab_size must be at most that")
-    if not 0.98 <= request.character_coverage <= 1.0:
+    if not 0.98 <= _coverage(request) <= 1.0:
         raise InputError(f"character_coverage is {request.character_coverage}; sentencepiece takes 0.98 to 1")
     if request.max_token_length is not None and request.max_token_length > LONGEST:
         raise InputError(f"max_token_length is {request.max_token_length:,}; sentencepiece takes at most {LONGEST}")
@@ -59,7 +59,7 @@ def _run(request: TrainingRequest, kind: str, texts: Iterable[str]) -> bytes:
     sentencepiece.set_random_generator_seed(SEED)
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=_lines(texts), model_writer=written, model_type=kind, vocab_size=request.vocab_size,
-        character_coverage=request.character_coverage, byte_fallback=request.byte_fallback,
+        character_coverage=_coverage(request), byte_fallback=request.byte_fallback,
         control_symbols=list(request.special), max_sentencepiece_length=request.max_token_length or 16,
         input_sentence_size=request.sentences, shuffle_input_sentence=request.sentences > 0,
         num_threads=request.threads, **SETTINGS,
@@ -109,6 +109,10 @@ def _sizes(data: bytes) -> tuple[int, int]:
         len(piece) > 1 for piece, kind in zip(model.pieces, model.types, strict=True) if kind is PieceType.NORMAL
     )
     return len(model.pieces), sum(several)
+
+
+def _coverage(request: TrainingRequest) -> float:
+    return 1.0 if request.character_coverage is None else request.character_coverage
 
 
 _OPTIONS = frozenset({"max_token_length", "special", "byte_fallback", "character_coverage", "sentences"})

@@ -95,7 +95,8 @@ def _checked(
     moved = {old: int(token) for old, token in enumerate(new) if token >= 0}
     if list(model.added) != _added(base, moved):
         differing.append("added tokens")
-    if model.alphabet != {symbol: moved.get(token) for symbol, token in base.alphabet.items() if token in moved}:
+    alphabet = {symbol: moved.get(token) for symbol, token in base.alphabet.items() if token in moved}
+    if model.alphabet != alphabet | {string: token for token, string in strings.items() if _is_symbol(base, string)}:
         differing.append("symbols")
     if model.unknown != (None if base.unknown is None else moved.get(base.unknown)):
         differing.append("unknown token")
@@ -152,9 +153,15 @@ def _differing_order(
     wanted = np.full(model.id_limit, _NEVER, np.int64)
     wanted[new[new >= 0]] = base.merges.ranks[new >= 0]
     behind = int(wanted[wanted != _NEVER].max(initial=0)) + 1
-    for place, token in enumerate(strings):
-        wanted[token] = behind + place
+    for place, (token, string) in enumerate(strings.items()):
+        if not _is_symbol(base, string):
+            wanted[token] = behind + place
     return [] if np.array_equal(_dense(wanted), _dense(model.merges.ranks)) else ["ranks"]
+
+
+def _is_symbol(base: BpeModel, string: bytes) -> bool:
+    """Whether a new string is one of a single character, which no rule makes."""
+    return base.symbols == "characters" and not base.in_letters and len(string.decode(errors="replace")) == 1
 
 
 def _dense(ranks: NDArray[np.integer[Any]]) -> NDArray[np.int64]:

@@ -26,8 +26,9 @@ NAMES = (
     "pattern", "symbols", "tie_rule", "demolition", "continuing_subword_prefix", "end_of_word_suffix", "base", "reuse",
     "deny",
 )  # fmt: skip
+SHARES = ("share", "character_coverage")
 SWITCHES = ("balance", "whole_pieces", "cascade")  # 0 or 1
-OPTIONS = ("corpus", *NUMBERS, *NAMES, *SWITCHES, "share", "scripts")
+OPTIONS = ("corpus", *NUMBERS, *NAMES, *SWITCHES, *SHARES, "scripts")
 # A row is to be the same tokenizer on every machine: of 4,000 tokens of SentencePiece's Unigram, trained on 2 MB of
 # English, 6 are others with 8 threads in place of 1.
 ROW_THREADS = 4
@@ -106,11 +107,11 @@ def _value(name: str, key: str, value: str) -> Any:
         if value not in ("0", "1"):
             raise InputError(f"{name!r}: {key}={value} is neither 0 nor 1")
         return value == "1"
-    if key == "share":
+    if key in SHARES:
         try:
             return float(value)
         except ValueError:
-            raise InputError(f"{name!r}: share={value} is no number, such as 0.25") from None
+            raise InputError(f"{name!r}: {key}={value} is no number, such as 0.25") from None
     return tuple(value.split(",")) if key == "scripts" else value
 
 

@@ -89,6 +89,9 @@ def said_of(model: BpeModel, extension: Extension) -> dict[str, Any]:
     made = extension.rules[:, 2] >= extension.base_ids
     return {
         "rules": len(extension.rules),
+        "characters": sum(len(token.decode(errors="replace")) == 1 for token in extension.tokens)
+        if model.symbols == "characters"
+        else 0,
         "rules_for_strings_of_the_base": int(np.count_nonzero(~made)),
         "last_count": int(extension.counts[-1]) if len(extension.counts) else None,
         "whole_piece_lookup": model.whole_pieces,
@@ -128,7 +131,7 @@ def refuse(request: TrainingRequest) -> None:
 CONTINUED, NAIVE = "continued-bpe", "naive-extension"
 EXTENDING = frozenset({
     "base", "tokens", "reuse", "multiple_of", "deny", "balance", "whole_pieces", "cascade", "min_frequency",
-    "max_token_length", "max_token_characters", "tie_rule",
+    "max_token_length", "max_token_characters", "tie_rule", "character_coverage",
 })  # fmt: skip
 TRAINERS = (
     TrainerSpec(

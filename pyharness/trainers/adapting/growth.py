@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -9,9 +10,12 @@ from typing import TypeAlias
 
 import numpy as np
 
+from pyharness.bpe.adapting.coverage import check_coverage, missing_characters
 from pyharness.bpe.adapting.extending import ExtendingOptions, check_extending, extend
 from pyharness.bpe.adapting.naive import AUXILIARY_SIZE, check_naive, extend_naively
-from pyharness.bpe.adapting.placing import compiled
+from pyharness.bpe.adapting.placing import compiled, place
+from pyharness.bpe.adapting.replacing import extended
+from pyharness.bpe.formats.importing import import_model
 from pyharness.bpe.model.model import BpeModel
 from pyharness.bpe.training.trainer import WeightedPieces
 from pyharness.trainers import Array, TrainingRequest
@@ -66,18 +70,47 @@ def learn(feed: Feed, base: BaseFile, tokens: int, *, naive: bool) -> Learnt:
         if len(known.extension.tokens) >= tokens or not known.extension.complete:
             return known
     options = options_of(request, base)
-    if naive:
-        check_naive(base.model, tokens, _auxiliary_size(request))
-    else:
-        check_extending(base.model, tokens, options)
+    _check(base.model, tokens, request, options, naive=naive)
     with feed.phases.timed("counting"):
         pieces = counted(feed, base)
+        characters = _missing(base.model, pieces, request, options)[:tokens]
     with feed.phases.timed("merging"):
         report = feed.phases.gauge("merging", "tokens", tokens)
         if request.progress is not None:
             options["progress"] = report
-        extension = _learn(base.model, pieces, tokens, request, options, naive=naive)
+        model = _spelling(base, characters)
+        extension = _learn(model, pieces, tokens - len(characters), request, options, naive=naive)
+    extension = dataclasses.replace(extension, base_ids=base.model.id_limit, tokens=(*characters, *extension.tokens))
     return Learnt(extension, dict(zip(_READ, (feed.documents, feed.bytes, len(pieces.weights)), strict=True)))
+
+
+def _check(model: BpeModel, tokens: int, request: TrainingRequest, options: ExtendingOptions, *, naive: bool) -> None:
+    """Refuse, before the text is read, what no text can mend."""
+    if request.character_coverage is not None:
+        check_coverage(model, request.character_coverage)
+    if naive:
+        check_naive(model, tokens, _auxiliary_size(request))
+    else:
+        check_extending(model, tokens, options)
+
+
+def _missing(
+    model: BpeModel, pieces: WeightedPieces, request: TrainingRequest, options: ExtendingOptions
+) -> tuple[bytes, ...]:
+    """Characters that get a token before anything is merged."""
+    if request.character_coverage is None:
+        return ()
+    return missing_characters(model, pieces, request.character_coverage, options.get("denies"))
+
+
+def _spelling(base: BaseFile, characters: tuple[bytes, ...]) -> BpeModel:
+    """The base with tokens for some characters behind its own."""
+    if not characters:
+        return base.model
+    none = np.zeros((0, 3), np.uint32), np.zeros(0, np.uint64)
+    extension = Extension(base.model.id_limit, characters, *none, complete=True)
+    placement = place(base.model, len(characters))
+    return import_model(extended(base.data, base.model, extension, placement, base.label), label=base.label)
 
 
 def _learn(
