@@ -18,12 +18,14 @@ from pyharness.types.corpora import (
 from pyharness.types.errors import InputError, Mismatch, Unsupported
 from pyharness.types.files import FileContent, Streamed
 from pyharness.types.gating import (
+    LEAST_PATIENCE,
     SCREEN,
     SIDES,
     Absent,
     ArmFacts,
     ArmFailed,
     ArmProcess,
+    ArmSilent,
     Batch,
     Figure,
     Gate,
@@ -76,6 +78,7 @@ from pyharness.types.vocabularies import MergeModel, TokenKind, Vocabulary
 
 __all__ = [
     "COUNT",
+    "LEAST_PATIENCE",
     "MEGABYTES",
     "MEGA_PER_SECOND",
     "MILLISECONDS",
@@ -89,6 +92,7 @@ __all__ = [
     "ArmFacts",
     "ArmFailed",
     "ArmProcess",
+    "ArmSilent",
     "Batch",
     "Calibration",
     "Case",

@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 Side: TypeAlias = Literal["base", "head"]
 SIDES: tuple[Side, Side] = ("base", "head")
 Figure: TypeAlias = Literal["time", "memory", "instructions"]
+LEAST_PATIENCE = 10.0  # seconds: who is silent for less does not hang
 SCREEN = 0  # number of the launch that screens; what it measures is no part of a test
 
 
@@ -106,11 +107,17 @@ class ArmFailed(Exception):
     """An arm fails in a benchmark: an exception, a crash, no answer in time; the message says how."""
 
 
+class ArmSilent(ArmFailed):
+    """An arm gives no answer for as long as one is waited for, although the gate has time left."""
+
+
 class ArmProcess(Protocol):
     """One arm in one launch: a fresh process of its own interpreter, which works when it is asked and else waits.
 
     Every method raises ``ArmFailed`` where the process fails; after that only ``close`` may be called.
     """
+
+    patience: float  # seconds that an answer is waited for, at most
 
     def facts(self) -> ArmFacts:
         """Say what it is."""

@@ -76,7 +76,7 @@ def test_time_that_runs_out_while_what_is_asked_is_checked_is_a_verdict(monkeypa
     def slow(*_: object) -> None:
         program.run(["sleep", "600"], dict(os.environ))
 
-    monkeypatch.setattr("pyharness.gate.arms.sources.find", slow)
+    monkeypatch.setattr("pyharness.gate.sources.find", slow)
     done = gating.gate(gating.GateRequest("a", "b", rules=GateRules(minutes=0.01), force=True), Silent())
     assert (done.verdict, done.exit_code) == (GateVerdict.INCOMPARABLE, 2)
     assert done.self_test.faults[0].startswith("--max-minutes 0.01: 'sleep' was ended after ")

@@ -104,7 +104,7 @@ def test_a_batch_that_fails_is_one_clear_line(hostile: Started, fault: object, s
 def test_one_that_hangs_is_ended(hostile: Started) -> None:
     worker = hostile("hangs", time_limit=0.5)
     begun = time.monotonic()
-    with pytest.raises(ArmFailed, match=r"^no answer within the time limit of 0\.5 s \(prepare\)$"):
+    with pytest.raises(ArmFailed, match=r"^no answer within 0\.5 s \(prepare\)$"):
         worker.prepare("echo")
     assert time.monotonic() - begun < 10
     assert not process_tree._lives(worker.child.process.pid)

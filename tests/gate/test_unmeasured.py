@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import pytest
 
 from gating.doubles import NAMES, course
-from pyharness.gate.measuring import measure, order
+from pyharness.gate.measuring import measure
 from pyharness.types import SIDES, ArmFailed, GateRules, GateVerdict, Rounds, Side
 
 
@@ -84,43 +84,6 @@ def test_what_was_measured_and_is_lacking_later_has_failed(sides: Sequence[Side]
     assert all(side in reason for side in sides)
     assert not measured.new
     assert not measured.notes
-
-
-@pytest.mark.parametrize("where", ["prepare", "time"])
-@pytest.mark.parametrize(("took", "silent", "hung"), [(0.1, 10.5, True), (0.1, 9.0, False), (0.4, 19.0, False)])
-def test_a_head_that_hangs_has_failed_although_the_time_of_the_gate_ended_it(
-    where: str, took: float, silent: float, hung: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    now = [0.0]
-    monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(order, "sides", lambda head_first: SIDES)
-    plan, _ = course()
-    plan.deadline, start = 5.0, plan.start
-
-    def starting(side: Side, launch: int, wanted: Sequence[str] | None) -> object:
-        arm = start(side, launch, wanted)
-        answer = getattr(arm, where)
-
-        def slow(name: str, *more: object) -> object:
-            if name == "decode":
-                now[0] += took if side == "base" else silent
-                if side == "head":
-                    raise ArmFailed("no answer within the time of the gate")
-            return answer(name, *more)
-
-        setattr(arm, where, slow)
-        return arm
-
-    plan.start = starting  # type: ignore[assignment]
-    measured = measure(plan, nobody)
-    assert [part.benchmark for part in measured.rounds] == ["encode"]
-    if hung:
-        reason = "head: no answer within the time of the gate; 10 s, for which the other side took 0.1 s"
-        assert measured.refusals == {"decode": (GateVerdict.FAILED, reason)}
-        assert measured.unmeasured == ["split"]
-    else:
-        assert not measured.refusals
-        assert measured.unmeasured == ["decode", "split"]
 
 
 def test_tests_that_nobody_has_declared_and_that_time_did_not_come_to() -> None:

@@ -21,12 +21,3 @@ class Arm:
     variables: Mapping[str, str]  # all of the environment of its processes
     under_test: str  # distribution that the two sides may differ in; "" where two tokenizers of one environment are
     tokenizer: str | None = None  # specification, where two tokenizers are compared
-
-
-class NotBuilt(Exception):
-    """An arm does not build or install: the message has the side, the line of the log that tells most, and the log."""
-
-    def __init__(self, side: Side, source: str, what: str, said: str, log: Path) -> None:
-        super().__init__(f"{side} {source!r} {what}: {said or 'it does not say why'}; all that was said is in {log}")
-        self.side = side
-        self.log = log

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pyharness.gate.arms.environments import Libraries, normalised
-from pyharness.gate.arms.sources import Wheel
+from pyharness.gate.sources import Wheel
 from pyharness.types import SIDES, InputError, Side
 
 OURS = "pyharness"

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from pyharness.gate.arms import interpreters
-from pyharness.gate.arms.arm import NotBuilt
-from pyharness.gate.arms.building import Workshop, run_pip
-from pyharness.gate.arms.sources import Installed, Wheel
+from pyharness.gate.building import NotBuilt, Workshop, run_pip
+from pyharness.gate.sources import Installed, Wheel
 from pyharness.types import Side
 
 _SAY = (

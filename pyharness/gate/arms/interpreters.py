@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pyharness.gate.arms import variables
+from pyharness.gate.sources import variables
 from pyharness.system import program
 from pyharness.types import InputError, Side
 

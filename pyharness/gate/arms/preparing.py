@@ -12,11 +12,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from pyharness.gate.arms import building, choosing, environments, origins, sources, variables, wheel_cache
+from pyharness.gate import building, sources
+from pyharness.gate.arms import choosing, environments, origins
 from pyharness.gate.arms.arm import Arm
-from pyharness.gate.arms.building import Workshop
 from pyharness.gate.arms.environments import Contents
-from pyharness.gate.arms.sources import Installed, Revision, Source, Specified, Wheel
+from pyharness.gate.building import Workshop, wheel_cache
+from pyharness.gate.sources import Installed, Revision, Source, Specified, Wheel, variables
 from pyharness.store.folders.scratch import scratch
 from pyharness.system import privacy, program
 from pyharness.system.child_process import ending

@@ -6,10 +6,11 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from pyharness.gate.arms import Arm, Arms, sources
-from pyharness.gate.arms.checkouts import Checkout, GitFailed
-from pyharness.gate.arms.sources import Revision, Source
+from pyharness.gate import sources
+from pyharness.gate.arms import Arm, Arms
 from pyharness.gate.benchmarking.trees import FOLDER, NOT_COPIED, copy_tests, modules, provided
+from pyharness.gate.sources import Revision, Source
+from pyharness.gate.sources.checkouts import Checkout, GitFailed
 from pyharness.types import InputError, Side
 
 OWN = "own"  # folder of the base's own tests

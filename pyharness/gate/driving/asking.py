@@ -12,7 +12,7 @@ from typing import Any
 from pyharness.gate.arms.arm import Arm
 from pyharness.store.shape import Misshapen, get
 from pyharness.system.child_process import Child, ChildDied, Overdue
-from pyharness.types import ArmFacts, ArmFailed, Figure, InputError, Timing
+from pyharness.types import LEAST_PATIENCE, ArmFacts, ArmFailed, ArmSilent, Figure, InputError, Timing
 
 TIME_LIMIT_SECONDS = 300.0  # for an answer: a preparation may train, a batch takes some milliseconds
 FIGURES: tuple[Figure, ...] = ("memory", "instructions")
@@ -47,6 +47,7 @@ class Asked:
         tool: Sequence[str] = (),
     ) -> None:
         self.arm, self.time_limit, self.deadline = arm, time_limit, deadline
+        self.patience = math.inf  # seconds that an answer is waited for, if that is less
         self._asked = 0
         try:
             self.child = Child(
@@ -74,18 +75,26 @@ class Asked:
     def ask(self, what: str, **details: Any) -> dict[str, Any]:
         """Send a message and wait for its answer; raises ``ArmFailed`` with the reason where there is none."""
         self._asked += 1
-        deadline = min(time.monotonic() + self.time_limit, self.deadline)
+        begun = time.monotonic()
+        longest = min(self.time_limit, self.patience, self._share(self.deadline - begun))
+        deadline = min(begun + longest, self.deadline)
         try:
             self.child.tell(json.dumps({"id": self._asked, "do": what, **details}).encode(), deadline)
             answer = self._understood(self.child.listen(deadline))
         except Overdue:
-            limit = f"the time limit of {self.time_limit:g} s" if deadline < self.deadline else "the time of the gate"
-            raise ArmFailed(f"no answer within {limit} ({what})") from None
+            if deadline < self.deadline:
+                raise ArmSilent(f"no answer within {longest:.3g} s ({what})") from None
+            raise ArmFailed(f"no answer within the time of the gate ({what})") from None
         except ChildDied as death:
             raise ArmFailed(f"the process {death}") from None
         if (error := answer.get("error")) is not None:
             raise ArmFailed(str(error))
         return answer
+
+    @staticmethod
+    def _share(left: float) -> float:
+        """Seconds of those that the gate has left for one answer: the other side needs as many for the same."""
+        return max(left / 2, min(left, LEAST_PATIENCE))
 
     def _understood(self, line: bytes | None) -> dict[str, Any]:
         if line is None:

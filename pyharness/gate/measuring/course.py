@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
+from pyharness.gate.measuring.patience import Patience
 from pyharness.types import ArmProcess, GateBenchmark, GateRules, Side
 
 
@@ -60,4 +61,5 @@ class Course:
     lot: random.Random = field(default_factory=random.Random)
     extra: Mapping[str, float] = field(default_factory=dict)  # slowdown that is planted in the head, by benchmark
     counting: Start | None = None  # starts processes whose instructions are counted; None: they are not
+    patience: Patience = field(default_factory=Patience)  # what answers have taken so far
     counted: bool = False  # this is that launch: a few batches are enough, and their times are no times

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -10,7 +9,9 @@ from dataclasses import dataclass, field
 
 from pyharness.gate.measuring import order
 from pyharness.gate.measuring.course import Course
-from pyharness.gate.measuring.turns import Differs, Gone, Overtime, Pair, Turns, failing
+from pyharness.gate.measuring.hanging import Overtime, blamed
+from pyharness.gate.measuring.patience import Gone, Question, failing
+from pyharness.gate.measuring.turns import Differs, Pair, Turns
 from pyharness.types import SCREEN, SIDES, Absent, ArmFacts, ArmFailed, GateVerdict, InputError, Launch, Rounds, Side
 
 
@@ -34,38 +35,59 @@ def launched(
 ) -> Launched:
     """Measure ``names`` (None: all that there are) once; ``calls`` in a batch are settled by the first launch.
 
-    A process that fails costs its benchmark; the others go on in two new processes. What fails before any benchmark
-    in the screen ends the gate; later it is tried once more, and then costs all that it was to measure.
+    A process that fails costs its benchmark; the others go on in two new processes. So does one that is silent, if it
+    is that alone as well (``hanging``). What fails before any benchmark in the screen ends the gate; later it is tried
+    once more, and then costs all that it was to measure.
     """
     starters = order.sides(head_starts)
     gave = Launched(Launch(number, starters[0]))
     course.text.begin(number)
-    wanted, again = names, False
+    wanted, again = names, set[str | None]()  # what is asked for once more; None: to begin
     while wanted is None or wanted:
         try:
-            with _processes(course, gave, starters, wanted) as pair:
-                wanted = _all(pair, gave) if wanted is None else _still_there(pair, wanted, gave)
-                _one_after_the_other(course, pair, wanted, gave, calls)
-                return gave
+            try:
+                with _processes(course, gave, starters, wanted) as pair:
+                    wanted = _all(pair, gave) if wanted is None else _still_there(pair, wanted, gave)
+                    _one_after_the_other(course, pair, wanted, gave, calls)
+                    return gave
+            except Gone as gone:
+                wanted = _left(course, gone, wanted, gave, again)
         except Overtime:
             gave.finished = False
             return gave
-        except Gone as gone:
-            if time.monotonic() > course.deadline and not gone.hung:  # it was cut off
-                gave.finished = False
-                return gave
-            if gone.benchmark is None and (number == SCREEN or wanted is None):
-                raise ArmFailed(str(gone)) from None
-            if gone.benchmark is None and again:
-                why = f"launch {number} did not begin, twice: {gone}"
-                gave.refusals |= dict.fromkeys(wanted or (), (GateVerdict.FAILED, why))
-                return gave
-            if gone.benchmark is None:
-                again = True
-                continue
-            wanted = wanted[wanted.index(gone.benchmark) + 1 :] if wanted else []
-            gave.refusals[gone.benchmark] = (GateVerdict.FAILED, str(gone))
     return gave
+
+
+def _left(
+    course: Course, gone: Gone, wanted: Sequence[str] | None, gave: Launched, again: set[str | None]
+) -> Sequence[str]:
+    """Say what a failure costs; returns what is still to be measured, in new processes."""
+    if time.monotonic() > course.deadline and not gone.silent:  # it was cut off
+        raise Overtime
+    if gone.question is None or wanted is None:
+        return _begun_again(gone, wanted, gave, again)
+    name = gone.question.benchmark
+    number, place, repeated = gave.launch.number, wanted.index(name), name in again
+    again.add(name)
+    why: str | None = str(gone)
+    if gone.silent:
+        why = blamed(course, number, gone, gone.question, again=repeated)
+    if why is None:
+        gave.notes.append(f"{name}, launch {number}: {gone}; alone, each side answers, so it was measured again")
+        return wanted[place:]
+    gave.refusals[name] = (GateVerdict.FAILED, why)
+    return wanted[place + 1 :]
+
+
+def _begun_again(gone: Gone, wanted: Sequence[str] | None, gave: Launched, again: set[str | None]) -> Sequence[str]:
+    if gave.launch.number == SCREEN or wanted is None:
+        raise ArmFailed(str(gone)) from None
+    if None not in again:
+        again.add(None)
+        return wanted
+    why = f"launch {gave.launch.number} did not begin, twice: {gone}"
+    gave.refusals |= dict.fromkeys(wanted, (GateVerdict.FAILED, why))
+    return ()
 
 
 @contextmanager
@@ -75,7 +97,7 @@ def _processes(
     pair: Pair = {}
     try:
         for side in starters:
-            with failing(side, None):
+            with failing(side):
                 pair[side] = course.start(side, gave.launch.number, wanted)
                 gave.facts[side] = pair[side].facts()
         yield pair
@@ -88,7 +110,7 @@ def _processes(
 def _has(pair: Pair) -> dict[Side, tuple[str, ...]]:
     has: dict[Side, tuple[str, ...]] = {}
     for side in SIDES:
-        with failing(side, None):
+        with failing(side):
             has[side] = pair[side].benchmarks()
     return has
 
@@ -122,9 +144,9 @@ def _one_after_the_other(
         if time.monotonic() > course.deadline:
             raise Overtime
         try:
-            if absent := _absent(pair, name):
+            if absent := _absent(course, pair, name):
                 _lacking(course, name, absent, gave)
-                _let_go(pair, name, absent)
+                _let_go(course, pair, name, absent)
                 continue
             turns = Turns(course, pair, name, gave.launch.number, calls)
             gave.rounds.append(turns.measured())
@@ -133,19 +155,16 @@ def _one_after_the_other(
             gave.refusals[name] = (GateVerdict.INCOMPARABLE, str(difference))
         except InputError as little:  # too little new text for it; the others may have enough
             gave.refusals[name] = (GateVerdict.INCOMPARABLE, str(little))
-            _let_go(pair, name, {})
+            _let_go(course, pair, name, {})
 
 
-def _absent(pair: Pair, name: str) -> dict[Side, str]:
+def _absent(course: Course, pair: Pair, name: str) -> dict[Side, str]:
     """Prepare it on both sides; returns why a side lacks it."""
     absent: dict[Side, str] = {}
-    others = math.inf
     for side in SIDES:
-        begun = time.monotonic()
         try:
-            with failing(side, name, others):
+            with course.patience.asking(side, pair[side], Question(name, "prepare")):
                 pair[side].prepare(name)
-            others = time.monotonic() - begun
         except Absent as reason:
             absent[side] = str(reason)
     return absent
@@ -164,7 +183,7 @@ def _lacking(course: Course, name: str, absent: Mapping[Side, str], gave: Launch
         gave.refusals[name] = (GateVerdict.FAILED, f"{what}: {lacking}")
 
 
-def _let_go(pair: Pair, name: str, absent: Mapping[Side, str]) -> None:
+def _let_go(course: Course, pair: Pair, name: str, absent: Mapping[Side, str]) -> None:
     for side in pair.keys() - absent.keys():
-        with failing(side, name):
+        with course.patience.asking(side, pair[side], Question(name, "finish")):
             pair[side].finish(name)

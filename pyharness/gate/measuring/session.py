@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pyharness.gate.measuring import order
 from pyharness.gate.measuring.course import Course
 from pyharness.gate.measuring.launching import Launched, launched
+from pyharness.gate.measuring.patience import Patience
 from pyharness.types import SCREEN, SIDES, ArmFacts, ArmFailed, GateVerdict, Launch, Rounds, Side
 
 
@@ -66,7 +67,8 @@ def measure(
         _launch(course, measured, number, next(starters), more, calls)
         more = [name for name in more if name not in measured.refusals]
     if course.counting is not None:
-        _count(replace(course, start=course.counting, counted=True), measured, next(starters), calls)
+        slow = replace(course, start=course.counting, counted=True, patience=Patience())
+        _count(slow, measured, next(starters), calls)
     return measured
 
 

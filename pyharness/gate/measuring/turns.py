@@ -4,53 +4,27 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 from pyharness.gate.measuring import order
 from pyharness.gate.measuring.course import Course
-from pyharness.types import SIDES, ArmFailed, ArmProcess, Batch, Figure, Rounds, Side, TimedBatch, Timing
+from pyharness.gate.measuring.hanging import Overtime
+from pyharness.gate.measuring.patience import Question
+from pyharness.types import SIDES, ArmProcess, Batch, Figure, Rounds, Side, TimedBatch, Timing
 
 SETTLING = 6  # batches that say how many calls one takes: of one call, of a few more, ...
 WARM_UPS = 3  # batches before the first round of a launch; the first call builds tables, the second fills caches
 SPARE_ROUNDS = 4  # of a launch: rounds in which a page of a file was read from a disk are measured again
 LONGEST_BATCH = 0.1  # seconds of several calls: one side may be a thousand times slower than the other
 NANOSECONDS = 1e9
-HUNG_SECONDS = 10.0  # without an answer, and so many times as long as the other side took for the very same:
-HUNG_TIMES = 50.0
 
 Pair = dict[Side, ArmProcess]
 
 
-class Overtime(Exception):
-    """The time that the gate may take is over."""
-
-
 class Differs(Exception):
     """The two sides give other results for the same text; the message says where."""
-
-
-class Gone(Exception):
-    """An arm's process failed, in a benchmark or (None) before any; the message says which side and how."""
-
-    def __init__(self, side: Side, reason: str, benchmark: str | None, *, hung: bool = False) -> None:
-        super().__init__(f"{side}: {reason}")
-        self.benchmark, self.hung = benchmark, hung  # hung: whatever limit ended it, the other side had long answered
-
-
-@contextmanager
-def failing(side: Side, benchmark: str | None, others: float = math.inf) -> Iterator[None]:
-    """Say of a failure which side and which benchmark it befell; ``others``: seconds of the other side for the same."""
-    begun = time.monotonic()
-    try:
-        yield
-    except ArmFailed as failure:
-        silent, reason = time.monotonic() - begun, str(failure)
-        if hung := silent >= max(HUNG_SECONDS, HUNG_TIMES * others):
-            reason += f"; {silent:.0f} s, for which the other side took {others:.2g} s"
-        raise Gone(side, reason, benchmark, hung=hung) from None
 
 
 @dataclass
@@ -172,13 +146,10 @@ class Turns:
         spans = self._spans(calls)
         more = self._planted(spans, self.course.extra.get(self.name, 0.0))
         answers: dict[Side, TimedBatch] = {}
-        others = math.inf
         for side in order.sides(head_is_first):
             batch = Batch(calls, spans, extra=more if side == "head" else (), core=core)
-            begun = time.monotonic()
-            with failing(side, self.name, others):
+            with self.course.patience.asking(side, self.pair[side], Question(self.name, "time", batch)):
                 answers[side] = self.pair[side].time(self.name, batch)
-            others = time.monotonic() - begun
         if answers["base"].digest != answers["head"].digest:
             raise Differs(self._where(spans))
         return answers
@@ -203,7 +174,7 @@ class Turns:
         for index, span in enumerate(spans):
             ids: dict[Side, list[int]] = {}
             for side in SIDES:
-                with failing(side, self.name):
+                with self.course.patience.asking(side, self.pair[side], Question(self.name, "result")):
                     ids[side] = self.pair[side].result(self.name, span)
             if ids["base"] != ids["head"]:
                 place = next((n for n, (a, b) in enumerate(zip(*ids.values(), strict=False)) if a != b),
@@ -216,7 +187,7 @@ class Turns:
         """Let go on both sides; returns memory and instructions, as far as they are known."""
         figures: dict[Side, Mapping[Figure, int]] = {}
         for side in SIDES:
-            with failing(side, self.name):
+            with self.course.patience.asking(side, self.pair[side], Question(self.name, "finish")):
                 figures[side] = self.pair[side].finish(self.name)
         memory = {side: known["memory"] for side, known in figures.items() if "memory" in known}
         return memory, {side: known["instructions"] for side, known in figures.items() if "instructions" in known}

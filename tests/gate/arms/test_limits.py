@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from gating import small_project
-from pyharness.gate.arms import arms, checkouts, preparing
+from pyharness.gate.arms import arms, preparing
+from pyharness.gate.sources import checkouts
 from pyharness.system import program
 from pyharness.types import InputError
 

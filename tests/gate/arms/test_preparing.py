@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from gating import small_project
-from pyharness.gate.arms import Arm, Arms, NotBuilt, arms, wheel_cache
+from pyharness.gate.arms import Arm, Arms, NotBuilt, arms
+from pyharness.gate.building import wheel_cache
 from pyharness.types import InputError
 
 SECRETS = {"GITHUB_TOKEN": "ghs_1", "AWS_SECRET_ACCESS_KEY": "k", "HF_TOKEN": "hf_1", "ACTIONS_RUNTIME_TOKEN": "t"}

@@ -122,7 +122,7 @@ def both(built: Arms) -> Arms:
 
 
 def gate(both: Arms, project: Path, tests: str, monkeypatch: pytest.MonkeyPatch) -> Gate:
-    monkeypatch.setattr(gating, "_arms", lambda *_: nullcontext(both))
+    monkeypatch.setattr("pyharness.commands.gating.ready._arms", lambda *_: nullcontext(both))
     rules = GateRules(launches=0, rounds=6)  # and whatever else measures on this machine: times are not judged here
     asked = gating.GateRequest(both.base.source, "HEAD", tests=tests, rules=rules, folder=project, force=True)
     return gating.gate(asked, Silent())

@@ -100,7 +100,7 @@ def test_a_gate_of_tests(both: Arms, project: Path, monkeypatch: pytest.MonkeyPa
     """Found slower, found wrong, and skipped: each is named."""
     for arm in (both.base, both.head):
         shutil.rmtree(arm.folder / FOLDER, ignore_errors=True)
-    monkeypatch.setattr(gating, "_arms", lambda *_: nullcontext(both))
+    monkeypatch.setattr("pyharness.commands.gating.ready._arms", lambda *_: nullcontext(both))
     rules = GateRules(launches=2, rounds=6)
     asked = gating.GateRequest("HEAD~1", "HEAD", tests="bench/test_it.py", rules=rules, folder=project)
     with gating.session(asked, Silent()) as session:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -44,6 +45,7 @@ class FakeArm:
     counts: int = 0
     waiting: float = 1.0  # wall time of a batch, as a multiple of processor time
     faulty: Sequence[int] = ()  # which of its batches, in order, wait for a page
+    patience: float = math.inf
     _batches: int = 0
 
     def facts(self) -> ArmFacts:

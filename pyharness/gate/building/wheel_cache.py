@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from importlib.metadata import distributions
 from pathlib import Path
 
-from pyharness.gate.arms.sources import Revision
+from pyharness.gate.sources import Revision
 from pyharness.system import atomic_file, cache_folder, program
 from pyharness.types import InputError
 

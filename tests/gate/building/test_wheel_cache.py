@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from gating import small_project
-from pyharness.gate.arms import sources, wheel_cache
-from pyharness.gate.arms.building import Workshop
+from pyharness.gate import sources
+from pyharness.gate.building import wheel_cache
+from pyharness.gate.building.wheels import Workshop
 
 
 @pytest.fixture

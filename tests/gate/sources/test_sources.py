@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from gating import small_project
-from pyharness.gate.arms import sources
-from pyharness.gate.arms.sources import Installed, Revision, Specified, Wheel
+from pyharness.gate import sources
+from pyharness.gate.sources import Installed, Revision, Specified, Wheel
 from pyharness.types import InputError
 
 

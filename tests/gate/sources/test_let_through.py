@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyharness.gate.arms import variables
+from pyharness.gate.sources import variables
 from pyharness.types import InputError
 
 

@@ -13,7 +13,7 @@ from pyharness.gate import suites
 from pyharness.suite import reading
 from pyharness.types import GateBenchmark, InputError
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 ONE = 'benchmarks = [{ name = "a", workload = "encode", bytes = 64 }]\n'
 
 
@@ -52,7 +52,7 @@ def test_a_suite_is_found_by_name_or_path(tmp_path: Path) -> None:
 def test_a_wheel_has_them_beside_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "gate").mkdir()
     (tmp_path / "gate" / "shipped.toml").write_text(ONE, encoding="utf-8")
-    monkeypatch.setattr(suites, "PACKAGED", tmp_path)
+    monkeypatch.setattr("pyharness.gate.suites.reading.PACKAGED", tmp_path)
     assert suites.read(suites.find("shipped")).name == "shipped"
     assert reading.PACKAGED.name == "suites"
 

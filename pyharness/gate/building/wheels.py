@@ -14,16 +14,24 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from pyharness.gate.arms import complaints, variables, wheel_cache
-from pyharness.gate.arms.arm import NotBuilt
-from pyharness.gate.arms.checkouts import GitFailed
-from pyharness.gate.arms.sources import Revision
+from pyharness.gate.building import complaints, wheel_cache
+from pyharness.gate.sources import Revision, variables
+from pyharness.gate.sources.checkouts import GitFailed
 from pyharness.system import program
 from pyharness.types import InputError, Side
 
 PIP = (sys.executable, "-P", "-m", "pip")
 Step: TypeAlias = Literal["build", "install"]
 INSTALLED = "where they are installed, --no-build-isolation builds with what is here"
+
+
+class NotBuilt(Exception):
+    """An arm does not build or install: the message has the side, the line of the log that tells most, and the log."""
+
+    def __init__(self, side: Side, source: str, what: str, said: str, log: Path) -> None:
+        super().__init__(f"{side} {source!r} {what}: {said or 'it does not say why'}; all that was said is in {log}")
+        self.side = side
+        self.log = log
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyharness.gate.arms.complaints import missing, telling
+from pyharness.gate.building.complaints import missing, telling
 
 PIP_END = """  note: This error originates from a subprocess, and is likely not a problem with pip.
   ERROR: Failed building wheel for pyharness

@@ -9,7 +9,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from pyharness.gate.arms import variables
+from pyharness.gate.sources import variables
 from pyharness.system import program
 from pyharness.types import InputError
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gating import small_project
-from pyharness.gate.arms.checkouts import Checkout, GitFailed
+from pyharness.gate.sources.checkouts import Checkout, GitFailed
 
 
 @pytest.fixture

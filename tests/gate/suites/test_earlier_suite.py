@@ -10,8 +10,9 @@ from gating import small_project
 from gating.arms import here
 from gating.doubles import course
 from pyharness.commands.gating import ReadyGate, judged
-from pyharness.gate import earlier_suite, suites
-from pyharness.gate.arms import Arms, sources
+from pyharness.gate import sources, suites
+from pyharness.gate.arms import Arms
+from pyharness.gate.suites import earlier
 from pyharness.types import GateRules, GateVerdict
 
 
@@ -20,7 +21,7 @@ def entry(name: str, budget: str = "") -> str:
 
 
 def read(path: Path, base: str, head: str, folder: Path) -> suites.GateSuite:
-    return earlier_suite.against(suites.read(path), path, sources.find(base, head, folder), 0.03)
+    return earlier.against(suites.read(path), path, sources.find(base, head, folder), 0.03)
 
 
 @pytest.fixture

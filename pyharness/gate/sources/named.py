@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from pyharness import tokenizers
-from pyharness.gate.arms.checkouts import Checkout
+from pyharness.gate.sources.checkouts import Checkout
 from pyharness.types import SIDES, InputError, Side
 
 WORKTREE = "worktree"

@@ -12,10 +12,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pyharness.gate import suites
-from pyharness.gate.arms.checkouts import Checkout, GitFailed
-from pyharness.gate.arms.sources import Revision, Source
-from pyharness.gate.suites import GateSuite
+from pyharness.gate.sources import Revision, Source
+from pyharness.gate.sources.checkouts import Checkout, GitFailed
+from pyharness.gate.suites.reading import GateSuite, budget_of
 from pyharness.store import shape
 from pyharness.types import InputError
 
@@ -68,7 +67,7 @@ def _budgets(content: bytes) -> Budgets:
     except (ValueError, RecursionError) as error:
         raise InputError(str(error)) from None
     entries = shape.get(data, "benchmarks", list)
-    return {shape.get(entry, "name", str): suites.budget_of(entry) for entry in entries}
+    return {shape.get(entry, "name", str): budget_of(entry) for entry in entries}
 
 
 def _held(suite: GateSuite, earlier: Budgets, budget: float) -> GateSuite:
