@@ -102,7 +102,8 @@ def _leave_standard_error() -> None:
 
 def complain(line: str) -> None:
     """Write a line to standard error, with control characters made visible: they must not drive the terminal."""
-    from pyharness.report.sheet.escaping import shorten, visible
+    from pyharness.report.sheet.escaping import visible
+    from pyharness.report.sheet.shortening import shorten
 
     _say(shorten(visible(line), LONGEST_LINE))
 

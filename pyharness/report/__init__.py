@@ -31,7 +31,8 @@ from pyharness.report.gating import (
 )
 from pyharness.report.profiles import profile_sheets
 from pyharness.report.sheet import Cell, Heading, Sheet
-from pyharness.report.sheet.escaping import shorten, visible
+from pyharness.report.sheet.escaping import visible
+from pyharness.report.sheet.shortening import shorten
 from pyharness.report.tables import sheets
 
 __all__ = [

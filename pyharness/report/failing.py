@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 from pyharness.report import other_ids
 from pyharness.report.comparison import Difference, Pair, differences, metrics_of
 from pyharness.report.sheet import Cell, Heading, Sheet
-from pyharness.report.sheet.escaping import shorten
+from pyharness.report.sheet.shortening import shorten
 from pyharness.types import CaseResult, Measurement
 
 FailOn: TypeAlias = Literal["worse", "any"]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from pyharness.report.sheet import Cell, Heading, Sheet
-from pyharness.report.sheet.escaping import shorten, visible
+from pyharness.report.sheet import Sheet
+from pyharness.report.sheet.escaping import visible
+from pyharness.report.sheet.shortening import shorten_apart
 
 HEADER_WIDTH = 7
 WRAPPED_WIDTH = 24
@@ -43,10 +44,8 @@ def to_text(sheets: Iterable[Sheet], width: int = 80, color: bool = False) -> st
                 ratio=1 if wraps else None,
             )
         room = _room_for_names(sheet, width)
-        for row in sheet.rows:
-            drawn.add_row(
-                *(Text(_shown(heading, cell, room)) for heading, cell in zip(sheet.headings, row, strict=True))
-            )
+        for texts in _shown(sheet, room):
+            drawn.add_row(*map(Text, texts))
         console.print(drawn)
         for note in sheet.notes:
             console.print(Text(visible(note), style="dim" if color else ""), width=width)
@@ -84,6 +83,10 @@ def _room_for_names(sheet: Sheet, width: int) -> int:
     return max(MIN_NAME_WIDTH, (width - _taken(sheet)) // max(names, 1) - GAP)
 
 
-def _shown(heading: Heading, cell: Cell, room: int) -> str:
-    text = visible(cell.text)
-    return shorten(text, room) if heading.kind == "name" else text
+def _shown(sheet: Sheet, room: int) -> Iterator[list[str]]:
+    """Texts of each row; names are cut where there is no room, and no two of a sheet to look alike."""
+    named = [heading.kind == "name" for heading in sheet.headings]
+    rows = [[visible(cell.text) for cell in row] for row in sheet.rows]
+    short = shorten_apart((text for row in rows for text, is_name in zip(row, named, strict=True) if is_name), room)
+    for row in rows:
+        yield [short[text] if is_name else text for text, is_name in zip(row, named, strict=True)]

@@ -10,7 +10,8 @@ from pyharness.report.exporters.markdown import head_lines, row_lines
 from pyharness.report.gating.sheets import arms_sheet, environment_sheet, judgement_sheet, remarks, self_test_sheet
 from pyharness.report.gating.verdicts import WRONG, by_benchmark, counts, verdict_line
 from pyharness.report.sheet import Cell, Sheet
-from pyharness.report.sheet.escaping import markdown, markdown_line, shorten, visible
+from pyharness.report.sheet.escaping import markdown, markdown_line, visible
+from pyharness.report.sheet.shortening import shorten, shorten_apart
 from pyharness.types import SIDES, Gate, Judgement
 
 MOST_BYTES = 60_000  # of UTF-8; GitHub takes 65,536 characters
@@ -66,7 +67,7 @@ def _folded(title: str, content: str) -> str:
 
 def _table(sheet: Sheet, most: int) -> str:
     """Return a table of at most ``most`` bytes: whole rows, and how many are left out."""
-    short = replace(sheet, rows=tuple(tuple(map(_short, row)) for row in sheet.rows))
+    short = replace(sheet, rows=tuple(_short_rows(sheet)))
     head = "\n".join(head_lines(short))
     return "\n".join([head, *_limited(row_lines(short), most - _size(head) - 1, "rows are")])
 
@@ -83,8 +84,18 @@ def _limited(lines: Iterable[str], most: int, what: str = "lines are") -> Iterat
         most = left
 
 
-def _short(cell: Cell) -> Cell:
-    return replace(cell, value=_shortened(cell.value)) if isinstance(cell.value, str) else cell
+def _short_rows(sheet: Sheet) -> Iterator[tuple[Cell, ...]]:
+    """Cells of each row, cut where they are long; no two names to look alike."""
+    named = [heading.kind == "name" for heading in sheet.headings]
+    names = (cell.value for row in sheet.rows for cell, is_name in zip(row, named, strict=True) if is_name)
+    short = shorten_apart((visible(name) for name in names if isinstance(name, str)), _LONGEST)
+    for row in sheet.rows:
+        yield tuple(
+            replace(cell, value=short[visible(cell.value)] if is_name else _shortened(cell.value))
+            if isinstance(cell.value, str)
+            else cell
+            for cell, is_name in zip(row, named, strict=True)
+        )
 
 
 def _inert(text: str) -> str:

@@ -38,18 +38,6 @@ def writable(value: CellValue) -> CellValue:
     return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
 
 
-def shorten(text: str, width: int) -> str:
-    """Cut the middle out of a long name: both ends tell names apart.
-
-    >>> shorten("file:/a/long/path/tokenizer.json", 16)
-    'file:…nizer.json'
-    """
-    if len(text) <= width:
-        return text
-    tail = (width - 1) * 2 // 3
-    return f"{text[: width - 1 - tail]}…{text[-tail:]}"
-
-
 def markdown(text: str) -> str:
     r"""Text of others in a line or a cell of GitHub's Markdown: it marks nothing, links nowhere and notifies nobody.
 
