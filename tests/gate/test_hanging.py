@@ -52,7 +52,7 @@ class Told:
                 self.hung += 1
                 left = self.plan.deadline - self.now
                 waited = min(300.0, arm.patience, max(left / 2, min(left, LEAST_PATIENCE)))
-                self.now += waited
+                self.now += waited + 0.001
                 raise ArmSilent(f"silent for {waited:.0f} s") if waited < left else ArmFailed("the time of the gate")
             return answer(name, *more)
 
