@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -181,6 +182,6 @@ def test_processes_that_hang_are_ended_and_the_other_benchmarks_measured(
     measured = measure(Course(start, text, rules, benchmarks), nobody)
     verdict, reason = measured.refusals["waiting"]
     assert verdict is GateVerdict.FAILED
-    assert reason.startswith("head: no answer within 3 s (time); ")
-    assert reason.endswith("; alone in a fresh process, head: no answer within 1 s (time); base answers")
+    alone = r"alone in a fresh process, head: no answer within [0-9.]+ s \(time\); base answers"
+    assert re.fullmatch(rf"head: no answer within 3 s \(time\); {alone}", reason)
     assert [part.benchmark for part in measured.rounds] == ["sound", "last"]
