@@ -39,12 +39,12 @@ def test_rows_that_differ_in_their_size_alone_are_a_curve() -> None:
         for name, rate in rates.items()
     ]
     assert list(knees(results, data, "base")) == [
-        "a continued 1000 to 8000: 1,000 more tokens give under 0.5% from 5,000 on (5,000 to 5,000).",
-        "a naive 1000 to 8000: 1,000 more tokens give under 0.5% nowhere.",
+        "a continued 1000 to 8000: 1,000 more tokens give under 0.5% from about 5,000 on (5,000 to 5,000).",
+        "a naive 1000 to 8000: 1,000 more tokens give 0.5% or more, as far as these sizes go.",
     ]
     flat = [result(f"a continued {size}", size, 0.1) for size in sizes]
     assert list(knees(flat, data, "base")) == [
-        "a continued 1000 to 8000: 1,000 more tokens give under 0.5% everywhere."
+        "a continued 1000 to 8000: 1,000 more tokens give under 0.5% from the first size on."
     ]
     assert not list(knees(flat, data, "leaf-pruning")), "no such gain"
 

@@ -1,6 +1,6 @@
 """How near is the knee of six sizes to that of a curve that is known size by size, and does its interval hold?
 
-usage: PYHARNESS_DATA=DIR python bench/studies/adaptation/knees.py [--draws N]
+usage: PYHARNESS_DATA=DIR python bench/studies/adaptation/knees.py [--draws N] [--text NAME ...]
 
 gpt2 is extended once per text; all sizes are beginnings of that. `dense`: the last size, of every 500, from which a
 thousand more tokens give 0.5 % bytes/token or more on the held-out text. `six sizes`: what pyharness.statistics.knee
@@ -91,13 +91,16 @@ def main() -> int:
     """Print a row per text."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--draws", type=int, default=400)
-    draws = parser.parse_args().draws
+    parser.add_argument("--text", nargs="+", choices=TEXTS, default=list(TEXTS))
+    options = parser.parse_args()
+    draws = options.draws
     folder = os.environ["PYHARNESS_DATA"]
     model = import_model(Path(folder) / "tokenizers/gpt2/tokenizer.json")
     sys.stdout.write("| text | documents | dense | six sizes | interval | held % | mean half-width % |\n")
     sys.stdout.write("| :-- | --: | --: | --: | --: | --: | --: |\n")
     worst = 1.0
-    for language, (path, learnt, held_out) in TEXTS.items():
+    for language in options.text:
+        path, learnt, held_out = TEXTS[language]
         spec = path.format(f"{folder}/corpora")
         texts = documents(f"shard:{held_out}:{spec}")
         pieces = ModelPieces(model)
@@ -112,6 +115,9 @@ def main() -> int:
         dense = {size: int(counts(model, extension, size, texts).sum()) for size in range(STEP, most, STEP)}
         groups = np.random.default_rng(3).integers(0, GROUPS, len(texts))
         whole = of_few(before, after, groups)
+        if not 0 < whole.size < math.inf:
+            sys.stdout.write(f"| {language} | {len(texts)} | no knee within {len(after)} sizes of {most:,} tokens |\n")
+            continue
         low, high = whole.interval or (math.nan, math.nan)
         share, width = held(before, after, whole.size, draws)
         worst = min(worst, share)

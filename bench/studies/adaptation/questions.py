@@ -23,14 +23,16 @@ from pyharness.types import Measurement
 
 METRIC = "bytes_per_token"
 BASES = ("gpt2", "cl100k_base")
-LANGUAGES = ("et", "hi", "th")
-TEXTS = {"gpt2 et {} 8192": "et laws", "mistral_v1 en {} 8192": "en"}  # rows by amount of text -> text
-AMOUNTS = ("1 MB", "3 MB", "10 MB", "all")
-TOGETHER = "et+hi+th balanced 12288"
+LANGUAGES = ("et", "ja", "th")
+AMOUNTS = {  # rows by amount of text -> held-out text, amounts
+    "gpt2 et {} 8192": ("et laws", ("1 MB", "3 MB", "all")),
+    "mistral_v1 en {} 8192": ("en", ("1 MB", "3 MB", "10 MB", "all")),
+}
+TOGETHER = "et+ja+th balanced 12288"
 PAIRS = (  # what is asked, the row, what it is compared with; {} is the language
     ("three at once, a third of it for one", TOGETHER, "{} 4096"),
     ("three at once, all of it for one", TOGETHER, "{} 12288"),
-    ("balanced, as they are", TOGETHER, "et+hi+th as they are 12288"),
+    ("balanced, as they are", TOGETHER, "et+ja+th as they are 12288"),
     ("three at once, a new tokenizer", TOGETHER, "new"),
 )
 
@@ -68,10 +70,9 @@ def measured(record: Record, row: str, text: str) -> Measurement:
 
 def lines() -> Iterator[tuple[str, str, str, str]]:
     """Question, text, row and what it is compared with."""
-    for rows, text in TEXTS.items():
-        base = rows.partition(" ")[0]
-        yield "more text", text, rows.format(AMOUNTS[0]), base
-        yield from (("more text", text, rows.format(more), rows.format(less)) for less, more in pairwise(AMOUNTS))
+    for rows, (text, amounts) in AMOUNTS.items():
+        yield "more text", text, rows.format(amounts[0]), rows.partition(" ")[0]
+        yield from (("more text", text, rows.format(more), rows.format(less)) for less, more in pairwise(amounts))
     for base in BASES:
         for language in LANGUAGES:
             looked_up, merged = (f"{base} {language} {how} 8192" for how in ("looked up", "merged"))

@@ -57,11 +57,11 @@ def _beyond(first: str, last: str) -> str:
 
 
 def _said(found: Knee) -> str:
-    little = f"1,000 more tokens give under {LITTLE:.1%}"
     if math.isinf(found.size):
-        return f"{little} nowhere"
+        return f"1,000 more tokens give {LITTLE:.1%} or more, as far as these sizes go"
+    little = f"1,000 more tokens give under {LITTLE:.1%}"
     if found.size == 0:
-        return f"{little} everywhere"
+        return f"{little} from the first size on"
     low, high = found.interval or (found.size, found.size)
     bounds = f" ({low:,.0f} to {high:,.0f})" if found.interval else ""
-    return f"{little} from {found.size:,.0f} on{bounds}"
+    return f"{little} from about {found.size:,.0f} on{bounds}"
