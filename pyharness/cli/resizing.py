@@ -29,7 +29,7 @@ def _shared(command: Command) -> Command:
     for option in reversed((
         click.option("--base", required=True, metavar="FILE", help="The tokenizer: a tokenizer.json, tekken.json, "
                      "SentencePiece BPE model or rank file, or its folder; file:PATH?pattern=cl100k_base for a rank "
-                     "file that is not known."),
+                     "file that is not known; or a row with such a file: mistral:v3, tiktoken:gpt2, hf:OWNER/NAME."),
         click.option("-c", "--corpus", "texts", multiple=True, required=True, metavar="SPEC", help="Text; repeatable."),
         click.option("--out", "folder", type=click.Path(path_type=Path), required=True, metavar="DIR",
                      help="Folder to make."),
@@ -154,12 +154,14 @@ def _run(
     from pyharness.corpora.options import size
     from pyharness.corpora.texts import Text
     from pyharness.system.environment import cores
+    from pyharness.tokenizers.training.bases import file_of
 
     if not quiet:
         check_output()
     trainer = trainers.resolve(name)
     text = Text.of(texts, size("--max-bytes", max_bytes) if max_bytes else None)
     given = {option: value for option, value in options.items() if value is not None and value != ()}
+    given["base"] = file_of(given["base"])
     with training_listener(quiet) as progress:
         request = trainers.TrainingRequest(
             texts=text.documents, parts=text.parts if len(texts) > 1 else None, source=text.source,

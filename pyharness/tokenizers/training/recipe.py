@@ -13,6 +13,7 @@ from pyharness.corpora.texts import Text
 from pyharness.plugins.closure import import_closure
 from pyharness.plugins.specification import check_options
 from pyharness.system.environment import version_of
+from pyharness.tokenizers.training.bases import file_of
 from pyharness.trainers import TrainerSpec, TrainingRequest
 from pyharness.trainers.adapting.base_file import fingerprint
 from pyharness.trainers.phases import Phases
@@ -66,7 +67,8 @@ class Recipe:
     def request(self, threads: int = 1, **more: Any) -> TrainingRequest:
         """Return the request for the trainer; ``texts`` may be given in ``more``."""
         parts = {"parts": self.text().parts} if "|" in self.corpus else {}
-        return TrainingRequest(**{"texts": self.texts, "threads": threads, **parts, **self.options, **more})
+        base = {"base": file_of(self.options["base"])} if "base" in self.options else {}
+        return TrainingRequest(**{"texts": self.texts, "threads": threads, **parts, **self.options, **base, **more})
 
     def text(self) -> Text:
         """Open the corpus, or several."""
@@ -79,7 +81,7 @@ class Recipe:
     @property
     def base(self) -> str | None:
         """SHA-256 of the tokenizer that is changed, and of its settings, as they are now: files and refusals follow."""
-        return fingerprint(self.options["base"]) if self.trainer.adapts else None
+        return fingerprint(file_of(self.options["base"])) if self.trainer.adapts else None
 
     def as_json(self) -> dict[str, Any]:
         """Return the recipe as JSON values, with what trains: versions, and our code, which changes between them."""
