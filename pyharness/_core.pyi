@@ -106,6 +106,9 @@ class SymbolEncoder:
         pieces: tuple[NDArray[np.int64], NDArray[np.int64]] | None,
         threads: int,
     ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...
+    def encode_pieces(
+        self, data: NDArray[np.uint8], offsets: NDArray[np.int64], threads: int
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...
     def sample_batch(
         self,
         texts: Sequence[str | bytes],

@@ -45,6 +45,18 @@ class SymbolEncoderHandle {
     return run(texts, pieces, {}, threads);
   }
 
+  py::tuple encode_pieces(const py::array& data, const py::array& offsets, int threads) {
+    const auto bytes = view_1d<std::uint8_t>(data, "data");
+    const auto bounds = view_1d<std::int64_t>(offsets, "offsets");
+    EncodedBatch batch;
+    {
+      const py::gil_scoped_release release;
+      const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+      batch = pyharness::encode_pieces(encoder_, text, bounds, workspaces_, threads);
+    }
+    return tokens(std::move(batch));
+  }
+
   py::tuple sample_batch(const py::sequence& texts,
                          const std::optional<std::pair<py::array, py::array>>& pieces, double probability,
                          std::uint64_t seed, const py::array& documents, const py::array& positions,
@@ -68,6 +80,10 @@ class SymbolEncoderHandle {
       const py::gil_scoped_release release;
       batch = encode_texts(encoder_, held.views(), pieces ? &given : nullptr, dropout, workspaces_, threads);
     }
+    return tokens(std::move(batch));
+  }
+
+  static py::tuple tokens(EncodedBatch&& batch) {
     return py::make_tuple(hand_over(std::move(batch.ids)), hand_over(std::move(batch.offsets)));
   }
 
@@ -92,6 +108,8 @@ void bind_symbol_encoder(py::module_& module) {
   py::class_<SymbolEncoderHandle>(module, "SymbolEncoder")
       .def(py::init<const py::object&, const py::kwargs&>(), py::arg("model"))
       .def("encode_batch", &SymbolEncoderHandle::encode_batch, py::arg("texts"), py::arg("pieces"),
+           py::arg("threads"))
+      .def("encode_pieces", &SymbolEncoderHandle::encode_pieces, py::arg("data"), py::arg("offsets"),
            py::arg("threads"))
       .def("sample_batch", &SymbolEncoderHandle::sample_batch, py::arg("texts"), py::arg("pieces"),
            py::arg("probability"), py::arg("seed"), py::arg("documents"), py::arg("positions"),

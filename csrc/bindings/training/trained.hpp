@@ -20,6 +20,7 @@ inline TokenStrings strings(const py::array& data, const py::array& offsets, boo
   const auto bounds = view_1d<std::int64_t>(offsets, "token_offsets");
   check_offsets(bounds, bytes.size(), "token_offsets");
   TokenStrings tokens;
+  tokens.reserve(bounds.size() - 1, bytes.size());
   for (std::size_t id = 0; id + 1 < bounds.size(); ++id) {
     const auto begin = static_cast<std::size_t>(bounds[id]);
     const auto end = static_cast<std::size_t>(bounds[id + 1]);

@@ -22,6 +22,13 @@ class TokenStrings {
   }
   std::size_t length(std::size_t id) const { return begins_[id + 1] - begins_[id]; }
 
+  // Makes room for so many strings and bytes in all, more of which may come.
+  void reserve(std::size_t count, std::size_t bytes) {
+    data_.reserve(bytes);
+    begins_.reserve(count + 1);
+    if (2 * count > table_.size()) table_.assign(std::bit_ceil(4 * count), 0);
+  }
+
   // Gives the next id. Of equal strings the first is the one that find() knows.
   std::uint32_t add(std::string_view bytes) {
     const auto id = static_cast<std::uint32_t>(size());

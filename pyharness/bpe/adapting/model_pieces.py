@@ -122,7 +122,9 @@ def encoded(model: BpeModel, pieces: WeightedPieces, *, whole_pieces: bool, thre
 
     ``whole_pieces``: a piece that is a token is that token, whatever the rules say.
     """
-    data = pieces.data[pieces.data_offsets[:-1]][pieces.symbols]
+    letters = pieces.data[pieces.data_offsets[:-1]]
+    in_order = np.array_equal(letters, np.arange(256))
+    data = pieces.symbols.astype(np.uint8) if in_order else letters[pieces.symbols]
     if is_byte_level(model):
         return Tokens(*_core.PieceMerger(model.merges, whole_pieces).encode_batch(data, pieces.offsets, threads))
     encoder = _core.SymbolEncoder(
@@ -130,6 +132,4 @@ def encoded(model: BpeModel, pieces: WeightedPieces, *, whole_pieces: bool, thre
         suffix=b"", fallback=np.array(model.fallback, np.int64).astype(np.uint32), unknown=model.unknown,
         fuse_unknown=model.fuse_unknown, whole_pieces=whole_pieces, longest_match=False, expansion=None,
     )  # fmt: skip
-    text, ends = data.tobytes(), pieces.offsets.tolist()
-    parts = [text[start:end] for start, end in pairwise(ends)]
-    return Tokens(*encoder.encode_batch(parts, None, threads))
+    return Tokens(*encoder.encode_pieces(data, pieces.offsets, threads))

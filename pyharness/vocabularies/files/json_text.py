@@ -19,6 +19,8 @@ Edit: TypeAlias = tuple[Span, str]
 STRING = r'"[^"\\]*(?:\\.[^"\\]*)*"'
 GAP = r"[ \t\n\r]*"
 _GAP = re.compile(GAP)
+_BLANKS = " \t\n\r"
+_TAIL = 256  # characters at the end of an array in which the last bracket or quote of an item is looked for
 _DECODER = json.JSONDecoder()
 
 
@@ -62,6 +64,11 @@ class Items:
         for item in new:
             parts += (source.between if parts else source.opening, item)
         return self.inside, "".join(parts) + (source if parts else self).closing
+
+    def extended(self, new: Iterable[str]) -> Edit:
+        """Edit that puts new items behind the last one, of which there is one; the last two spans are enough."""
+        end = self.spans[-1][1]
+        return (end, end), "".join(f"{self.between}{item}" for item in new)
 
     def texts(self) -> list[str | None]:
         """Text of each item."""
@@ -142,6 +149,32 @@ def matches(expression: re.Pattern[str], text: str, value: Span, count: int) -> 
     if len(found) != count:
         raise AssertionError(f"{len(found)} items of a JSON text match {expression.pattern!r}; the text has {count}")
     return Items(text, inside, [match.span() for match in found]), found
+
+
+def last_matches(expression: re.Pattern[str], text: str, value: Span, count: int) -> tuple[Items, list[re.Match[str]]]:
+    """What :func:`matches` gives, of the last two items alone where both have one string, or are pairs of strings."""
+    inside = value[0] + 1, value[1] - 1
+    pairs = text[max(inside[1] - _TAIL, 0) : inside[1]].rstrip(_BLANKS).endswith("]")
+    start = inside[1]
+    for _ in range(8 if pairs else 4):
+        start = _last_quote(text, start)
+    if pairs:
+        start = text.rfind("[", 0, start)
+    found = list(expression.finditer(text, max(start, inside[0]), inside[1])) if count > 1 else []
+    if len(found) != 2 or text[found[0].end() : found[1].start()].strip(_BLANKS) != ",":
+        return matches(expression, text, value, count)
+    return Items(text, inside, [match.span() for match in found]), found
+
+
+def _last_quote(text: str, end: int) -> int:
+    """Where the last quote before a place stands that opens or closes a string; -1: there is none."""
+    while (end := text.rfind('"', 0, end)) > 0:
+        before = end
+        while text[before - 1] == "\\":
+            before -= 1
+        if (end - before) % 2 == 0:
+            break
+    return end
 
 
 def _behind_gap(text: str, position: int) -> int:

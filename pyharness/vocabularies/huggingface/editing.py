@@ -21,6 +21,7 @@ from pyharness.vocabularies.files.json_text import (
     beginning,
     bytes_of,
     elements,
+    last_matches,
     matches,
     members,
     quoted,
@@ -59,7 +60,7 @@ def extend_file(
     check_absent([strings[string] for _, string in tokens], {**edited.added, **vocab}, label)
     new = {strings[string]: token for token, string in tokens}
     pairs = [(strings[left], strings[right]) for left, right in rules]
-    edited.check_rules(pairs, vocab.keys() | new.keys())
+    edited.check_rules(pairs, vocab, new)
     return edited.write(vocab | new, pairs)
 
 
@@ -132,14 +133,16 @@ class _EditedFile:
         prefix = len(self.file.model.get("continuing_subword_prefix") or "")
         return [(left, right, left + right[prefix:]) for left, right in self.file.merges]
 
-    def check_rules(self, pairs: Iterable[tuple[str, str]], vocab: Iterable[str]) -> None:
+    def check_rules(self, pairs: Sequence[tuple[str, str]], *vocabs: Mapping[str, int]) -> None:
         """Refuse rules that are there, and those that take or make what is not."""
-        known, seen = set(vocab), set(self.file.merges)
+        makes_old = any(left + right in self.file.vocab for left, right in pairs)
+        seen = set(self.file.merges) if makes_old else set()  # what else the file has, makes what it has
         for left, right in pairs:
             if (left, right) in seen:
                 raise InputError(f"{self.label}: the rule {left!r} + {right!r} is there already, or comes twice")
-            if missing := [token for token in (left, right, left + right) if token not in known]:
-                raise InputError(f"{self.label}: the rule {left!r} + {right!r} needs {missing[0]!r}, which is no token")
+            for token in (left, right, left + right):
+                if not any(token in vocab for vocab in vocabs):
+                    raise InputError(f"{self.label}: the rule {left!r} + {right!r} needs {token!r}, which is no token")
             seen.add((left, right))
 
     def move(self, ids: IdMap) -> None:
@@ -162,8 +165,10 @@ class _EditedFile:
     def write(self, vocab: Mapping[str, int], new_rules: Iterable[tuple[str, str]] = ()) -> bytes:
         """Bytes of the file with another vocabulary and new rules; rules whose tokens are not there go."""
         vocab = vocab if vocab == self.file.vocab else self._numbered(vocab)
+        fresh = {token: number for token, number in vocab.items() if token not in self.file.vocab}
+        if self.file.merges and all(vocab.get(token) == number for token, number in self.file.vocab.items()):
+            return self._append(fresh, new_rules)
         entries, found = matches(_ENTRY, self.text, self._model["vocab"], len(self.file.vocab))
-        ascii_only = self.text.isascii()
         texts = (
             None
             if token not in vocab
@@ -172,20 +177,30 @@ class _EditedFile:
             else f"{match[1]}{match[2]}{vocab[token]}"
             for (token, number), match in zip(self.file.vocab.items(), found, strict=True)
         )
-        new = [
-            f"{quoted(token, ascii_only=ascii_only)}{found[-1][2]}{number}"
-            for token, number in vocab.items()
-            if token not in self.file.vocab
-        ]
+        new = self._entries(fresh, found[-1])
         merges, written = matches(_MERGE, self.text, self._model["merges"], len(self.file.merges))
         gone = self.file.vocab.keys() - vocab.keys()
         rules = (
             None if gone and not gone.isdisjoint(join) else text
             for text, join in zip(merges.texts(), self._joins(), strict=True)
         )
-        pair = _pair_writer(written[-1] if written else None, ascii_only=ascii_only, label=self.label)
-        added = [pair(left, right) for left, right in new_rules]
+        added = self._rules(new_rules, written[-1] if written else None)
         return bytes_of(self.text, [*self._edits, entries.edited(texts, new), merges.edited(rules, added, entries)])
+
+    def _append(self, vocab: Mapping[str, int], new_rules: Iterable[tuple[str, str]]) -> bytes:
+        """Bytes of the file with what comes behind what it has, which is not looked through."""
+        entries, found = last_matches(_ENTRY, self.text, self._model["vocab"], len(self.file.vocab))
+        merges, written = last_matches(_MERGE, self.text, self._model["merges"], len(self.file.merges))
+        new, added = self._entries(vocab, found[-1]), self._rules(new_rules, written[-1])
+        return bytes_of(self.text, [*self._edits, entries.extended(new), merges.extended(added)])
+
+    def _entries(self, vocab: Mapping[str, int], last: re.Match[str]) -> list[str]:
+        ascii_only = self.text.isascii()
+        return [f"{quoted(token, ascii_only=ascii_only)}{last[2]}{number}" for token, number in vocab.items()]
+
+    def _rules(self, rules: Iterable[tuple[str, str]], last: re.Match[str] | None) -> list[str]:
+        pair = _pair_writer(last, ascii_only=self.text.isascii(), label=self.label)
+        return [pair(left, right) for left, right in rules]
 
     def _numbered(self, vocab: Mapping[str, int]) -> dict[str, int]:
         """A vocabulary from which ``tokenizers`` gives every added token its id."""

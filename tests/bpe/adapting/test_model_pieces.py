@@ -6,6 +6,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,12 +14,13 @@ import pytest
 from adapted.bases import metaspace_file
 from bpe_models import trained
 from extended_models import byte_model, extended_model
+from pyharness import _core
 from pyharness.bpe import BpeModel, BpeTokenizer, WeightedPieces, import_model, model_of_training, self_tokenization
 from pyharness.bpe.adapting.extending import continued, extend
 from pyharness.bpe.adapting.model_pieces import ModelPieces, encoded
 from pyharness.bpe.formats.importing_sentencepiece import model_of_sentencepiece
 from pyharness.corpora import open_corpus
-from pyharness.types import InputError, Tally
+from pyharness.types import InputError, Tally, Tokens
 from pyharness.vocabularies.sentencepiece.model import ModelType, PieceType, SentencePieceModel
 from pyharness.vocabularies.sentencepiece.piece_rules import PieceRules, read_piece_rules
 
@@ -97,6 +99,25 @@ def test_no_rule_makes_or_takes_special_tokens_unknown_ones_or_bytes() -> None:
     assert extension.tokens == (b"s>", b"s><", b"s><s>")  # and not `<` with `s>`, the commonest of all
     unknown = sentencepiece_model()
     assert extend(unknown, WeightedPieces.of_bytes({"▁éaé".encode(): 9}), 9).tokens == ()
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_pieces_of_characters_are_encoded_as_texts_of_their_own(threads: int) -> None:
+    model = sentencepiece_model("▁a", "ab", "▁ab", "b▁")
+    parts = ["ab", "▁a", "é", "a\x00b", "▁", "ab▁ab"]
+    pieces = WeightedPieces.of_bytes({part.encode(): 1 for part in parts} | {b"\xff\xc3a": 1, b"": 1, b"\xa9": 1})
+    options: dict[str, Any] = {
+        "characters": True, "alphabet": list(model.alphabet.items()), "prefix": b"", "suffix": b"",
+        "fallback": np.zeros(0, np.uint32), "unknown": model.unknown, "fuse_unknown": model.fuse_unknown,
+        "whole_pieces": False, "longest_match": False, "expansion": None,
+    }  # fmt: skip
+    texts = [*(part.encode() for part in parts), b"\xff\xc3a", b"", b"\xa9"]
+    expected = Tokens(*_core.SymbolEncoder(model.merges, **options).encode_batch(texts, None, 1))
+    found = encoded(model, pieces, whole_pieces=False, threads=threads)
+    assert found.offsets.tolist() == expected.offsets.tolist()
+    assert found.ids.tolist() == expected.ids.tolist()
+    with pytest.raises(ValueError, match="offsets"):
+        _core.SymbolEncoder(model.merges, **options).encode_pieces(np.zeros(3, np.uint8), np.array([0, 4]), threads)
 
 
 def test_what_cannot_be_extended() -> None:

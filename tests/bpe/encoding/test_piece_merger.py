@@ -58,6 +58,28 @@ def test_every_short_string_with_strange_models(seed: int) -> None:
     assert_exact(strange_model(generator), EVERY_STRING + random_pieces(generator, b"abc", 20, 700))
 
 
+def model_in_order(generator: random.Random) -> MergeModel:
+    """Rules each behind those of its parts, whether anything encodes to these parts or not; some strings have two."""
+    tokens = [b"a", b"b", b"c"][: generator.randint(1, 3)]
+    rules: list[oracle.Rule] = []
+    for _ in range(generator.randint(1, 30)):
+        left, right = generator.choices(range(len(tokens)), k=2)
+        string = tokens[left] + tokens[right]
+        if len(string) > 9 or any((left, right) == rule[:2] for rule in rules):
+            continue
+        if string not in tokens:
+            tokens.append(string)
+        if max(left, right) < tokens.index(string):
+            rules.append((left, right, tokens.index(string)))
+    return oracle.model(dict(enumerate(tokens)), rules=rules)
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_every_short_string_where_rules_follow_those_of_their_parts(seed: int) -> None:
+    generator = random.Random(seed)
+    assert_exact(model_in_order(generator), EVERY_STRING + random_pieces(generator, b"abc", 20, 300))
+
+
 CHARACTERS = [character.encode() for character in ("é", "è", "ж", "क", "ख", "中", "丮", "€")]
 
 

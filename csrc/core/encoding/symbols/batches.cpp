@@ -1,6 +1,8 @@
 #include "core/encoding/symbols/batches.hpp"
 
 #include <atomic>
+#include <numeric>
+#include <utility>
 
 #include "core/machine/checks.hpp"
 #include "core/machine/parallel.hpp"
@@ -73,6 +75,32 @@ EncodedBatch encode_texts(const SymbolEncoder& encoder, std::span<const std::str
     }
   });
   return joined(ids);
+}
+
+EncodedBatch encode_pieces(const SymbolEncoder& encoder, std::string_view data,
+                           std::span<const std::int64_t> offsets, SymbolWorkspaces& workspaces, int threads) {
+  check_offsets(offsets, data.size(), "offsets");
+  check_threads(threads);
+  const std::size_t pieces = offsets.size() - 1;
+  std::vector<std::vector<std::uint32_t>> shares(static_cast<std::size_t>(threads));
+  EncodedBatch batch{{}, std::vector<std::int64_t>(offsets.size())};
+  run_on_threads(threads, [&](int worker) {
+    const SymbolWorkspaces::Lease workspace(workspaces);
+    auto& ids = shares[static_cast<std::size_t>(worker)];
+    const std::size_t last = share_begin(pieces, worker + 1, threads);
+    for (std::size_t piece = share_begin(pieces, worker, threads); piece < last; ++piece) {
+      const auto begin = static_cast<std::size_t>(offsets[piece]);
+      const std::size_t before = ids.size();
+      encoder.encode(data.substr(begin, static_cast<std::size_t>(offsets[piece + 1]) - begin), *workspace,
+                     ids);
+      batch.offsets[piece + 1] = static_cast<std::int64_t>(ids.size() - before);
+    }
+  });
+  std::partial_sum(batch.offsets.begin(), batch.offsets.end(), batch.offsets.begin());
+  batch.ids = std::move(shares[0]);
+  for (std::size_t share = 1; share < shares.size(); ++share)
+    batch.ids.insert(batch.ids.end(), shares[share].begin(), shares[share].end());
+  return batch;
 }
 
 }  // namespace pyharness

@@ -28,4 +28,9 @@ EncodedBatch encode_texts(const SymbolEncoder& encoder, std::span<const std::str
                           const PieceEnds* pieces, const DropoutBatch& dropout, SymbolWorkspaces& workspaces,
                           int threads);
 
+// Encodes pieces that lie end to end: piece p is data[offsets[p]:offsets[p + 1]]. The result does not depend
+// on `threads`. Throws std::invalid_argument for offsets that do not fit.
+EncodedBatch encode_pieces(const SymbolEncoder& encoder, std::string_view data,
+                           std::span<const std::int64_t> offsets, SymbolWorkspaces& workspaces, int threads);
+
 }  // namespace pyharness

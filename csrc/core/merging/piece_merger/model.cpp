@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace pyharness {
 namespace {
@@ -40,7 +41,8 @@ bool results_are_their_parts(const MergeModel& model) {
 }
 
 // Finds the one pair of every byte string by encoding it with the pairs of all shorter ones: if two symbols
-// are left, they are that pair.
+// are left, they are that pair. Where a rule says which two that would be, it is enough to look at the border
+// between them.
 class Reduction {
  public:
   Reduction(const MergeModel& model, const std::vector<std::uint32_t>& results)
@@ -80,22 +82,53 @@ class Reduction {
   void add(std::uint32_t merge) {
     const std::uint32_t id = results_[merge];
     const std::string_view bytes = model_.bytes(id);
-    if (bytes.size() < 2 || !all_have_ids(bytes)) return;
-    merge_at_once(reduced_, bytes, workspace_);
-    const auto& symbols = workspace_.window_symbols;
-    if (symbols.size() != 2 || !is_pair_of(merge, symbols[0], symbols[1])) return;
+    const auto pair = pair_of(merge, bytes);
+    if (!pair) return;
+    const auto [left, right] = *pair;
     const std::uint32_t symbol = kBytes + merge;
-    reduced_.pairs.add(symbols[0], symbols[1], symbol);
-    merges_[merge] = {symbols[0], symbols[1], bytes};
+    reduced_.pairs.add(left, right, symbol);
+    merges_[merge] = {left, right, bytes};
     reduced_.ids[symbol] = id;
     reduced_.lengths[symbol] = static_cast<std::uint32_t>(bytes.size());
     symbol_of_[id] = symbol;
+    in_order_ = in_order_ && std::max(left, right) < symbol;
   }
 
-  bool is_pair_of(std::uint32_t merge, std::uint32_t left, std::uint32_t right) const {
-    if (!model_.rules) return true;
+  using Pair = std::pair<std::uint32_t, std::uint32_t>;
+
+  std::optional<Pair> pair_of(std::uint32_t merge, std::string_view bytes) {
+    if (!model_.rules) return encoded(bytes);
     const std::uint32_t* row = model_.rules->data() + 3 * static_cast<std::size_t>(merge);
-    return symbol_of_[row[0]] == left && symbol_of_[row[1]] == right;
+    const Pair parts{symbol_of_[row[0]], symbol_of_[row[1]]};
+    if (parts.first == kNever || parts.second == kNever) return std::nullopt;
+    if (in_order_ ? !stay_apart(parts.first, parts.second) : encoded(bytes) != parts) return std::nullopt;
+    return parts;
+  }
+
+  // The two symbols that some bytes encode to, if that is what they encode to.
+  std::optional<Pair> encoded(std::string_view bytes) {
+    if (bytes.size() < 2 || !all_have_ids(bytes)) return std::nullopt;
+    merge_at_once(reduced_, bytes, workspace_);
+    const auto& symbols = workspace_.window_symbols;
+    return symbols.size() == 2 ? std::optional(Pair{symbols[0], symbols[1]}) : std::nullopt;
+  }
+
+  // Whether the bytes of two symbols, one behind the other, encode to the two. No symbol may be made before
+  // its parts are (`in_order_`): then merges happen in the order of their symbols, equal ones from the left.
+  // So what stands on both sides of the border is known for every moment, from the last one back, and all
+  // depends on whether a merge across it comes before the merge that ends that moment.
+  bool stay_apart(std::uint32_t left, std::uint32_t right) const {
+    for (std::uint32_t end = PairTable::kNoMerge; reduced_.pairs.find(left, right) >= end;) {
+      if (std::max(left, right) < kBytes) return true;
+      if (left > right) {
+        end = left;
+        left = merges_[left - kBytes].right;
+      } else {
+        end = right + 1;  // of equal merges, the one across the border is further left
+        right = merges_[right - kBytes].left;
+      }
+    }
+    return false;
   }
 
   bool all_have_ids(std::string_view bytes) const {
@@ -108,6 +141,7 @@ class Reduction {
   std::vector<std::uint32_t> symbol_of_;  // by id
   std::vector<SymbolMerge> merges_;
   SymbolModel reduced_;
+  bool in_order_ = true;  // every symbol so far has a higher number than its parts
   MergingWorkspace workspace_;
 };
 

@@ -109,6 +109,7 @@ void TrainingCorpus::merge_in_turn(TrainingPairs::Number pair, const Merges& mer
 
 TrainingCorpus::Text TrainingCorpus::text() const {
   Text text{{}, {0}};
+  text.symbols.reserve(cells_.size());
   for (std::uint32_t at = 1; at < cells_.size();) {
     if (cells_[at].symbol == kBoundary) {
       text.offsets.push_back(static_cast<std::int64_t>(text.symbols.size()));
