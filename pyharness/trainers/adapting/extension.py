@@ -57,11 +57,7 @@ def _extended(
 ) -> Adapted:
     tokens, model = request.tokens or 0, base.model
     extension = learnt.extension.first(tokens)
-    if not extension.tokens:
-        raise InputError(
-            "the corpus has nothing to add: no pair of tokens that a rule may join occurs often enough; give more "
-            "text, or lower min_frequency"
-        )
+    check_learnt(extension)
     placement = place(model, len(extension.tokens), reuse=request.reuse, multiple_of=request.multiple_of)
     ids = placement.ids.tolist()
     data = extended(base.data, model, extension, placement, base.label)
@@ -77,6 +73,19 @@ def _extended(
         notes=notes_of(extension, tokens, request.whole_pieces),
         details={**asked(request, EXTENDING), **learnt.read, **said_of(model, extension), "reused": reused},
     )
+
+
+def check_learnt(extension: Extension) -> None:
+    """Refuse a corpus that the base covers already.
+
+    Raises:
+        InputError: there is nothing that it gains.
+    """
+    if not extension.tokens:
+        raise InputError(
+            "the corpus has nothing to add: no pair of tokens that a rule may join occurs often enough; give more "
+            "text, or lower min_frequency"
+        )
 
 
 def asked(request: TrainingRequest, options: Iterable[str]) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from pyharness.trainers import Array, TrainedTokenizer, TrainerSpec, TrainingReq
 from pyharness.trainers.adapting.adapted import Adapted, present, texts_of, trained
 from pyharness.trainers.adapting.base_file import BaseFile, located
 from pyharness.trainers.adapting.corpus_pieces import rules_of
-from pyharness.trainers.adapting.extension import asked, notes_of, said_of
+from pyharness.trainers.adapting.extension import asked, check_learnt, notes_of, said_of
 from pyharness.trainers.adapting.growth import options_of
 from pyharness.trainers.feeding import Feed, read_in_batches
 from pyharness.types import Ids, InputError
@@ -171,6 +171,7 @@ def _replaced(base: BaseFile, order: Order, pieces: WeightedPieces, request: Tra
     tokens, model = request.tokens or 0, base.model
     size = present(model) - len(_removed(model, order.ids, request)) + tokens
     done = replace(base.data, model, order.ids, pieces, tokens, base.label, size=size, **options_of(request, base))
+    check_learnt(done.extension)
     return Adapted(
         base=base,
         data=done.data,

@@ -27,6 +27,8 @@ def library_stage(name: StageName, stage: Any) -> Any:
     stub = {"model": {"type": "BPE", "vocab": {}, "merges": []}, name: stage}
     try:
         return getattr(tokenizers.Tokenizer.from_str(json.dumps(stub)), name)
-    except Exception as error:  # the library raises bare Exception
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # the library raises bare Exception, and pyo3's PanicException is none
         refused = f"the {_WORDS[name]} {str(stage)[:200]} was refused by tokenizers: {str(error)[:200]}"
         raise InputError(refused) from None

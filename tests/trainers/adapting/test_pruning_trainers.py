@@ -93,6 +93,7 @@ def test_settings_follow_the_ids(tmp_path: Path) -> None:
         ({"share": 0.5, "name": "script"}, "name the scripts"),
         ({"share": 0.5, "name": "script", "scripts": ("Klingon",)}, "no script is called 'Klingon'"),
         ({"share": 0.5, "texts": []}, "no text to train on"),
+        ({"tokens": 5, "texts": ["x"]}, "the corpus has nothing to add"),
         ({"share": 0.5, "reuse": "x"}, "no option 'reuse'"),
     ],
 )

@@ -92,3 +92,11 @@ def test_bases_that_have_no_merges_are_refused_with_the_reason(tmp_path: Path) -
         train(tmp_path / "model.json")
     with pytest.raises(InputError, match="changes a tokenizer, and none is named"):
         trainers.train("continued-bpe", TrainingRequest(texts=lambda: OLD, tokens=3))
+
+
+def test_a_stage_at_which_the_library_panics_is_refused(tmp_path: Path) -> None:
+    base = write_base(tmp_path)
+    content = json.loads(base.read_text(encoding="utf-8"))
+    base.write_text(json.dumps(content | {"normalizer": {"type": "Precompiled", "precompiled_charsmap": "!!"}}))
+    with pytest.raises(InputError, match=r"the normaliser .* was refused by tokenizers"):
+        train(base)
