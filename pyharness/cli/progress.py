@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from pyharness.benchmarks.rounds import rounds_of
 from pyharness.commands.session import Silent
 from pyharness.report import case_name, visible
 from pyharness.types import Case, CaseResult, TrainingProgress
@@ -53,20 +54,21 @@ class Lines:
 
     def begin(self, total: int) -> None:
         """Remember how many there are."""
-        self.total, self.done, self.clock = total, 0, time.monotonic()
+        self.total, self.done = total, 0
         self.seconds: dict[str, float] = {}  # by case: one that takes turns with others is started once a round
-        self.running: Case | None = None
+        self.running: dict[str, float] = {}  # when they were started, by case; several may be measured side by side
+        self.turn: Case | None = None
 
     def started(self, case: Case) -> None:
-        """Start the clock of the case, and stop that of the one before."""
-        self._stop()
-        self.running = case
+        """Start the clock of the case, and stop that of the one that had the turn before."""
+        if self.turn is not None:
+            self._stop(self.turn)
+        self.turn = case if rounds_of(case) else None
+        self.running[case.key] = time.monotonic()
 
-    def _stop(self) -> None:
-        now = time.monotonic()
-        if self.running is not None:
-            self.seconds[self.running.key] = self.seconds.get(self.running.key, 0.0) + now - self.clock
-        self.running, self.clock = None, now
+    def _stop(self, case: Case) -> None:
+        if (began := self.running.pop(case.key, None)) is not None:
+            self.seconds[case.key] = self.seconds.get(case.key, 0.0) + time.monotonic() - began
 
     def progress(self, case: Case, done: int) -> None:
         """Say nothing: a log is no place for progress bars."""
@@ -74,7 +76,7 @@ class Lines:
     def finished(self, result: CaseResult) -> None:
         """Print the line; failures say why."""
         self.done += 1
-        self._stop()
+        self._stop(self.turn or result.case)
         seconds = self.seconds.pop(result.case.key, 0.0)
         ending = "" if result.status == "ok" else f"  {result.status}: {result.reason}"
         line = f"[{self.done:>3}/{self.total}] {seconds:6.1f} s  {_name(result.case)}{visible(ending)}"

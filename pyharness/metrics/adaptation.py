@@ -44,17 +44,19 @@ class AdaptationCounts:
     def of(
         cls,
         adapted: CorpusState,
-        others: Mapping[str, CorpusState],
+        others: Mapping[str, Sums],
         added: Ids,
         removed: int,
         unreachable: Unreachable,
     ) -> AdaptationCounts:
-        """Count in finished passes over the same documents; ``added`` are ids of the adapted tokenizer."""
+        """Count in a finished pass; ``others`` are the tokens of other tokenizers on the same documents.
+
+        ``added`` are ids of the adapted one.
+        """
         uses = adapted.histogram[:, added.astype(np.int64)]
         sums = {name: adapted.counters[name] for name in _SUMS[:-1]} | {_SUMS[-1]: _integers(uses.sum(axis=1))}
         unused = int(np.count_nonzero(uses.sum(axis=0) == 0))
-        tokens = {name: state.counters["tokens"] for name, state in others.items()}
-        return cls(len(added), removed, unused, unreachable, sums, tokens)
+        return cls(len(added), removed, unused, unreachable, sums, others)
 
     def measurements(self) -> list[Measurement]:
         """Every metric."""

@@ -1,8 +1,10 @@
-"""The loop: verify, measure, record. Every tokenizer runs in worker processes of its own."""
+"""The loop: verify, measure, record. Tokenizers run in worker processes, what is timed alone and in a fresh one."""
 
 from __future__ import annotations
 
+import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,8 @@ from pyharness.running.workers.process import WorkerDied
 from pyharness.running.workers.request import Request
 from pyharness.store.shape import get
 from pyharness.suite import Plan
+from pyharness.system import lanes
+from pyharness.system.environment import cores
 from pyharness.types import Case, CaseResult, Failure, InputError
 
 
@@ -39,12 +43,15 @@ class Run:
     turns: dict[tuple[str, int], Turn] = field(default_factory=dict)  # by key and round, of an interrupted run
     texts: TextsRead = field(default_factory=TextsRead)
     verification: Verification = field(init=False)
-    workers: Workers = field(init=False)
+    workers: Sequence[Workers] = field(init=False)  # the first one measures what is timed
+    _lock: threading.RLock = field(init=False, default_factory=threading.RLock)  # of all that is not a worker's
 
     def __post_init__(self) -> None:
         """Make the checks and the workers of this run."""
         self.verification = Verification(self.schedule, self.workdir, self.results)
-        self.workers = Workers(self.plan.suite, self.workdir / "worker")
+        number = min(self.plan.suite.workers, cores())
+        rows, folder = self.schedule.rows, self.workdir / "worker"
+        self.workers = [Workers(self.plan.suite, rows, folder, number) for _ in range(number)]
 
     def take_over(self, finished: list[dict[str, Any]]) -> None:
         """Keep what an interrupted run has measured already."""
@@ -64,17 +71,24 @@ class Run:
                 self.facts[result.case.tokenizer] = entry["facts"]
 
     def measure_all(self) -> None:
-        """Run every case that has no result yet."""
+        """Run every case that has no result yet: rows side by side, then alone what is timed."""
+        for rows in self.schedule.untimed:
+            lanes.share_out(rows, self.workers, self._measure_row, Workers.stop, Workers.leave)
         try:
-            for case in self.schedule.alone:
-                if case.key in self.results and not self.verification.needed_again(case):
-                    continue
-                self.listener.started(case)
-                self._keep(self.verification.blocked(case) or self._measure(case).result)
+            self._measure_row(self.schedule.timed, self.workers[0])
             for rotation in rotations(case for case in self.schedule.in_turns if case.key not in self.results):
                 self._rotate(rotation)
         finally:
-            self.workers.leave()
+            self.workers[0].leave()
+
+    def _measure_row(self, cases: Sequence[Case], workers: Workers) -> None:
+        for case in cases:
+            with self._lock:
+                if case.key in self.results and not self.verification.needed_again(case):
+                    continue
+                self.listener.started(case)
+                blocked = self.verification.blocked(case)
+            self._keep(blocked or self._measure(case, workers).result)
 
     def _rotate(self, rotation: Rotation) -> None:
         blocked = {case.key: self.verification.blocked(case) for case in rotation.cases}
@@ -84,17 +98,18 @@ class Run:
 
     def _take_turn(self, case: Case, number: int) -> Turn:
         self.listener.started(case)
-        turn = self._measure(case)
+        turn = self._measure(case, self.workers[0])
         entry = {"round": number, "result": store.result_as_json(turn.result), "fingerprint": turn.fingerprint}
         self.journal.add(entry)
         return turn
 
     def _keep(self, result: CaseResult) -> None:
         result, state = self._with_state(result)
-        self.results[result.case.key] = result
-        facts = self.facts.get(result.case.tokenizer)
-        self.journal.add({"result": store.result_as_json(result), "facts": facts, "state": state})
-        self.listener.finished(result)
+        with self._lock:
+            self.results[result.case.key] = result
+            facts = self.facts.get(result.case.tokenizer)
+            self.journal.add({"result": store.result_as_json(result), "facts": facts, "state": state})
+            self.listener.finished(result)
 
     def _with_state(self, result: CaseResult) -> tuple[CaseResult, str | None]:
         """Take what the worker has left for the state; a damaged one costs its case. Returns its digest, too."""
@@ -106,21 +121,26 @@ class Run:
             reason = f"the process left a state that cannot be used: {error}"
             return CaseResult(result.case, "failed", reason, failure=Failure.CRASH), None
 
-    def _measure(self, case: Case) -> Turn:
+    def _measure(self, case: Case, workers: Workers) -> Turn:
         self.journal.states.discard(case.key)
         try:
-            answer = self.workers.ask(self.request(case), lambda done: self.listener.progress(case, done))
+            answer = workers.ask(self.request(case), lambda done: self._progress(case, done))
             result, facts = answers.result_of(case, answer), answers.facts_of(answer)
             fingerprint = answers.fingerprint_of(answer)
         except WorkerDied as death:
-            self.workers.leave()
+            workers.leave()
             return Turn(CaseResult(case, "failed", str(death), failure=Failure.CRASH))
         except store.Misshapen as error:
-            self.workers.leave()
+            workers.leave()
             return Turn(CaseResult(case, "failed", f"the process gave no result: {error}", failure=Failure.CRASH))
-        if facts is not None:
-            self.facts[case.tokenizer] = facts
-        return Turn(self.texts.checked(result), fingerprint)
+        with self._lock:
+            if facts is not None:
+                self.facts[case.tokenizer] = facts
+            return Turn(self.texts.checked(result), fingerprint)
+
+    def _progress(self, case: Case, done: int) -> None:
+        with self._lock:
+            self.listener.progress(case, done)
 
     def request(self, case: Case) -> Request:
         """Ask for a case: the message to its worker."""
@@ -130,7 +150,7 @@ class Run:
             case,
             tokenizer=self.schedule.rows[case.tokenizer].name,
             corpus=None if case.corpus is None else self.plan.corpora[case.corpus].name,
-            threads=threads_of(case),
+            threads=threads_of(case, len(self.workers)),
             device=self.plan.suite.device,
             expected=None if expected is None else str(expected),
             keep_ids=None if kept is None else str(kept),

@@ -21,13 +21,27 @@ class Schedule:
     compared_with: Mapping[str, str]  # row -> the row whose ids it must give
 
     @property
-    def alone(self) -> list[Case]:
-        """Cases that are measured by themselves."""
-        return [case for case in self.cases if not rounds_of(case)]
+    def untimed(self) -> tuple[list[list[Case]], list[list[Case]]]:
+        """Cases that are not timed, by row: of home rows, whose ids others are compared with, and of the others.
+
+        Rows of one library follow each other.
+        """
+        by_row: dict[str, list[Case]] = {}
+        for case in self.cases:
+            if not benchmarks()[case.benchmark].timed:
+                by_row.setdefault(case.tokenizer, []).append(case)
+        homes = set(self.compared_with.values())
+        rows = sorted(by_row, key=lambda row: self.rows[row].library)
+        return [by_row[row] for row in rows if row in homes], [by_row[row] for row in rows if row not in homes]
+
+    @property
+    def timed(self) -> list[Case]:
+        """Cases that are timed, each by itself: all rows are verified by then."""
+        return [case for case in self.cases if benchmarks()[case.benchmark].timed and not rounds_of(case)]
 
     @property
     def in_turns(self) -> list[Case]:
-        """Cases whose rows take turns, which come last: all rows are verified by then."""
+        """Cases whose rows take turns, which come last."""
         return [case for case in self.cases if rounds_of(case)]
 
     @classmethod

@@ -51,6 +51,7 @@ class Suite:
     oversubscribe: bool = False  # whether more threads than cores may be asked for
     device: str = DEVICES[0]  # where pairs are counted and language models run
     memory_limit: int | None = None  # bytes that a case may hold; None: three quarters of what is free when it starts
+    workers: int = 1  # rows that are measured side by side, but for what is timed, and trained side by side
 
     def as_json(self) -> dict[str, Any]:
         """Return the declaration as JSON values; what older journals do not have, only where it is not the default."""
@@ -75,6 +76,7 @@ class Suite:
 
     def _where(self) -> dict[str, Any]:
         limit = {} if self.memory_limit is None else {"memory_limit": self.memory_limit}
+        limit |= {} if self.workers == 1 else {"workers": self.workers}
         return limit | ({} if self.device == DEVICES[0] else {"device": self.device})
 
     @property

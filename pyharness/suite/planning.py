@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import product
 from typing import Any
 
-from pyharness import corpora, store, tokenizers
+from pyharness import corpora, store
 from pyharness.benchmarks import Benchmark, benchmarks
 from pyharness.benchmarks.rounds import rounds_of
 from pyharness.kernels.arrays import devices
 from pyharness.metrics import all_metrics
 from pyharness.plugins.registry import pick, suggest
+from pyharness.suite import obtaining
 from pyharness.suite.declaration import DEVICES, Entry, Selection, Suite
 from pyharness.suite.parameters import parameter_points
-from pyharness.suite.strangers import blamed, check_metrics, checked_corpus, checked_row
+from pyharness.suite.strangers import blamed, check_metrics, checked_corpus
 from pyharness.types import Case, Corpus, InputError, ParallelCorpus, TokenizerSpec, TrainingProgress, Unsupported
 
 
@@ -38,10 +38,8 @@ def plan(suite: Suite, preparing: Callable[[str, TrainingProgress], None] | None
     _check_device(suite.device)
     problems: list[str] = []
     check_metrics(all_metrics())
-    in_turn = sorted(suite.tokenizers, key=lambda entry: tokenizers.precedence(entry.spec))
-    found = _each("tokenizer", in_turn, partial(_row, preparing), problems)
-    rows = {entry.label: found[entry.label] for entry in suite.tokenizers if entry.label in found}
-    texts = _each("corpus", suite.corpora, _text, problems)
+    rows = obtaining.obtained(suite, preparing, problems)
+    texts = _texts(suite.corpora, problems)
     cases: list[Case] = []
     for selection in suite.selections:
         try:
@@ -93,24 +91,15 @@ def _try_to_record(plan: Plan) -> None:
         raise InputError(f"suite {plan.suite.name!r}: {error}") from None
 
 
-def _row(preparing: Callable[[str, TrainingProgress], None] | None, entry: Entry) -> TokenizerSpec:
-    row = tokenizers.obtain(entry.spec, None if preparing is None else partial(preparing, entry.label))
-    return checked_row(entry.label, row)
-
-
-def _text(entry: Entry) -> Corpus:
-    return checked_corpus(entry.label, corpora.open_corpus(entry.spec))
-
-
-def _each(kind: str, wanted: Sequence[Entry], resolve: Callable[[Entry], Any], problems: list[str]) -> dict[str, Any]:
-    resolved = {}
+def _texts(wanted: Sequence[Entry], problems: list[str]) -> dict[str, Corpus]:
+    opened = {}
     for entry in wanted:
         try:
-            with blamed(f"{kind} {entry.label!r}"):
-                resolved[entry.label] = resolve(entry)
+            with blamed(f"corpus {entry.label!r}"):
+                opened[entry.label] = checked_corpus(entry.label, corpora.open_corpus(entry.spec))
         except InputError as error:
             problems.append(str(error))
-    return resolved
+    return opened
 
 
 def _check_device(device: str) -> None:

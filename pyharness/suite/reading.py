@@ -21,10 +21,11 @@ MOST_BYTES = 1 << 20  # the largest that comes with pyharness has 4 kB
 DEFAULT_NAME = "suite"
 _KEYS = {
     "name", "summary", "tokenizers", "corpora", "benchmarks", "reference", "time_limit_seconds", "oversubscribe",
-    "device", "memory_limit", "variables", "axes",
+    "device", "memory_limit", "workers", "variables", "axes",
 }  # fmt: skip
 _LISTS = ("tokenizers", "corpora", "benchmarks")
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,63}", re.ASCII)  # it becomes part of a file name
+_MOST_WORKERS = 256
 _LONGEST_LIMIT = 2**63 - 1  # seconds
 
 
@@ -75,6 +76,7 @@ def read(path: Path) -> Suite:
             oversubscribe=_switch(data, "oversubscribe"),
             device=DEVICES[0] if (device := _text(data, "device")) is None else device,
             memory_limit=memory_limit(data.get("memory_limit")),
+            workers=_workers(data.get("workers", 1)),
         )
     except InputError as error:
         raise InputError(f"suite {path}: {error}") from None
@@ -113,6 +115,12 @@ def memory_limit(value: Any) -> int | None:
         return size("memory_limit", value)
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise InputError(f'memory_limit = {shown(value)} is no amount of memory, such as "4GB"')
+    return value
+
+
+def _workers(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _MOST_WORKERS:
+        raise InputError(f"workers = {shown(value)} is no number of rows, 1 to {_MOST_WORKERS}, to measure at once")
     return value
 
 

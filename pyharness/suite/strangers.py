@@ -8,6 +8,7 @@ from typing import Any
 
 from pyharness.suite.declaration import shown
 from pyharness.system import ending
+from pyharness.system.lanes import Stopped
 from pyharness.types import Corpus, InputError, Metric, TokenizerSpec
 
 _TEXT, _TEXT_OR_NONE = (str,), (str, type(None))
@@ -31,7 +32,7 @@ def blamed(what: str) -> Iterator[None]:
     """Turn any exception of a plug-in into an ``InputError`` that names ``what`` was asked for."""
     try:
         yield
-    except (InputError, MemoryError, KeyboardInterrupt, ending.Ended):
+    except (InputError, MemoryError, KeyboardInterrupt, ending.Ended, Stopped):
         raise
     except BaseException as error:  # SystemExit and panics of Rust, too
         lines = str(error).strip().splitlines() or [""]

@@ -144,14 +144,16 @@ def _without_options(home: Specification, engine: Engine) -> tuple[Specification
     return dataclasses.replace(home, options=rest), own
 
 
-def precedence(spec: str) -> int:
-    """Whose turn it is to be obtained, of several rows: the smallest first."""
+def precedence(spec: str) -> tuple[str, int]:
+    """Rows that are obtained one after another have the same text; whose turn it is of these, the smallest first."""
     try:
-        wanted = TOKENIZER.parse(spec)
+        wanted = TOKENIZER.parse(TOKENIZER.parse(spec).home)
+        family = families_by_name().get(wanted.name)
+        if family is not None and family.precedence is not None and wanted.argument is not None:
+            return family.precedence(wanted.argument, wanted.options)
     except InputError:  # which obtain() says
-        return 0
-    family = families_by_name().get(wanted.name)
-    return 0 if family is None or family.precedence is None else family.precedence(wanted.options)
+        pass
+    return spec, 0
 
 
 def obtain(spec: str, progress: Callable[[TrainingProgress], None] | None = None) -> TokenizerSpec:

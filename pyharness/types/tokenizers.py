@@ -101,8 +101,9 @@ class TokenizerFamily:
     # Makes what a row needs, before anything is measured: training, say, which tells a listener how far it is.
     # ``expand`` then finds it.
     prepare: Callable[[str, Mapping[str, str], Callable[[TrainingProgress], None] | None], None] | None = None
-    # Whose turn that is, by options: rows with the smallest number come first. None: any order will do.
-    precedence: Callable[[Mapping[str, str]], int] | None = None
+    # What rows that are prepared one after another have in common, and whose turn it is of these, the smallest number
+    # first, of argument and options. None: any order will do.
+    precedence: Callable[[str, Mapping[str, str]], tuple[str, int]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

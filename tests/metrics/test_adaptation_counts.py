@@ -28,7 +28,8 @@ def test_what_is_counted() -> None:
     mine.histogram[:, 4] = mine.histogram[:, 3] = 0
     mine.histogram[7, 4] = 1
     theirs = state_of(generator.integers(3, 20, (GROUPS, 4)).astype(np.uint64))
-    counts = AdaptationCounts.of(mine, {"base": theirs}, np.array([2, 3, 4], np.uint32), 5, Unreachable(None, 2))
+    tokens, added = theirs.counters["tokens"], np.array([2, 3, 4], np.uint32)
+    counts = AdaptationCounts.of(mine, {"base": tokens}, added, 5, Unreachable(None, 2))
     found = {one.metric: one for one in counts.measurements()}
     assert (found["added_tokens"].value, found["removed_tokens"].value) == (3, 5)
     assert found["unused_added"].value == pytest.approx(1 / 3)  # 3; the token 4 is used once
@@ -46,7 +47,8 @@ def test_what_is_counted() -> None:
 
 def test_a_text_without_tokens_has_no_gain() -> None:
     empty = state_of(np.zeros((GROUPS, 3), np.uint64))
-    counts = AdaptationCounts.of(empty, {"base": empty}, np.zeros(0, np.uint32), 0, Unreachable(0, 0))
+    tokens = empty.counters["tokens"]
+    counts = AdaptationCounts.of(empty, {"base": tokens}, np.zeros(0, np.uint32), 0, Unreachable(0, 0))
     found = {one.metric: one for one in counts.measurements()}
     assert found["compression_gain"].reason == "no tokens were produced"
     assert found["unused_added"].reason == "no token was added"

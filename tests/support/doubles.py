@@ -184,8 +184,21 @@ class Wordy(RawBytes):
         raise ValueError("word " * 2_000_000)
 
 
+class Lonely(RawBytes):
+    """Takes a process down in which another double has been loaded."""
+
+    def encode_batch(self, texts: Sequence[str], threads: int = 1) -> Tokens:
+        if LOADED - {"lonely"}:
+            os.abort()
+        return super().encode_batch(texts, threads)
+
+
+LOADED: set[str] = set()  # in this process
+
+
 def _spec(name: str, kind: type[RawBytes], vocabulary: str | None = None, reference: bool = False) -> TokenizerSpec:
     def load(_: TokenizerSpec) -> Tokenizer:
+        LOADED.add(name)
         return kind()
 
     return TokenizerSpec(name, load, library="pyharness", vocabulary=vocabulary, reference=reference)
@@ -284,4 +297,5 @@ TOKENIZERS = (
     _spec("reading", Reading),
     _spec("daemonising", Daemonising),
     _spec("wordy", Wordy),
+    _spec("lonely", Lonely),
 )

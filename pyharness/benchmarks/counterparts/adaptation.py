@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from pyharness import tokenizers
+from pyharness import corpora, tokenizers
 from pyharness.benchmarks import Benchmark, Findings, Work, notes
 from pyharness.benchmarks.compression import CorpusPass
 from pyharness.benchmarks.counterparts.knees import knees
 from pyharness.metrics import adaptation, reachability
 from pyharness.metrics.adaptation import AdaptationCounts, Unreachable
+from pyharness.metrics.counting.state import Sums
 from pyharness.metrics.counting.state_arrays import MOST_IDS
 from pyharness.metrics.reachability import UNREACHABLE, PipelineTest, Verdict
 from pyharness.plugins.specification import TOKENIZER
@@ -42,27 +44,29 @@ BASE = "base"  # part of the gain over what the row was made from
 MOST_BYTES = 64 << 20  # of the file that says what was added
 # Of what is written beside the file, what the record has, too: how much text, and whether pieces are looked up whole.
 LEARNT = ("asked", "whole_piece_lookup", "bytes", "documents")
-Strings = frozenset[bytes]
+Dead: TypeAlias = tuple[frozenset[bytes] | None, frozenset[bytes] | None]  # in the graph, and in the model
 
 
 def run(work: Work) -> Findings:
     """Read the text with the row, with its base and with the other adaptation."""
     recipe = adapting(work.spec)
     added, removed, said = changes(work.spec)
-    tokenizer, base = work.load(), tokenizers.load(base_of(work.spec, recipe))
+    tokenizer, base = work.load(), tokenizers.resolve(base_of(work.spec, recipe))
     others = {BASE: base}
     if (name := against(work.case, recipe)) is not None:
-        others[name] = tokenizers.load(counterpart(work.spec, recipe, name))
+        others[name] = tokenizers.resolve(counterpart(work.spec, recipe, name))
     passed = CorpusPass.start(tokenizer).read(work.text, work.threads, work.progress)
-    states = {name: CorpusPass.start(other).read(work.text, work.threads).state for name, other in others.items()}
+    text = work.text.name, passed.tally.digest
+    tokens = {name: _tokens(row.name, row.vocabulary, *text, work.threads) for name, row in others.items()}
     if len(added) and int(added.max()) >= tokenizer.id_limit:
         raise InputError(f"{RECORD} of {work.spec.name!r} names ids that the tokenizer has not")
     seen = np.flatnonzero(passed.state.histogram.any(axis=0)).astype(np.uint32)
+    before = _unreachable_of(base.name, base.vocabulary, work.threads)
     unreachable = Unreachable(
-        *newly_unreachable(tokenizer, base, work.threads),
+        *newly(_unreachable(tokenizer, work.threads), before),
         *(pipeline_verdicts(tokenizer, added, seen, work.threads) if work.case.parameters.get("pipeline") else ()),
     )
-    counts = AdaptationCounts.of(passed.state, states, added, removed, unreachable)
+    counts = AdaptationCounts.of(passed.state, tokens, added, removed, unreachable)
     return Findings(tuple(counts.measurements()), {"learnt": said}, tally=passed.tally, state=counts.arrays())
 
 
@@ -138,9 +142,32 @@ def _ids(run: range) -> Ids:
     return np.arange(run.start, run.stop, dtype=np.uint32)
 
 
-def newly_unreachable(adapted: Tokenizer, base: Tokenizer, threads: int) -> tuple[int | None, int | None]:
-    """Tokens that fail in the merge graph and in the model, and that do not fail in the base, by their bytes."""
-    after, before = _unreachable(adapted, threads), _unreachable(base, threads)
+# Many rows are made from one base, which a process that serves several of them reads once. What is remembered goes by
+# the digests of the file and of the text.
+
+
+@lru_cache(maxsize=1)
+def _loaded(name: str, vocabulary: str | None) -> Tokenizer:
+    del vocabulary
+    return tokenizers.load(name)
+
+
+@lru_cache(maxsize=4096)
+def _tokens(name: str, vocabulary: str | None, corpus: str, digest: int, threads: int) -> Sums:
+    """Tokens of a row by group of documents; raises ``InputError`` where the text has another digest by now."""
+    passed = CorpusPass.start(_loaded(name, vocabulary)).read(corpora.open_corpus(corpus), threads)
+    if passed.tally.digest != digest:
+        raise InputError(f"{corpus!r} changed while it was read; measure a text that stays as it is")
+    return passed.state.counters["tokens"]
+
+
+@lru_cache(maxsize=64)
+def _unreachable_of(name: str, vocabulary: str | None, threads: int) -> Dead:
+    return _unreachable(_loaded(name, vocabulary), threads)
+
+
+def newly(after: Dead, before: Dead) -> tuple[int | None, int | None]:
+    """Tokens that fail in the merge graph and in the model, and that did not fail before, by their bytes."""
     pairs = zip(after, before, strict=True)
     graph, model = (None if mine is None or theirs is None else len(mine - theirs) for mine, theirs in pairs)
     return graph, model
@@ -157,7 +184,7 @@ def pipeline_verdicts(tokenizer: Tokenizer, added: Ids, seen: Ids, threads: int)
     return int(np.isin(verdicts, UNREACHABLE).sum()), int((verdicts == Verdict.NO_WITNESS_FOUND).sum())
 
 
-def _unreachable(tokenizer: Tokenizer, threads: int) -> tuple[Strings | None, Strings | None]:
+def _unreachable(tokenizer: Tokenizer, threads: int) -> Dead:
     vocabulary = tokenizer.vocabulary() if isinstance(tokenizer, HasVocabulary) else None
     tested = None if vocabulary is None else reachability.examine_model(tokenizer, vocabulary, threads)
     if vocabulary is None or tested is None:
@@ -166,7 +193,7 @@ def _unreachable(tokenizer: Tokenizer, threads: int) -> tuple[Strings | None, St
     return graph, _strings(vocabulary, tested.failed)
 
 
-def _strings(vocabulary: Vocabulary, ids: Ids) -> Strings:
+def _strings(vocabulary: Vocabulary, ids: Ids) -> frozenset[bytes]:
     return frozenset(vocabulary[token] for token in ids.tolist())
 
 

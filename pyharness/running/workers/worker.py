@@ -10,7 +10,7 @@ import json
 import operator
 import os
 import time
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -49,7 +49,7 @@ class Row:
         return about
 
 
-_row = cache(Row)
+_row = lru_cache(maxsize=1)(Row)  # cases of a row follow each other; the next row's tokenizer takes its place
 _open = cache(corpora.open_corpus)
 
 

@@ -58,10 +58,12 @@ def _alone(recipe: Recipe) -> AbstractContextManager[object]:
     return nullcontext() if whole is None else trained_cache.locked(whole.as_json())
 
 
-def precedence(options: Mapping[str, str]) -> int:
-    """Whose turn it is, the smallest first: what a training for more tokens learns serves those for fewer."""
+def precedence(argument: str, options: Mapping[str, str]) -> tuple[str, int]:
+    """Rows that share what they learn, and whose turn it is, the smallest first: more tokens serve those for fewer."""
+    sizes = trainers.resolve(argument).sizes
+    shared = TOKENIZER.write("trained", argument, {name: options[name] for name in sorted(options.keys() - sizes)})
     tokens = options.get("tokens", "")
-    return -int(tokens) if tokens.isdecimal() else 0
+    return shared, -int(tokens) if tokens.isdecimal() else 0
 
 
 def expand(argument: str, options: Mapping[str, str]) -> TokenizerSpec:

@@ -1,7 +1,8 @@
-"""One training in a process of its own: a library that aborts, hangs or is killed takes nothing else with it.
+"""Training in a process of its own: a library that aborts, hangs or is killed takes nothing else with it.
 
-``python -m pyharness.tokenizers.training.process REQUEST`` is that process. It writes into the cache, and tells
-standard output how far it is, a JSON list on a line; its parent holds the lock of the recipe's place.
+``python -m pyharness.tokenizers.training.process`` is that process. It is asked for one training a line, writes into
+the cache, and tells standard output how far it is, a JSON list on a line, and null at the end; its parent holds the
+lock of the recipe's place.
 """
 
 from __future__ import annotations
@@ -10,32 +11,102 @@ import dataclasses
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TypeAlias
 
 from pyharness import trainers
 from pyharness.system import lifeline
-from pyharness.system.child_process import ChildDied, said_by
+from pyharness.system.child_process import Child, ChildDied, default_memory_limit
 from pyharness.system.environment import cores
+from pyharness.system.lanes import Stopped
 from pyharness.tokenizers.training.cache import Place
 from pyharness.tokenizers.training.recipe import Recipe
 from pyharness.types import InputError, TrainingProgress
 
 OnProgress: TypeAlias = Callable[[TrainingProgress], None]
+THREADS = "PYHARNESS_TRAINING_THREADS"  # of trainings whose result does not depend on it; all cores where it is not set
+
+
+class Trainings:
+    """Trainings one after another, in one process as long as none ends it: what they have in common is read once.
+
+    What ends a process that has trained before is tried again in a fresh one.
+    """
+
+    def __init__(self, side_by_side: int = 1) -> None:
+        self.side_by_side = side_by_side
+        self._child: Child | None = None
+        self._done = 0
+        self._stopped = False
+
+    def ask(self, request: bytes, progress: OnProgress | None) -> str | None:
+        """Have something trained; returns how the process died, None when it did not.
+
+        Raises:
+            Stopped: ``stop`` was called.
+        """
+        try:
+            child = self._child = self._child or self._begin()
+            child.tell(request)
+            while (line := child.listen()) is not None and (far := json.loads(line)) is not None:
+                if progress is not None:
+                    progress(TrainingProgress(*far))
+            self._done += 1
+            return None
+        except ChildDied as death:
+            if self._stopped:
+                raise Stopped from None
+            if not self._done:
+                return f"training {death}"
+        except BaseException:
+            self.leave()
+            raise
+        self.leave()
+        return self.ask(request, progress)
+
+    def _begin(self) -> Child:
+        threads, memory = str(max(1, cores() // self.side_by_side)), default_memory_limit()
+        limit = None if memory is None else memory // self.side_by_side
+        return Child([__name__], asked=True, environment={THREADS: threads}, memory_limit=limit)
+
+    def stop(self) -> None:
+        """Let what is asked end now, from another thread."""
+        self._stopped = True
+        if (child := self._child) is not None:
+            child.process.kill()
+
+    def leave(self) -> None:
+        """End the process, if there is one."""
+        if self._child is not None:
+            self._child.close()
+        self._child, self._done = None, 0
+
+    @contextmanager
+    def used(self) -> Iterator[None]:
+        """Let :func:`run` train here, in this thread, and end the process afterwards."""
+        before = _USED.set(self)
+        try:
+            yield
+        finally:
+            _USED.reset(before)
+            self.leave()
+
+
+_USED: ContextVar[Trainings | None] = ContextVar("trainings", default=None)
 
 
 def run(
     trainer: str, options: Mapping[str, str], digest: str, size: int, progress: OnProgress | None = None
 ) -> str | None:
-    """Train in a fresh process; returns how it died, None when it did not. ``digest`` and ``size`` are of the text."""
-    request = json.dumps([trainer, dict(options), digest, size])
-    try:
-        for line in said_by([__name__, request]):
-            if progress is not None:
-                progress(TrainingProgress(*json.loads(line)))
-    except ChildDied as death:
-        return f"training {death}"
-    return None
+    """Train in another process; returns how it died, None when it did not. ``digest`` and ``size`` are of the text."""
+    request = json.dumps([trainer, dict(options), digest, size]).encode()
+    if (used := _USED.get()) is not None:
+        return used.ask(request, progress)
+    alone = Trainings()
+    with alone.used():
+        return alone.ask(request, progress)
 
 
 def train_and_keep(
@@ -48,7 +119,7 @@ def train_and_keep(
     shared = None if whole is None else Place.of(whole.as_json())
     learnt = None if shared is None else shared.learnt(digest, base)
     request = recipe.request(
-        recipe.threads or cores(),
+        recipe.threads or int(os.environ.get(THREADS, cores())),
         texts=text.documents,
         parts=text.parts,
         source=lambda: {"corpus": recipe.corpus, "digest": digest if learnt is not None else text.digest},
@@ -68,17 +139,20 @@ def train_and_keep(
 
 
 def main() -> None:
-    """Do what the first argument asks for."""
-    said = os.fdopen(os.dup(1), "w", encoding="ascii")
+    """Do what each line of standard input asks for."""
+    requests, said = os.fdopen(os.dup(0), encoding="utf-8"), os.fdopen(os.dup(1), "w", encoding="ascii")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)  # what a library prints is no progress
     lifeline.begin()
 
-    def say(progress: TrainingProgress) -> None:
-        print(json.dumps(dataclasses.astuple(progress)), file=said, flush=True)
+    def say(progress: TrainingProgress | None) -> None:
+        print(json.dumps(progress and dataclasses.astuple(progress)), file=said, flush=True)
 
     try:
-        trainer, options, digest, size = json.loads(sys.argv[1])
-        train_and_keep(trainer, options, digest, size, say)
+        for line in requests:
+            trainer, options, digest, size = json.loads(line)
+            train_and_keep(trainer, options, digest, size, say)
+            say(None)
     except InputError as error:
         sys.exit(str(error))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from pyharness.bpe.formats.importing import import_model
@@ -80,8 +80,8 @@ class BaseFile:
             InputError: it is damaged, or no tokenizer of merges.
         """
         if self.kind == "rank_file":
-            return import_model(self.data, label=self.label, pattern=self.pattern, special=self.special)
-        return import_model(self.data, label=self.label)
+            return _model(self.data, self.label, self.pattern, tuple((self.special or {}).items()))
+        return _model(self.data, self.label)
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
@@ -104,6 +104,13 @@ class BaseFile:
         name, expression = encodings.pattern(self.pattern)
         split = {"pattern": name if name in encodings.PATTERNS else expression}
         return {**split, "special": encodings.written_special(model.special)} if model.special else split
+
+
+@lru_cache(maxsize=1)  # trainings of one base follow each other, and reading it takes longer than some of them
+def _model(
+    data: bytes, label: str, pattern: str | None = None, special: tuple[tuple[str, int], ...] | None = None
+) -> BpeModel:
+    return import_model(data, label=label, pattern=pattern, special=None if special is None else dict(special))
 
 
 def located(base: str) -> tuple[Path, Mapping[str, str]]:

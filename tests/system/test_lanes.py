@@ -1,0 +1,57 @@
+"""Work side by side: everything is done once, and whatever ends one lane ends all."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from pyharness.system.lanes import Stopped, share_out
+
+
+class Lane:
+    def __init__(self) -> None:
+        self.stopped = threading.Event()
+        self.ended_in: int | None = None
+
+    def stop(self) -> None:
+        self.stopped.set()
+
+    def end(self) -> None:
+        self.ended_in = threading.get_ident()
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_every_unit_is_done_once_and_every_lane_ends_where_it_worked(number: int) -> None:
+    done: list[tuple[int, int]] = []
+    lanes = [Lane() for _ in range(number)]
+    share_out(range(50), lanes, lambda unit, _: done.append((unit, threading.get_ident())), Lane.stop, Lane.end)
+    assert sorted(unit for unit, _ in done) == list(range(50))
+    assert {thread for _, thread in done} <= {lane.ended_in for lane in lanes}
+    assert (threading.get_ident() in {thread for _, thread in done}) == (number == 1)
+
+
+def meet(barrier: threading.Barrier) -> None:
+    barrier.wait()
+
+
+def test_lanes_work_at_the_same_time() -> None:
+    together = threading.Barrier(2, timeout=20)
+    share_out(range(2), [Lane(), Lane()], lambda *_: meet(together), Lane.stop)
+
+
+def test_what_one_lane_raises_stops_the_other_and_leaves_the_rest_undone() -> None:
+    begun: list[int] = []
+
+    def do(unit: int, lane: Lane) -> None:
+        begun.append(unit)
+        if unit == 1:
+            raise ValueError("wrong")
+        assert lane.stopped.wait(20), "nobody told this lane to stop"
+        raise Stopped
+
+    lanes = [Lane(), Lane()]
+    with pytest.raises(ValueError, match="wrong"):
+        share_out(range(9), lanes, do, Lane.stop, Lane.end)
+    assert sorted(begun) == [0, 1]
+    assert all(lane.ended_in for lane in lanes)
