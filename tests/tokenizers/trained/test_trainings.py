@@ -11,6 +11,7 @@ import pytest
 from adapted.bases import NEW, write_base
 from cases.trained_rows import row
 from pyharness import suite, tokenizers
+from pyharness.system.child_process import Child
 from pyharness.tokenizers.training import process
 from pyharness.tokenizers.training.process import Trainings
 from pyharness.types import InputError
@@ -21,7 +22,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Processes that were started to train in."""
     made: list[int] = []
 
-    class Counted(process.Child):
+    class Counted(Child):
         def __init__(self, *arguments: Any, **more: Any) -> None:
             super().__init__(*arguments, **more)
             made.append(self.process.pid)
