@@ -61,14 +61,15 @@ class Lines:
 
     def started(self, case: Case) -> None:
         """Start the clock of the case, and stop that of the one that had the turn before."""
+        now = time.monotonic()
         if self.turn is not None:
-            self._stop(self.turn)
+            self._stop(self.turn, now)
         self.turn = case if rounds_of(case) else None
-        self.running[case.key] = time.monotonic()
+        self.running[case.key] = now
 
-    def _stop(self, case: Case) -> None:
+    def _stop(self, case: Case, now: float) -> None:
         if (began := self.running.pop(case.key, None)) is not None:
-            self.seconds[case.key] = self.seconds.get(case.key, 0.0) + time.monotonic() - began
+            self.seconds[case.key] = self.seconds.get(case.key, 0.0) + now - began
 
     def progress(self, case: Case, done: int) -> None:
         """Say nothing: a log is no place for progress bars."""
@@ -76,7 +77,7 @@ class Lines:
     def finished(self, result: CaseResult) -> None:
         """Print the line; failures say why."""
         self.done += 1
-        self._stop(self.turn or result.case)
+        self._stop(self.turn or result.case, time.monotonic())
         seconds = self.seconds.pop(result.case.key, 0.0)
         ending = "" if result.status == "ok" else f"  {result.status}: {result.reason}"
         line = f"[{self.done:>3}/{self.total}] {seconds:6.1f} s  {_name(result.case)}{visible(ending)}"
