@@ -28,8 +28,8 @@ def test_what_is_counted() -> None:
     mine.histogram[:, 4] = mine.histogram[:, 3] = 0
     mine.histogram[7, 4] = 1
     theirs = state_of(generator.integers(3, 20, (GROUPS, 4)).astype(np.uint64))
-    tokens, added = theirs.counters["tokens"], np.array([2, 3, 4], np.uint32)
-    counts = AdaptationCounts.of(mine, {"base": tokens}, added, 5, Unreachable(None, 2))
+    other, added = theirs.counters["tokens"], np.array([2, 3, 4], np.uint32)
+    counts = AdaptationCounts.of(mine, {"base": other}, added, 5, Unreachable(None, 2))
     found = {one.metric: one for one in counts.measurements()}
     assert (found["added_tokens"].value, found["removed_tokens"].value) == (3, 5)
     assert found["unused_added"].value == pytest.approx(1 / 3)  # 3; the token 4 is used once
