@@ -23,8 +23,8 @@ from pyharness.running.workers.process import WorkerDied
 from pyharness.running.workers.request import Request
 from pyharness.store.shape import get
 from pyharness.suite import Plan
-from pyharness.system import lanes
 from pyharness.system.environment import cores
+from pyharness.system.threads import lanes
 from pyharness.types import Case, CaseResult, Failure, InputError
 
 

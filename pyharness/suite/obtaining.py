@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pyharness import tokenizers
 from pyharness.suite.declaration import Entry, Suite
 from pyharness.suite.strangers import blamed, checked_row
-from pyharness.system import lanes
 from pyharness.system.environment import cores
+from pyharness.system.threads import lanes
 from pyharness.tokenizers.training.process import Trainings
 from pyharness.types import InputError, TokenizerSpec, TrainingProgress
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from pyharness.suite.declaration import shown
 from pyharness.system import ending
-from pyharness.system.lanes import Stopped
+from pyharness.system.threads.lanes import Stopped
 from pyharness.types import Corpus, InputError, Metric, TokenizerSpec
 
 _TEXT, _TEXT_OR_NONE = (str,), (str, type(None))

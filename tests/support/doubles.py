@@ -188,9 +188,7 @@ class Lonely(RawBytes):
     """Takes a process down in which another double has been loaded."""
 
     def encode_batch(self, texts: Sequence[str], threads: int = 1) -> Tokens:
-        if LOADED - {"lonely"}:
-            os.abort()
-        return super().encode_batch(texts, threads)
+        return os.abort() if LOADED - {"lonely"} else super().encode_batch(texts, threads)
 
 
 LOADED: set[str] = set()  # in this process

@@ -11,7 +11,7 @@ import pytest
 
 from pyharness import tokenizers
 from pyharness.plugins import libraries
-from pyharness.system.thread_pool import ThreadPool
+from pyharness.system.threads.thread_pool import ThreadPool
 from pyharness.tokenizers.engines.fastokens import POOL as FASTOKENS_POOL
 from pyharness.types import HasPipeline, InputError, Tokenizer, Unsupported
 from pyharness.vocabularies.ranks import encodings, rank_file

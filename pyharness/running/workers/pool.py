@@ -12,7 +12,7 @@ from pyharness.running.workers.request import Request
 from pyharness.suite import Suite
 from pyharness.system.child_process import default_memory_limit
 from pyharness.system.environment import cores
-from pyharness.system.lanes import Stopped
+from pyharness.system.threads.lanes import Stopped
 from pyharness.types import Case, TokenizerSpec
 
 

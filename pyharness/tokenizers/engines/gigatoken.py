@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from pyharness.system.thread_pool import ThreadPool, require_one
+from pyharness.system.threads.thread_pool import ThreadPool, require_one
 from pyharness.tokenizers import Timed
 from pyharness.tokenizers.engines.engine_row import (
     EngineRow,

@@ -18,7 +18,7 @@ import numpy as np
 from pyharness.plugins import libraries
 from pyharness.plugins.registry import pick
 from pyharness.plugins.specification import check_options
-from pyharness.system.thread_pool import require_one
+from pyharness.system.threads.thread_pool import require_one
 from pyharness.tokenizers import Timed
 from pyharness.tokenizers.engines.engine_row import EngineRow, Tables, check_ids, tables
 from pyharness.tokenizers.families import openai_files

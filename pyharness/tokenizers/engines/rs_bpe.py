@@ -11,7 +11,7 @@ import numpy as np
 from pyharness.plugins import libraries
 from pyharness.plugins.registry import pick
 from pyharness.plugins.specification import check_options
-from pyharness.system.thread_pool import require_one
+from pyharness.system.threads.thread_pool import require_one
 from pyharness.tokenizers import Timed
 from pyharness.tokenizers.engines.engine_row import check_ids
 from pyharness.tokenizers.source import refusing

@@ -10,7 +10,7 @@ import numpy as np
 from pyharness.plugins import libraries
 from pyharness.plugins.registry import pick
 from pyharness.plugins.specification import TOKENIZER, check_options
-from pyharness.system.thread_pool import ThreadPool
+from pyharness.system.threads.thread_pool import ThreadPool
 from pyharness.tokenizers import Timed
 from pyharness.tokenizers.engines.engine_row import EngineRow, Tables, check_ids, tables, without_special, wrap
 from pyharness.tokenizers.families.tiktoken import RankTables

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pyharness.system.thread_pool import pool_of
+from pyharness.system.threads.thread_pool import pool_of
 from pyharness.tokenizers import Timed
 from pyharness.tokenizers.source import Loader, VocabularyFile, refusing
 from pyharness.types import Ids, InputError, MergeModel, Tokenizer, Tokens, Vocabulary

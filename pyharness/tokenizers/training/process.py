@@ -20,7 +20,7 @@ from pyharness import trainers
 from pyharness.system import lifeline
 from pyharness.system.child_process import Child, ChildDied, default_memory_limit
 from pyharness.system.environment import cores
-from pyharness.system.lanes import Stopped
+from pyharness.system.threads.lanes import Stopped
 from pyharness.tokenizers.training.cache import Place
 from pyharness.tokenizers.training.recipe import Recipe
 from pyharness.types import InputError, TrainingProgress
