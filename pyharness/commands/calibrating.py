@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -23,23 +24,24 @@ LEVELS = (0.03, 0.05, 0.10)
 def calibrate(asked: gating.GateRequest, listener: Listening, gates: int = GATES) -> Calibration:
     """Build ``asked.base`` twice, in two folders, gate one against the other, and keep what came of it.
 
-    In every second gate three of the benchmarks do 3, 5 and 10 % more work in the head. With ``asked.rules.minutes`` no
-    gate begins after that long, building included, but the first two.
+    In every second gate three of the benchmarks do 3, 5 and 10 % more work in the head. With ``asked.rules.minutes``
+    building ends after that long, and no gate begins but the first two.
 
     Raises:
         InputError: the base does not build, nothing could be compared, or the result cannot be kept.
     """
     begun, made = time.monotonic(), datetime.now(UTC).isoformat(timespec="seconds")
     minutes, rules = asked.rules.minutes, replace(asked.rules, minutes=None)
+    deadline = math.inf if minutes is None else begun + 60 * minutes
     twice = replace(asked, head=asked.base, separate=True, cache=False, rules=rules)
     identical: list[Gate] = []
     slowed: list[tuple[Gate, dict[str, float]]] = []
     with lock.alone(force=asked.force):
         try:
-            with gating.session(twice, listener) as ready:
+            with program.until(deadline), gating.session(twice, listener) as ready:
                 under_test = ready.under_test
                 for number in range(gates):
-                    if minutes is not None and number >= FEWEST and time.monotonic() - begun > 60 * minutes:
+                    if number >= FEWEST and time.monotonic() > deadline:
                         break
                     listener.stage(f"gate {number + 1} of {gates}")
                     planted = plan(number, [one for one in ready.benchmarks if not is_control(one, under_test)])
@@ -49,7 +51,8 @@ def calibrate(asked: gating.GateRequest, listener: Listening, gates: int = GATES
                     else:
                         identical.append(done)
         except (NotBuilt, ArmFailed, program.OutOfTime) as failure:
-            raise InputError(f"there is nothing to calibrate by: {failure}") from None
+            limit = f"--max-minutes {minutes:g}: " if time.monotonic() >= deadline else ""
+            raise InputError(f"{limit}there is nothing to calibrate by: {failure}") from None
     seconds = time.monotonic() - begun
     calibration = calibrating.calibrated(
         calibrating.machine(), identical, slowed, under_test=under_test, seconds=seconds, made=made

@@ -65,12 +65,12 @@ def test_time_that_runs_out_during_a_build(tmp_path: Path, surroundings: dict[st
     small_project.commit(project)
     begun = time.monotonic()
     gate = incomparable(
-        tmp_path, surroundings, "--base", f"{project}@HEAD~1", "--head", f"{project}@HEAD", "--max-minutes", "0.1",
+        tmp_path, surroundings, "--base", f"{project}@HEAD~1", "--head", f"{project}@HEAD", "--max-minutes", "0.2",
         "--no-build-isolation",
     )  # fmt: skip
-    assert time.monotonic() - begun < 6 + 15
+    assert time.monotonic() - begun < 12 + 15
     (fault,) = gate.self_test.faults
-    assert fault.startswith(f"--max-minutes 0.1: time ran out while head '{project}@HEAD' was built: ended after ")
+    assert fault.startswith(f"--max-minutes 0.2: time ran out while head '{project}@HEAD' was built: ended after ")
     assert Path(fault.rpartition(" is in ")[2]).exists()
     started = pids.read_text().split()
     assert len(started) == 2
@@ -104,6 +104,48 @@ def test_what_is_found_after_the_gate_has_begun(tmp_path: Path, surroundings: di
     wheels = [str(small_project.wheel(tmp_path, name=name)) for name in ("one", "other")]
     gate = incomparable(tmp_path, surroundings, "--base", wheels[0], "--head", wheels[1])
     assert gate.self_test.faults == ("--base is one and --head is other: give two of one library",)
+
+
+@pytest.mark.parametrize(
+    ("base", "head", "said"),
+    [
+        ("HEAD~1", "HEAD", "'HEAD~1' is no wheel, no environment, no revision of "),
+        (".@HEAD~1", "HEAD", "'.@HEAD~1': "),
+        ("HEAD", "origin/main~1", "'origin/main~1' is no wheel"),
+    ],
+)
+def test_a_clone_without_the_base(
+    base: str, head: str, said: str, tmp_path: Path, surroundings: dict[str, str]
+) -> None:
+    project = tmp_path / "project"
+    small_project.write(project)
+    small_project.commit(project)
+    small_project.commit(project)
+    clone = tmp_path / "clone"
+    small_project.git(tmp_path, "clone", "--quiet", "--depth", "1", f"file://{project}", "clone")
+    (clone / "temporary").mkdir()
+    gate = incomparable(clone, {**surroundings, "TMPDIR": "temporary"}, "--base", base, "--head", head)
+    (fault,) = gate.self_test.faults
+    assert said in fault
+    assert (
+        "the clone is shallow: git fetch --unshallow, git fetch --depth=N with commits enough, or fetch-depth: 0"
+        in fault
+    )
+
+
+def test_a_calibration_is_prepared_in_its_time(tmp_path: Path, surroundings: dict[str, str]) -> None:
+    project, pids = tmp_path / "project", tmp_path / "pids"
+    small_project.write(project, backend=DEAF.format(pids=str(pids)))
+    small_project.commit(project)
+    begun = time.monotonic()
+    done = call("gate", "--base", f"{project}@HEAD", "--calibrate", "--max-minutes", "0.3", "--no-build-isolation",
+                "--force", cwd=tmp_path, **surroundings)  # fmt: skip
+    assert time.monotonic() - begun < 18 + 15
+    assert done.returncode == 2
+    said = done.stderr.strip().splitlines()[-1]
+    assert "--max-minutes 0.3: there is nothing to calibrate by: time ran out while base " in said
+    assert "was built: ended after" in said
+    assert not [one for one in pids.read_text().split() if _lives(one)]
 
 
 @pytest.mark.parametrize("more", [["--suite", "tokenizers"], ["--pytest", "tests"]])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 
 from pyharness.commands.gating.ready import ReadyGate
@@ -28,16 +28,18 @@ from pyharness.types import (
 
 def judged(ready: ReadyGate, rules: GateRules, waivers: Sequence[Waiver] = ()) -> Gate:
     """Measure what is ready, and say what came of it."""
+    today = date.today()
+    allowed = declared.of_workloads(waivers, today)
 
     def more(rounds: Sequence[Rounds]) -> Sequence[str]:
         return verdicts.escalated(rounds, _benchmarks(ready, rounds), rules, ready.under_test)
 
     def settle(screened: Measured) -> None:
+        screened.refusals = {**_refused(ready, allowed), **screened.refusals}
         if ready.own is not None:
             ready.own.settle(screened, ready.course.deadline)
 
-    measured, today = measure(ready.course, more, settle), date.today()
-    measured.refusals |= dict.fromkeys(ready.gone, (GateVerdict.FAILED, earlier.GONE))
+    measured = measure(ready.course, more, settle)
     asked = _benchmarks(ready, measured.rounds, (*measured.refusals, *measured.unmeasured))
     known = (*asked, *found((), ready.gone, ready.under_test))
     compared = [one for one in known if one.name not in measured.new]
@@ -46,9 +48,24 @@ def judged(ready: ReadyGate, rules: GateRules, waivers: Sequence[Waiver] = ()) -
     tested, said = _tested(ready, measured, compared, rules)
     return Gate(
         ready.suite, rules, measured.facts, tuple(compared), tuple(measured.launches), tuple(measured.rounds),
-        judgements, tested, verdicts.overall(judgements, tested), declared.faults(judgements, waivers, today),
-        (*ready.arms.notes, *_notes(measured, ready.own), *said), {"suite_digest": ready.digest},
+        judgements, tested, verdicts.overall(judgements, tested),
+        declared.faults(judgements, waivers, today, ready.changed),
+        (*ready.arms.notes, *_other_work(ready, allowed), *_notes(measured, ready.own), *said),
+        {"suite_digest": ready.digest},
     )  # fmt: skip
+
+
+def _refused(ready: ReadyGate, allowed: Container[str]) -> dict[str, tuple[GateVerdict, str]]:
+    """What cannot be compared, whatever is measured of it: by the suite as the base has it."""
+    gone = dict.fromkeys(ready.gone, (GateVerdict.FAILED, earlier.GONE))
+    changed = {name: earlier.CHANGED.format(parts) for name, parts in ready.changed.items() if name not in allowed}
+    return {**gone, **{name: (GateVerdict.INCOMPARABLE, why) for name, why in changed.items()}}
+
+
+def _other_work(ready: ReadyGate, allowed: Mapping[str, Waiver]) -> Iterator[str]:
+    for name, parts in ready.changed.items():
+        if (entry := allowed.get(name)) is not None:
+            yield f"{name} does other work than the base's, declared until {entry.expires}: {parts}; {entry.reason}"
 
 
 def _benchmarks(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from pyharness.commands.gating.request import GateRequest, suite_of
 from pyharness.gate import arms as making
@@ -33,6 +33,7 @@ class ReadyGate:
     course: Course
     own: OwnTests | None = None  # the base's own tests, where those that run are the head's
     gone: tuple[str, ...] = ()  # benchmarks that the base's suite has alone
+    changed: Mapping[str, str] = field(default_factory=dict)  # those that do other work there, and what differs
 
     @property
     def under_test(self) -> str:
@@ -66,7 +67,9 @@ def session(asked: GateRequest, listener: Listening, deadline: float = math.inf)
         count = start_counting if asked.instructions else None
         course = Course(start, text, asked.rules, by_name, listener, deadline, counting=count)
         noted = replace(both, notes=(*both.notes, *suite.notes))
-        yield ReadyGate(suite.name, suite.digest, noted, suite.benchmarks, course, gone=suite.gone)
+        yield ReadyGate(
+            suite.name, suite.digest, noted, suite.benchmarks, course, gone=suite.gone, changed=suite.changed
+        )
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from pyharness.commands.gating.judging import judged
 from pyharness.commands.gating.ready import session
 from pyharness.commands.gating.request import GateRequest, checked
 from pyharness.gate import arms as making
-from pyharness.gate import suites
+from pyharness.gate import sources, suites
 from pyharness.gate.arms import lock
 from pyharness.gate.measuring import Listening
 from pyharness.system import program
@@ -37,6 +37,8 @@ def gate(asked: GateRequest, listener: Listening) -> Gate:
     except program.OutOfTime as ended:
         limit = f"--max-minutes {minutes:g}: " if time.monotonic() >= deadline else ""
         done = _incomparable(asked, f"{limit}{ended}")
+    except sources.NoRevision as lacking:  # a job has not fetched it: what its outputs say must not be that of another
+        done = _incomparable(asked, str(lacking))
     created = datetime.fromtimestamp(begun, UTC).isoformat(timespec="seconds")
     about = {**done.about, "environment": fingerprint(), "created": created, "seconds": time.time() - begun}
     let_through = f"builds of both sides got {', '.join(asked.passed)} as well, which the code that is built can read"

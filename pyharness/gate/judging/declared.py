@@ -11,8 +11,9 @@ reason = "offsets are kept from now on"
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any, get_args
@@ -27,7 +28,8 @@ MOST_BYTES = 1 << 20
 LARGEST_CEILING = 10.0  # eleven times the time: beyond that an entry is a switch
 _TABLE = "accepted"
 _KEYS = ("benchmark", "metric", "ceiling", "expires", "reason")
-_METRICS: tuple[str, ...] = get_args(Figure)
+WORKLOAD = "workload"  # other work than the base's: no figure, so it has no ceiling
+_METRICS: tuple[str, ...] = (*get_args(Figure), WORKLOAD)
 _PERCENT = re.compile(r"(\d+(?:\.\d+)?) ?%", re.ASCII)
 _WILD = set("*?")  # brackets are in names of parametrised tests
 
@@ -75,7 +77,10 @@ def _waiver(table: Any) -> Waiver:
         raise InputError(f"benchmark {benchmark!r} is a pattern: an entry is for one benchmark, by its exact name")
     if metric not in _METRICS:
         raise suggest("metric", metric, _METRICS)
-    return Waiver(benchmark, metric, _ceiling(_text(table, "ceiling")), _day(table), reason)
+    if metric == WORKLOAD and "ceiling" in table:
+        raise InputError(f"{WORKLOAD!r} has no 'ceiling': it is work that is other than the base's")
+    ceiling = math.inf if metric == WORKLOAD else _ceiling(_text(table, "ceiling"))
+    return Waiver(benchmark, metric, ceiling, _day(table), reason)
 
 
 def _text(table: Mapping[str, Any], key: str) -> str:
@@ -128,20 +133,29 @@ def _exceeded(found: Judgement, waiver: Waiver) -> bool:
     return found.verdict is GateVerdict.REGRESSION and (found.effect is None or found.effect > waiver.ceiling)
 
 
-def faults(judgements: Sequence[Judgement], waivers: Sequence[Waiver], today: date) -> tuple[str, ...]:
+def of_workloads(waivers: Sequence[Waiver], today: date) -> dict[str, Waiver]:
+    """Entries that let a benchmark do other work than the base's, by its name, and have not expired."""
+    return {one.benchmark: one for one in waivers if one.metric == WORKLOAD and not _expired(one, today)}
+
+
+def faults(
+    judgements: Sequence[Judgement], waivers: Sequence[Waiver], today: date, changed: Collection[str] = ()
+) -> tuple[str, ...]:
     """One sentence for every entry that has expired, is for nothing that this gate has, or was exceeded.
 
-    An entry for a figure of a benchmark that could not be compared is for something: it is not blamed.
+    An entry for a figure of a benchmark that could not be compared is for something: it is not blamed. ``changed``:
+    benchmarks that do other work than the base's.
     """
     names = {found.benchmark for found in judgements if found.effect is None}
-    by_key = {(found.benchmark, found.figure): found for found in judgements}
+    by_key = {(found.benchmark, str(found.figure)): found for found in judgements}
     sentences = []
     for waiver in waivers:
         what = f"{FILE}: {waiver.metric} of {waiver.benchmark!r}"
-        found = next((by_key[key] for key in by_key if key == (waiver.benchmark, waiver.metric)), None)
+        found = by_key.get((waiver.benchmark, waiver.metric))
+        matches = waiver.benchmark in changed if waiver.metric == WORKLOAD else found or waiver.benchmark in names
         if _expired(waiver, today):
             sentences.append(f"{what}: the entry expired on {waiver.expires}; remove it, or declare the change anew")
-        elif found is None and waiver.benchmark not in names:
+        elif not matches:
             sentences.append(f"{what}: the entry matches nothing that was judged; mend its name, or remove it")
         elif found is not None and _exceeded(found, waiver):
             grown = "what grew from nothing" if found.effect is None else percent(found.effect)

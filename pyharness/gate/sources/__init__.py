@@ -2,6 +2,7 @@
 
 from pyharness.gate.sources.named import CHOICES as CHOICES
 from pyharness.gate.sources.named import Installed as Installed
+from pyharness.gate.sources.named import NoRevision as NoRevision
 from pyharness.gate.sources.named import Revision as Revision
 from pyharness.gate.sources.named import Source as Source
 from pyharness.gate.sources.named import Specified as Specified

@@ -15,7 +15,11 @@ from pyharness.types import InputError
 
 PROJECT_FILES = ("pyproject.toml", "setup.py")
 QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "advice.detachedHead=false", "-c", "core.quotePath=false")
-UNSHALLOW = "the clone is shallow: git fetch --unshallow, or fetch-depth: 0 of actions/checkout"
+UNSHALLOW = (
+    "the clone is shallow: git fetch --unshallow, git fetch --depth=N with commits enough, or fetch-depth: 0 of "
+    "actions/checkout"
+)
+FETCH = "git fetch brings what another clone has"
 
 
 class GitFailed(InputError):
@@ -75,7 +79,7 @@ class Checkout:
         close = (close + [name for name in difflib.get_close_matches(revision, names, 3) if name not in close])[:3]
         meant = f"did you mean {' or '.join(map(repr, close))}?" if close else ""
         shallow = git(self.top, "rev-parse", "--is-shallow-repository").strip() == b"true"
-        return " ".join(filter(None, (meant, UNSHALLOW if shallow else "")))
+        return " ".join(filter(None, (meant, UNSHALLOW if shallow else FETCH)))
 
     def is_dirty(self) -> bool:
         """Whether files differ from the commit that is checked out, or are not in it."""

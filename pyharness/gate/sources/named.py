@@ -70,6 +70,10 @@ class Specified:
 Source: TypeAlias = Wheel | Installed | Revision | Specified
 
 
+class NoRevision(InputError):
+    """A checkout lacks what a side names: it may have to be fetched, as in the clone of a job."""
+
+
 def find(base: str, head: str, folder: Path) -> tuple[Source, Source]:
     """Say what two sides are; paths and revisions are those of ``folder``.
 
@@ -192,7 +196,7 @@ def _revision(side: Side, asked: str, checkout: Checkout, revision: str) -> Revi
     commit = checkout.commit(revision)
     if commit is None:
         what = f"{str(checkout.top)!r} has no revision {revision!r}"
-        raise InputError(f"--{side} {asked!r}: {what}; {checkout.advice(revision) or CHOICES}")
+        raise NoRevision(f"--{side} {asked!r}: {what}; {checkout.advice(revision)}; or {CHOICES}")
     return Revision(asked, checkout, commit)
 
 
@@ -205,9 +209,8 @@ def _here(side: Side, asked: str, folder: Path) -> Source:
         return Specified(asked, tokenizers.resolve(asked).vocabulary or asked)
     except InputError as error:
         why = str(error).partition("; known:")[0]
-    place = "in no git checkout here" if checkout is None else f"no revision of {str(checkout.top)!r}"
-    advice = "" if checkout is None else checkout.advice(asked)
-    raise InputError(
-        f"--{side} {asked!r} is no wheel, no environment, {place}{f' ({advice})' if advice else ''}, and no tokenizer "
-        f"({why}); {CHOICES}"
-    )
+    if checkout is None:
+        kind, place = InputError, "in no git checkout here"
+    else:
+        kind, place = NoRevision, f"no revision of {str(checkout.top)!r} ({checkout.advice(asked)})"
+    raise kind(f"--{side} {asked!r} is no wheel, no environment, {place}, and no tokenizer ({why}); {CHOICES}")

@@ -1,24 +1,30 @@
 """The suite file as the base has it: what the head takes out of it is missed, and what it allows itself is not granted.
 
-A suite is read where it lies, which is mostly the head's checkout: what is judged could judge itself.
+A suite is read where it lies, which is mostly the head's checkout: what is judged could judge itself. So it could do
+other work under an old name, in both arms alike, and call a benchmark of its own a control: what both do is compared.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
-import tomllib
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from pyharness.gate.sources import Revision, Source
 from pyharness.gate.sources.checkouts import Checkout, GitFailed
-from pyharness.gate.suites.reading import GateSuite, budget_of
+from pyharness.gate.suites.definitions import Definition, changes, definitions, parsed
+from pyharness.gate.suites.reading import WORKLOADS, GateSuite, budget_of
 from pyharness.store import shape
 from pyharness.types import InputError
 
 GONE = "the base has it and the head has not: gone or renamed"
+CHANGED = (
+    "it does other work than the base's, and both sides would do the head's: {} changed; give it another name, or "
+    'declare it in gate.toml (metric = "workload")'
+)
 Budgets = Mapping[str, float | None]  # by benchmark; None: that of the gate
 
 
@@ -32,7 +38,7 @@ def against(suite: GateSuite, path: Path, arms: tuple[Source, Source], budget: f
         budget: of benchmarks that name none.
 
     Returns:
-        The suite with what is gone from it, with the base's budgets where its own are looser, and notes.
+        The suite with what is gone from it, what does other work, the base's budgets where its own are looser, notes.
     """
     base, head = arms
     own = Checkout.around(path.resolve().parent) if isinstance(base, Revision) else None
@@ -43,11 +49,43 @@ def against(suite: GateSuite, path: Path, arms: tuple[Source, Source], budget: f
     if content is None:
         return suite
     try:
-        earlier = _budgets(content)
+        data = parsed(content)
+        entries = {shape.get(entry, "name", str): entry for entry in shape.get(data, "benchmarks", list)}
+        budgets = {name: budget_of(entry) for name, entry in entries.items()}
     except InputError as error:
         note = f"suite {suite.name!r} as the base has it cannot be read ({error}): what is gone from it is not missed"
         return dataclasses.replace(suite, notes=(note,))
-    return _held(suite, earlier, budget)
+    return _other_work(_held(suite, budgets, budget), path.resolve(), base, own.top.resolve(), data)
+
+
+def _other_work(suite: GateSuite, path: Path, base: Revision, top: Path, earlier: Mapping[str, Any]) -> GateSuite:
+    """Compare what the benchmarks do that both files have."""
+    now = definitions(parsed(path.read_bytes()), suite.workloads.read_bytes())
+    try:
+        before = definitions(earlier, _workloads(base, top, path, earlier))
+    except InputError as error:
+        note = f"what the benchmarks of suite {suite.name!r} do in the base is not known: {error}"
+        return dataclasses.replace(suite, notes=(*suite.notes, note))
+    return dataclasses.replace(suite, changed=_changed(before, now))
+
+
+def _changed(before: Mapping[str, Definition], now: Mapping[str, Definition]) -> dict[str, str]:
+    differ = {name: changes(before[name], one) for name, one in now.items() if name in before}
+    return {name: parts for name, parts in differ.items() if parts}
+
+
+def _workloads(base: Revision, top: Path, path: Path, earlier: Mapping[str, Any]) -> bytes:
+    """Source of the workloads as the base has it: of a file that is none of the project's, as it is."""
+    own = shape.get(earlier, "workloads", str, default="")
+    file = Path(os.path.normpath(path.parent / own)) if own else WORKLOADS.resolve()
+    if not file.is_relative_to(top):
+        try:
+            return file.read_bytes()
+        except OSError as error:
+            raise InputError(f"{file} cannot be read: {error.strerror or error}") from None
+    if (content := _content(base, file.relative_to(top))) is None:
+        raise InputError(f"the base has no {str(file.relative_to(top))!r}")
+    return content
 
 
 def _content(base: Revision, place: Path) -> bytes | None:
@@ -58,16 +96,6 @@ def _content(base: Revision, place: Path) -> bytes | None:
         return base.checkout.content(base.commit, place)
     except (GitFailed, OSError):
         return None
-
-
-def _budgets(content: bytes) -> Budgets:
-    """Names and budgets, and nothing else: an older file may have what is refused today."""
-    try:
-        data: Mapping[str, Any] = tomllib.loads(content.decode())
-    except (ValueError, RecursionError) as error:
-        raise InputError(str(error)) from None
-    entries = shape.get(data, "benchmarks", list)
-    return {shape.get(entry, "name", str): budget_of(entry) for entry in entries}
 
 
 def _held(suite: GateSuite, earlier: Budgets, budget: float) -> GateSuite:

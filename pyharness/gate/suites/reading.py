@@ -7,7 +7,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,7 @@ class GateSuite:
     workloads: Path
     digest: str  # of the suite, its workloads and the driver: figures compare where it is the same
     gone: tuple[str, ...] = ()  # benchmarks that only the base's file has
+    changed: Mapping[str, str] = field(default_factory=dict)  # those that do other work there, and what differs
     notes: tuple[str, ...] = ()  # how it differs from the base's
 
 
@@ -87,12 +88,12 @@ def _suite(data: Mapping[str, Any], path: Path) -> GateSuite:
     names = [benchmark.name for benchmark in benchmarks]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise InputError(f"more than one benchmark is called {twice[0]!r}")
-    kinds = dict.fromkeys(kind for benchmark in benchmarks for kind in _kinds(benchmark))
+    read = dict.fromkeys(kind for benchmark in benchmarks for kind in kinds(benchmark.text, benchmark.options))
     return GateSuite(
         name=shape.get(data, "name", str, default=path.stem),
         summary=shape.get(data, "summary", str, default=""),
         benchmarks=benchmarks,
-        corpora={kind: shape.get(corpora, kind, str) for kind in kinds},
+        corpora={kind: shape.get(corpora, kind, str) for kind in read},
         workloads=workloads,
         digest=_digest(json.dumps(data, sort_keys=True, default=str).encode(), source, DRIVER.read_bytes()),
     )
@@ -127,15 +128,15 @@ def _check(benchmark: GateBenchmark, corpora: Mapping[str, Any], functions: Mapp
         raise InputError(f'it reads {benchmark.text!r}, and "bytes" does not say how much in a call (text = "": none)')
     if benchmark.bytes and not benchmark.text:
         raise InputError('it reads no text (text = ""), so "bytes" says nothing: leave it out')
-    for kind in _kinds(benchmark):
+    for kind in kinds(benchmark.text, benchmark.options):
         if kind not in corpora:
             raise suggest("kind of text", kind, corpora)
 
 
-def _kinds(benchmark: GateBenchmark) -> list[str]:
+def kinds(text: str, options: Mapping[str, Any]) -> list[str]:
     """Kinds of text that must be there: what is read on the clock, and what a vocabulary is made of."""
-    learned_from = shape.get(benchmark.options, "learned_from", str, default="")
-    return [kind for kind in (benchmark.text, learned_from) if kind]
+    learned_from = shape.get(options, "learned_from", str, default="")
+    return [kind for kind in (text, learned_from) if kind]
 
 
 def budget_of(entry: Mapping[str, Any]) -> float | None:
