@@ -1,36 +1,42 @@
 """Speed of continued BPE: ``pytest bench/speed/test_extending_speed.py -s``. What is compared takes turns in one test.
 
-Plain training makes as many merges, on the same pieces, from their bytes. Nothing here asserts a time, because machines
-differ and neighbours disturb.
+Plain training makes as many merges, on the same pieces, from their bytes; its text is normalised and split as that of
+the model, on one thread. Nothing here asserts a time, because machines differ and neighbours disturb.
 """
 
 from __future__ import annotations
 
 import json
 import lzma
+import os
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import pairwise
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from oracles import extending as oracle
 from pyharness.bpe import BpeModel, PieceCounter, TextSplitter, WeightedPieces, import_model, train
 from pyharness.bpe.adapting.extending import extend
 from pyharness.bpe.adapting.model_pieces import ModelPieces
+from pyharness.bpe.encoding.stages import normalizer_of
 from pyharness.vocabularies.sentencepiece.piece_rules import read_piece_rules
 from speed_fixtures import DATA, NEEDS_DATA, Benchmark, report
 
 SIZE = 50_000_000  # bytes
 TOKENS = 8192
-ROUNDS = 3
+ROUNDS = 7
 FILES = {
     "gpt2": "gpt2/tokenizer.json",
     "qwen2_5": "qwen2_5/tokenizer.json",
+    "deepseek_v3": "deepseek_v3/tokenizer.json",
     "cl100k": "tiktoken/cl100k_base.tiktoken",
-    "mistral": "mistral/tokenizer.model.v1",
+    "mistral_v1": "mistral/tokenizer.model.v1",
+    "mistral_v3": "mistral/mistral_instruct_tokenizer_240323.model.v3",
 }
 
 pytestmark = NEEDS_DATA
@@ -56,17 +62,23 @@ def texts() -> list[str]:
     return chosen
 
 
-def seconds(function: Callable[[], object]) -> float:
-    start = time.process_time()
+def seconds(function: Callable[[], object]) -> tuple[float, float]:
+    """Processor time and wall time."""
+    start = time.process_time(), time.perf_counter()
     function()
-    return time.process_time() - start
+    return time.process_time() - start[0], time.perf_counter() - start[1]
+
+
+def normalised(model: BpeModel) -> Sequence[str]:
+    normalize = normalizer_of(model)
+    return texts() if normalize is None else [normalize(text) for text in texts()]
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_extending_beside_plain_training(benchmark: Benchmark, name: str) -> None:
     path = DATA / "tokenizers" / FILES[name]
     model = import_model(path)
-    rules = read_piece_rules(path.read_bytes(), name) if ".model" in name else None
+    rules = read_piece_rules(path.read_bytes(), name) if ".model" in path.name else None
 
     def count() -> WeightedPieces:
         counter = ModelPieces(model, rules)
@@ -77,30 +89,36 @@ def test_extending_beside_plain_training(benchmark: Benchmark, name: str) -> Non
         if not isinstance(model.splitter, str) or model.splitter == "none":
             return count()  # cut at the marks of a normaliser, without which there is nothing to count
         counter = PieceCounter(TextSplitter(model.splitter))
-        counter.add(texts())
+        counter.add(normalised(model))
         return counter.pieces()
 
     pieces = count()
     steps = {
         "plain counting": count_plainly,
+        "plain merging": lambda: train(pieces, 256 + TOKENS, min_frequency=2),
         "counting": count,
-        "plain merging": lambda: train(pieces, 256 + TOKENS),
         "merging": lambda: extend(model, pieces, TOKENS, piece_rules=rules),
     }
-    times: dict[str, list[float]] = {step: [] for step in steps}
-    for _ in range(ROUNDS):
+    times: dict[str, list[tuple[float, float]]] = {step: [] for step in steps}
+    for _ in range(ROUNDS + 1):  # the first is a warm-up
         for step, function in steps.items():
             times[step].append(seconds(function))
     extension = benchmark.pedantic(steps["merging"], rounds=1)
     assert extension.complete
-    taken = {step: statistics.median(row) for step, row in times.items()}
-    ratio = (taken["counting"] + taken["merging"]) / (taken["plain counting"] + taken["plain merging"])
-    said = ", ".join(f"{step} {value:.2f} s" for step, value in taken.items())
-    report(
-        benchmark,
-        f"{name}: {said}; extending by {TOKENS:,} takes {ratio:.2f} of training, merging alone "
-        f"{taken['merging'] / taken['plain merging']:.2f} ({sum(map(len, texts())):,} characters, processor time)",
-    )
+    for at, kind in enumerate(("processor", "wall")):
+        taken = {step: np.array(row)[1:, at] for step, row in times.items()}
+        whole = (taken["counting"] + taken["merging"]) / (taken["plain counting"] + taken["plain merging"])
+        said = ", ".join(f"{step} {np.median(row):.3f} s" for step, row in taken.items())
+        report(
+            benchmark,
+            f"{name}, {kind} time: {said}; extending by {TOKENS:,} over training, median of {ROUNDS} rounds "
+            f"[least, most]: {spread(whole)}, merging alone {spread(taken['merging'] / taken['plain merging'])}; "
+            f"load {os.getloadavg()[0]:.1f}",
+        )
+
+
+def spread(ratios: NDArray[np.float64]) -> str:
+    return f"{np.median(ratios):.2f} [{ratios.min():.2f}, {ratios.max():.2f}]"
 
 
 def grown(model: BpeModel) -> oracle.Grown:
@@ -134,7 +152,7 @@ def test_extending_beside_the_oracle(benchmark: Benchmark) -> None:
     some = WeightedPieces.of_bytes(words)
     extension = benchmark(lambda: extend(model, some, 50, min_frequency=1))
     assert [tuple(rule) for rule in extension.rules.tolist()] == learnt
-    ours = statistics.median(seconds(lambda: extend(model, some, 50, min_frequency=1)) for _ in range(9))
+    ours = statistics.median(seconds(lambda: extend(model, some, 50, min_frequency=1))[0] for _ in range(9))
     report(
         benchmark, f"{len(words)} words, 50 tokens: the oracle takes {theirs / ours:,.0f} times as long ({ours:.4f} s)"
     )

@@ -13,11 +13,12 @@ from pyharness.bpe.adapting.library import check_library
 from pyharness.bpe.analysis.self_tokenization import self_tokenization
 from pyharness.bpe.formats.importing import import_model
 from pyharness.bpe.model.model import BpeModel
-from pyharness.types import Extension, IdMap, Ids, InputError, Placement, TokenKind
+from pyharness.types import Extension, IdMap, Ids, InputError, MergeModel, Placement, TokenKind, Vocabulary
 from pyharness.vocabularies.huggingface.file import AddedToken
 
 _NEVER = np.iinfo(np.uint32).max
 _NONE = np.empty(0, np.uint32)
+_IN_MODEL = (TokenKind.NORMAL, TokenKind.UNUSED, TokenKind.BYTE_FALLBACK)  # others may come into the model's list
 _SAME = ("algorithm", "symbols", "splitter", "dialect", "normalizer", "decoder", "drop_space", "fuse_unknown", "prefix",
          "suffix", "whole_pieces", "round_trip")  # fmt: skip
 
@@ -124,21 +125,35 @@ def _added(base: BpeModel, moved: Mapping[int, int]) -> list[AddedToken]:
 def _differing_tokens(
     model: BpeModel, base: BpeModel, new: NDArray[np.int64], strings: Mapping[int, bytes]
 ) -> list[str]:
-    kinds = {int(token): int(base.vocabulary.kinds[old]) for old, token in enumerate(new) if token >= 0}
-    kinds = {token: kind for token, kind in kinds.items() if kind != TokenKind.ABSENT}
-    kinds |= dict.fromkeys(strings, int(TokenKind.NORMAL))
-    found = {token: kind for token, kind in enumerate(model.vocabulary.kinds.tolist()) if kind != TokenKind.ABSENT}
-    if found != kinds:
-        return ["kinds of tokens"]
-    before, after = base.merges.strings(), model.merges.strings()
-    in_model = (TokenKind.NORMAL, TokenKind.UNUSED, TokenKind.BYTE_FALLBACK)  # others may come into the model's list
-    same = all(
-        model.vocabulary[token] == base.vocabulary[old]
-        and (kinds[token] not in in_model or after[token] == before[old])
-        for old, token in enumerate(new.tolist())
-        if token in kinds and token not in strings
+    old = np.flatnonzero(new >= 0)
+    old = old[base.vocabulary.kinds[old] != TokenKind.ABSENT]
+    kept, kinds = new[old], base.vocabulary.kinds[old]
+    expected = np.full(
+        1 + max(model.id_limit - 1, kept.max(initial=0), max(strings, default=0)), TokenKind.ABSENT, np.uint8
     )
-    return [] if same and all(after[token] == string for token, string in strings.items()) else ["strings"]
+    expected[kept] = kinds
+    expected[list(strings)] = TokenKind.NORMAL
+    if not np.array_equal(model.vocabulary.kinds, expected):
+        return ["kinds of tokens"]
+    merged = np.isin(kinds, _IN_MODEL)
+    same = _same_strings(model.vocabulary, kept, base.vocabulary, old)
+    same = same and _same_strings(model.merges, kept[merged], base.merges, old[merged])
+    return [] if same and all(model.merges[token] == string for token, string in strings.items()) else ["strings"]
+
+
+def _same_strings(
+    ours: Vocabulary | MergeModel, our_ids: NDArray[np.int64], theirs: Vocabulary | MergeModel, their_ids: NDArray[Any]
+) -> bool:
+    """Whether tokens have the strings of others, in turn."""
+    lengths = np.diff(ours.offsets)[our_ids]
+    if not np.array_equal(lengths, np.diff(theirs.offsets)[their_ids]):
+        return False
+    inside = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    one, other = (
+        table.data[np.repeat(table.offsets[ids], lengths) + inside]
+        for table, ids in ((ours, our_ids), (theirs, their_ids))
+    )
+    return np.array_equal(one, other)
 
 
 def _differing_order(
