@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 
 from pyharness.types import IdMap, InputError
 from pyharness.vocabularies.files.byte_alphabet import in_letters
@@ -18,6 +19,7 @@ from pyharness.vocabularies.files.json_text import (
     STRING,
     Edit,
     Items,
+    Span,
     beginning,
     bytes_of,
     elements,
@@ -28,7 +30,7 @@ from pyharness.vocabularies.files.json_text import (
     text_of,
 )
 from pyharness.vocabularies.files.moved_ids import check_absent, check_map, check_new, moved, refuse_removal
-from pyharness.vocabularies.huggingface.file import library_ids, read_file
+from pyharness.vocabularies.huggingface.file import HuggingFaceFile, library_ids, read_file
 from pyharness.vocabularies.huggingface.named_ids import padding_id, processor_ids
 from pyharness.vocabularies.huggingface.traits import is_byte_level, writes_bytes
 
@@ -77,18 +79,23 @@ def prune_file(data: bytes, ids: IdMap, label: str) -> bytes:
     return edited.write({token: new[number] for token, number in edited.file.vocab.items() if new[number] >= 0})
 
 
+@lru_cache(maxsize=1)  # extensions of one file to several sizes follow each other
+def _read(data: bytes, label: str) -> tuple[HuggingFaceFile, str, dict[str, Span], dict[str, Span]]:
+    """A file, its text, and where the members of it and of its model lie."""
+    file, text = read_file(data, label), text_of(data, label)
+    if file.model_type != "BPE":
+        raise InputError(f"{label} is a {file.model_type} model, not BPE: it has no merges")
+    root = members(text, beginning(text))
+    return file, text, root, members(text, root["model"][0])
+
+
 class _EditedFile:
     """A tokenizer.json and the edits of its text."""
 
     def __init__(self, data: bytes, label: str) -> None:
-        self.file = read_file(data, label)
-        if self.file.model_type != "BPE":
-            raise InputError(f"{label} is a {self.file.model_type} model, not BPE: it has no merges")
+        self.file, self.text, self._root, self._model = _read(data, label)
         self.label = label
-        self.text = text_of(data, label)
         self.added = {token.content: token.id for token in self.file.added}
-        self._root = members(self.text, beginning(self.text))
-        self._model = members(self.text, self._root["model"][0])
         self._named = [*processor_ids(self.text, self._root, label), *padding_id(self.text, self._root)]
         self._edits: list[Edit] = []
 
