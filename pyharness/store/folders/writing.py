@@ -84,7 +84,7 @@ def _check_room(folder: Path, needed: int) -> None:
     free = shutil.disk_usage(folder).free
     if needed > free:
         raise InputError(
-            f"{needed / 1e9:,.2f} GB are to be written to {str(folder)!r}, and {free / 1e9:,.2f} GB are free there; "
+            f"{needed / 1e6:,.1f} MB are to be written to {str(folder)!r}, and {free / 1e6:,.1f} MB are free there; "
             "make room, or choose another disk"
         )
 

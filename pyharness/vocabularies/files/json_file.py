@@ -18,8 +18,8 @@ def parse_json(data: bytes, label: str) -> dict[str, Any]:
         raise InputError(f"{label} is not valid JSON, or is cut off: {error}") from None
     except UnicodeDecodeError as error:
         raise InputError(f"{label} is not valid UTF-8: {error.reason} at byte {error.start}") from None
-    except ValueError as error:  # a double key, or an integer of more than 4300 digits
-        raise InputError(f"{label}: {error}") from None
+    except ValueError as error:  # a double key, or an integer of more than 4300 digits, with advice for programmers
+        raise InputError(f"{label}: {str(error).partition('; use sys.')[0]}") from None
     if not isinstance(content, dict):
         raise InputError(f"{label} is JSON, but a {type(content).__name__} and not an object")
     return content

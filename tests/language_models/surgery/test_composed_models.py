@@ -55,8 +55,6 @@ CONFIGURATIONS: Mapping[str, Callable[[], Any]] = {
         "CLIP", text_config={**SIZED, "eos_token_id": 261}, vision_config=IMAGES, projection_dim=8
     ),
     "CLIPTextModel": lambda: configured("CLIPText", **SIZED, eos_token_id=261),
-    "SiglipModel": lambda: configured("Siglip", text_config=SIZED, vision_config=IMAGES),
-    "ElectraForMaskedLM": lambda: configured("Electra", **SIZED, embedding_size=16),
 }  # fmt: skip
 MATRICES = {  # by their names in files; what is tied is there once
     "LlavaForConditionalGeneration": ("embed_tokens.weight", "lm_head.weight"),
@@ -64,10 +62,8 @@ MATRICES = {  # by their names in files; what is tied is there once
     "T5ForConditionalGeneration": ("shared.weight",),
     "CLIPModel": ("text_model.embeddings.token_embedding.weight",),
     "CLIPTextModel": ("embeddings.token_embedding.weight",),
-    "SiglipModel": ("text_model.embeddings.token_embedding.weight",),
-    "ElectraForMaskedLM": ("word_embeddings.weight", "generator_lm_head.bias"),
 }
-WITHIN = ("Llava", "Gemma3", "CLIPModel", "Siglip")  # whose size of the vocabulary is that of the text model
+WITHIN = ("Llava", "Gemma3", "CLIPModel")  # whose size of the vocabulary is that of the text model
 
 
 def built(name: str, folder: Path) -> Path:
@@ -90,7 +86,7 @@ def answer(model: Any, ids: list[int]) -> Any:
     """Logits of ids, or what the text is for a model without."""
     given, name = torch.tensor([ids]), type(model).__name__
     with torch.no_grad():
-        if name.startswith(("CLIPModel", "Siglip")):
+        if name == "CLIPModel":
             return model.text_model(given).last_hidden_state[0]
         if name == "CLIPTextModel":
             return model(given).last_hidden_state[0]

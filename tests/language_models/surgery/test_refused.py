@@ -180,7 +180,7 @@ def test_what_is_read_is_not_replaced(model: Path, tmp_path: Path) -> None:
 
 def test_a_full_disk(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=1000))
-    refused(r"are to be written to .*, and 0\.00 GB are free there", model)
+    refused(r"are to be written to .*, and 0\.0 MB are free there", model)
 
 
 def test_plans_for_something_else(model: Path, tmp_path: Path) -> None:

@@ -43,19 +43,17 @@ def forked(model: str, out: Path, force: bool, seed: int) -> int:
 
 def main(model: str, out: Path, trials: int, force: bool) -> None:
     first = out if force else out.with_name("first")
-    seconds = []
-    for _ in range(3):  # the quickest: other processes may have had the machine meanwhile
-        start = time.perf_counter()
-        os.waitpid(forked(model, first, True, 0), 0)
-        seconds.append(time.perf_counter() - start)
-    whole = min(seconds)
+    start = time.perf_counter()
+    os.waitpid(forked(model, first, False, 0), 0)
+    longest = time.perf_counter() - start
     generator, seen = random.Random(12), []
     for trial in range(trials):
         target = out if force else out.with_name(f"{out.name}{trial}")
         child = forked(model, target, force, trial + 1 if force else 0)
-        time.sleep(generator.random() * 1.3 * whole)  # the names change at the very end
+        time.sleep(generator.random() * longest)
         os.kill(child, signal.SIGKILL)
         killed = os.WIFSIGNALED(os.waitpid(child, 0)[1])
+        longest *= 1.4 if killed else 0.7  # about half end before, however busy the machine is
         seen.append({"killed": killed, "files": digests(target) if target.exists() else None})
     print(json.dumps(seen))
 
