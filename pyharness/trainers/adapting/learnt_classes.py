@@ -63,13 +63,18 @@ def _script(character: str) -> str:
     return name if ord(character) < end else ""
 
 
+def _in_full(name: str) -> tuple[bool, int]:
+    """Key of which the greater is the name of a script in full: short forms have four letters (Hani for Han)."""
+    return len(name) < 4, len(name)
+
+
 @cache
 def _scripts() -> tuple[list[int], list[tuple[int, int, str]]]:
     """Ranges of code points with the script of each, rising, and where they begin."""
     names: dict[tuple[int, ...], str] = {}
     for (kind, name), edges in table().sets.items():
-        if kind == "sc" and len(name) > len(names.get(edges, "")):
-            names[edges] = name
+        if kind == "sc":
+            names[edges] = max(name, names.get(edges, name), key=_in_full)
     ranges = [
         (start, end, "" if name in _NEUTRAL else name.capitalize())
         for edges, name in names.items()
