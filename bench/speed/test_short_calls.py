@@ -9,13 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
+from oracles import extending as extending_oracle
+from oracles import pruning as pruning_oracle
 from oracles import scaffold as scaffold_oracle
 from pyharness import corpora
-from pyharness.bpe import BpeTokenizer, PieceCounter, TextSplitter, TrainedBpe, model_of_training, train
+from pyharness.bpe import BpeTokenizer, PieceCounter, TextSplitter, TrainedBpe, WeightedPieces, model_of_training, train
+from pyharness.bpe.adapting.extending import extend
+from pyharness.bpe.adapting.pruning import leaf_order
 from pyharness.bpe.model.model import DemolitionRule
 from pyharness.types import Tally
 from speed_fixtures import Benchmark
@@ -92,3 +97,37 @@ def test_demolition(benchmark: Benchmark, rule: DemolitionRule) -> None:
     for token in range(len(model.vocabulary)):
         wanted = rewritten(model, token) if token in model.scaffold else [token]
         assert ids[offsets[token] : offsets[token + 1]].tolist() == wanted
+
+
+def counted(text: str) -> WeightedPieces:
+    counter = PieceCounter(TextSplitter(PATTERN))
+    counter.add([text], 1)
+    return counter.pieces()
+
+
+def test_leaf_order(benchmark: Benchmark) -> None:
+    model = model_of_training(trained(False), PATTERN)
+    counts = np.bincount(tokenizer(False).encode(TEXTS["kilobyte"]), minlength=model.id_limit).astype(np.uint64)
+    paths = {token: pruning_oracle.rule_path(list(model.vocabulary[token]), rules()) for token in range(model.id_limit)}
+    order = benchmark(leaf_order, model, counts)
+    expected = pruning_oracle.leaf_order(paths, dict(enumerate(counts.tolist())), range(256, model.id_limit))
+    assert order.tolist() == expected
+
+
+def test_extending(benchmark: Benchmark) -> None:
+    model, pieces = model_of_training(trained(False), PATTERN), counted(TEXTS["sentence"])
+    extension = benchmark(lambda: extend(model, pieces, 8, min_frequency=1))
+    strings = {token: bytes(model.vocabulary[token]) for token in range(model.id_limit)}
+    words = dict(zip(pieces_of(pieces), pieces.weights.tolist(), strict=True))
+    _, learnt, _ = extending_oracle.continued(strings, rules(), words, 8)
+    assert [tuple(rule) for rule in extension.rules.tolist()] == learnt
+    assert extension.complete
+
+
+def rules() -> list[tuple[int, int, int]]:
+    return [(left, right, new) for left, right, new in trained(False).rules.tolist()]
+
+
+def pieces_of(pieces: WeightedPieces) -> list[bytes]:
+    data, ends = pieces.symbols.astype(np.uint8).tobytes(), pieces.offsets.tolist()
+    return [data[start:end] for start, end in pairwise(ends)]

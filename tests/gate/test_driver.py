@@ -12,12 +12,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from gating.arms import here, made
-from pyharness.bpe import BpeTokenizer, PieceCounter, TextSplitter, model_of_training, train
+from pyharness.bpe import BpeTokenizer, PieceCounter, TextSplitter, WeightedPieces, model_of_training, train
+from pyharness.bpe.adapting.extending import extend
+from pyharness.bpe.adapting.pruning import leaf_order
 from pyharness.gate import suites, texts
-from pyharness.gate.driving import driver
+from pyharness.gate.driving import driver, workloads
 from pyharness.gate.driving.process import DriverProcess
 from pyharness.system import process_tree
 from pyharness.types import Absent, ArmFailed, Batch
@@ -237,14 +240,27 @@ def test_the_shipped_workloads_do_what_they_say(tmp_path: Path) -> None:
     suite = suites.read(suites.find("gate"))
     fresh = texts.written({"english": "sample:prose", "code": "sample:code"}, tmp_path)
     code = fresh.paths["code"].read_bytes()
-    counter = PieceCounter(TextSplitter("gpt2"))
-    counter.add([code.decode()])
-    tokenizer = BpeTokenizer(model_of_training(train(counter.pieces(), 4096), "gpt2"))
+
+    def counted(text: bytes) -> WeightedPieces:
+        counter = PieceCounter(TextSplitter("gpt2"))
+        counter.add([text.decode()])
+        return counter.pieces()
+
+    tokenizer = BpeTokenizer(model_of_training(train(counted(code), 4096), "gpt2"))
+    small = model_of_training(train(counted(code), 1024), "gpt2")
     worker = DriverProcess(here(tmp_path), suite, fresh.paths)
     try:
-        for name in ("encode_text", "decode"):
+        for name in ("encode_text", "decode", "extend", "leaf_order"):
             worker.prepare(name)
         assert worker.result("encode_text", (0, 500)) == tokenizer.encode(code[:500]).tolist()
         assert worker.time("decode", Batch(1, ((0, 500),))).digest == driver.digest([code[:500]])
+        extension = extend(small, counted(code[:4000]), 16)
+        assert extension.complete
+        wanted = workloads._bytes(extension.rules, extension.counts)
+        assert worker.time("extend", Batch(1, ((0, 4000),))).digest == driver.digest([wanted])
+        counts = np.bincount(BpeTokenizer(small).encode(code[:1000]), minlength=1024).astype(np.uint64)
+        order = leaf_order(small, counts)
+        assert len(order) == 1024 - 256
+        assert worker.time("leaf_order", Batch(1, ((0, 1000),))).digest == driver.digest([workloads._bytes(order)])
     finally:
         worker.close()

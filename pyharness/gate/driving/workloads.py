@@ -20,6 +20,7 @@ TRAINING_BYTES = 400_000  # of text, from its beginning
 VOCABULARY = 4096
 LONGEST_PREFIX = 10  # bytes, in a vocabulary of prefixes
 WORDS = re.compile(rb" ?\w+|\s+|[^\s\w]+")
+PATTERN = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"""
 
 
 class Absent(Exception):
@@ -63,8 +64,10 @@ def _bytes(*arrays: Any) -> bytes:
     return b"".join(len(data := array.tobytes()).to_bytes(8, "little") + data for array in arrays)
 
 
-def _numbers(ids: Sequence[int]) -> bytes:
-    return b"".join(one.to_bytes(4, "little") for one in ids)
+TOKENS: dict[str, Any] = {  # of a batch
+    "digestible": lambda tokens: _bytes(tokens.ids, tokens.offsets),
+    "ids": lambda tokens: tokens.ids.tolist(),
+}
 
 
 def _learned_from(setting: Any) -> str:
@@ -96,12 +99,7 @@ def encode(setting: Any) -> Workload:
 def encode_batch(setting: Any) -> Workload:
     """A batch of texts to ids, on the threads of the benchmark."""
     tokenizer, threads, parts = _tokenizer(setting), setting.threads, setting.options.get("texts", 16)
-    return Workload(
-        lambda texts: tokenizer.encode_batch(texts, threads),
-        lambda tokens: _bytes(tokens.ids, tokens.offsets),
-        item=lambda text: _cut(text, parts),
-        ids=lambda tokens: tokens.ids.tolist(),
-    )
+    return Workload(lambda texts: tokenizer.encode_batch(texts, threads), item=lambda text: _cut(text, parts), **TOKENS)
 
 
 def _cut(text: str, parts: int) -> list[str]:
@@ -125,12 +123,7 @@ def merge_pieces(setting: Any) -> Workload:
         symbols = numpy.frombuffer(text.encode(), numpy.uint8).astype(numpy.uint32)
         return symbols, numpy.concatenate([[0], splitter.split_batch([text]).ends]).astype(numpy.int64)
 
-    return Workload(
-        lambda pieces: encoder.encode_batch(*pieces),
-        lambda tokens: _bytes(tokens.ids, tokens.offsets),
-        item,
-        lambda tokens: tokens.ids.tolist(),
-    )
+    return Workload(lambda pieces: encoder.encode_batch(*pieces), item=item, **TOKENS)
 
 
 def tokenizer_encode(setting: Any) -> Workload:
@@ -235,6 +228,23 @@ def train(setting: Any) -> Workload:
     return Workload(call, lambda result: _bytes(result[0].rules, result[0].counts, *result[1]), _counted())
 
 
+def extend(setting: Any) -> Workload:
+    """New tokens of one text for a model that there is, its pieces already counted: continued BPE."""
+    model, extended = _model(setting), _face("pyharness.bpe.adapting.extending", "extend")
+    return Workload(lambda pieces: extended(model, pieces, 16), lambda new: _bytes(new.rules, new.counts), _counted())
+
+
+def leaf_order(setting: Any) -> Workload:
+    """The order in which leaf pruning lets tokens go, by how often each occurs in one text."""
+    model, encoded, numpy = _model(setting), _tokenizer(setting).encode, _library("numpy")
+    ordered = _face("pyharness.bpe.adapting.pruning", "leaf_order")
+
+    def item(text: str) -> Any:
+        return numpy.bincount(encoded(text), minlength=model.id_limit).astype(numpy.uint64)
+
+    return Workload(lambda counts: ordered(model, counts), _bytes, item)
+
+
 def self_tokenization(setting: Any) -> Workload:
     """The self-tokenization test over a vocabulary."""
     tested = _face("pyharness.bpe", "self_tokenization")
@@ -260,37 +270,25 @@ def _made_up(setting: Any) -> list[bytes]:
 def tiktoken_encode(setting: Any) -> Workload:
     """One text to ids by tiktoken."""
     ranks = {token: rank for rank, token in enumerate(_made_up(setting))}
-    encoding = _face("tiktoken", "Encoding")(
-        "made-up",
-        pat_str=r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s""",
-        mergeable_ranks=ranks,
-        special_tokens={},
-    )
-    return Workload(encoding.encode_ordinary, _numbers, ids=list)
+    made = _face("tiktoken", "Encoding")("made-up", pat_str=PATTERN, mergeable_ranks=ranks, special_tokens={})
+    return Workload(made.encode_ordinary, _array, ids=list)
 
 
 def tokenizers_encode(setting: Any) -> Workload:
-    """One text to ids by tokenizers."""
+    """One text to ids by tokenizers; characters beyond Latin-1 are left out."""
     tokenizers = _library("tokenizers")
-    alphabet = _byte_characters()
-    tokens = ["".join(alphabet[byte] for byte in token) for token in _made_up(setting)]
+    tokens = [token.decode("latin-1") for token in _made_up(setting)]
     known = set(tokens)
     merges = [(token[:-1], token[-1]) for token in tokens if len(token) > 1 and token[:-1] in known]
     tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE({token: rank for rank, token in enumerate(tokens)}, merges))
-    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
-    return Workload(tokenizer.encode, lambda encoding: _numbers(encoding.ids), ids=lambda encoding: encoding.ids)
-
-
-def _byte_characters() -> dict[int, str]:
-    """The character that stands for each byte in a byte-level vocabulary, as GPT-2 has it."""
-    shown = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    others = [byte for byte in range(256) if byte not in shown]
-    return {**{byte: chr(byte) for byte in shown}, **{byte: chr(256 + place) for place, byte in enumerate(others)}}
+    words = tokenizers.Regex(WORDS.pattern.decode())
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Split(words, "isolated")
+    return Workload(tokenizer.encode, lambda done: _array(done.ids), ids=lambda done: done.ids)
 
 
 def regular_expression(_: Any) -> Workload:
     """Words of one text by the standard library's ``re``."""
-    find = re.compile(r" ?\w+|\s+|[^\s\w]+").findall
+    find = re.compile(WORDS.pattern.decode()).findall
     return Workload(find, lambda words: "\0".join(words).encode())
 
 
