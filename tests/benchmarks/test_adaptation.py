@@ -76,6 +76,24 @@ def test_an_extension_beside_its_base_and_a_naive_one(tmp_path: Path, engine: st
     assert ADAPTATION.rederive(found.state, case).measurements == found.measurements
 
 
+def test_what_was_read_of_a_base_is_not_taken_for_another_text_or_file(tmp_path: Path) -> None:
+    base, text = write_base(tmp_path), corpus(tmp_path, "held-out", HELD_OUT)
+    row = f"trained:continued-bpe?base={base}&corpus={corpus(tmp_path, 'new', NEW)}&tokens=25".replace(
+        "?split", "%3Fsplit"
+    )
+    gains = []
+    for lines in (HELD_OUT, HELD_OUT[::-1] + OLD, HELD_OUT):
+        corpus(tmp_path, "held-out", lines)
+        gains.append(numbers(measured(row, text)[1])["compression_gain base"].value)
+        assert gains[-1] == len(encoded(f"file:{base}", lines)) / len(encoded(row, lines)) - 1
+    content = json.loads(base.read_text(encoding="utf-8"))
+    content["model"]["merges"] = content["model"]["merges"][:5]
+    base.write_text(json.dumps(content), encoding="utf-8")
+    gains.append(numbers(measured(row, text)[1])["compression_gain base"].value)
+    assert gains[-1] == len(encoded(f"file:{base}", HELD_OUT)) / len(encoded(row, HELD_OUT)) - 1
+    assert len(set(gains)) == 3
+
+
 def test_dead_tokens_of_a_naive_extension_are_found(tmp_path: Path) -> None:
     base, text = write_base(tmp_path), corpus(tmp_path, "held-out", HELD_OUT)
     words = ["txe"] * 50 + ["atxe"] * 10  # "at" is the first rule of the base, and no rule joins it with "xe"
