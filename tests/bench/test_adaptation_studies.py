@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 from pyharness.statistics.jackknife import GROUPS, paired_interval
-from pyharness.types import Measurement
+from pyharness.types import Case, CaseResult, Measurement
 
 
 def study(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
@@ -58,3 +59,23 @@ def test_intervals_of_drawn_texts_hold_the_knee(monkeypatch: pytest.MonkeyPatch)
     share, width = knees.held(before, after, whole.size, 100)
     assert share > 0.85
     assert 0 < width < 0.5
+
+
+def test_promises_name_the_rows_that_break_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    verdicts = study("verdicts", monkeypatch)
+
+    def row(label: str, *found: Measurement) -> CaseResult:
+        return CaseResult(Case("adaptation", label, "et", {"against": "naive-extension"}), "ok", measurements=found)
+
+    above, around = (replace(measured(value, 0.001, 1), metric="compression_gain") for value in (0.4, 0.0))
+    rows = [row("a et continued 1024", above), row("b et continued 1024", around), row("c et continued 1024")]
+    kept = [verdicts.is_above(verdicts.measured(one, "compression_gain")) for one in rows]
+    assert kept == [True, False, False], "what was not measured is not kept"
+    said = verdicts.promise("more", rows, lambda one: verdicts.is_above(verdicts.measured(one, "compression_gain")))
+    assert said == "- more: 1 of 3; not b et continued 1024 on et, c et continued 1024 on et"
+    none = verdicts.has_none("newly_unreachable_model")
+    assert none(row("a", Measurement("newly_unreachable_model", 0)))
+    assert not none(row("a", Measurement("newly_unreachable_model", 3)))
+    assert not none(row("a"))
+    assert verdicts.percent(above).startswith("+40.0% ±")
+    assert verdicts.percent(verdicts.measured(None, "x")) == verdicts.number(verdicts.measured(None, "x")) == "-"
