@@ -59,10 +59,19 @@ def check_coverage(model: BpeModel, coverage: float) -> None:
     Raises:
         InputError: the share is none, or the symbols of the model are bytes, so that it has all characters.
     """
-    if not 0 < coverage <= 1:
-        raise InputError(f"a coverage of {coverage:g} is no share of the characters: it is above 0 and at most 1")
+    check_share(coverage)
     if model.symbols == "bytes" or model.in_letters:
         raise InputError("the symbols of this model are bytes, which cover all characters: leave the coverage out")
+
+
+def check_share(coverage: float) -> None:
+    """Refuse what is no share.
+
+    Raises:
+        InputError: it is not above 0 and up to 1.
+    """
+    if not 0 < coverage <= 1:
+        raise InputError(f"a coverage of {coverage:g} is no share of the characters: it is above 0 and at most 1")
 
 
 def _characters(pieces: WeightedPieces) -> tuple[NDArray[np.uint32], NDArray[np.uint64]]:

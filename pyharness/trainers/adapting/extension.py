@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pyharness.bpe.adapting.checking import check_extended
+from pyharness.bpe.adapting.coverage import check_share
 from pyharness.bpe.adapting.placing import compiled, place
 from pyharness.bpe.adapting.replacing import extended
 from pyharness.bpe.model.model import BpeModel
@@ -131,6 +132,8 @@ def refuse(request: TrainingRequest) -> None:
     located(request.base or "")
     compiled("deny", request.deny or "")
     compiled("reuse", request.reuse or "")
+    if request.character_coverage is not None:
+        check_share(request.character_coverage)
     if request.tokens is None:
         raise InputError("say how many tokens the base gains: tokens=8192")
     if request.vocab_size:

@@ -10,6 +10,7 @@ import pytest
 
 import pyharness
 from adapted.bases import NEW, write_base
+from bpe_files import characters_file
 from pyharness import tokenizers
 from pyharness.tokenizers.families import trained
 from pyharness.trainers.adapting import corpus_pieces, growth, pruning
@@ -128,6 +129,8 @@ def test_several_corpora_are_separated_by_a_bar(tmp_path: Path, corpus: str) -> 
         ("&balance=yes", "neither 0 nor 1"),
         ("&share=x", "no number"),
         ("&vocab_size=400", "give tokens="),
+        ("&character_coverage=7", "a coverage of 7 is no share"),
+        ("&character_coverage=all", "character_coverage=all is no number"),
     ],
 )
 def test_bad_options_are_refused(tmp_path: Path, corpus: str, more: str, said: str) -> None:
@@ -143,6 +146,14 @@ def test_a_corpus_that_gives_nothing_costs_its_row(tmp_path: Path) -> None:
     tokenizers.obtain(one)
     with pytest.raises(Exception, match="the corpus has nothing to add"):
         tokenizers.load(one)
+
+
+def test_a_row_may_learn_characters(tmp_path: Path) -> None:
+    (tmp_path / "tokenizer.json").write_text(json.dumps(characters_file(byte_fallback=True)), encoding="utf-8")
+    (tmp_path / "new.txt").write_text("hell õõ õhe\nõhe hello\n", encoding="utf-8")
+    one = row(tmp_path / "tokenizer.json", f"path:{tmp_path / 'new.txt'}", 2, "&character_coverage=1")
+    tokenizer = tokenizers.load(tokenizers.obtain(one))
+    assert tokenizer.vocabulary()[tokenizer.id_limit - 2] == "õ".encode()
 
 
 def test_prunings_of_one_order_read_the_text_once(tmp_path: Path, corpus: str, monkeypatch: pytest.MonkeyPatch) -> None:
