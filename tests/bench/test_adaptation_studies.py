@@ -36,6 +36,7 @@ def test_what_both_rows_share_cancels(monkeypatch: pytest.MonkeyPatch) -> None:
     assert questions.verdict(questions.gain(other, row))[1] == "less"
     assert questions.verdict(questions.gain(noisy, other))[1] == "not resolved"
     assert questions.verdict(questions.gain(Measurement("x", 4.0), other)) == ("+0.00%", "no interval")
+    assert questions.verdict(questions.gain(other, other)) == ("0", "same")
     assert questions.verdict(questions.gain(Measurement("x", None, reason="not in the record"), other)) == (
         "-",
         "not in the record",

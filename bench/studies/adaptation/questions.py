@@ -4,7 +4,8 @@ usage: PYHARNESS_DATA=DIR pyharness run adaptation-curves --output RECORD
        python bench/studies/adaptation/questions.py RECORD
 
 Every line is the gain in bytes/token of a row over another on one held-out text, with a paired interval of 95 % over
-its documents. The verdict is `more` or `less` where that excludes 0. What is published stands below, labelled.
+its documents. The verdict is `more` or `less` where that excludes 0, and `same` where no part of the text differs. What is published
+stands below, labelled.
 """
 
 from __future__ import annotations
@@ -50,6 +51,8 @@ def verdict(found: Measurement) -> tuple[str, str]:
     """The gain with its interval, and what follows from it."""
     if found.value is None:
         return "-", found.reason or ""
+    if found.replicates and not any((found.value, *found.replicates)):
+        return "0", "same"
     bounds = jackknife.interval(found.value, found.replicates)
     if bounds is None:
         return f"{found.value:+.2%}", "no interval"
