@@ -4,8 +4,8 @@ usage: PYHARNESS_DATA=DIR pyharness run adaptation-curves --output RECORD
        python bench/studies/adaptation/questions.py RECORD
 
 Every line is the gain in bytes/token of a row over another on one held-out text, with a paired interval of 95 % over
-its documents. The verdict is `more` or `less` where that excludes 0, and `same` where no part of the text differs. What is published
-stands below, labelled.
+its documents. The verdict is `more` or `less` where that excludes 0, and `same` where no part of the text differs. What
+is published stands below, labelled.
 """
 
 from __future__ import annotations
