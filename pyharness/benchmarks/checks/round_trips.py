@@ -28,11 +28,14 @@ class RoundTrips:
     error: str | None = None  # the first thing that decoding raised
 
     def check(self, texts: list[str], tokens: Tokens) -> None:
-        """Decode every document and encode what came back once more."""
+        """Decode every document, and encode once more what came back otherwise: the ids of the same text are known."""
         decoded = [self._decode(tokens, index) for index in range(len(texts))]
-        again = self.tokenizer.encode_batch([data.decode(errors="replace") for data in decoded])
+        same = [data == text.encode() for text, data in zip(texts, decoded, strict=True)]
+        if not all(same):
+            again = self.tokenizer.encode_batch([data.decode(errors="replace") for data in decoded])
         for index, (text, data) in enumerate(zip(texts, decoded, strict=True)):
-            self._count(text, data, np.array_equal(tokens.document(index), again.document(index)))
+            idempotent = same[index] or np.array_equal(tokens.document(index), again.document(index))
+            self._count(text, data, idempotent)
 
     def _decode(self, tokens: Tokens, index: int) -> bytes:
         try:
