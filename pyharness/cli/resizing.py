@@ -21,6 +21,8 @@ PRUNINGS = {
     "leaf": "leaf-pruning", "frequency": "frequency-pruning", "last-n": "last-n", "leaf-last-n": "leaf-last-n",
     "merge-based": "merge-based", "script": "script",
 }  # fmt: skip
+_NUMBER = click.IntRange(1, 2**31 - 1)  # as many tokens as ids can tell apart
+_SHOWN = 4  # of the tokens whose ids are used again
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -55,7 +57,7 @@ def _shared(command: Command) -> Command:
 
 @click.command()
 @_shared
-@click.option("--tokens", type=int, metavar="N", help="New tokens.")
+@click.option("--tokens", type=_NUMBER, metavar="N", help="New tokens.")
 @click.option("--sizes", metavar="N,N,...", help="Instead: several numbers of new tokens, learnt once; the folders are "
               "DIR-N.")  # fmt: skip
 @click.option("--method", type=click.Choice([*EXTENSIONS]), default="continued", show_default=True,
@@ -63,7 +65,8 @@ def _shared(command: Command) -> Command:
 @click.option("--auxiliary-size", type=int, metavar="N", help="naive: size of that training [default: 64000].")
 @click.option("--reuse", metavar="REGEX", help="Take first the ids of added or unused tokens that match whole, such as "
               "'<.reserved_special_token_[0-9]+.>', and gaps.")  # fmt: skip
-@click.option("--multiple-of", type=int, metavar="N", help="Round the number of ids up, with ids that have no token.")
+@click.option("--multiple-of", type=click.IntRange(1, 2**16), metavar="N", help="Rows of a model for it are to be a "
+              "multiple: recorded, and part of the next command. The tokenizer stays as it is.")  # fmt: skip
 @click.option(
     "--coverage",
     "character_coverage",
@@ -98,9 +101,9 @@ def extend(folder: Path, tokens: int | None, sizes: str | None, method: str, qui
 
 @click.command()
 @_shared
-@click.option("--size", "vocab_size", type=int, metavar="N", help="Tokens of any kind that are left.")
+@click.option("--size", "vocab_size", type=_NUMBER, metavar="N", help="Tokens of any kind that are left.")
 @click.option("--share", type=float, metavar="X", help="Instead: share of the removable tokens that goes, 0 to 1.")
-@click.option("--extend", "tokens", type=int, metavar="N", help="Learn N tokens of the corpus after that; they are "
+@click.option("--extend", "tokens", type=_NUMBER, metavar="N", help="Learn N tokens of the corpus after that; they are "
               "among those of --size [default size: as large as FILE].")  # fmt: skip
 @click.option("--method", type=click.Choice([*PRUNINGS]), default="leaf", show_default=True, help="What goes first. "
               "leaf: the least frequent token that no other is made of. The others are there to compare.")  # fmt: skip
@@ -121,7 +124,25 @@ def prune(folder: Path, method: str, quiet: bool, **options: Any) -> None:
     \b
     Exit status: 0 done, 2 bad input, 130 interrupted, 143 told to end.
     """
+    _check_amount(method, **options)
     _run(PRUNINGS[method], [(folder, {})], quiet=quiet, **options)
+
+
+def _check_amount(
+    method: str, *, vocab_size: int | None, share: float | None, tokens: int | None, scripts: Sequence[str], **_: Any
+) -> None:
+    """Refuse, in the names of the options, what the trainer refuses in its own."""
+    if vocab_size is not None and share is not None:
+        raise InputError("prune to a size or by a share: give one of --size and --share")
+    if vocab_size is None and share is None and tokens is None:
+        raise InputError(
+            "say how much goes: --size N (tokens that are left), --share X (of those that can go), or --extend N (new "
+            "ones, in the place of as many)"
+        )
+    if method == "script" and not scripts:
+        raise InputError("name the scripts whose tokens go first: --script Cyrillic --script Greek")
+    if method != "script" and scripts:
+        raise InputError(f"--script is for --method script, and not for {method}")
 
 
 def _numbers(folder: Path, tokens: int | None, sizes: str | None) -> list[tuple[Path, dict[str, Any]]]:
@@ -174,11 +195,12 @@ def _run(
         request, said = resizing.apart(request, held), set[str]()
         for made in resizing.make(trainer, request, base, wanted, text, held, force=force):
             if not quiet:
-                _summarise(base, made, [note for note in made.trained.notes if note not in said])
+                notes = [note for note in made.trained.notes if note not in said]
+                _summarise(base, made, notes, request.multiple_of)
             said.update(made.trained.notes)
 
 
-def _summarise(base: BaseFile, made: Made, notes: Sequence[str]) -> None:
+def _summarise(base: BaseFile, made: Made, notes: Sequence[str], multiple_of: int) -> None:
     from pyharness.report import visible
 
     trained, details = made.trained, made.trained.details
@@ -186,20 +208,35 @@ def _summarise(base: BaseFile, made: Made, notes: Sequence[str]) -> None:
     rows = [
         ("base", f"{base.path}, {base.model.id_limit:,} ids"),
         ("vocabulary", f"{trained.vocab_size:,} tokens: {', '.join(changes) or 'nothing changed'}"),
+        ("ids", _ids(details)),
         ("text", _text(details)),
         ("bytes/token", made.judged.line),
         ("unreachable", _unreachable(details["unreachable"])),
     ]
+    if details.get("reused"):
+        rows.append(("reused", _reused(details["reused"])))
     if details["added"]:
         rows.append(("unused", f"{made.judged.unused_added:,} of {details['added']:,} new tokens do not occur there"))
         rows.append(("learnt", _learnt(details["learnt"])))
     rows.append(("seconds", ", ".join(f"{phase} {seconds:.2f}" for phase, seconds in trained.seconds.items())))
     rows.append(("files", ", ".join(str(made.folder / name) for name in made.outcome.files)))
     rows += [("note", note) for note in notes]
-    folder = shlex.quote(str(made.folder))
-    rows.append(("next", f"pyharness adapt embed MODEL --tokenizer {folder} --out DIR"))
+    tokenizer = made.outcome.specification.removeprefix("file:") if trained.loading else str(made.folder)
+    multiple = f" --multiple-of {multiple_of}" if multiple_of != 1 else ""
+    rows.append(("next", f"pyharness adapt embed MODEL --tokenizer {shlex.quote(tokenizer)}{multiple} --out DIR"))
     rows.append(("", f"pyharness encode {shlex.quote(made.outcome.specification)} < text.txt"))
     show("".join(f"{name:11} {visible(value)}\n" for name, value in rows))
+
+
+def _ids(details: Mapping[str, Any]) -> str:
+    ids, rows = details["ids"], details["rows"]
+    return f"{ids:,}" if ids == rows else f"{ids:,} ({rows:,} rows)"
+
+
+def _reused(reused: Mapping[str, str]) -> str:
+    """Which tokens have lost their ids: they are no longer in the file."""
+    some = ", ".join([*reused.values()][:_SHOWN]) + (", ..." if len(reused) > _SHOWN else "")
+    return f"{len(reused):,} {'id' if len(reused) == 1 else 'ids'}: {some}"
 
 
 def _text(details: Mapping[str, Any]) -> str:

@@ -13,7 +13,7 @@ from pyharness.bpe import BpeModel, BpeTokenizer
 from pyharness.language_models import ModelFolder, surgery
 from pyharness.language_models.finding import find
 from pyharness.language_models.surgery import EmbeddingPlan, VocabularyMatrices, companions, id_maps, plan_file
-from pyharness.store.folders import check_new_folder, write_folder
+from pyharness.store.folders import check_apart, check_new_folder, write_folder
 from pyharness.system import atomic_file
 from pyharness.trainers.phases import Phases
 from pyharness.types import FileContent, InputError, TrainingProgress
@@ -111,14 +111,10 @@ def embed(request: EmbeddingRequest, planned: Planned, out: Path, *, force: bool
 def _check_folder(out: Path, request: EmbeddingRequest, model: Path, force: bool) -> None:
     """Refuse a folder that cannot be made, or that lies where the model is read from."""
     check_new_folder(out, plan_file.NAME, force)
-    if model.resolve() in (out.resolve(), *out.resolve().parents):
-        raise InputError(f"{str(out)!r} is within the folder of the model; choose another folder")
     named = (request.tokenizer, request.old_tokenizer)
     tokenizers_read = [vocabulary_file.find(name.partition("?")[0]) for name in named if name is not None]
     others = [path for path in (request.id_map, request.plan) if path is not None]
-    for path in (*model.iterdir(), *tokenizers_read, *others):
-        if out.resolve() in path.resolve().parents:
-            raise InputError(f"{str(path)!r} lies in {str(out)!r}, which would be replaced; choose another folder")
+    check_apart(out, (model, *model.iterdir(), *tokenizers_read, *others))
 
 
 def _read_plan(request: EmbeddingRequest, path: Path) -> EmbeddingPlan:

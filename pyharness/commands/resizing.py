@@ -17,6 +17,7 @@ from pyharness.commands import training
 from pyharness.commands.training import Outcome
 from pyharness.corpora.batching import BATCH_SIZE, batches
 from pyharness.corpora.texts import Text
+from pyharness.store.folders import check_apart
 from pyharness.trainers import TrainedTokenizer, TrainerSpec, TrainingRequest
 from pyharness.trainers.adapting.base_file import BaseFile
 from pyharness.trainers.phases import Phases
@@ -142,8 +143,9 @@ def check(trainer: TrainerSpec, request: TrainingRequest, folders: Sequence[Path
     for folder in folders:
         training.check(trainer, request, folder, (), force)
     base = BaseFile.read(request.base or "")
-    if base.path.resolve().parent in [folder.resolve() for folder in folders]:
-        raise InputError(f"{str(base.path)!r} lies in the folder that would be replaced; choose another folder")
+    named = Path((request.base or "").removeprefix("file:").partition("?")[0]).expanduser()
+    for folder in folders:
+        check_apart(folder, (base.path, named))  # named may be the folder of the base, which has its settings, too
     return base
 
 

@@ -168,8 +168,9 @@ def _check_numbers(request: TrainingRequest, *, needs_size: bool) -> None:
     for name in ("min_frequency", "max_token_length", "max_token_characters", "limit_alphabet", "sentences", "tokens",
                  "multiple_of", "auxiliary_size"):  # fmt: skip
         value, least = getattr(request, name), 0 if name == "sentences" else 1
-        if value is not None and not least <= value <= BIGGEST_NUMBER:
-            raise InputError(f"{name} is {value:,}; it must be in {least}..{BIGGEST_NUMBER:,}")
+        most = BIGGEST_VOCABULARY if name == "tokens" else BIGGEST_NUMBER
+        if value is not None and not least <= value <= most:
+            raise InputError(f"{name} is {value:,}; it must be in {least}..{most:,}")
     most = 4 * (os.cpu_count() or 1)
     if not 1 <= request.threads <= max(most, 64):
         raise InputError(f"threads is {request.threads}; it must be in 1..{max(most, 64)}")

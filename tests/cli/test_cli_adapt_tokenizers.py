@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -88,7 +89,44 @@ def test_rank_files_are_named_with_what_loads_them(tmp_path: Path, corpus: str) 
     said = call(
         "extend", "--base", f"file:{base}?pattern=gpt2", "-c", corpus, "--tokens", 9, "--out", tmp_path / "o"
     ).stdout
-    assert f"pyharness encode 'file:{tmp_path / 'o' / 'mine-adapted.tiktoken'}?pattern=gpt2'" in said
+    named = f"{tmp_path / 'o' / 'mine-adapted.tiktoken'}?pattern=gpt2"
+    assert f"pyharness encode 'file:{named}'" in said
+    assert rows(said)["next"] == f"pyharness adapt embed MODEL --tokenizer '{named}' --out DIR"
+    assert tokenizers.load(f"native+file:{shlex.split(rows(said)['next'])[5]}").id_limit == 279  # as embed reads it
+
+
+def test_ids_that_are_used_again_and_rows_of_the_model_are_said(tmp_path: Path, base: Path, corpus: str) -> None:
+    asked = ("extend", "--base", base, "-c", corpus, "--tokens", 5, "--out", tmp_path / "out")
+    said = rows(call(*asked, "--reuse", r"<.(reserved_\d|end).>", "--multiple-of", 64).stdout)
+    assert said["reused"] == "3 ids: <|end|>, <|reserved_0|>, <|reserved_1|>"
+    assert said["ids"] == "275 (320 rows)"
+    embed = f"pyharness adapt embed MODEL --tokenizer {tmp_path / 'out'} --multiple-of 64 --out DIR"
+    assert said["next"] == embed
+    assert tokenizers.load(f"file:{tmp_path / 'out'}").id_limit == 275
+    said = rows(call(*asked, "--force", "--reuse", "<.end.>").stdout)
+    assert (said["reused"], said["ids"]) == ("1 id: <|end|>", "277")
+    assert "--multiple-of" not in said["next"]
+    assert "reused" not in rows(call(*asked, "--force").stdout)
+    assert "1<=x<=65536" in refused(*asked, "--force", "--multiple-of", 0)
+    for tokens in (0, 2**31):
+        assert "1<=x<=2147483647" in refused(*asked, "--force", "--tokens", tokens)
+
+
+def test_prunings_are_refused_in_the_names_of_the_options(tmp_path: Path, base: Path, corpus: str) -> None:
+    asked = ("prune", "--base", base, "-c", corpus, "--out", tmp_path / "out")
+    assert "--size N (tokens that are left), --share X (of those that can go), or --extend N" in refused(*asked)
+    assert "give one of --size and --share" in refused(*asked, "--size", 265, "--share", 0.5)
+    assert "--script Cyrillic" in refused(*asked, "--size", 265, "--method", "script")
+    assert "--script is for --method script, and not for leaf" in refused(*asked, "--size", 265, "--script", "Latin")
+    assert "share 0 removes nothing" in refused(*asked, "--share", 0)
+
+
+def test_no_folder_is_made_within_that_of_the_base(tmp_path: Path, base: Path, corpus: str) -> None:
+    asked = ("extend", "-c", corpus, "--tokens", 1, "-q")
+    for named in (base.parent, f"file:{base.parent}"):
+        assert "is within the folder" in refused(*asked, "--base", named, "--out", base.parent / "sub")
+    assert not (base.parent / "sub").exists()
+    call(*asked, "--base", base, "--out", base.parent / "sub")
 
 
 def test_a_smaller_tokenizer_with_its_map_of_ids(tmp_path: Path, base: Path, corpus: str) -> None:
@@ -137,7 +175,7 @@ def test_what_is_refused_leaves_nothing(
     assert "no option 'auxiliary_size'" in refused(*asked, "--tokens", 5, "--auxiliary-size", 300)
     made = _made(tmp_path, base, corpus)
     inside = ("extend", "--base", made, "-c", corpus, "--tokens", 1, "--out", made.parent, "--force")
-    assert "lies in the folder" in refused(*inside)
+    assert "lies in" in refused(*inside)
     monkeypatch.setattr(writing, "_fill", _full)
     assert "disk" in refused(*asked, "--tokens", 5)
     assert not out.exists()

@@ -13,7 +13,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -41,6 +41,18 @@ def check_new_folder(path: Path, marker: str, force: bool = False) -> None:
         raise InputError(f"{str(path)!r} exists already and was not made by this command; choose another folder")
     if present and not force:
         raise InputError(f"{str(path)!r} exists already: replace it with --force, or choose another folder")
+
+
+def check_apart(path: Path, sources: Iterable[Path]) -> None:
+    """Refuse to make a folder within a folder that is read, or in the place of one that something read lies in."""
+    made = path.resolve()
+    for source in sources:
+        if source.is_dir() and source.resolve() in (made, *made.parents):
+            raise InputError(
+                f"{str(path)!r} is within the folder {str(source)!r}, which is read; choose another folder"
+            )
+        if made in source.resolve().parents:
+            raise InputError(f"{str(source)!r} lies in {str(path)!r}, which would be replaced; choose another folder")
 
 
 def _check_parent(parent: Path) -> None:

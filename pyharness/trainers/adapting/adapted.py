@@ -49,7 +49,7 @@ def trained(trainer: str, feed: Feed, adapted: Adapted, learnt: Mapping[str, Arr
         files[ID_MAP] = _json(adapted.ids.new.tolist())
     counts = {
         name: record[name]
-        for name in ("added", "added_ids", "removed", "unreachable", "learnt", *_TEXT)
+        for name in ("added", "added_ids", "removed", "unreachable", "learnt", "reused", *_TEXT)
         if name in record
     }
     return TrainedTokenizer(
@@ -60,7 +60,7 @@ def trained(trainer: str, feed: Feed, adapted: Adapted, learnt: Mapping[str, Arr
         seconds=feed.phases.seconds,
         notes=(*base.notes, *adapted.notes, *left),
         model=model,
-        details=counts,
+        details={**counts, "ids": model.id_limit, "rows": adapted.ids.size},
         loading=base.options_of(model),
         learnt=learnt,
     )

@@ -149,7 +149,10 @@ def _removed(model: BpeModel, order: Ids, request: TrainingRequest) -> Ids:
             raise InputError(f"{tokens:,} new tokens do not fit into {size:,}")
         removed = first_of(model, order, size=size - tokens)
     if not len(removed) and not tokens:
-        raise InputError(f"nothing would go: of {present(model):,} tokens {len(order):,} can; ask for fewer that stay")
+        can = f"of {present(model):,} tokens {len(order):,} can go"
+        if request.share is not None:
+            raise InputError(f"share {request.share:g} removes nothing: {can}")
+        raise InputError(f"nothing would go: {can}; ask for fewer that stay")
     return removed
 
 

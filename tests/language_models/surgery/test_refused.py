@@ -150,9 +150,9 @@ def test_numbers_of_thousands_of_digits(model: Path, tmp_path: Path) -> None:
 
 
 def test_folders(model: Path, tmp_path: Path) -> None:
-    refused("is within the folder of the model", model, model / "out")
+    refused("is within the folder", model, model / "out")
     (tmp_path / "link").symlink_to(model)
-    refused("is within the folder of the model", model, tmp_path / "link" / "out")
+    refused("is within the folder", model, tmp_path / "link" / "out")
     refused("was not made by this command", model, model)
     (tmp_path / "there").mkdir()
     refused("exists already", model, tmp_path / "there")

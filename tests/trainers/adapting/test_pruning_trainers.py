@@ -115,12 +115,12 @@ def test_plain_frequency_leaves_tokens_that_nothing_makes(tmp_path: Path) -> Non
     [
         ({"vocab_size": 274}, "274 tokens cannot be left of 273"),
         ({"vocab_size": 258}, "15 of 273 tokens would have to go for 258 to be left, and 14 can"),
-        ({"vocab_size": 273}, "nothing would go: of 273 tokens 14 can"),
-        ({"share": 0.0}, "nothing would go"),
+        ({"vocab_size": 273}, "nothing would go: of 273 tokens 14 can go; ask"),
+        ({"share": 0.0}, "share 0 removes nothing: of 273 tokens 14 can go"),
         ({"tokens": 15}, "15 of 273 tokens would have to go for 258 to be left, and 14 can"),
         ({"tokens": 9, "vocab_size": 267}, "and 14 can"),
         ({"tokens": 300}, "300 new tokens do not fit into 273"),
-        ({"tokens": 1 << 40}, "cannot be added"),
+        ({"tokens": 1 << 31}, "must be in 1..2,147,483,647"),
     ],
 )
 def test_sizes_that_no_text_can_mend_are_refused_before_it_is_read(
