@@ -105,7 +105,7 @@ class Read(NamedTuple):
 
     text: str
     digest: Digest  # of the text
-    key: Digest  # of the document it belongs to: the group of the jackknife
+    key: Digest  # of the document it belongs to, or the work where the corpus names it: the group of the jackknife
     opens: bool  # whether it is the first text of a document that was not read before
 
 
@@ -113,12 +113,14 @@ def read(corpus: Corpus, tally: Tally) -> Iterator[Read]:
     """Stream a corpus and count it, with the digests that decide sample and group."""
     tally.beginnings = []
     known, digest = "", digest_of("")
-    for text, key, opens, again, _ in keyed(corpus, tally):
-        own = tally.add(text)
+    for text, beginning, opens, again, work in keyed(corpus, tally):
+        # Documents of one work are no independent evidence. Not the name alone: by its hash shards deal works out, and
+        # one of every two works would fill half of the groups.
+        own, key = tally.add(text), f"work {work}" if work else beginning
         if key == text:
             yield Read(text, own, own, opens and not again)
             continue
-        if key != known:  # pieces of one document come one after the other
+        if key != known:  # pieces of one document, and often of a work, come one after the other
             known, digest = key, digest_of(key)
         yield Read(text, own, digest, opens and not again)
 

@@ -58,7 +58,8 @@ def too_few(documents: Sequence[int]) -> str | None:
     read = f"{total:,} document" + "s" * (total != 1)
     if total < MIN_DOCUMENTS:
         return f"{read}, those that were cut counted once; an interval needs {MIN_DOCUMENTS}"
-    return f"{read} in {used} of {GROUPS} groups (alike ones share a group); an interval needs {MIN_GROUPS}"
+    shared = "alike ones, and those of one work, share a group"
+    return f"{read} in {used} of {GROUPS} groups ({shared}); an interval needs {MIN_GROUPS}"
 
 
 def estimate(

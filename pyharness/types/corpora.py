@@ -113,10 +113,10 @@ class Piece(NamedTuple):
     """
 
     text: str
-    key: str  # the text whose hash decides the group
+    key: str  # the text whose hash decides the group, where no work is named
     opens: bool = True
     again: bool = False  # streamed before, in an earlier pass of ``repeat:``: no further evidence
-    work: str = ""  # what the document is a part of, where the corpus says so: shards keep works whole
+    work: str = ""  # what the document is a part of, where the corpus says so: shards and groups keep works whole
 
 
 @runtime_checkable

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import json
 import sys
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -57,9 +58,27 @@ def test_intervals_of_drawn_texts_hold_the_knee(monkeypatch: pytest.MonkeyPatch)
     after = [(before * np.exp(-steep * np.log(size))).astype(np.int64) for size in knees.SIZES]
     whole = knees.of_few(before, after, np.arange(200) % GROUPS)
     assert whole.size == pytest.approx(1000 / np.expm1(np.log(1.005) / 0.03), rel=0.1)
-    share, width = knees.held(before, after, whole.size, 100)
+    share, width = knees.held(before, after, np.arange(200), whole.size, 100)
     assert share > 0.85
     assert 0 < width < 0.5
+
+
+def test_works_are_drawn_whole(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    knees = study("knees", monkeypatch)
+    works = np.repeat(np.arange(100), 4)  # whose four documents are alike
+    steep = 0.03 * (1 + 0.3 * np.random.default_rng(5).standard_normal(100))[works]
+    before = np.full(400, 1_000_000)
+    after = [(before * np.exp(-steep * np.log(size))).astype(np.int64) for size in knees.SIZES]
+    true = knees.of_few(before, after, works % GROUPS).size
+    share, width = knees.held(before, after, works, true, 100)
+    assert share > 0.85
+    assert width > 1.6 * knees.held(before, after, np.arange(400), true, 100)[1], "four alike tell what one does"
+    rows = [{"text": f"text {number}", "id": name} for number, name in enumerate(("A#0", "B", "A#1", None, None))]
+    (tmp_path / "a.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    texts, found = knees.named(f"path:{tmp_path / 'a.jsonl'}?work=id")
+    assert texts == [row["text"] for row in rows]
+    assert found[0] == found[2]
+    assert len(set(found.tolist())) == 4
 
 
 def test_promises_name_the_rows_that_break_them(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,10 +92,36 @@ def test_promises_name_the_rows_that_break_them(monkeypatch: pytest.MonkeyPatch)
     kept = [verdicts.is_above(verdicts.measured(one, "compression_gain")) for one in rows]
     assert kept == [True, False, False], "what was not measured is not kept"
     said = verdicts.promise("more", rows, lambda one: verdicts.is_above(verdicts.measured(one, "compression_gain")))
-    assert said == "- more: 1 of 3; not b et continued 1024 on et, c et continued 1024 on et"
+    assert said == ("- more: 1 of 3; not b et continued 1024 on et, c et continued 1024 on et", False)
+    assert verdicts.promise("more", rows[:1], lambda _: True) == ("- more: 1 of 1", True)
+    assert not verdicts.promise("more", [], lambda _: True).holds, "nothing was compared"
     none = verdicts.has_none("newly_unreachable_model")
     assert none(row("a", Measurement("newly_unreachable_model", 0)))
     assert not none(row("a", Measurement("newly_unreachable_model", 3)))
     assert not none(row("a"))
     assert verdicts.percent(above).startswith("+40.0% ±")
     assert verdicts.percent(verdicts.measured(None, "x")) == verdicts.number(verdicts.measured(None, "x")) == "-"
+
+
+def test_a_broken_promise_is_an_exit_code(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    verdicts = study("verdicts", monkeypatch)
+    dead = [Measurement(metric, 0) for metric in (*verdicts.DEAD, "added_without_witness")]
+    gain = replace(measured(0.4, 0.001, 1), metric="compression_gain", part=verdicts.NAIVE)
+
+    def code(found: list[Measurement], home: str | None = "home") -> int:
+        case = Case("adaptation", "a et continued 1024", "et", {"against": verdicts.NAIVE})
+        leaf = CaseResult(Case("adaptation", "a leaf 0.3", "en", {}), "ok", measurements=tuple(dead))
+        ids = CaseResult(Case("integrity", "a", "et", {}), "ok", measurements=(Measurement("mapped_documents", 0),))
+        results = {"adaptation": [CaseResult(case, "ok", measurements=tuple(found)), leaf], "integrity": [ids]}
+        record = SimpleNamespace(of=results.__getitem__, data={"tokenizers": {"a": {"compared_with": home}}})
+        monkeypatch.setattr(verdicts.store, "read", lambda _: record)
+        monkeypatch.setattr(sys, "argv", ["verdicts", str(tmp_path / "record.json")])
+        return int(verdicts.main())
+
+    assert code([gain, *dead]) == 0
+    assert code([gain, *dead], home=None) == 1, "no ids were compared"
+    capsys.readouterr()
+    assert code([gain, *dead[:-1], Measurement("added_without_witness", 1)]) == 1
+    assert "without a text or an argument, continued: 0 of 1; not a et continued 1024 on et" in capsys.readouterr().out

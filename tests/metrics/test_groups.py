@@ -194,6 +194,40 @@ def test_a_plug_in_that_yields_something_else_is_named(item: object) -> None:
         list(corpora.read(Odd(), Tally()))
 
 
+def test_works_are_whole_in_groups(tmp_path: Path) -> None:
+    named = [(part, work) for part in range(30) for work in ("A", "B", None)]
+    rows = [{"text": f"{part} of {work}", "id": work and f"{work}#{part}"} for part, work in named]
+    file = tmp_path / "a.jsonl"
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    cuts = list(corpora.read(open_corpus(f"path:{file}?work=id"), Tally()))
+    own = [digest_of(str(row["text"])) for row in rows]
+    assert [one.key for one in cuts if one.text.endswith("A")] == [digest_of("work A")] * 30
+    assert [one.key for one in cuts if one.text.endswith("B")] == [digest_of("work B")] * 30
+    assert [one.key for one in cuts][2::3] == own[2::3], "documents of no work are grouped one by one"
+    assert [one.key for one in corpora.read(open_corpus(f"path:{file}"), Tally())] == own
+    assert [one.digest for one in cuts] == own, "the digest of a text is its own"
+    assert all(one.opens for one in cuts)
+
+
+def test_works_of_a_shard_fall_into_all_groups(tmp_path: Path) -> None:
+    file = tmp_path / "a.jsonl"
+    file.write_text("".join(f"{json.dumps({'text': f'{number}', 'id': f'W{number}'})}\n" for number in range(800)))
+    cuts = corpora.read(open_corpus(f"shard:1/4:path:{file}?work=id"), Tally())
+    assert len({group_of(one.key) for one in cuts}) > 28
+
+
+@pytest.mark.parametrize(("works", "has"), [(4, False), (40, True)])
+def test_documents_of_few_works_have_no_interval(tmp_path: Path, works: int, has: bool) -> None:
+    file = tmp_path / "a.jsonl"
+    rows = [{"text": f"{number} é{number % 7}", "id": f"W{number % works}#{number}"} for number in range(120)]
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    found = {query: chars_per_token(passed(f"path:{file}{query}")) for query in ("", "?work=id")}
+    assert found[""].value == found["?work=id"].value
+    assert found[""].replicates
+    assert bool(found["?work=id"].replicates) is has
+    assert has or "120 documents in 3 of 32 groups" in str(found["?work=id"].no_interval)
+
+
 def test_a_ratio_to_the_reference_counts_uncut_documents() -> None:
     measurement = compression.normalized_sequence_length([10] * 32, [8] * 32, [1] * 32, "home")
     assert (measurement.value, measurement.replicates) == (1.25, ())

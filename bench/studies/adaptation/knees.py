@@ -4,10 +4,10 @@ usage: PYHARNESS_DATA=DIR python bench/studies/adaptation/knees.py [--draws N] [
 
 gpt2 is extended once per text; all sizes are beginnings of that. `dense`: the last size, of every 500, from which a
 thousand more tokens give 0.5 % bytes/token or more on the held-out text. `six sizes`: what pyharness.statistics.knee
-makes of 1k, 2k, 4k, 8k, 16k and 32k, as far as the text gives them. `held`: of texts of as many documents, drawn with
-replacement from the held-out ones and dealt out to groups at random, the share whose interval holds the knee of all of
-them. With 400 draws a true 95 % shows as 93 to 97 %, nineteen times in twenty. Held below 90 % ends the run with exit
-code 1.
+makes of 1k, 2k, 4k, 8k, 16k and 32k, as far as the text gives them. `held`: of texts of as many works (or documents,
+where the text names no works), drawn with replacement from the held-out ones and dealt out whole to groups at random,
+the share whose interval holds the knee of all of them. With 400 draws a true 95 % shows as 93 to 97 %, nineteen times
+in twenty. Held below 90 % ends the run with exit code 1.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from extended_models import extended_model  # noqa: E402
 from pyharness.bpe import BpeModel, BpeTokenizer, import_model  # noqa: E402
 from pyharness.bpe.adapting.extending import continued  # noqa: E402
 from pyharness.bpe.adapting.model_pieces import ModelPieces  # noqa: E402
-from pyharness.corpora import open_corpus  # noqa: E402
+from pyharness.corpora import keyed, open_corpus  # noqa: E402
 from pyharness.statistics.jackknife import GROUPS  # noqa: E402
 from pyharness.statistics.knee import LITTLE, Knee, knee  # noqa: E402
 from pyharness.types import Extension, Measurement, Tally  # noqa: E402
@@ -48,6 +48,17 @@ Counts = NDArray[np.int64]
 
 def documents(spec: str) -> list[str]:
     return list(open_corpus(spec).documents(Tally()))
+
+
+def named(spec: str) -> tuple[list[str], Counts]:
+    """Documents, and the number of each one's work; a document of no named work is a work of its own."""
+    texts: list[str] = []
+    numbers: dict[str | int, int] = {}
+    works: list[int] = []
+    for piece in keyed(open_corpus(spec), Tally()):
+        texts.append(piece.text)
+        works.append(numbers.setdefault(piece.work or len(texts), len(numbers)))
+    return texts, np.array(works)
 
 
 def counts(model: BpeModel, extension: Extension, size: int, texts: Sequence[str]) -> Counts:
@@ -73,9 +84,10 @@ def of_few(before: Counts, after: Sequence[Counts], groups: Counts) -> Knee:
     return found
 
 
-def held(before: Counts, after: Sequence[Counts], true: float, draws: int) -> tuple[float, float]:
-    """Share of intervals that hold ``true``, and their mean half-width relative to it."""
+def held(before: Counts, after: Sequence[Counts], works: Counts, true: float, draws: int) -> tuple[float, float]:
+    """Share of intervals that hold ``true``, and their mean half-width relative to it; ``works``: of each document."""
     generator = np.random.default_rng(12)
+    before, *after = (np.bincount(works, tokens).astype(np.int64) for tokens in (before, *after))
     hits, width = 0, 0.0
     for _ in range(draws):
         drawn = generator.integers(0, len(before), len(before))
@@ -96,13 +108,13 @@ def main() -> int:
     draws = options.draws
     folder = os.environ["PYHARNESS_DATA"]
     model = import_model(Path(folder) / "tokenizers/gpt2/tokenizer.json")
-    sys.stdout.write("| text | documents | dense | six sizes | interval | held % | mean half-width % |\n")
-    sys.stdout.write("| :-- | --: | --: | --: | --: | --: | --: |\n")
+    sys.stdout.write("| text | documents | works | dense | six sizes | interval | held % | mean half-width % |\n")
+    sys.stdout.write("| :-- | --: | --: | --: | --: | --: | --: | --: |\n")
     worst = 1.0
     for language in options.text:
         path, learnt, held_out = TEXTS[language]
         spec = path.format(f"{folder}/corpora")
-        texts = documents(f"shard:{held_out}:{spec}")
+        texts, works = named(f"shard:{held_out}:{spec}")
         pieces = ModelPieces(model)
         pieces.add(documents(f"shard:{learnt}:{spec}"))
         extension = continued(model, pieces.pieces(), SIZES[-1]).extension
@@ -113,16 +125,17 @@ def main() -> int:
             continue
         after = [counts(model, extension, size, texts) for size in SIZES if size <= most]
         dense = {size: int(counts(model, extension, size, texts).sum()) for size in range(STEP, most, STEP)}
-        groups = np.random.default_rng(3).integers(0, GROUPS, len(texts))
+        groups = np.random.default_rng(3).integers(0, GROUPS, works.max() + 1)[works]
         whole = of_few(before, after, groups)
         if not 0 < whole.size < math.inf:
             sys.stdout.write(f"| {language} | {len(texts)} | no knee within {len(after)} sizes of {most:,} tokens |\n")
             continue
         low, high = whole.interval or (math.nan, math.nan)
-        share, width = held(before, after, whole.size, draws)
+        share, width = held(before, after, works, whole.size, draws)
         worst = min(worst, share)
         cells = (f"{dense_knee(dense):,.0f}", f"{whole.size:,.0f}", f"{low:,.0f} to {high:,.0f}")
-        shown = " | ".join((language, str(len(texts)), *cells, f"{share:.1%}"[:-1], f"{width:.1%}"[:-1]))
+        read = (language, str(len(texts)), str(works.max() + 1))
+        shown = " | ".join((*read, *cells, f"{share:.1%}"[:-1], f"{width:.1%}"[:-1]))
         sys.stdout.write(f"| {shown} |\n")
         sys.stdout.flush()
     return 1 if worst < HELD else 0

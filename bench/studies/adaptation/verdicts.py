@@ -5,7 +5,8 @@ usage: PYHARNESS_DATA=DIR pyharness run adaptation --output RECORD
 
 Two tables in Markdown, and a line for each promise with the rows that break it: more bytes/token than the naive
 extension (the paired interval above 0), no dead token among those added (layers 1 and 2, and 3 with certificates),
-none more dead after leaf pruning, and the ids of the home library on all held-out text.
+a text or an argument for each of these (with certificates), none more dead after leaf pruning, and the ids of the home
+library on all held-out text. A broken promise, or one that no row is about, ends the run with exit code 1.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from pyharness import store
 from pyharness.benchmarks.counterparts.adaptation import BASE
@@ -85,11 +87,18 @@ def prunings(cases: dict[tuple[Row, str | None], CaseResult]) -> Iterator[str]:
         yield f"| {base} | {' | '.join(cells)} |"
 
 
-def promise(what: str, results: Sequence[CaseResult], kept: Callable[[CaseResult], bool]) -> str:
+class Promise(NamedTuple):
+    """A line on who keeps it and who does not, and whether there are any and all do."""
+
+    line: str
+    holds: bool
+
+
+def promise(what: str, results: Sequence[CaseResult], kept: Callable[[CaseResult], bool]) -> Promise:
     """How many keep it, and those that do not."""
     broken = [f"{one.case.tokenizer} on {one.case.corpus}" for one in results if not kept(one)]
     but = f"; not {', '.join(broken)}" if broken else ""
-    return f"- {what}: {len(results) - len(broken)} of {len(results)}{but}"
+    return Promise(f"- {what}: {len(results) - len(broken)} of {len(results)}{but}", bool(results) and not broken)
 
 
 def has_none(metric: str) -> Callable[[CaseResult], bool]:
@@ -97,8 +106,8 @@ def has_none(metric: str) -> Callable[[CaseResult], bool]:
     return lambda one: measured(one, metric).value == 0
 
 
-def promises(record: Record) -> Iterator[str]:
-    """Lines of what holds."""
+def promises(record: Record) -> Iterator[Promise]:
+    """What holds, and what does not."""
     every = record.of("adaptation")
     continued = [one for one in every if " continued " in one.case.tokenizer]
     beside = [one for one in continued if one.case.parameters.get("against")]
@@ -110,6 +119,7 @@ def promises(record: Record) -> Iterator[str]:
     )
     for layer, metric in enumerate(DEAD, 1):
         yield promise(f"none dead in layer {layer}, continued", beside if layer == 3 else continued, has_none(metric))
+    yield promise("none added without a text or an argument, continued", beside, has_none("added_without_witness"))
     for layer, metric in enumerate(DEAD[:2], 1):
         yield promise(f"none newly dead in layer {layer}, leaf", leaf, has_none(metric))
     yield promise(
@@ -125,9 +135,10 @@ def main() -> int:
     parser.add_argument("record", type=Path)
     record = store.read(parser.parse_args().record)
     cases = adaptations(record)
-    for part in (extensions(cases), prunings(cases), promises(record)):
+    said = list(promises(record))
+    for part in (extensions(cases), prunings(cases), (one.line for one in said)):
         sys.stdout.write("".join(f"{line}\n" for line in part) + "\n")
-    return 0
+    return 0 if all(one.holds for one in said) else 1
 
 
 if __name__ == "__main__":
