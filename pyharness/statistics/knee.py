@@ -28,6 +28,7 @@ class Knee:
 
     size: float
     interval: tuple[float, float] | None = None  # of 95 %
+    resolved: bool = True  # at an end of the curve: the interval of what more gives there excludes ``LITTLE``
 
 
 def knee(sizes: Sequence[int], gains: Sequence[Measurement]) -> Knee | None:
@@ -45,16 +46,17 @@ def knee(sizes: Sequence[int], gains: Sequence[Measurement]) -> Knee | None:
         return None
     places = [(high - low) / math.log(high / low) for low, high in pairwise(sizes)]
     growth = _growth(sizes, curve)
+    curves = map(_curve, zip(*(one.replicates for one in gains), strict=False))
+    replicates = [None if known is None else _growth(sizes, known) for known in curves]
     enough = [number for number, rate in enumerate(growth) if rate >= math.log1p(LITTLE)]
     if not enough or enough[-1] == len(growth) - 1:
-        return Knee(math.inf if enough else 0)
+        end = -1 if enough else 0
+        bounds = jackknife.interval(growth[end], [None if one is None else one[end] for one in replicates])
+        resolved = bounds is not None and not bounds[0] <= math.log1p(LITTLE) <= bounds[1]
+        return Knee(math.inf if enough else 0, resolved=resolved)
     step = enough[-1]
     found = _crossing(places, growth, step)
-    replicates = [
-        None if known is None else _crossing(places, _growth(sizes, known), step)
-        for known in map(_curve, zip(*(one.replicates for one in gains), strict=False))
-    ]
-    bounds = jackknife.interval(found, replicates)
+    bounds = jackknife.interval(found, [None if one is None else _crossing(places, one, step) for one in replicates])
     return Knee(_start(found), None if bounds is None else (_start(bounds[0]), _start(bounds[1])))
 
 

@@ -67,3 +67,12 @@ def test_where_there_is_none() -> None:
     assert few is not None
     assert few.size == pytest.approx(1000 / math.expm1(math.log1p(LITTLE) / 0.02))
     assert few.interval is None
+
+
+@pytest.mark.parametrize(("rate", "size"), [(0.0051, math.inf), (0.0049, 0)])
+def test_an_end_of_the_curve_is_a_verdict_where_groups_agree(rate: float, size: float) -> None:
+    agreed, apart = (knee(SIZES, gains(lambda tokens: rate * tokens / 1000, noise)) for noise in (0.01, 0.5))
+    assert agreed is not None
+    assert apart is not None
+    assert (agreed.size, agreed.resolved) == (size, True)
+    assert not apart.resolved
