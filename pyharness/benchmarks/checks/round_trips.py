@@ -28,14 +28,11 @@ class RoundTrips:
     error: str | None = None  # the first thing that decoding raised
 
     def check(self, texts: list[str], tokens: Tokens) -> None:
-        """Decode every document, and encode once more what came back otherwise: the ids of the same text are known."""
+        """Decode every document and encode what came back once more."""
         decoded = [self._decode(tokens, index) for index in range(len(texts))]
-        same = [data == text.encode() for text, data in zip(texts, decoded, strict=True)]
-        if not all(same):
-            again = self.tokenizer.encode_batch([data.decode(errors="replace") for data in decoded])
+        again = self.tokenizer.encode_batch([data.decode(errors="replace") for data in decoded])
         for index, (text, data) in enumerate(zip(texts, decoded, strict=True)):
-            idempotent = same[index] or np.array_equal(tokens.document(index), again.document(index))
-            self._count(text, data, idempotent)
+            self._count(text, data, np.array_equal(tokens.document(index), again.document(index)))
 
     def _decode(self, tokens: Tokens, index: int) -> bytes:
         try:
