@@ -36,7 +36,7 @@ def killed(model: Path, *options: str) -> list[dict[str, Any]]:
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=200, env=environment)
     assert done.returncode == 0, done.stderr
     trials: list[dict[str, Any]] = json.loads(done.stdout)
-    assert sum(trial["killed"] for trial in trials) >= TRIALS // 4, "most attempts ended before they were killed"
+    assert sum(trial["killed"] for trial in trials) >= TRIALS // 2, "most attempts ended before they were killed"
     assert digests(model) == before
     return trials
 
