@@ -1,10 +1,10 @@
 """The native core, in the order of its rooms (csrc/core).
 
-Only ``pyharness.kernels`` and ``pyharness.bpe`` import it; they carry the documentation.
+Only ``pyharness.kernels``, ``bpe`` and ``symbol_models`` import it; they carry the documentation.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypedDict
+from typing import Any, TypeAlias, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -210,11 +210,7 @@ def self_tokenization(
 # ---- pairs
 
 def pair_histogram(
-    tokens: Any,
-    offsets: Any = None,
-    weights: Any = None,
-    *,
-    threads: int = 1,
+    tokens: Any, offsets: Any = None, weights: Any = None, *, threads: int = 1
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint64]]: ...
 def check_segments(offsets: Any, weights: Any, total: int, *, threads: int = 1) -> None: ...
 def token_frequency(
@@ -253,13 +249,7 @@ def entropy_states(
     temperature: float = 1.0,
     threads: int = 1,
 ) -> None: ...
-def entropy_merge(
-    states: Any,
-    other: Any,
-    *,
-    temperature: float = 1.0,
-    threads: int = 1,
-) -> None: ...
+def entropy_merge(states: Any, other: Any, *, temperature: float = 1.0, threads: int = 1) -> None: ...
 def entropy_finish(
     states: Any,
     *,
@@ -273,12 +263,7 @@ def entropy_finish(
     margin: Any = None,
     threads: int = 1,
 ) -> None: ...
-def check_targets(
-    targets: Any,
-    vocab_size: int,
-    *,
-    threads: int = 1,
-) -> None: ...
+def check_targets(targets: Any, vocab_size: int, *, threads: int = 1) -> None: ...
 def entropy_reference(
     logits: Any,
     targets: Any = None,
@@ -292,3 +277,21 @@ def entropy_reference(
     argmax: Any = None,
     margin: Any = None,
 ) -> None: ...
+
+# ---- symbols
+
+_SymbolIds: TypeAlias = NDArray[np.uint8] | NDArray[np.uint32]
+_Nats: TypeAlias = NDArray[np.float64]
+_Trie: TypeAlias = tuple[int, NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint64], NDArray[np.uint32]]
+
+class SymbolCounter:
+    def __init__(self, alphabet_size: int, order: int, max_bytes: int) -> None: ...
+    def add(self, ids: _SymbolIds, offsets: NDArray[np.int64], threads: int) -> None: ...
+    def symbols(self) -> int: ...
+    def take_model(self, threads: int) -> SymbolModel: ...
+
+class SymbolModel:
+    def __init__(self, trie: _Trie, threads: int) -> None: ...
+    def score(self, ids: _SymbolIds, offsets: NDArray[np.int64], threads: int) -> tuple[_Nats, _Nats, _Nats]: ...
+    def probabilities(self, context: NDArray[np.uint32]) -> _Nats: ...
+    def trie(self) -> _Trie: ...

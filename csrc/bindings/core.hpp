@@ -17,5 +17,6 @@ void bind_extending(pybind11::module_& module);       // training: extend_bpe
 void bind_reachability(pybind11::module_& module);    // leaf_order, merge_graph, self_tokenization
 void bind_pairs(pybind11::module_& module);           // pair_histogram, check_segments, token_frequency
 void bind_entropy(pybind11::module_& module);         // entropy, its states and reference
+void bind_symbols(pybind11::module_& module);         // SymbolCounter, SymbolModel
 
 }  // namespace pyharness::bindings

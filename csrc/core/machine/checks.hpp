@@ -25,7 +25,8 @@ inline void check_offsets(std::span<const std::int64_t> offsets, std::size_t tot
     throw offsets_end_elsewhere(who, static_cast<std::int64_t>(total), previous);
 }
 
-inline void check_ids(std::span<const std::uint32_t> ids, std::size_t limit, const char* name) {
+template <class Id>
+void check_all_ids(std::span<const Id> ids, std::size_t limit, const char* name) {
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (ids[i] >= limit) {
       throw std::invalid_argument(std::string(name) + "[" + std::to_string(i) +
@@ -33,6 +34,14 @@ inline void check_ids(std::span<const std::uint32_t> ids, std::size_t limit, con
                                   std::to_string(limit));
     }
   }
+}
+
+// Overloads, so that a vector is taken, too.
+inline void check_ids(std::span<const std::uint32_t> ids, std::size_t limit, const char* name) {
+  check_all_ids(ids, limit, name);
+}
+inline void check_ids(std::span<const std::uint8_t> ids, std::size_t limit, const char* name) {
+  check_all_ids(ids, limit, name);
 }
 
 inline void check_length(std::size_t length, std::size_t expected, const char* name) {
