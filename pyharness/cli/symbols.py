@@ -1,0 +1,87 @@
+"""``pyharness symbols``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pyharness.cli.console import check_output, reports_errors, show
+
+if TYPE_CHECKING:
+    from pyharness.commands.symbols import Trained
+
+
+@click.group()
+def symbols() -> None:
+    """Train a model of what symbol comes next: a byte, or a token of any row."""
+
+
+@symbols.command()
+@click.option("-c", "--corpus", "texts", multiple=True, required=True, metavar="SPEC",
+              help="Train on this text; repeatable.")  # fmt: skip
+@click.option("-t", "--tokenizer", "row", default="raw_bytes", show_default=True, metavar="SPEC",
+              help="Whose ids the symbols are.")  # fmt: skip
+@click.option("--order", type=int, default=3, show_default=True, metavar="N",
+              help="1 to 5: the N - 1 symbols before are looked at.")  # fmt: skip
+@click.option("--out", type=click.Path(path_type=Path), required=True, metavar="FILE", help="File to make.")
+@click.option("--held-out", multiple=True, metavar="SPEC", help="Judge on this text, of which no document may be in "
+              "the corpus; repeatable [default: on the front of the corpus, which flatters].")  # fmt: skip
+@click.option("--allow-overlap", is_flag=True, help="Let documents be in both.")
+@click.option("--max-bytes", metavar="SIZE", help="Read no more text than this: 100MB, 2GiB.")
+@click.option("--threads", type=click.IntRange(1, 1024), metavar="N", help="Threads [default: all cores].")
+@click.option("--force", is_flag=True, help="Replace FILE.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress and no summary; errors only.")
+@reports_errors
+def train(texts: tuple[str, ...], row: str, order: int, out: Path, held_out: tuple[str, ...], allow_overlap: bool,
+          max_bytes: str | None, threads: int | None, force: bool, quiet: bool) -> None:  # fmt: skip
+    """Count the n-grams of a corpus: probabilities and entropies of the next symbol follow from them.
+
+    \b
+    pyharness symbols train -c path:books.jsonl --order 5 --out books.symbols
+    pyharness symbols train -c path:books.jsonl -t deepseek --order 2 --out deepseek.symbols
+    pyharness symbols train -c shard:1-4/5:path:books.jsonl --held-out shard:0/5:path:books.jsonl --out books.symbols
+
+    Memory grows with the distinct n-grams and not with the text, and the file is the same for any number of threads.
+    Nothing of a document is known in the next. FILE appears whole, when all is done.
+
+    \b
+    Exit status: 0 trained, 2 bad input, 130 interrupted, 143 told to end.
+    """
+    from pyharness.cli.progress import training_listener
+    from pyharness.commands import resizing
+    from pyharness.commands import symbols as command
+    from pyharness.corpora.options import size
+    from pyharness.corpora.texts import Text
+    from pyharness.system.environment import cores
+
+    if not quiet:
+        check_output()
+    text = Text.of(texts, size("--max-bytes", max_bytes) if max_bytes else None)
+    other = Text.of(held_out)
+    with training_listener(quiet) as progress:
+        held = resizing.HeldOut.read(other, allow=allow_overlap, progress=progress) if held_out else None
+        trained = command.train(row, text, order, out, held=held, threads=threads or cores(), progress=progress,
+                                force=force)  # fmt: skip
+    if not quiet:
+        _summarise(row, trained, out, flattering=not held_out)
+
+
+def _summarise(row: str, trained: Trained, out: Path, *, flattering: bool) -> None:
+    from pyharness.report import visible
+
+    model, judged, tally = trained.model, trained.judged, trained.tally
+    where = f"the first {judged.bytes / 1e6:,.1f} MB of it" if flattering else f"{judged.bytes / 1e6:,.1f} MB held out"
+    rows = [
+        ("model", f"order {model.order}, {model.alphabet_size:,} symbols: ids of {row}"),
+        ("n-grams", ", ".join(f"{count:,} of {n}" for n, count in enumerate(model.distinct_ngrams, start=1))),
+        ("text", f"{tally.bytes / 1e6:,.1f} MB in {tally.documents:,} documents"),
+        ("bits/symbol", f"{judged.nll:.4f} on {where}; expected, {judged.entropy:.4f}"),
+        ("bits/byte", f"{judged.bits_per_byte:.4f}"),
+        ("seconds", ", ".join(f"{phase} {seconds:.2f}" for phase, seconds in trained.seconds.items())),
+        ("file", f"{out}, SHA-256 {model.digest}"),
+    ]
+    if tally.replaced_sequences:
+        rows.append(("note", f"{tally.replaced_sequences:,} sequences of bytes that are not UTF-8 were read as U+FFFD"))
+    show("".join(f"{name:11} {visible(value)}\n" for name, value in rows))
