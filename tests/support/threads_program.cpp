@@ -18,6 +18,8 @@
 #include "core/pairs/pair_histogram.hpp"
 #include "core/reachability/self_tokenization.hpp"
 #include "core/splitting/text_splitter.hpp"
+#include "core/symbols/symbol_counter.hpp"
+#include "core/symbols/symbol_model.hpp"
 #include "core/text/text_statistics.hpp"
 #include "core/training/bpe_trainer.hpp"
 #include "core/training/piece_counter.hpp"
@@ -168,6 +170,34 @@ void check_added_tokens(const Texts& texts) {
           "AddedTokenCutter");
 }
 
+// Bytes of the texts, in an alphabet of bytes and in one of 16 bits: n-grams of 40 and of 80 bits.
+void check_symbol_models(const Texts& texts) {
+  Ids ids;
+  std::vector<std::int64_t> offsets{0};
+  for (const std::string& text : texts.owned) {
+    for (const char byte : text) ids.push_back(static_cast<unsigned char>(byte));
+    offsets.push_back(static_cast<std::int64_t>(ids.size()));
+  }
+  const auto model_of = [&](std::uint32_t alphabet_size, int threads) {
+    symbols::SymbolCounter counter(alphabet_size, 5, std::size_t{1} << 30);
+    counter.add(std::span<const std::uint32_t>(ids), offsets, threads);
+    return symbols::SymbolModel(counter.take_trie(), threads);
+  };
+  for (const std::uint32_t alphabet_size : {256U, 1U << 16}) {
+    const symbols::SymbolModel one = model_of(alphabet_size, 1), many = model_of(alphabet_size, kThreads);
+    require(one.trie().counts == many.trie().counts && one.trie().symbols == many.trie().symbols,
+            "SymbolCounter");
+    const std::span<const std::uint32_t> text(ids);
+    const symbols::SymbolScores scores = one.score(text, offsets, 1);
+    run_on_threads(2, [&](int) {
+      const symbols::SymbolScores again = many.score(text, offsets, kThreads);
+      require(again.nll == scores.nll && again.entropy == scores.entropy &&
+                  again.next_entropy == scores.next_entropy,
+              "SymbolModel");
+    });
+  }
+}
+
 void check_all() {
   const Texts texts;
   const CountedPieces pieces = count(texts, 1);
@@ -179,6 +209,7 @@ void check_all() {
   check_text_encoder(texts, model);
   check_symbols(texts, model, split_texts(kPattern, texts.views, 1));
   check_added_tokens(texts);
+  check_symbol_models(texts);
 }
 
 // Two threads add to one number.
