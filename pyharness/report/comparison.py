@@ -154,6 +154,11 @@ def _differences(pair: Pair) -> Iterator[Difference]:
             f"corpus {one.case.corpus!r} is not the same text on both sides (digests {str(digests[0])[:12]} and "
             f"{str(digests[1])[:12]}): a comparison across different text is refused"
         )
+    if one.groups and other.groups and one.groups.get("documents") != other.groups.get("documents"):
+        raise InputError(
+            f"corpus {one.case.corpus!r} has its documents in other groups on the two sides, so that no interval pairs "
+            "them: one record is older than groups of works; measure it anew"
+        )
     metrics = metrics_of(pair)
     theirs = {(measurement.metric, measurement.part): measurement for measurement in other.measurements}
     title, of_one_record = pair.title, pair.a is pair.b

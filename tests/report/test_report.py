@@ -151,6 +151,17 @@ def test_comparing_two_rows_gives_paired_intervals(result: session.Result) -> No
         result.compare("raw_bytes", "mistral:v2")
 
 
+def test_records_that_group_documents_otherwise_are_not_paired(result: session.Result) -> None:
+    data = json.loads(json.dumps(result.record.data))
+    sums = [one["details"]["groups"]["documents"] for one in data["results"] if "groups" in one["details"]]
+    assert sums
+    for one in sums:
+        first = next(group for group, count in enumerate(one) if count)
+        one[first], one[first - 1] = one[first - 1], one[first]
+    with pytest.raises(InputError, match="documents in other groups on the two sides"):
+        comparison.records(result.record, store.Record.from_json(data, "older"))
+
+
 def test_comparing_across_different_text_is_refused(result: session.Result) -> None:
     data = json.loads(json.dumps(result.record.data))
     for one in data["results"]:
