@@ -167,7 +167,7 @@ CORPORA = (
         example="path:notes/?split=paragraph&max_bytes=2MB",
         options={
             **TEXT_OPTIONS,
-            "field": "JSON Lines and Parquet: where the text is (default text)",
+            "field": "JSON Lines and Parquet: where the text is (default text); text.hi: hi of the JSON object text",
             "work": "JSON Lines: field with the work, or WORK#PART, that a document is of: shards keep works whole",
             "split": "plain text: what a document is: file (default), line or paragraph",
         },

@@ -75,7 +75,7 @@ def test_archives_without_a_byte(suffix: str, tmp_path: Path) -> None:
         ('{"text": 7}', ["'text' is a number, not a string"]),
         ('{"text": true}', ["'text' is a boolean"]),
         ('{"text": ["x"]}', ["'text' is a list", "?field="]),
-        ('{"text": {"en": "x"}}', ["'text' is an object", "parallel:"]),
+        ('{"text": {"en": "x"}}', ["'text' is an object", "parallel:", "?field=text.NAME"]),
     ],
 )
 def test_bad_json_lines(line: str, parts: list[str], tmp_path: Path) -> None:

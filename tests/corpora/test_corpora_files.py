@@ -69,6 +69,14 @@ def test_json_lines_with_another_field_and_lone_surrogates(tmp_path: Path) -> No
     assert (tally.replaced_sequences, tally.empty_documents) == (2, 1)
 
 
+def test_json_lines_with_a_field_of_an_object(tmp_path: Path) -> None:
+    rows = ['{"text": {"hi": "ka", "en": "a"}}', '{"text": {"hi": "kha"}, "text.hi": "by its very name"}']
+    file = write(tmp_path / "a.jsonl", "\n".join(rows).encode())
+    assert read(f"path:{file}?field=text.hi")[0] == ["ka", "by its very name"]
+    with pytest.raises(InputError, match=r"line 2 has no field 'en'; it has 'hi'"):
+        read(f"path:{file}?field=text.en")
+
+
 def test_invalid_utf8_in_json_counts_where_it_is_used(tmp_path: Path) -> None:
     file = write(tmp_path / "a.ndjson", b'{"text": "a\xffb", "other": "\xff\xff"}\n{"text": "' + b"x" * 30 + b'"}')
     texts, tally = read(f"path:{file}?max_document_bytes=20")

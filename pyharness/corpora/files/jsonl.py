@@ -31,8 +31,14 @@ def rows(file: Traversable) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def value(file: Traversable, number: int, row: dict[str, Any], field: str, option: str = "field") -> Any:
-    """Return one field of a row, or say which fields there are and which ``option`` chooses one."""
+    """Return one field of a row, or say which fields there are and which ``option`` chooses one.
+
+    Of objects within objects, ``outer.inner`` names one, unless a field has that very name.
+    """
     if field not in row:
+        outer, _, inner = field.partition(".")
+        if inner and isinstance(row.get(outer), dict):
+            return value(file, number, row[outer], inner, option)
         known = ", ".join(map(repr, list(row)[:20])) or "nothing"
         raise InputError(f"{file} line {number} has no field {field!r}; it has {known}: choose one with ?{option}=")
     return row[field]
@@ -44,7 +50,9 @@ def documents(file: Traversable, field: str, work: str = "") -> Iterator[Fragmen
         text = value(file, number, row, field)
         if not isinstance(text, str):
             hint = (
-                f"for aligned rows use 'parallel:{file}'" if isinstance(text, dict) else "choose another with ?field="
+                f"for aligned rows use 'parallel:{file}', or name one with ?field={field}.NAME"
+                if isinstance(text, dict)
+                else "choose another with ?field="
             )
             raise InputError(f"{file} line {number}: field {field!r} is {kind_of(text)}, not a string; {hint}")
         yield Fragment(text, work=_work(file, number, row, work) if work else "")
