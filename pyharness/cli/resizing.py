@@ -47,6 +47,13 @@ def _shared(command: Command) -> Command:
         click.option("--whole-pieces/--no-whole-pieces", default=None, help="While counting and learning, take pieces "
                      "that are tokens of FILE for these tokens [default: as FILE does]."),
         click.option("--deny", metavar="REGEX", help="Make no token in whose text this is found."),
+        click.option("--coverage", "character_coverage", type=float, metavar="X", help="Models of characters: first "
+                     "make tokens of those that FILE has none for, up to this share of the text, such as 0.99995 "
+                     "[default: none]."),
+        click.option("--balance", is_flag=True, default=None, help="Let each --corpus count as much as the largest, in "
+                     "tokens of FILE."),
+        click.option("--multiple-of", type=click.IntRange(1, 2**16), metavar="N", help="Rows of a model for it are to "
+                     "be a multiple: recorded, and part of the next command. The tokenizer stays as it is."),
         click.option("--threads", type=int, metavar="N", help="Threads [default: all cores]."),
         click.option("--force", is_flag=True, help="Replace DIR, if this command made it."),
         click.option("-q", "--quiet", is_flag=True, help="No progress and no summary; errors only."),
@@ -65,18 +72,6 @@ def _shared(command: Command) -> Command:
 @click.option("--auxiliary-size", type=int, metavar="N", help="naive: size of that training [default: 64000].")
 @click.option("--reuse", metavar="REGEX", help="Take first the ids of added or unused tokens that match whole, such as "
               "'<.reserved_special_token_[0-9]+.>', and gaps.")  # fmt: skip
-@click.option("--multiple-of", type=click.IntRange(1, 2**16), metavar="N", help="Rows of a model for it are to be a "
-              "multiple: recorded, and part of the next command. The tokenizer stays as it is.")  # fmt: skip
-@click.option(
-    "--coverage",
-    "character_coverage",
-    type=float,
-    metavar="X",
-    help="Models of characters: first make "
-    "tokens of those that FILE has none for, up to this share of the text, such as 0.99995 [default: none].",
-)
-@click.option("--balance", is_flag=True, default=None, help="Let each --corpus count as much as the largest, in tokens "
-              "of FILE.")  # fmt: skip
 @reports_errors
 def extend(folder: Path, tokens: int | None, sizes: str | None, method: str, quiet: bool, **options: Any) -> None:
     """Teach a tokenizer new tokens; none of its ids moves.

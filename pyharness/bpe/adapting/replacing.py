@@ -1,18 +1,15 @@
-"""Tokens go and others come: a tokenizer file of a fixed size, made for another text."""
+"""Tokens go from a tokenizer file, and others come into it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Unpack
 
 from pyharness.bpe.adapting.checking import check_extended, check_pruned
-from pyharness.bpe.adapting.extending import ExtendingOptions, extend
 from pyharness.bpe.adapting.placing import place
-from pyharness.bpe.adapting.pruning import first_of, id_map
+from pyharness.bpe.adapting.pruning import id_map
 from pyharness.bpe.model.model import BpeModel
-from pyharness.bpe.training.trainer import WeightedPieces
-from pyharness.types import Extension, IdMap, Ids, InputError, Placement, TokenKind
+from pyharness.types import Extension, IdMap, Ids, Placement
 from pyharness.vocabularies.editing.files import extend_file, prune_file
 
 
@@ -26,13 +23,11 @@ class Pruned:
 
 
 @dataclass(frozen=True, slots=True)
-class Replaced:
-    """A file without some tokens, and with others."""
+class Put:
+    """A file with new tokens."""
 
     data: bytes
     model: BpeModel
-    ids: IdMap  # from the original, of tokens that stay
-    extension: Extension  # of the pruned model
     placement: Placement
 
 
@@ -54,44 +49,37 @@ def prune(data: bytes, model: BpeModel, removed: Ids, label: str, texts: Sequenc
     return Pruned(edited, check_pruned(edited, model, ids, texts, label), ids)
 
 
-def replace(
+def put(
     data: bytes,
     model: BpeModel,
-    order: Ids,
-    pieces: WeightedPieces,
-    tokens: int,
+    extension: Extension,
     label: str,
-    *,
-    size: int | None = None,
     texts: Sequence[str] = (),
-    **options: Unpack[ExtendingOptions],
-) -> Replaced:
-    """Prune to ``size - tokens``, then extend by ``tokens``.
+    *,
+    reuse: str | None = None,
+    multiple_of: int = 1,
+    reachable: bool = True,
+) -> Put:
+    """Put the strings and rules of an extension into a file, and check what comes of it.
 
     Args:
         data: the file.
         model: what :func:`pyharness.bpe.import_model` makes of it.
-        order: of removal, as of :func:`pyharness.bpe.adapting.pruning.leaf_order`.
-        pieces: what is learnt from, as the model splits it; pruning does not change how it does.
-        tokens: to learn. If the pieces have fewer, the file stays as much below ``size``.
+        extension: of the model.
         label: what errors call the file.
-        size: tokens of any kind in the end; None: as many as there are.
         texts: what the library of the format, if it is installed, has to encode as we do.
-        options: of :func:`pyharness.bpe.adapting.extending.extend`.
+        reuse: as in :func:`pyharness.bpe.adapting.placing.place`.
+        multiple_of: likewise.
+        reachable: as in :func:`pyharness.bpe.adapting.checking.check_extended`.
 
     Raises:
-        InputError: there are not so many tokens that can go; the file cannot be edited so.
+        InputError: the file cannot be edited so; what comes of it is not what is meant.
     """
-    size = int((model.vocabulary.kinds != TokenKind.ABSENT).sum()) if size is None else size
-    if not 0 <= tokens <= size:
-        raise InputError(f"{tokens:,} new tokens do not fit into {size:,}")
-    pruned = prune(data, model, first_of(model, order, size=size - tokens), label)
-    extension = extend(pruned.model, pieces, tokens, **options)
-    placement = place(pruned.model, len(extension.tokens))
-    edited = extended(pruned.data, pruned.model, extension, placement, label)
-    reachable = options.get("cascade", True)
-    result = check_extended(edited, pruned.model, extension, placement, texts, label, reachable=reachable)
-    return Replaced(edited, result, pruned.ids, extension, placement)
+    placement = place(model, len(extension.tokens), reuse=reuse, multiple_of=multiple_of)
+    edited = extended(data, model, extension, placement, label)
+    return Put(
+        edited, check_extended(edited, model, extension, placement, texts, label, reachable=reachable), placement
+    )
 
 
 def extended(data: bytes, model: BpeModel, extension: Extension, placement: Placement, label: str) -> bytes:

@@ -49,7 +49,7 @@ def trained(trainer: str, feed: Feed, adapted: Adapted, learnt: Mapping[str, Arr
         files[ID_MAP] = _json(adapted.ids.new.tolist())
     counts = {
         name: record[name]
-        for name in ("added", "added_ids", "removed", "unreachable", "learnt", "reused", *_TEXT)
+        for name in ("added", "added_ids", "removed", "unreachable", "learnt", "missing_characters", "reused", *_TEXT)
         if name in record
     }
     return TrainedTokenizer(

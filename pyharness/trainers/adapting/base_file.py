@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 
@@ -61,6 +61,12 @@ class BaseFile:
         if "special" in options:
             special = encodings.read_special(options["special"], str(path))
         return cls(path, data, kind, pattern, special)
+
+    def edited(self, data: bytes, model: BpeModel) -> BaseFile:
+        """Return the file with another content, of which the model is known."""
+        file = replace(self, data=data, special=None if self.special is None else model.special)
+        vars(file)["model"] = model  # where cached_property has it
+        return file
 
     @property
     def label(self) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyharness.bpe.adapting.model_pieces import ModelPieces, encoded
 from pyharness.bpe.model.model import BpeModel
@@ -17,6 +17,16 @@ from pyharness.trainers.feeding import Feed, read_in_batches
 from pyharness.types import InputError
 from pyharness.vocabularies.sentencepiece.piece_rules import PieceRules, read_piece_rules
 
+Add: TypeAlias = Callable[[list[str], int], None]
+Counts: TypeAlias = NDArray[np.uint64]
+
+
+class _Counter(Protocol):
+    def add(self, texts: list[str], threads: int = 1) -> None: ...
+
+
+Counter = TypeVar("Counter", bound=_Counter)
+
 
 def counted(feed: Feed, base: BaseFile) -> WeightedPieces:
     """Read the texts of a request and count their pieces.
@@ -25,26 +35,42 @@ def counted(feed: Feed, base: BaseFile) -> WeightedPieces:
         InputError: there is no text, or a token occurs in it whose id is to be used again.
     """
     rules, emitted = rules_of(base), Emitted(base.model, feed.request.reuse)
+    parts = [one.pieces() for one in each_corpus(feed, lambda: ModelPieces(base.model, rules), emitted.checked)]
+    return joined(parts, balance(base.model, parts, feed.request.threads)) if feed.request.balance else parts[0]
+
+
+def each_corpus(
+    feed: Feed, new: Callable[[], Counter], checked: Callable[[Add], Add] = lambda add: add
+) -> list[Counter]:
+    """Read the texts of a request into a counter, or into one for each of several corpora that are balanced.
+
+    Args:
+        feed: of the request.
+        new: makes a counter.
+        checked: what stands before its ``add``.
+
+    Raises:
+        InputError: there is no text, or there are no corpora to balance.
+    """
     if not feed.request.balance:
-        pieces = ModelPieces(base.model, rules)
-        read_in_batches(feed, emitted.checked(pieces.add))
-        return pieces.pieces()
+        counter = new()
+        read_in_batches(feed, checked(counter.add))
+        return [counter]
     if feed.request.parts is None:
         raise InputError("to balance corpora, there must be several of them")
-    parts: list[WeightedPieces] = []
+    counters: list[Counter] = []
     for texts in feed.request.parts():
-        pieces = ModelPieces(base.model, rules)
+        counters.append(new())
         before = feed.bytes
-        read_in_batches(feed, emitted.checked(pieces.add), texts)
+        read_in_batches(feed, checked(counters[-1].add), texts)
         if feed.bytes == before:
-            raise InputError(f"corpus {len(parts) + 1} has no text; it cannot count as much as the others")
-        parts.append(pieces.pieces())
+            raise InputError(f"corpus {len(counters)} has no text; it cannot count as much as the others")
     feed.check()
-    return joined(balanced(base.model, parts, feed.request.threads))
+    return counters
 
 
-def balanced(model: BpeModel, parts: list[WeightedPieces], threads: int = 1) -> list[WeightedPieces]:
-    """Weigh pieces so that every corpus has as many tokens of the model as the one with most of them.
+def balance(model: BpeModel, parts: list[WeightedPieces], threads: int = 1) -> list[float]:
+    """What the counts of each corpus are multiplied by, so that all have as many tokens as the one with most.
 
     Raises:
         InputError: one has none at all.
@@ -54,10 +80,12 @@ def balanced(model: BpeModel, parts: list[WeightedPieces], threads: int = 1) -> 
         raise InputError(
             f"corpus {masses.index(0) + 1} has no text beside added tokens; it cannot count as much as others"
         )
-    return [
-        dataclasses.replace(pieces, weights=np.rint(pieces.weights * (max(masses) / mass)).astype(np.uint64))
-        for pieces, mass in zip(parts, masses, strict=True)
-    ]
+    return [max(masses) / mass for mass in masses]
+
+
+def scaled(counts: Counts, factor: float) -> Counts:
+    """Counts as whole numbers, multiplied."""
+    return np.asarray(np.rint(counts * factor), np.uint64)
 
 
 def mass(model: BpeModel, pieces: WeightedPieces, threads: int = 1) -> int:
@@ -66,13 +94,13 @@ def mass(model: BpeModel, pieces: WeightedPieces, threads: int = 1) -> int:
     return int((np.diff(tokens.offsets).astype(np.uint64) * pieces.weights).sum())
 
 
-def joined(parts: list[WeightedPieces]) -> WeightedPieces:
-    """Pieces of several corpora as those of one; equal ones are one."""
+def joined(parts: list[WeightedPieces], factors: list[float]) -> WeightedPieces:
+    """Pieces of several corpora as those of one, each times a factor; equal ones are one."""
     words: dict[bytes, int] = {}
-    for pieces in parts:
+    for pieces, factor in zip(parts, factors, strict=True):
         text = pieces.data[pieces.data_offsets[:-1]][pieces.symbols].tobytes()
         ends = pieces.offsets.tolist()
-        for index, weight in enumerate(pieces.weights.tolist()):
+        for index, weight in enumerate(scaled(pieces.weights, factor).tolist()):
             piece = text[ends[index] : ends[index + 1]]
             words[piece] = words.get(piece, 0) + weight
     return WeightedPieces.of_bytes(words)

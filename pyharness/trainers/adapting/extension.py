@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from pyharness.bpe.adapting.checking import check_extended
-from pyharness.bpe.adapting.coverage import check_share
+from pyharness.bpe.adapting.coverage import ADVISED, Missing, check_share, read_as
 from pyharness.bpe.adapting.placing import compiled, place
-from pyharness.bpe.adapting.replacing import extended
+from pyharness.bpe.adapting.replacing import Put, put
 from pyharness.bpe.model.model import BpeModel
 from pyharness.trainers import TrainedTokenizer, TrainerSpec, TrainingRequest
 from pyharness.trainers.adapting.adapted import Adapted, texts_of, trained
@@ -56,37 +55,38 @@ def _train(name: str, request: TrainingRequest) -> TrainedTokenizer:
 def _extended(
     base: BaseFile, learnt: Learnt, gone: Mapping[int, str], request: TrainingRequest, *, reachable: bool
 ) -> Adapted:
-    tokens, model = request.tokens or 0, base.model
-    extension = learnt.extension.first(tokens)
-    check_learnt(extension)
-    placement = place(model, len(extension.tokens), reuse=request.reuse, multiple_of=request.multiple_of)
-    ids = placement.ids.tolist()
-    data = extended(base.data, model, extension, placement, base.label)
-    compared = texts_of(extension.tokens)
-    reused = {str(token): gone[token] for token in ids if token in gone}
+    model = base.model
+    extension, made = put_in(base, learnt, request, reachable=reachable)
+    reused = {str(token): gone[token] for token in made.placement.ids.tolist() if token in gone}
     return Adapted(
         base=base,
-        data=data,
-        model=check_extended(data, model, extension, placement, compared, base.label, reachable=reachable),
-        ids=IdMap(np.arange(model.id_limit, dtype=np.int64), placement.size),
-        added=placement.ids,
+        data=made.data,
+        model=made.model,
+        ids=IdMap(np.arange(model.id_limit, dtype=np.int64), made.placement.size),
+        added=made.placement.ids,
         complete=extension.complete,
-        notes=notes_of(extension, tokens, request.whole_pieces),
-        details={**asked(request, EXTENDING), **learnt.read, **said_of(model, extension), "reused": reused},
+        notes=notes_of(request, model, learnt, extension),
+        details={**asked(request, EXTENDING), **said_of(model, learnt, extension), "reused": reused},
     )
 
 
-def check_learnt(extension: Extension) -> None:
-    """Refuse a corpus that the base covers already.
+def put_in(base: BaseFile, learnt: Learnt, request: TrainingRequest, *, reachable: bool) -> tuple[Extension, Put]:
+    """Put what was learnt into the file, so much of it as is asked for.
 
     Raises:
-        InputError: there is nothing that it gains.
+        InputError: the corpus has nothing that the base gains, or the file cannot be edited so.
     """
+    extension = learnt.extension.first(request.tokens or 0)
     if not extension.tokens:
         raise InputError(
             "the corpus has nothing to add: no pair of tokens that a rule may join occurs often enough; give more "
             "text, or lower min_frequency"
         )
+    made = put(
+        base.data, base.model, extension, base.label, texts_of(extension.tokens), reuse=request.reuse,
+        multiple_of=request.multiple_of, reachable=reachable,
+    )  # fmt: skip
+    return extension, made
 
 
 def asked(request: TrainingRequest, options: Iterable[str]) -> dict[str, Any]:
@@ -94,10 +94,17 @@ def asked(request: TrainingRequest, options: Iterable[str]) -> dict[str, Any]:
     return {"asked": {name: getattr(request, name) for name in sorted(options)}}
 
 
-def said_of(model: BpeModel, extension: Extension) -> dict[str, Any]:
+def said_of(model: BpeModel, learnt: Learnt, extension: Extension) -> dict[str, Any]:
     """What is said of an extension, as JSON values."""
+    spelled = _spelled(learnt.missing, extension)
     made = extension.rules[:, 2] >= extension.base_ids
     return {
+        **learnt.read,
+        "missing_characters": {
+            "distinct": len(learnt.missing.counts) - spelled,
+            "share": learnt.missing.share(spelled),
+            "are": read_as(model),
+        },
         "rules": len(extension.rules),
         "characters": sum(len(token.decode(errors="replace")) == 1 for token in extension.tokens)
         if model.symbols == "characters"
@@ -109,9 +116,13 @@ def said_of(model: BpeModel, extension: Extension) -> dict[str, Any]:
     }
 
 
-def notes_of(extension: Extension, tokens: int, whole_pieces: bool | None) -> tuple[str, ...]:
+def notes_of(request: TrainingRequest, model: BpeModel, learnt: Learnt, extension: Extension) -> tuple[str, ...]:
     """Facts about an extension without which it is misread."""
-    notes = []
+    tokens, whole_pieces = request.tokens or 0, request.whole_pieces
+    notes: list[str] = []
+    spelled = _spelled(learnt.missing, extension)
+    if request.character_coverage is None or spelled < len(learnt.missing.first):
+        notes += _unspelled(model, learnt.missing, spelled)
     if len(extension.tokens) < tokens:
         notes.append(
             f"stopped after {len(extension.tokens):,} of {tokens:,} tokens: no pair that may be joined occurs often "
@@ -121,6 +132,27 @@ def notes_of(extension: Extension, tokens: int, whole_pieces: bool | None) -> tu
         said = "not merged" if whole_pieces else "merged all the same"
         notes.append(f"while learning, pieces that are tokens of the base were {said}, whatever the base does")
     return tuple(notes)
+
+
+def _spelled(missing: Missing, extension: Extension) -> int:
+    """Number of characters that have got a token: they come before all that is merged."""
+    return min(len(missing.first), len(extension.tokens))
+
+
+def _unspelled(model: BpeModel, missing: Missing, spelled: int) -> Iterator[str]:
+    """Say how many characters have no token, and what gives them one."""
+    if spelled == len(missing.counts):
+        return
+    if missing.first:
+        advice = f"the coverage asks for {len(missing.first):,} characters before any other token: give more tokens"
+    elif missing.advised:
+        advice = f"a coverage of {ADVISED} (--coverage) first makes tokens of {missing.advised:,}"
+    else:
+        advice = f"they are too few for a coverage of {ADVISED} (--coverage) to make tokens of them"
+    yield (
+        f"{len(missing.counts) - spelled:,} characters, {100 * missing.share(spelled):.2g} % of the text's, have no "
+        f"token and are {read_as(model)}: {advice}"
+    )
 
 
 def refuse(request: TrainingRequest) -> None:
@@ -141,10 +173,9 @@ def refuse(request: TrainingRequest) -> None:
 
 
 CONTINUED, NAIVE = "continued-bpe", "naive-extension"
-EXTENDING = frozenset({
-    "base", "tokens", "reuse", "multiple_of", "deny", "balance", "whole_pieces", "cascade", "min_frequency",
-    "max_token_length", "max_token_characters", "tie_rule", "character_coverage",
-})  # fmt: skip
+LEARNING = frozenset({"deny", "min_frequency", "max_token_length", "max_token_characters", "character_coverage"})
+ADAPTING = LEARNING | {"base", "tokens", "multiple_of", "balance", "whole_pieces", "cascade", "tie_rule"}
+EXTENDING = ADAPTING | {"reuse"}
 TRAINERS = (
     TrainerSpec(
         name=CONTINUED,

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from pyharness.bpe.adapting.coverage import check_coverage, missing_characters
+from pyharness.bpe.adapting.coverage import Missing, missing_characters
 from pyharness.bpe.adapting.extending import ExtendingOptions, check_extending, extend
 from pyharness.bpe.adapting.naive import AUXILIARY_SIZE, check_naive, extend_naively
 from pyharness.bpe.adapting.placing import compiled, place
@@ -33,17 +33,22 @@ class Learnt:
 
     extension: Extension
     read: Read
+    missing: Missing  # characters of the text that the base has no token for
 
     def as_arrays(self) -> dict[str, Array]:
         """Everything as arrays, which can be kept."""
-        extension = self.extension
+        extension, missing = self.extension, self.missing
         lengths = np.array([len(token) for token in extension.tokens], np.int64)
+        first = "".join(character.decode() for character in missing.first)
         return {
             "strings": np.frombuffer(b"".join(extension.tokens), np.uint8),
             "offsets": offsets_of(lengths),
             "rules": extension.rules,
             "counts": extension.counts,
             "numbers": np.array([extension.base_ids, extension.complete, *self.read.values()], np.int64),
+            "first_characters": np.frombuffer(first.encode(), np.uint8),
+            "missing": missing.counts,
+            "characters": np.array([missing.occurrences, missing.advised], np.int64),
         }
 
     @classmethod
@@ -52,7 +57,11 @@ class Learnt:
         text, numbers = arrays["strings"].tobytes(), arrays["numbers"].tolist()
         strings = tuple(text[start:end] for start, end in pairwise(arrays["offsets"].tolist()))
         extension = Extension(numbers[0], strings, arrays["rules"], arrays["counts"], complete=bool(numbers[1]))
-        return cls(extension, dict(zip(_READ, numbers[2:], strict=True)))
+        first = arrays["first_characters"].tobytes().decode()
+        missing = Missing(
+            tuple(character.encode() for character in first), arrays["missing"], *arrays["characters"].tolist()
+        )
+        return cls(extension, dict(zip(_READ, numbers[2:], strict=True)), missing)
 
 
 _READ = ("documents", "bytes", "distinct_pieces")
@@ -70,37 +79,43 @@ def learn(feed: Feed, base: BaseFile, tokens: int, *, naive: bool) -> Learnt:
         if len(known.extension.tokens) >= tokens or not known.extension.complete:
             return known
     options = options_of(request, base)
-    _check(base.model, tokens, request, options, naive=naive)
+    check_growth(base.model, tokens, request, options, naive=naive)
     with feed.phases.timed("counting"):
         pieces = counted(feed, base)
-        characters = _missing(base.model, pieces, request, options)[:tokens]
+    return grow(feed, base, pieces, tokens, options, naive=naive)
+
+
+def grow(
+    feed: Feed, base: BaseFile, pieces: WeightedPieces, tokens: int, options: ExtendingOptions, *, naive: bool = False
+) -> Learnt:
+    """Learn so many strings from pieces: first the characters that a coverage asks for."""
+    request, model = feed.request, base.model
+    with feed.phases.timed("counting"):
+        missing = missing_characters(model, pieces, request.character_coverage, options.get("denies"))
+    characters = missing.first[:tokens]
     with feed.phases.timed("merging"):
         report = feed.phases.gauge("merging", "tokens", tokens)
         if request.progress is not None:
             options["progress"] = report
-        model = _spelling(base, characters)
-        extension = _learn(model, pieces, tokens - len(characters), request, options, naive=naive)
-    extension = dataclasses.replace(extension, base_ids=base.model.id_limit, tokens=(*characters, *extension.tokens))
-    return Learnt(extension, dict(zip(_READ, (feed.documents, feed.bytes, len(pieces.weights)), strict=True)))
+        spelling = _spelling(base, characters)
+        extension = _learn(spelling, pieces, tokens - len(characters), request, options, naive=naive)
+    extension = dataclasses.replace(extension, base_ids=model.id_limit, tokens=(*characters, *extension.tokens))
+    read = dict(zip(_READ, (feed.documents, feed.bytes, len(pieces.weights)), strict=True))
+    return Learnt(extension, read, missing)
 
 
-def _check(model: BpeModel, tokens: int, request: TrainingRequest, options: ExtendingOptions, *, naive: bool) -> None:
-    """Refuse, before the text is read, what no text can mend."""
-    if request.character_coverage is not None:
-        check_coverage(model, request.character_coverage)
+def check_growth(
+    model: BpeModel, tokens: int, request: TrainingRequest, options: ExtendingOptions, *, naive: bool = False
+) -> None:
+    """Refuse, before the text is read, what no text can mend.
+
+    Raises:
+        InputError: the base cannot be extended so.
+    """
     if naive:
         check_naive(model, tokens, _auxiliary_size(request))
     else:
         check_extending(model, tokens, options)
-
-
-def _missing(
-    model: BpeModel, pieces: WeightedPieces, request: TrainingRequest, options: ExtendingOptions
-) -> tuple[bytes, ...]:
-    """Characters that get a token before anything is merged."""
-    if request.character_coverage is None:
-        return ()
-    return missing_characters(model, pieces, request.character_coverage, options.get("denies"))
 
 
 def _spelling(base: BaseFile, characters: tuple[bytes, ...]) -> BpeModel:

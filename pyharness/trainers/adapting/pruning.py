@@ -7,25 +7,24 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pyharness.bpe.adapting import pruning_baselines as orders
-from pyharness.bpe.adapting.extending import check_extending
+from pyharness.bpe.adapting.coverage import check_share
 from pyharness.bpe.adapting.model_pieces import ModelPieces
-from pyharness.bpe.adapting.placing import compiled
+from pyharness.bpe.adapting.placing import compiled, place
 from pyharness.bpe.adapting.pruning import first_of, leaf_order
-from pyharness.bpe.adapting.replacing import prune, replace
+from pyharness.bpe.adapting.replacing import Pruned, prune
 from pyharness.bpe.adapting.token_counter import TokenCounter
 from pyharness.bpe.model.model import BpeModel
 from pyharness.bpe.training.trainer import WeightedPieces
 from pyharness.trainers import Array, TrainedTokenizer, TrainerSpec, TrainingRequest
 from pyharness.trainers.adapting.adapted import Adapted, present, texts_of, trained
 from pyharness.trainers.adapting.base_file import BaseFile, located
-from pyharness.trainers.adapting.corpus_pieces import rules_of
-from pyharness.trainers.adapting.extension import asked, check_learnt, notes_of, said_of
-from pyharness.trainers.adapting.growth import options_of
-from pyharness.trainers.feeding import Feed, read_in_batches
-from pyharness.types import Ids, InputError
+from pyharness.trainers.adapting.corpus_pieces import Counts, balance, each_corpus, joined, rules_of, scaled
+from pyharness.trainers.adapting.extension import ADAPTING, LEARNING, asked, notes_of, put_in, said_of
+from pyharness.trainers.adapting.growth import check_growth, grow, options_of
+from pyharness.trainers.feeding import Feed
+from pyharness.types import IdMap, Ids, InputError
 
 COMPARED = 4_096  # tokens that stay, in texts that the library of the format has to encode as we do
 
@@ -78,7 +77,6 @@ def train_script(request: TrainingRequest) -> TrainedTokenizer:
     return _train("script", request)
 
 
-Counts = NDArray[np.uint64]
 _ORDERS: Mapping[str, Callable[[BpeModel, Counts, TrainingRequest], Ids]] = {
     "leaf-pruning": lambda model, counts, request: leaf_order(model, counts, request.threads),
     "frequency-pruning": lambda model, counts, _: orders.frequency_order(model, counts),
@@ -97,10 +95,7 @@ def _train(name: str, request: TrainingRequest) -> TrainedTokenizer:
         model = base.model
         _check(name, base, request)
     order = _order(name, feed, base, model)
-    with feed.phases.timed("writing"):
-        adapted = (
-            _pruned(base, order, request) if order.pieces is None else _replaced(base, order, order.pieces, request)
-        )
+    adapted = _pruned(feed, base, order) if order.pieces is None else _replaced(feed, base, order, order.pieces)
     return trained(name, feed, adapted, order.as_arrays())
 
 
@@ -108,7 +103,7 @@ def _check(name: str, base: BaseFile, request: TrainingRequest) -> None:
     """Refuse, before the text is read, what no count of its tokens can mend: how many can go does not depend on it."""
     model = base.model
     if request.tokens is not None:
-        check_extending(model, request.tokens, options_of(request, base))
+        check_growth(model, request.tokens, request, options_of(request, base))
     if request.learnt is None:
         _removed(model, _ORDERS[name](model, np.zeros(model.id_limit, np.uint64), request), request)
 
@@ -117,21 +112,38 @@ def _order(name: str, feed: Feed, base: BaseFile, model: BpeModel) -> Order:
     request = feed.request
     if request.learnt is not None and request.tokens is None:
         return Order(request.learnt["order"], *request.learnt["numbers"].tolist())
-    counter = None if name in _UNCOUNTED else TokenCounter(model, whole_pieces=request.whole_pieces)
-    pieces = None if request.tokens is None else ModelPieces(model, rules_of(base))
-    counting = [one.add for one in (counter, pieces) if one is not None]
-
-    def add(texts: list[str], threads: int) -> None:
-        for count in counting:
-            count(texts, threads)
-
-    if counting:
-        with feed.phases.timed("counting"):
-            read_in_batches(feed, add)
+    counts, pieces = np.zeros(model.id_limit, np.uint64), None
+    if name not in _UNCOUNTED or request.tokens is not None:
+        counts, pieces = _counted(feed, base)
     with feed.phases.timed("ordering"):
-        counts = np.zeros(model.id_limit, np.uint64) if counter is None else counter.counts
         ids = _ORDERS[name](model, counts, request)
-    return Order(ids, feed.documents, feed.bytes, None if pieces is None else pieces.pieces())
+    return Order(ids, feed.documents, feed.bytes, None if request.tokens is None else pieces)
+
+
+class _Counter:
+    """Counts tokens, and the pieces that they are of where tokens are learnt or corpora weighed."""
+
+    def __init__(self, base: BaseFile, request: TrainingRequest) -> None:
+        self.tokens = TokenCounter(base.model, whole_pieces=request.whole_pieces)
+        wanted = request.tokens is not None or request.balance
+        self.pieces = ModelPieces(base.model, rules_of(base)) if wanted else None
+
+    def add(self, texts: list[str], threads: int = 1) -> None:
+        self.tokens.add(texts, threads)
+        if self.pieces is not None:
+            self.pieces.add(texts, threads)
+
+
+def _counted(feed: Feed, base: BaseFile) -> tuple[Counts, WeightedPieces | None]:
+    """Read the texts and count tokens and pieces, each corpus as often as its weight says."""
+    corpora = each_corpus(feed, lambda: _Counter(base, feed.request))
+    with feed.phases.timed("counting"):
+        parts = [corpus.pieces.pieces() for corpus in corpora if corpus.pieces is not None]
+        if not feed.request.balance:
+            return corpora[0].tokens.counts, parts[0] if parts else None
+        factors = balance(base.model, parts, feed.request.threads)
+        counts = [scaled(corpus.tokens.counts, factor) for corpus, factor in zip(corpora, factors, strict=True)]
+        return np.sum(counts, axis=0, dtype=np.uint64), joined(parts, factors)
 
 
 def _removed(model: BpeModel, order: Ids, request: TrainingRequest) -> Ids:
@@ -156,41 +168,44 @@ def _removed(model: BpeModel, order: Ids, request: TrainingRequest) -> Ids:
     return removed
 
 
-def _pruned(base: BaseFile, order: Order, request: TrainingRequest) -> Adapted:
-    model = base.model
-    removed = _removed(model, order.ids, request)
-    done = prune(base.data, model, removed, base.label, _compared(model, removed))
+def _pruned(feed: Feed, base: BaseFile, order: Order) -> Adapted:
+    request = feed.request
+    done = _cut(feed, base, order)
+    rows = place(done.model, 0, multiple_of=request.multiple_of).size
     return Adapted(
         base=base,
         data=done.data,
         model=done.model,
-        ids=done.ids,
+        ids=IdMap(done.ids.new, rows),
         added=np.zeros(0, np.uint32),
         details={**asked(request, PRUNING), **_read(order), **_removable(order)},
     )
 
 
-def _replaced(base: BaseFile, order: Order, pieces: WeightedPieces, request: TrainingRequest) -> Adapted:
-    tokens, model = request.tokens or 0, base.model
-    size = present(model) - len(_removed(model, order.ids, request)) + tokens
-    done = replace(base.data, model, order.ids, pieces, tokens, base.label, size=size, **options_of(request, base))
-    check_learnt(done.extension)
+def _replaced(feed: Feed, base: BaseFile, order: Order, pieces: WeightedPieces) -> Adapted:
+    """Prune the base, and extend what is left of it."""
+    request, done = feed.request, _cut(feed, base, order)
+    left = base.edited(done.data, done.model)
+    learnt = grow(feed, left, pieces, request.tokens or 0, options_of(request, base))
+    with feed.phases.timed("writing"):
+        extension, made = put_in(left, learnt, request, reachable=request.cascade)
     return Adapted(
         base=base,
-        data=done.data,
-        model=done.model,
-        ids=done.ids,
-        added=done.placement.ids,
-        complete=done.extension.complete,
-        notes=notes_of(done.extension, tokens, request.whole_pieces),
-        details={
-            **asked(request, PRUNING),
-            **_read(order),
-            **_removable(order),
-            **said_of(model, done.extension),
-            "distinct_pieces": len(pieces.weights),
-        },
+        data=made.data,
+        model=made.model,
+        ids=IdMap(done.ids.new, made.placement.size),
+        added=made.placement.ids,
+        complete=extension.complete,
+        notes=notes_of(request, left.model, learnt, extension),
+        details={**asked(request, PRUNING), **_removable(order), **said_of(left.model, learnt, extension)},
     )
+
+
+def _cut(feed: Feed, base: BaseFile, order: Order) -> Pruned:
+    model = base.model
+    removed = _removed(model, order.ids, feed.request)
+    with feed.phases.timed("writing"):
+        return prune(base.data, model, removed, base.label, _compared(model, removed))
 
 
 def _read(order: Order) -> dict[str, Any]:
@@ -222,6 +237,11 @@ def refuse(request: TrainingRequest) -> None:
             "say how much goes: vocab_size= (tokens that are left), share= (of those that can go), or tokens= (new "
             "ones, in the place of as many)"
         )
+    if request.character_coverage is not None:
+        check_share(request.character_coverage)
+    given = sorted(name for name in LEARNING if getattr(request, name) is not None)
+    if given and request.tokens is None:
+        raise InputError(f"{given[0]} is for tokens that are learnt, and none are: say how many, or leave it out")
     if request.share is not None and not 0 <= request.share <= 1:
         raise InputError(f"a share of {request.share:g} cannot be removed; it lies between 0 and 1")
 
@@ -233,10 +253,7 @@ def refuse_script(request: TrainingRequest) -> None:
         raise InputError("name the scripts whose tokens go first: scripts=Cyrillic,Greek")
 
 
-PRUNING = frozenset({
-    "base", "share", "tokens", "deny", "whole_pieces", "cascade", "min_frequency", "max_token_length",
-    "max_token_characters", "tie_rule",
-})  # fmt: skip
+PRUNING = ADAPTING | {"share"}
 _SIZES = frozenset({"vocab_size", "share"})
 
 

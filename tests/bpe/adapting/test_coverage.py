@@ -80,6 +80,27 @@ def test_characters_come_first_and_libraries_reach_them(tmp_path: Path, kind: st
     assert not any("õ" in without.vocabulary[token].decode() for token in range(before.id_limit, without.id_limit))
 
 
+@pytest.mark.parametrize("kind", bases())
+def test_a_text_with_characters_that_have_no_token_is_told(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / kind.split(" ")[0]
+    path.write_bytes(bases()[kind])
+    model = import_model(path)
+    known = {model.vocabulary[token] for token in range(model.id_limit)} - {bytes([byte]) for byte in range(256)}
+    texts = [*TEXTS, "owe owe"]
+    letters = Counter("".join(texts).replace("\t", "").replace("\n", ""))
+    missing = {letter: count for letter, count in letters.items() if letter in "õø日本語"}
+    assert not known & {letter.encode() for letter in missing}
+    plain = extend(path, 3, texts)
+    told = plain.details["missing_characters"]
+    assert told["distinct"] == len(missing) == 5
+    marks = len(texts) if "model" in kind else 0  # SentencePiece puts one before each text
+    assert told["share"] == sum(missing.values()) / (letters.total() + marks)
+    assert [note for note in plain.notes if note.startswith("5 characters, ") and "first makes tokens of 5" in note]
+    assert extend(path, 8, character_coverage=1.0).details["missing_characters"]["distinct"] == 0
+    assert not [note for note in extend(path, 8, character_coverage=1.0).notes if "characters" in note]
+    assert any("asks for 5 characters" in note for note in extend(path, 3, character_coverage=1.0).notes)
+
+
 def test_sizes_are_of_one_training(tmp_path: Path) -> None:
     path = tmp_path / "tokenizer.json"
     path.write_bytes(bases()["tokenizer.json True"])
@@ -102,8 +123,13 @@ def test_what_is_refused(tmp_path: Path) -> None:
     unread = TrainingRequest(texts=lambda: pytest.fail("read"), base=str(path), tokens=4, character_coverage=1.5)
     with pytest.raises(InputError, match=r"a coverage of 1\.5 is no share"):
         trainers.train("continued-bpe", unread)
-    with pytest.raises(InputError, match="symbols of this model are bytes"):
-        extend(write_base(tmp_path), 4, NEW, character_coverage=0.9)
+
+
+def test_bytes_lack_no_character(tmp_path: Path) -> None:
+    base = write_base(tmp_path)
+    covered, plain = (extend(base, 4, NEW, **options) for options in ({"character_coverage": 0.9}, {}))
+    name = next(iter(plain.files))
+    assert covered.files[name] == plain.files[name]
 
 
 @given(
@@ -119,7 +145,7 @@ def test_the_share_is_covered_by_no_more_than_it_takes(words: dict[str, int], co
     needed = next(k for k in range(len(order) + 1) if sum(counts[c] for c in order[:k]) >= coverage * counts.total())
     expected = [character for character in order[:needed] if character.encode() not in model.alphabet]
     found = missing_characters(model, WeightedPieces.of_bytes({w.encode(): n for w, n in words.items()}), coverage)
-    assert [character.decode() for character in found] == expected
+    assert [character.decode() for character in found.first] == expected
 
 
 @pytest.mark.data

@@ -10,13 +10,14 @@ import pytest
 from bpe_files import FILES
 from bpe_models import sample, trained_model
 from pyharness.bpe import BpeModel, BpeTokenizer, export_model, import_model, self_tokenization
+from pyharness.bpe.adapting.extending import extend
 from pyharness.bpe.adapting.model_pieces import ModelPieces
 from pyharness.bpe.adapting.pruning import first_of, leaf_order, removable
 from pyharness.bpe.adapting.pruning_baselines import leaf_last_n
-from pyharness.bpe.adapting.replacing import prune, replace
+from pyharness.bpe.adapting.replacing import Put, prune, put
 from pyharness.bpe.adapting.token_counter import TokenCounter
 from pyharness.bpe.training.trainer import WeightedPieces
-from pyharness.types import InputError, TokenKind
+from pyharness.types import Ids, InputError, TokenKind
 
 KINDS = ("byte level", "ranks", "tekken", "sentencepiece, byte fallback", "sentencepiece, unused pieces",
          "characters, byte fallback", "letters")  # fmt: skip
@@ -53,6 +54,14 @@ def test_files_are_pruned_step_by_step(name: str) -> None:
     assert len(old.ids) < len(new.ids)  # or no text would ask for a token
 
 
+def replaced(data: bytes, model: BpeModel, order: Ids, pieces: WeightedPieces, texts: list[str]) -> tuple[int, Put]:
+    """Twelve tokens go, and as many come as the pieces have."""
+    size = int((model.vocabulary.kinds != TokenKind.ABSENT).sum()) - 12
+    pruned = prune(data, model, first_of(model, order, size=size), "it")
+    extension = extend(pruned.model, pieces, 12, min_frequency=1)
+    return len(extension.tokens), put(pruned.data, pruned.model, extension, "it", texts)
+
+
 @pytest.mark.parametrize("kind", ["tokenizer.json", "tiktoken"])
 def test_others_take_the_place_of_tokens_that_go(kind: str) -> None:
     base = trained_model("gpt2")
@@ -63,26 +72,29 @@ def test_others_take_the_place_of_tokens_that_go(kind: str) -> None:
     counter.add(OTHER + list(sample()[:20]))
     pieces.add(OTHER)
     order = leaf_order(model, counter.counts)
-    made = replace(data, model, order, pieces.pieces(), 12, kind, texts=[*OTHER[:2], *sample()[:5]], min_frequency=1)
-    new = made.extension.tokens
-    assert len(new) == 12
+    count, made = replaced(data, model, order, pieces.pieces(), [*OTHER[:2], *sample()[:5]])
+    assert count == 12
+    new = {made.model.vocabulary[token] for token in made.placement.ids.tolist()}
     assert len(strings(made.model)) == len(strings(model))
     assert made.model.id_limit == made.placement.size == len(strings(model))
-    assert strings(made.model) == strings(model) - {model.vocabulary[token] for token in order[: len(new)]} | set(new)
+    assert strings(made.model) == strings(model) - {model.vocabulary[token] for token in order[:12]} | new
     assert len(self_tokenization(made.model.merges).failed) == 0
     assert len(BpeTokenizer(made.model).encode(OTHER[0])) < len(BpeTokenizer(model).encode(OTHER[0]))
 
 
 def test_sizes_that_cannot_be_are_refused() -> None:
     model = model_of("byte level")
-    data, order, none = file_of("byte level"), leaf_last_n(model), WeightedPieces.of_bytes({})
+    order = leaf_last_n(model)
     assert len(order) == removable(model).sum()
-    with pytest.raises(InputError, match="new tokens do not fit"):
-        replace(data, model, order, none, 5, "it", size=4)
     with pytest.raises(InputError, match="tokens would have to go"):
-        replace(data, model, order, none, len(order) + 1, "it")
+        first_of(model, order, size=len(strings(model)) - len(order) - 1)
     with pytest.raises(InputError, match="give one of the two"):
         first_of(model, order, size=1, share=0.5)
-    made = replace(data, model, order, none, 2, "it")  # nothing to learn from
-    assert not made.extension.complete
-    assert len(strings(made.model)) == len(strings(model)) - 2
+
+
+def test_nothing_comes_where_there_is_nothing_to_learn_from() -> None:
+    data, model = file_of("byte level"), model_of("byte level")
+    pruned = prune(data, model, first_of(model, leaf_last_n(model), size=len(strings(model)) - 2), "it")
+    extension = extend(pruned.model, WeightedPieces.of_bytes({}), 2)
+    assert not extension.complete
+    assert len(strings(put(pruned.data, pruned.model, extension, "it").model)) == len(strings(model)) - 2

@@ -14,7 +14,7 @@ from pyharness import trainers
 from pyharness.bpe import WeightedPieces, import_model
 from pyharness.bpe.adapting.model_pieces import ModelPieces, encoded
 from pyharness.trainers import TrainedTokenizer, TrainingRequest
-from pyharness.trainers.adapting.corpus_pieces import balanced, joined
+from pyharness.trainers.adapting.corpus_pieces import balance, joined, scaled
 from pyharness.types import InputError
 
 
@@ -49,12 +49,12 @@ def test_balanced_corpora_have_equal_mass() -> None:
     assert model is not None
     parts = [WeightedPieces.of_bytes(words) for words in ({b"the": 1000, b" cat": 7}, {b" sat": 3, b"qqq": 1})]
     masses = []
-    for pieces in balanced(model, parts):
+    for pieces, factor in zip(parts, balance(model, parts), strict=True):
         lengths = np.diff(encoded(model, pieces, whole_pieces=False).offsets)
-        masses.append(int((lengths * pieces.weights.astype(np.int64)).sum()))
+        masses.append(int((lengths * scaled(pieces.weights, factor).astype(np.int64)).sum()))
     assert masses[1] == pytest.approx(masses[0], rel=0.02)  # weights are whole numbers
-    both = joined([WeightedPieces.of_bytes({b"a": 1}), WeightedPieces.of_bytes({b"b": 2, b"a": 3})])
-    assert both.weights.tolist() == [4, 2]
+    both = joined([WeightedPieces.of_bytes({b"a": 1}), WeightedPieces.of_bytes({b"b": 2, b"a": 3})], [2.0, 1.5])
+    assert both.weights.tolist() == [2 + 4, 3]  # 4.5 is rounded to the even number
 
 
 @pytest.mark.parametrize(("split", "weights"), [(True, [12]), (False, [2])])
@@ -66,4 +66,5 @@ def test_corpora_are_weighed_by_the_tokens_that_the_base_gives(split: bool, weig
         pieces = ModelPieces(model)
         pieces.add(texts)
         parts.append(pieces.pieces())
-    assert [part.weights.tolist() for part in balanced(model, parts)] == [weights, [4]]
+    factors = balance(model, parts)
+    assert [scaled(part.weights, one).tolist() for part, one in zip(parts, factors, strict=True)] == [weights, [4]]

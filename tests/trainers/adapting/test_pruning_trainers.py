@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from adapted.bases import NEW, OLD, metaspace_file, write_base
+from bpe_files import FILES, characters_file
 from pyharness import trainers
 from pyharness.bpe import import_model, self_tokenization
 from pyharness.bpe.adapting.pruning import id_map, leaf_order
@@ -17,6 +18,7 @@ from pyharness.bpe.adapting.token_counter import TokenCounter
 from pyharness.trainers import TrainedTokenizer, TrainingRequest
 from pyharness.types import InputError
 
+PIECES = "sentencepiece, byte fallback"
 NAMES = ("leaf-pruning", "frequency-pruning", "last-n", "leaf-last-n", "merge-based", "script")
 
 
@@ -29,6 +31,11 @@ def record(trained: TrainedTokenizer) -> dict[str, Any]:
     content = json.loads(trained.files["adaptation.json"])
     assert isinstance(content, dict)
     return content
+
+
+def strings_of(trained: TrainedTokenizer) -> set[bytes]:
+    assert trained.model is not None
+    return {trained.model.vocabulary[token] for token in range(trained.model.id_limit)}
 
 
 def test_leaves_go_by_frequency_and_the_map_of_ids_is_written(tmp_path: Path) -> None:
@@ -66,6 +73,36 @@ def test_tokens_come_in_the_place_of_others(tmp_path: Path) -> None:
     assert prune(base, NEW, tokens=6, vocab_size=271).vocab_size == 271
     assert prune(base, NEW, tokens=6, share=1.0).vocab_size == 259 + 6
     assert max(json.loads(same.files["id_map.json"])) == 266
+
+
+@pytest.mark.parametrize("file", ["tokenizer.json", "tokenizer.model"])
+def test_characters_come_in_the_place_of_tokens(tmp_path: Path, file: str) -> None:
+    path = tmp_path / file
+    path.write_bytes(json.dumps(characters_file()).encode() if file == "tokenizer.json" else FILES[PIECES])
+    size = import_model(path).vocabulary.counted.sum()
+    made = prune(path, ["õõ 日õ 日"] * 3, tokens=2, character_coverage=1.0)
+    assert made.model is not None
+    assert {"õ", "日"} <= {string.decode(errors="replace") for string in strings_of(made)}
+    assert made.model.vocabulary.counted.sum() == size
+    assert record(made)["characters"] == 2
+
+
+def test_balanced_corpora_choose_what_goes_and_what_comes(tmp_path: Path) -> None:
+    base = write_base(tmp_path)
+    rare = ["päike paistab"] * 2
+    texts: dict[str, Any] = {"texts": [*NEW * 50, *rare], "parts": lambda: [NEW * 50, rare]}
+    plain, balanced = (prune(base, **texts, tokens=12, balance=one) for one in (False, True))
+    assert not any("päi".encode() in string for string in strings_of(plain))
+    assert any("päi".encode() in string for string in strings_of(balanced))
+    large, small = (prune(base, part, vocab_size=262).files["id_map.json"] for part in (NEW * 50, rare))
+    assert prune(base, **texts, vocab_size=262).files["id_map.json"] == large
+    assert large != small
+
+
+@pytest.mark.parametrize("option", [{"deny": "x"}, {"character_coverage": 0.5}, {"min_frequency": 3}])
+def test_options_of_learning_are_refused_where_nothing_is_learnt(tmp_path: Path, option: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match=f"{next(iter(option))} is for tokens that are learnt, and none are"):
+        prune(write_base(tmp_path), vocab_size=262, **option)
 
 
 def test_rank_files_say_where_their_special_tokens_are_now(tmp_path: Path) -> None:
