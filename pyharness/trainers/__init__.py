@@ -102,7 +102,7 @@ class TrainerSpec:
     name: str
     train: Callable[[TrainingRequest], TrainedTokenizer]  # call it through ``train()``, which checks the request
     summary: str
-    algorithm: Literal["bpe", "scaffold-bpe", "wordpiece", "unigram"]
+    algorithm: Literal["bpe", "scaffold-bpe", "wordpiece", "unigram", "words", "characters"]
     library: str  # the distribution that trains
     patterns: tuple[str, ...] | None = None  # split patterns it can use, the default first; None: any; (): its own
     options: frozenset[str] = frozenset()  # fields of TrainingRequest it honours besides those that all do

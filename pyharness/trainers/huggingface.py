@@ -1,4 +1,4 @@
-"""Trainers of the tokenizers library: WordPiece as BERT has it, byte-level BPE and byte-level Unigram."""
+"""Trainers of the tokenizers library: WordPiece as BERT has it, whole words, characters, byte-level BPE and Unigram."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from pyharness.trainers.feeding import Feed
 from pyharness.types import InputError
 
 FILE = "tokenizer.json"
+UNKNOWN = "[UNK]"
 MOST = 1 << 24  # the library allocates for the vocabulary that is asked for, before it reads
 
 
@@ -46,14 +47,10 @@ def train_unigram(request: TrainingRequest) -> TrainedTokenizer:
 
 def train_wordpiece(request: TrainingRequest) -> TrainedTokenizer:
     """Train WordPiece with BERT's normaliser (cased, accents kept) and pre-tokenizer."""
-    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+    from tokenizers import decoders, models, trainers
 
-    special = list(dict.fromkeys(("[UNK]", *request.special)))
-    if request.vocab_size <= len(special):
-        raise InputError(f"a vocabulary of {request.vocab_size:,} has no room for more than its special tokens")
-    tokenizer: Any = Tokenizer(models.WordPiece(unk_token="[UNK]"))  # noqa: S106
-    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=False, strip_accents=False)
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    special = with_unknown(request)
+    tokenizer = bert_words(models.WordPiece(unk_token=UNKNOWN))
     tokenizer.decoder = decoders.WordPiece()
     limit: Any = {} if request.limit_alphabet is None else {"limit_alphabet": request.limit_alphabet}
     trainer = trainers.WordPieceTrainer(
@@ -63,6 +60,53 @@ def train_wordpiece(request: TrainingRequest) -> TrainedTokenizer:
     )  # fmt: skip
     note = "not deterministic: ids of ## pieces follow a hash map's order and break ties, so runs differ"
     return _train(tokenizer, trainer, request, [note])
+
+
+def train_words(request: TrainingRequest) -> TrainedTokenizer:
+    """Keep the most frequent words, as BERT's pre-tokenizer finds them; all others are the unknown token."""
+    from tokenizers import decoders, models
+
+    tokenizer = bert_words(models.WordLevel(unk_token=UNKNOWN))
+    tokenizer.decoder = decoders.WordPiece()  # puts a space between words, none before punctuation
+    return _train_whole(tokenizer, request)
+
+
+def train_characters(request: TrainingRequest) -> TrainedTokenizer:
+    """Keep the most frequent code points; all others are the unknown token."""
+    from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
+
+    tokenizer: Any = Tokenizer(models.WordLevel(unk_token=UNKNOWN))
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated")
+    tokenizer.decoder = decoders.Fuse()
+    return _train_whole(tokenizer, request)
+
+
+def _train_whole(tokenizer: Any, request: TrainingRequest) -> TrainedTokenizer:
+    from tokenizers import trainers
+
+    trainer = trainers.WordLevelTrainer(
+        vocab_size=request.vocab_size, min_frequency=request.min_frequency or 1, special_tokens=with_unknown(request),
+        show_progress=False,
+    )  # fmt: skip
+    return _train(tokenizer, trainer, request)
+
+
+def with_unknown(request: TrainingRequest) -> list[str]:
+    """Special tokens, the unknown token first, of a vocabulary with room for more."""
+    special = list(dict.fromkeys((UNKNOWN, *request.special)))
+    if request.vocab_size <= len(special):
+        raise InputError(f"a vocabulary of {request.vocab_size:,} has no room for more than its special tokens")
+    return special
+
+
+def bert_words(model: Any) -> Any:
+    """Tokenizer whose words are BERT's: control characters dropped, split at white space and punctuation; cased."""
+    from tokenizers import Tokenizer, normalizers, pre_tokenizers
+
+    tokenizer: Any = Tokenizer(model)
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=False, strip_accents=False)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    return tokenizer
 
 
 def _room(request: TrainingRequest, alphabet: int) -> None:
@@ -128,6 +172,24 @@ TRAINERS = (
         patterns=(),
         options=frozenset({"min_frequency", "special", "initial_alphabet", "limit_alphabet"}),
         deterministic=False,
+    ),
+    TrainerSpec(
+        name="words",
+        train=train_words,
+        summary="the most frequent words of BertPreTokenizer, cased; the rest is unknown",
+        algorithm="words",
+        library="tokenizers",
+        patterns=(),
+        options=frozenset({"min_frequency", "special"}),
+    ),
+    TrainerSpec(
+        name="characters",
+        train=train_characters,
+        summary="the most frequent characters; the rest is unknown",
+        algorithm="characters",
+        library="tokenizers",
+        patterns=(),
+        options=frozenset({"min_frequency", "special"}),
     ),
     TrainerSpec(
         name="tokenizers-bpe",

@@ -42,6 +42,8 @@ def test_what_is_trained_loads_and_encodes(name: str, tmp_path: Path) -> None:
     if spec.extra:
         pytest.importorskip(spec.library, reason="an optional library")
     size = 600 if spec.patterns is None or spec.patterns else 1500
+    if spec.algorithm == "characters":
+        size = 300
     trained = train(name, sample(), size, threads=2)
     assert trained.vocab_size == size
     assert trained.complete
@@ -54,7 +56,7 @@ def test_what_is_trained_loads_and_encodes(name: str, tmp_path: Path) -> None:
     assert tokenizer.id_limit == size
     text = "The same sentence, once again."
     ids = tokenizer.encode_batch([text]).ids
-    assert 0 < len(ids) < len(text)
+    assert 0 < len(ids) < len(text) + (spec.algorithm == "characters")
     if tokenizer.round_trip == "exact":
         assert tokenizer.decode(ids) == text.encode()
 
