@@ -146,18 +146,22 @@ def test_counts_that_no_text_has_are_refused_whatever_their_digest(tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("name", "values", "reason"),
+    ("order", "changes", "reason"),
     [
-        ("symbols", [0, 1, 4], "not of the alphabet"),
-        ("symbols", [1, 0, 2], "not in order"),
-        ("counts", [2, 0, 1], "does not occur"),
-        ("counts", [2, (1 << 64) - 1, 1], "64 bits"),
+        (1, {"symbols": [0, 1, 4]}, "not of the alphabet"),
+        (1, {"symbols": [1, 0, 2]}, "not in order"),
+        (1, {"counts": [2, 0, 1]}, "does not occur"),
+        (1, {"counts": [2, (1 << 64) - 1, 1]}, "64 bits"),
+        (2, {"symbols": [0, 1, 2, 3, 2, 0]}, "an n-gram without its own end"),
+        (2, {"counts": [2, 1, 1, 5, 1, 1]}, "more frequent than its own end"),
+        (2, {"children": [1, 3, 1]}, "more n-grams follow than there are"),
+        (2, {"children": [1, 0, 1]}, "more n-grams than follow"),
+        (3, {"symbols": [0, 1, 2, 1, 0, 2, 2, 0], "children": [1, 0, 2, 1, 1, 0]}, "a context without its own end"),
     ],
 )
-def test_the_reason_is_said(tmp_path: Path, name: str, values: list[int], reason: str) -> None:
-    trie = model_of([[0, 1, 2, 0]], 4, 1)._trie
-    array = getattr(trie, name)
+def test_the_reason_is_said(tmp_path: Path, order: int, changes: dict[str, list[int]], reason: str) -> None:
+    trie = model_of([[0, 1, 2, 0]], 4, order)._trie
+    arrays = {name: np.array(values, getattr(trie, name).dtype) for name, values in changes.items()}
     path = tmp_path / "made-up"
-    made_up = SymbolTrie(**{**trie._asdict(), name: np.array(values, array.dtype)})
-    path.write_bytes(b"".join(file_format.parts(made_up)))
+    path.write_bytes(b"".join(file_format.parts(SymbolTrie(**{**trie._asdict(), **arrays}))))
     assert reason in refusal(path)

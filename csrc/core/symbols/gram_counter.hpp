@@ -4,8 +4,8 @@
 // document. The counts of shorter ones are sums of these, taken once at the end.
 //
 // Grams are spread over tables by their hash, and each table belongs to one thread of a call: every thread
-// packs every gram (1 ns) and counts those that are its own, so nothing is merged and neither threads nor
-// batches change a count. Memory grows with the distinct grams.
+// packs every gram, which is cheap, and counts its own, so nothing is merged and neither threads nor batches
+// change a count. Memory grows with the distinct grams.
 #pragma once
 
 #include <algorithm>
