@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pyharness.plugins.registry import discover
+from pyharness.tokenizers import segmenting
 from pyharness.types import (
     Case,
     CaseResult,
     Corpus,
+    HasSegments,
     InputError,
     Measurement,
     ParallelCorpus,
@@ -43,6 +45,10 @@ class Work:
     expected: Path | None = None  # ids of the row this vocabulary is compared with
     keep_ids: Path | None = None  # where to leave ids for others to be compared with
     device: str = "cpu"  # or "cuda": where pairs are counted and language models run
+
+    def segmenter(self) -> HasSegments:
+        """What cuts texts into the units of the row."""
+        return segmenting.segmenter(self.spec, self.load)
 
     @property
     def text(self) -> Corpus:

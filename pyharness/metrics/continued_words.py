@@ -17,9 +17,10 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.metrics.counting.word_positions import Bounds, spelled_by
+from pyharness.metrics.counting.word_positions import Bounds
 from pyharness.metrics.counting.words import SEGMENT, UNSEGMENTED, WORD_LIKE
 from pyharness.tokenizers import HasNormalize
+from pyharness.tokenizers.segmenting import spelled_by
 from pyharness.types import HasVocabulary, Ids, Measurement, Tokenizer, Vocabulary, offsets_of
 
 METRIC = "continued_word_share"

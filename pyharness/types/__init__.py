@@ -60,6 +60,7 @@ from pyharness.types.results import (
     State,
     Status,
 )
+from pyharness.types.segments import HasSegments, Segments
 from pyharness.types.tables import Column, Fact, Note, Pick, Published, Table
 from pyharness.types.tokenizers import (
     Engine,
@@ -117,6 +118,7 @@ __all__ = [
     "HasMergeModel",
     "HasModelEncoder",
     "HasPipeline",
+    "HasSegments",
     "HasVocabulary",
     "IdMap",
     "Ids",
@@ -137,6 +139,7 @@ __all__ = [
     "Published",
     "RoundTrip",
     "Rounds",
+    "Segments",
     "SelfTest",
     "Sensitivity",
     "Side",

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
+from pyharness.types.segments import HasSegments
 from pyharness.types.tokens import Ids, Tokens
 from pyharness.types.trainings import TrainingProgress
 from pyharness.types.vocabularies import MergeModel, Vocabulary
@@ -86,6 +87,8 @@ class TokenizerSpec:
     vocabulary: str | None = None  # rows that claim one vocabulary must give identical ids
     reference: bool = False  # this row's library is the home of that vocabulary
     options: Mapping[str, str] = field(default_factory=dict)
+    # What cuts texts into units, of rows that have no vocabulary, whose ``load`` says so and raises ``Unsupported``.
+    segments: Callable[[TokenizerSpec], HasSegments] | None = None
 
 
 @dataclass(frozen=True, slots=True)

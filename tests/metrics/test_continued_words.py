@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from pyharness import corpora, tokenizers
 from pyharness.metrics.continued_words import WordCuts, count, measure
-from pyharness.metrics.counting.word_positions import spelled_by
 from pyharness.tokenizers.families.raw_bytes import RawBytes
+from pyharness.tokenizers.segmenting import spelled_by
 from pyharness.types import Ids, RoundTrip, Tally, Tokenizer, Tokens, Vocabulary
 
 ALPHABET = "ab c1.'é日ก\u0301\n\u202f🇪🇪"

@@ -13,10 +13,13 @@ Tokens without a byte of a word (spaces, punctuation) stand outside.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
 from pyharness.metrics.counting.words import SEGMENT, WORD_LIKE
+from pyharness.tokenizers.segmenting import spelled_by
 from pyharness.types import Ids, Vocabulary
 
 LAST = 3  # this place in the word and all after it
@@ -26,25 +29,20 @@ PARTS = ("0", "1", "2", "3+", "outside")
 Bounds = NDArray[np.int64]
 
 
-def word_bounds(text: str) -> tuple[Bounds, Bounds]:
-    """Byte offsets in UTF-8 at which the words of a text start and stop."""
-    starts, stops, offset = [], [], 0
+def words(text: str) -> Iterator[tuple[str, int, int]]:
+    """Words of a text, each with the byte offsets in UTF-8 at which it starts and stops."""
+    offset = 0
     for segment in SEGMENT.split(text):
         size = len(segment.encode())
         if WORD_LIKE.search(segment):
-            starts.append(offset)
-            stops.append(offset + size)
+            yield segment, offset, offset + size
         offset += size
-    return np.array(starts, np.int64), np.array(stops, np.int64)
 
 
-def spelled_by(ids: Ids, vocabulary: Vocabulary) -> bytes:
-    """Bytes of all tokens, end to end."""
-    starts = vocabulary.offsets[:-1][ids]
-    lengths = vocabulary.offsets[1:][ids] - starts
-    firsts = np.cumsum(lengths) - lengths  # where each token starts in what is spelled
-    data: NDArray[np.uint8] = vocabulary.data[np.arange(lengths.sum()) + np.repeat(starts - firsts, lengths)]
-    return data.tobytes()
+def word_bounds(text: str) -> tuple[Bounds, Bounds]:
+    """Byte offsets in UTF-8 at which the words of a text start and stop."""
+    bounds = np.array([(start, stop) for _, start, stop in words(text)], np.int64).reshape(-1, 2)
+    return bounds[:, 0], bounds[:, 1]
 
 
 def token_stops(text: str, ids: Ids, vocabulary: Vocabulary) -> Bounds | None:

@@ -1,0 +1,97 @@
+"""What cuts the texts of a row into units: the row itself, or the tokens of its tokenizer.
+
+>>> from pyharness.tokenizers import load
+>>> segmenter_of(load("raw_bytes")).segment_batch(["né"]).ends.tolist()
+[1, 2, 3]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyharness.types import (
+    HasSegments,
+    HasVocabulary,
+    Ids,
+    Segments,
+    Tokenizer,
+    TokenizerSpec,
+    Unsupported,
+    Vocabulary,
+    offsets_of,
+)
+
+TOKENS_AT_ONCE = 1 << 18  # whose bytes are placed by 64-bit indices
+
+
+def segmenter(spec: TokenizerSpec, load: Callable[[], Tokenizer]) -> HasSegments:
+    """What cuts texts into the units of a row.
+
+    Raises:
+        Unsupported: its tokenizer hides the bytes of its tokens.
+    """
+    return segmenter_of(load()) if spec.segments is None else spec.segments(spec)
+
+
+def segmenter_of(tokenizer: Tokenizer) -> HasSegments:
+    """Units that are the tokens of a tokenizer.
+
+    Raises:
+        Unsupported: it hides the bytes of its tokens.
+    """
+    if not isinstance(tokenizer, HasVocabulary):
+        raise Unsupported("this engine does not expose the bytes of its tokens: where they end is unknown")
+    return TokenSegments(tokenizer, tokenizer.vocabulary())
+
+
+@dataclass(slots=True)
+class TokenSegments:
+    """Where the tokens of texts end. A token without bytes joins the unit before it, or at the start the one after.
+
+    A space that the tokenizer puts before a text (SentencePiece) is no part of its first unit.
+    """
+
+    tokenizer: Tokenizer
+    vocabulary: Vocabulary
+    is_causal: bool = False
+
+    def segment_batch(self, texts: Sequence[str], threads: int = 1) -> Segments:
+        """Encode documents and place their tokens; those whose tokens spell something else are missing."""
+        tokens, documents = self.tokenizer.encode_batch(texts, threads), [text.encode() for text in texts]
+        stops = offsets_of(_lengths(tokens.ids, self.vocabulary))  # of tokens, in all that is spelled
+        spelled = spelled_by(tokens.ids, self.vocabulary)
+        starts = stops[tokens.offsets]  # of documents, likewise
+        shifts = np.zeros(len(documents), np.int64)
+        missing = np.zeros(len(documents), np.bool_)
+        for index, data in enumerate(documents):
+            said = spelled[starts[index] : starts[index + 1]]
+            shifts[index] = len(said) - len(data)
+            missing[index] = said not in (data, b" " + data)
+        counts = np.diff(tokens.offsets)
+        ends = stops[1:] - np.repeat(starts[:-1] + shifts, counts)
+        before = stops[:-1] - np.repeat(starts[:-1] + shifts, counts)
+        kept = (ends > np.maximum(before, 0)) & ~np.repeat(missing, counts)
+        offsets = offsets_of(kept)[tokens.offsets]
+        return Segments(ends[kept], offsets, missing)
+
+
+def spelled_by(ids: Ids, vocabulary: Vocabulary) -> bytes:
+    """Bytes of all tokens, end to end."""
+    parts = [_spelled(ids[start : start + TOKENS_AT_ONCE], vocabulary) for start in range(0, len(ids), TOKENS_AT_ONCE)]
+    return b"".join(parts)
+
+
+def _spelled(ids: Ids, vocabulary: Vocabulary) -> bytes:
+    starts, lengths = vocabulary.offsets[:-1][ids], _lengths(ids, vocabulary)
+    firsts = np.cumsum(lengths) - lengths  # where each token starts in what is spelled
+    data: NDArray[np.uint8] = vocabulary.data[np.arange(lengths.sum()) + np.repeat(starts - firsts, lengths)]
+    return data.tobytes()
+
+
+def _lengths(ids: Ids, vocabulary: Vocabulary) -> NDArray[np.int64]:
+    lengths: NDArray[np.int64] = np.diff(vocabulary.offsets)[ids]
+    return lengths

@@ -1,0 +1,100 @@
+"""Where the units of texts end: patches, sentences, words, characters, or tokens that spell their text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from pyharness.types.tokens import Offsets, offsets_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class Segments:
+    """Where the units of texts end: those of text ``t`` at bytes ``ends[offsets[t]:offsets[t + 1]]`` of its UTF-8.
+
+    The ends of a text strictly increase, and the last is its size. A text that the units do not spell (lossy
+    tokenizers) is ``missing`` and has none; an empty text has none and is not missing.
+    """
+
+    ends: NDArray[np.int64]  # [units]
+    offsets: Offsets  # int64 [texts + 1]
+    missing: NDArray[np.bool_]  # [texts]
+
+    @classmethod
+    def of_places(cls, places: NDArray[np.int64], texts: Offsets) -> Segments:
+        """Make them of texts that lie end to end.
+
+        Args:
+            places: where units end in the whole, increasing; the end of each text that is not empty is among them.
+            texts: where each text begins in the whole, and where the last one ends, int64 [texts + 1].
+
+        >>> import numpy as np
+        >>> Segments.of_places(np.array([1, 3, 5]), np.array([0, 3, 3, 5])).ends.tolist()
+        [1, 3, 2]
+        """
+        import numpy as np
+
+        offsets = np.searchsorted(places, texts, side="right").astype(np.int64)
+        starts = np.repeat(texts[:-1], np.diff(offsets))
+        return cls(places - starts, offsets, np.zeros(len(texts) - 1, np.bool_))
+
+    @classmethod
+    def from_lists(cls, lists: Sequence[Sequence[int] | None]) -> Segments:
+        """Lay the ends of one text after those of another; None for a text that is missing."""
+        import numpy as np
+
+        ends = [end for one in lists for end in one or ()]
+        offsets = offsets_of([len(one or ()) for one in lists])
+        return cls(np.array(ends, np.int64), offsets, np.array([one is None for one in lists], np.bool_))
+
+    def document(self, index: int) -> NDArray[np.int64]:
+        """Ends of the units of one text, without a copy."""
+        return self.ends[self.offsets[index] : self.offsets[index + 1]]
+
+    def fault(self, sizes: NDArray[np.int64]) -> str | None:
+        """Why these are not the units of texts of ``sizes`` bytes, int64 [texts]; None where they are."""
+        import numpy as np
+
+        counts = np.diff(self.offsets)
+        laid_out = len(self.offsets) and self.offsets[0] == 0 and self.offsets[-1] == len(self.ends)
+        if not laid_out or not len(counts) == len(self.missing) == len(sizes) or (counts < 0).any():
+            return f"units of {len(counts)} texts that are not laid end to end, of {len(sizes)} texts"
+        filled = counts > 0
+        lengths = np.diff(self.ends, prepend=0)
+        lengths[self.offsets[:-1][filled]] = self.ends[self.offsets[:-1][filled]]
+        empty = (
+            np.add.reduceat(np.append(lengths <= 0, False), self.offsets[:-1], dtype=np.int64) if filled.any() else 0
+        )
+        reached = np.zeros(len(sizes), np.int64)
+        reached[filled] = self.ends[self.offsets[1:][filled] - 1]
+        wrong = np.where(self.missing, filled, reached != sizes) | (filled & (empty != 0))
+        if not wrong.any():
+            return None
+        text = int(np.flatnonzero(wrong)[0])
+        return f"the units of text {text}, which has {int(sizes[text])} bytes, end at {_shown(self.document(text))}"
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+
+def _shown(ends: NDArray[np.int64]) -> str:
+    listed = ends.tolist()
+    return f"{listed}" if len(listed) <= 8 else f"{listed[:4]} ... {listed[-4:]}"
+
+
+@runtime_checkable
+class HasSegments(Protocol):
+    """Ability: cut texts into units."""
+
+    # Whether the units of a beginning of a text are those of the whole, by construction. Tables say it; whether it
+    # holds is measured.
+    is_causal: bool
+
+    def segment_batch(self, texts: Sequence[str], threads: int = 1) -> Segments:
+        """Cut documents into units; these depend neither on the batch nor on threads."""
+        ...
