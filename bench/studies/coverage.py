@@ -67,14 +67,14 @@ FLORES = "parallel:{data}/corpora/parallel/flores200?languages=" + ",".join(LANG
 CAP = 30_000_000  # bytes of a pool
 
 
-def opened(kind: Kind, data: str, limit: int) -> Corpus:
+def opened(kind: Kind, data: str, limit: int, cap: int = CAP) -> Corpus:
     """Open the documents of a kind, cut at ``limit`` bytes."""
     spec = kind.spec.format(data=data)
     if not kind.between:
-        return corpora.open_corpus(f"{spec}?max_document_bytes={limit}&max_bytes={CAP}")
+        return corpora.open_corpus(f"{spec}?max_document_bytes={limit}&max_bytes={cap}")
     texts = corpora.open_corpus(f"{spec}?max_document_bytes=1GB").documents(Tally())
     documents = [part for text in texts for part in text.split(kind.between)[1:]]
-    return TextCorpus(kind.name, lambda: map(Fragment, documents), "", "", "", kind.name, CAP, limit)
+    return TextCorpus(kind.name, lambda: map(Fragment, documents), "", "", "", kind.name, cap, limit)
 
 
 # ---------------------------------------------------------------------------------------------- one draw after another
@@ -107,22 +107,22 @@ Pair = tuple[Sequence[Measurement], Sequence[Measurement]]
 
 
 def collect(truth: Pair, drawn: Iterator[Pair]) -> DrawsByName:
-    """Measure all draws; metrics without a value or an interval somewhere are left out."""
+    """Measure all draws. A draw that gives a metric no interval is left out of it; a metric must have half of all."""
     grows = {name for name, metric in all_metrics().items() if metric.grows_with_text}
     draws_of: DrawsByName = {}
     for a, b in zip(*truth, strict=True):
         if a.value is not None and b.value is not None:
             draws_of[_name(a)] = Draws(a.metric in grows, (float(a.value), float(b.value)))
-    for pair in drawn:
+    count = 0
+    for count, pair in enumerate(drawn, 1):  # noqa: B007
         for a, b in zip(*pair, strict=True):
             widths = [_half(jackknife.interval(one.value, one.replicates)) for one in (a, b)]
             widths.append(_half(jackknife.paired_interval(a, b)))
-            if a.value is None or b.value is None or None in widths:
-                draws_of.pop(_name(a), None)
-            elif (draws := draws_of.get(_name(a))) is not None:
-                draws.values.append((float(a.value), float(b.value)))
+            known = a.value is not None and b.value is not None and None not in widths
+            if known and (draws := draws_of.get(_name(a))) is not None:
+                draws.values.append((float(a.value), float(b.value)))  # type: ignore[arg-type]
                 draws.halves.append(tuple(widths))  # type: ignore[arg-type]
-    return draws_of
+    return {name: draws for name, draws in draws_of.items() if 2 * len(draws.values) >= max(count, 1)}
 
 
 def _name(measurement: Measurement) -> str:

@@ -23,12 +23,14 @@ from pyharness.types import (
     Column,
     Corpus,
     Fact,
+    Ids,
     InputError,
     Measurement,
     State,
     Table,
     Tally,
     Tokenizer,
+    Tokens,
 )
 
 # Documents are cut at 1 MiB unless asked otherwise: a sample must have room for at least one.
@@ -45,8 +47,8 @@ class CorpusPass:
     tokenizer: Tokenizer
     state: CorpusState
     tally: Tally = field(default_factory=Tally)
-    for_pairs: DocumentSample = field(default_factory=lambda: DocumentSample(PAIR_SAMPLE_BYTES))
-    for_words: DocumentSample = field(default_factory=lambda: DocumentSample(WORD_SAMPLE_BYTES))
+    for_pairs: DocumentSample[Ids] = field(default_factory=lambda: DocumentSample(PAIR_SAMPLE_BYTES))
+    for_words: DocumentSample[Ids] = field(default_factory=lambda: DocumentSample(WORD_SAMPLE_BYTES))
     ids: IdDigests = field(default_factory=IdDigests)
 
     @classmethod
@@ -66,8 +68,9 @@ class CorpusPass:
             self.state.update(texts, tokens, groups, counting, threads, opens)
             self.ids.add([one.digest for one in batch], tokens)
             for index, one in enumerate(batch):
-                self.for_pairs.add(one.digest, one.text, tokens.document(index))
-                self.for_words.add(one.digest, one.text, tokens.document(index))
+                for sample in (self.for_pairs, self.for_words):
+                    if sample.wants(one.digest):
+                        sample.add(one.digest, one.text, tokens.document(index).copy())
             progress(self.tally.bytes)
         return self
 
@@ -83,7 +86,7 @@ class CorpusPass:
         """Count what is sampled; pairs are counted on ``device``, with the same counts on any."""
         return Counted(
             self.state,
-            pairs.count(self.for_pairs.laid_out(), threads, device),
+            pairs.count(Tokens.from_lists([ids for _, ids in self.for_pairs.documents()]), threads, device),
             Sampled.of(self.for_pairs),
             continued_words.count(self.tokenizer, self.for_words.documents()),
             Sampled.of(self.for_words),
@@ -103,7 +106,7 @@ class Sampled:
     is_too_small: bool
 
     @classmethod
-    def of(cls, sample: DocumentSample) -> Sampled:
+    def of(cls, sample: DocumentSample[Ids]) -> Sampled:
         """Describe a sample."""
         return cls(sample.bytes, sample.byte_cap, sample.is_too_small)
 

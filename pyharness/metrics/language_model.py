@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from pyharness.kernels import TextColumn, text_statistics
 from pyharness.metrics.counting import measuring
-from pyharness.metrics.counting.state import CorpusMetric, CorpusState, Counts, Facts
+from pyharness.metrics.counting.state import CorpusMetric, CorpusState, Counts
 from pyharness.metrics.counting.word_positions import PARTS
 from pyharness.statistics.jackknife import GROUPS, Undefined
 from pyharness.types import (
@@ -61,7 +61,7 @@ class Scores:
 
 def empty() -> CorpusState:
     """Nothing scored yet. The ids are not counted again: the histogram of the state is empty."""
-    return CorpusState.empty(Facts(0, np.zeros(0, np.bool_), None, lossy=False))
+    return CorpusState.of_sums()
 
 
 def update(state: CorpusState, group: int, scores: Scores) -> None:

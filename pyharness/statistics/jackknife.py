@@ -88,6 +88,14 @@ def estimate(
     return Measurement(metric, value, part=part, replicates=at_one_size(value, replicates, sizes), curve=curve)
 
 
+def without_interval(metric: str, of: Callable[[Groups], float | int], reason: str) -> Measurement:
+    """A metric whose replicates would not hold what an interval claims, with the reason."""
+    try:
+        return Measurement(metric, of(np.ones(GROUPS, np.bool_)), no_interval=reason)
+    except Undefined as undefined:
+        return Measurement(metric, None, reason=str(undefined))
+
+
 def _defined(of: Callable[[Groups], float | int], groups: Groups) -> float | None:
     try:
         return of(groups)

@@ -10,12 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyharness.metrics.counting.sampling import DocumentSample
+from pyharness.types import Ids
 
 DOCUMENTS = st.lists(st.tuples(st.integers(0, 50), st.integers(0, 9)), max_size=40)
 
 
-def sample_of(documents: list[tuple[int, int]], cap: int) -> DocumentSample:
-    sample = DocumentSample(cap)
+def sample_of(documents: list[tuple[int, int]], cap: int) -> DocumentSample[Ids]:
+    sample: DocumentSample[Ids] = DocumentSample(cap)
     for name, length in documents:
         # One content has one digest and one length.
         digest = hashlib.blake2b(f"{name}/{length}".encode(), digest_size=16).digest()
@@ -23,7 +24,7 @@ def sample_of(documents: list[tuple[int, int]], cap: int) -> DocumentSample:
     return sample
 
 
-def texts_of(sample: DocumentSample) -> list[str]:
+def texts_of(sample: DocumentSample[Ids]) -> list[str]:
     return [text for text, _ in sample.documents()]
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
-import numpy as np
+from pyharness.types import Digest
 
-from pyharness.types import Digest, Ids, Tokens
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
-class DocumentSample:
+class DocumentSample(Generic[T]):
     """The distinct documents with the smallest digests, as many as fit ``byte_cap`` bytes of text.
 
     The choice does not depend on the order of documents nor on the tokenizer, and merging two samples gives the sample
@@ -21,29 +22,29 @@ class DocumentSample:
     byte_cap: int
     bytes: int = 0
     _threshold: Digest | None = None  # documents from this digest on do not fit
-    _kept: dict[Digest, tuple[str, Ids]] = field(default_factory=dict)
+    _kept: dict[Digest, tuple[str, T]] = field(default_factory=dict)
     _largest: list[tuple[int, Digest]] = field(default_factory=list)  # heap: largest digest first
 
     def wants(self, digest: Digest) -> bool:
         """Tell whether a document could still belong to the sample: ask before copying it."""
         return digest not in self._kept and (self._threshold is None or digest < self._threshold)
 
-    def add(self, digest: Digest, text: str, ids: Ids) -> None:
-        """Offer one document."""
+    def add(self, digest: Digest, text: str, known: T) -> None:
+        """Offer one document, with what is known of it."""
         if not self.wants(digest):
             return
-        self._kept[digest] = (text, np.array(ids))
+        self._kept[digest] = (text, known)
         self.bytes += len(text.encode())
         heapq.heappush(self._largest, (-int.from_bytes(digest, "big"), digest))
         while self.bytes > self.byte_cap:
             self._threshold = self._drop_largest()
 
-    def merge(self, other: DocumentSample) -> None:
+    def merge(self, other: DocumentSample[T]) -> None:
         """Take in the sample of another pass."""
         if other._threshold is not None and (self._threshold is None or other._threshold < self._threshold):
             self._trim(other._threshold)
-        for digest, (text, ids) in other._kept.items():
-            self.add(digest, text, ids)
+        for digest, (text, known) in other._kept.items():
+            self.add(digest, text, known)
 
     def _trim(self, threshold: Digest) -> None:
         self._threshold = threshold
@@ -60,10 +61,6 @@ class DocumentSample:
         """Whether there were documents, and not one fitted."""
         return not self._kept and self._threshold is not None
 
-    def documents(self) -> list[tuple[str, Ids]]:
-        """Documents of the sample with their ids, in the order of their digests."""
+    def documents(self) -> list[tuple[str, T]]:
+        """Documents of the sample with what is known of them, in the order of their digests."""
         return [self._kept[digest] for digest in sorted(self._kept)]
-
-    def laid_out(self) -> Tokens:
-        """Tokens of the sample, documents in the order of their digests."""
-        return Tokens.from_lists([self._kept[digest][1] for digest in sorted(self._kept)])

@@ -125,6 +125,13 @@ class CorpusState:
         """Nothing read yet."""
         return cls(facts, np.zeros((GROUPS, len(facts.counted)), np.uint64))
 
+    @classmethod
+    def of_sums(cls, counters: Mapping[str, Sums] | None = None) -> CorpusState:
+        """Sums alone, of what is no histogram of ids; nothing read yet if none are given."""
+        state = cls.empty(Facts(0, np.zeros(0, np.bool_), None, lossy=False))
+        state.counters.update(counters or {})
+        return state
+
     def update(
         self,
         texts: Sequence[str],

@@ -1,0 +1,1 @@
+"""Doubles that cut texts into units."""
