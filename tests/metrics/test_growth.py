@@ -19,9 +19,9 @@ from pyharness.statistics.jackknife import GROUPS
 
 GROWING = {
     "shannon_entropy", "redundancy", "renyi_entropy_0", "renyi_efficiency_observed", "vocabulary_used",
-    "percentile_frequency", "bigram_entropy", "mutual_information", "unused_added",
+    "percentile_frequency", "bigram_entropy", "mutual_information", "unused_added", "largest_unit", "cuts_per_word",
 }  # fmt: skip
-WITHOUT_CURVE = {"unused_added"}  # of one text only
+WITHOUT_CURVE = {"unused_added", "largest_unit", "cuts_per_word"}  # of one text only
 ON_A_SAMPLE = {"bigram_entropy", "mutual_information"}
 V = 4000
 

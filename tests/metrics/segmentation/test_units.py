@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyharness.metrics.segmentation.lengths import NotSpelled, UnitLengths, unit_lengths
+from pyharness.metrics.segmentation.lengths import NotSpelled, UnitLengths, measure, unit_lengths
 from pyharness.metrics.segmentation.units import UnitCounts
 from pyharness.statistics.jackknife import GROUPS
 from pyharness.types import InputError, Measurement, Segments
@@ -107,12 +107,8 @@ def test_nothing_spelled_has_no_number() -> None:
 def test_squares_beyond_64_bits_are_exact() -> None:
     lengths = UnitLengths.empty()
     lengths.add(np.array([1 << 32, 1 << 32, (1 << 32) + 2]), np.array([0, 1, 2]))
-    deviation = {one.metric: one.value for one in _measured(lengths)}["unit_bytes_deviation"]
+    deviation = values(measure(lengths, [0] * GROUPS))["unit_bytes_deviation"]
     assert deviation == pytest.approx(math.sqrt(8 / 9), rel=1e-12)
-
-
-def _measured(lengths: UnitLengths) -> list[Measurement]:
-    return UnitCounts(lengths=lengths).measurements()[:6]
 
 
 @pytest.mark.parametrize("ends", [[2, 2, 3], [3, 2], [1, 2], [4], [0, 3], [], [-1, 3]])
