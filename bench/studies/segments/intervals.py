@@ -4,10 +4,11 @@
 
 Sub-corpora are drawn as in ``coverage.py``, of cut documents: those are what the suites read. Every piece is cut into
 units once, and its extract as often as the benchmark does it; a draw adds up what was counted. Like the benchmark, a
-draw has extracts of 512 KiB at most, of pieces that are chosen by chance. What an interval should hold is the value on
-all of the pool and on all of its extracts. A row may be anything that cuts text: a tokenizer, patches, sentences.
+draw has extracts of 512 KiB at most, of pieces that are chosen by chance. A document that is drawn twice stands for two
+of its kind, but its words are not paired with themselves. What an interval should hold is the value on all of the pool
+and on all of its extracts. A row may be anything that cuts text: a tokenizer, patches, sentences.
 
-``--growth`` prints means over the draws of each size instead: what grows with the text has others.
+``--growth`` prints means over the draws instead, with 1/8, 1/4, 1/2 and all of the extracts: what grows has others.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ from pyharness.types import HasSegments, Measurement, offsets_of  # noqa: E402
 
 POOL_BYTES = 8_000_000
 EXTRACTS_AT_ONCE = 512
+PARTS = (8, 4, 2, 1)  # of the extracts, to see what grows with them
 
 Integers = NDArray[np.int64]
 
@@ -59,6 +61,7 @@ class PieceFigures:
     words: Integers  # numbers of kinds, end to end
     word_offsets: Integers
     kinds: CutKinds
+    starts: Integers  # of the pieces of every document
 
     @classmethod
     def of(cls, cutter: HasSegments, documents: Documents) -> PieceFigures:
@@ -88,6 +91,7 @@ class PieceFigures:
             numbers,
             offsets_of(list(map(len, words))),
             kinds,
+            documents.starts,
         )
 
     def measure(self, drawn: Drawn, opens: Integers, sample: Integers) -> list[Measurement]:
@@ -98,14 +102,38 @@ class PieceFigures:
             add(text, name, drawn.groups, values[drawn.pieces])
         lengths.add(*_laid_out(self.lengths, self.length_offsets, drawn.pieces, drawn.groups))
         state, pieces, groups = CorpusState.of_sums(), drawn.pieces[sample], drawn.groups[sample]
-        documents = np.cumsum(opens)[sample]
         firsts = np.zeros(len(sample), np.int64)
-        firsts[np.unique(documents, return_index=True)[1]] = 1
+        firsts[np.unique(np.cumsum(opens)[sample], return_index=True)[1]] = 1
+        documents = np.repeat(drawn.documents, np.diff(self.starts)[drawn.documents])[sample]
         for name, values in {"documents": firsts, **{n: v[pieces] for n, v in self.extracts.items()}}.items():
             add(state, name, groups, values)
-        words = self.kinds.by_group(*_laid_out(self.words, self.word_offsets, pieces, groups))
-        counted = ExtractCounts(state, WordPairs.of(words, self.kinds))
+        counted = ExtractCounts(state, self.pairs(pieces, groups, documents))
         return [*UnitCounts(text, lengths).measurements(), *counted.measurements()]
+
+    def pairs(self, pieces: Integers, groups: NDArray[Any], documents: Integers) -> WordPairs:
+        """Pairs of words, but for those of a document with itself, which is drawn twice: no corpus has it twice."""
+        words = WordPairs.of(self.kinds.by_group(*self._words(pieces, groups)), self.kinds)
+        for document in _drawn_again(documents, groups):
+            own = documents == document
+            numbers, of_words = self._words(pieces[own], groups[own])
+            kinds, local = np.unique(numbers, return_inverse=True)
+            _, types = np.unique(self.kinds.types[kinds], return_inverse=True)
+            few = CutKinds(types, self.kinds.are_uncut[kinds])
+            of_itself = WordPairs.of(few.by_group(local, of_words), few)
+            words.pairs -= of_itself.pairs
+            words.alike -= of_itself.alike
+            words.uncut -= of_itself.uncut
+        return words
+
+    def _words(self, pieces: Integers, groups: NDArray[Any]) -> tuple[Integers, Integers]:
+        return _laid_out(self.words, self.word_offsets, pieces, groups)
+
+
+def _drawn_again(documents: Integers, groups: NDArray[Any]) -> list[int]:
+    """Documents that stand in two groups."""
+    places = np.unique(np.stack((documents, groups.astype(np.int64))), axis=1)[0]
+    numbers, counts = np.unique(places, return_counts=True)
+    return [int(number) for number in numbers[counts > 1]]
 
 
 def _laid_out(values: Integers, offsets: Integers, pieces: Integers, groups: NDArray[Any]) -> tuple[Integers, Integers]:
@@ -123,16 +151,16 @@ def opening(documents: Documents, drawn: Drawn) -> Integers:
 
 
 def simulate(
-    documents: Documents, pair: Sequence[PieceFigures], size: int, draws: int, seed: int = 1
+    documents: Documents, pair: Sequence[PieceFigures], size: int, draws: int, most: int = SAMPLE_BYTES, seed: int = 1
 ) -> Iterator[Pair]:
-    """Measure both rows on sub-corpora of the text of ``size`` mean documents."""
+    """Measure both rows on sub-corpora of the text of ``size`` mean documents, with extracts of ``most`` bytes."""
     generator = np.random.default_rng(seed)
     while draws > 0:
         drawn = documents.draw(size, generator)
         if len(drawn.documents) >= MIN_DOCUMENTS:
             draws -= 1
             order = generator.permutation(len(drawn.pieces))
-            fits = np.cumsum(pair[0].extract_bytes[drawn.pieces[order]]) <= SAMPLE_BYTES
+            fits = np.cumsum(pair[0].extract_bytes[drawn.pieces[order]]) <= most
             yield measured(documents, pair, drawn, np.sort(order[fits]))
 
 
@@ -155,8 +183,13 @@ def study(given: argparse.Namespace, name: str) -> dict[Setting, Any]:
     truth = measured(documents, pair, whole, np.arange(len(whole.pieces)))
     found: dict[Setting, Any] = {}
     for size in fitting(given.sizes, len(documents)):
-        drawn = simulate(documents, pair, size, given.draws)
-        found[Setting(name, "cut", size)] = means(drawn) if given.growth else (len(documents), collect(truth, drawn))
+        if given.growth:
+            for part in PARTS:
+                drawn = simulate(documents, pair, size, given.draws, SAMPLE_BYTES // part)
+                found[Setting(name, f"extracts / {part}", size)] = means(drawn)
+        else:
+            drawn = simulate(documents, pair, size, given.draws)
+            found[Setting(name, "cut", size)] = len(documents), collect(truth, drawn)
     return found
 
 
@@ -196,7 +229,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for part in pool.imap(partial(study, given), given.kinds):
             simulated |= part
     if given.growth:
-        text = "".join(f"{one.kind}, text of {one.size} documents\n{lines}\n" for one, lines in simulated.items())
+        text = "".join(f"{one.kind}, {one.how}\n{lines}\n" for one, lines in simulated.items())
     else:
         text = markdown(simulated, given.draws)
     if given.output:
