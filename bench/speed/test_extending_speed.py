@@ -1,7 +1,8 @@
 """Speed of continued BPE: ``pytest bench/speed/test_extending_speed.py -s``. What is compared takes turns in one test.
 
 Plain training makes as many merges, on the same pieces, from their bytes; its text is normalised and split as that of
-the model, on one thread. Nothing here asserts a time, because machines differ and neighbours disturb.
+the model. Both run on one thread, and on as many as there are cores, as the commands do. Nothing here asserts a time,
+because machines differ and neighbours disturb.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from pyharness.bpe import BpeModel, PieceCounter, TextSplitter, WeightedPieces, 
 from pyharness.bpe.adapting.extending import extend
 from pyharness.bpe.adapting.model_pieces import ModelPieces
 from pyharness.bpe.encoding.stages import normalizer_of
+from pyharness.system.environment import cores
 from pyharness.vocabularies.sentencepiece.piece_rules import read_piece_rules
 from speed_fixtures import DATA, NEEDS_DATA, Benchmark, report
 
@@ -74,22 +76,23 @@ def normalised(model: BpeModel) -> Sequence[str]:
     return texts() if normalize is None else [normalize(text) for text in texts()]
 
 
+@pytest.mark.parametrize("threads", sorted({1, cores()}))
 @pytest.mark.parametrize("name", FILES)
-def test_extending_beside_plain_training(benchmark: Benchmark, name: str) -> None:
+def test_extending_beside_plain_training(benchmark: Benchmark, name: str, threads: int) -> None:
     path = DATA / "tokenizers" / FILES[name]
     model = import_model(path)
     rules = read_piece_rules(path.read_bytes(), name) if ".model" in path.name else None
 
     def count() -> WeightedPieces:
         counter = ModelPieces(model, rules)
-        counter.add(texts())
+        counter.add(texts(), threads)
         return counter.pieces()
 
     def count_plainly() -> WeightedPieces:
         if not isinstance(model.splitter, str) or model.splitter == "none":
             return count()  # cut at the marks of a normaliser, without which there is nothing to count
         counter = PieceCounter(TextSplitter(model.splitter))
-        counter.add(normalised(model))
+        counter.add(normalised(model), threads)
         return counter.pieces()
 
     pieces = count()
@@ -97,7 +100,7 @@ def test_extending_beside_plain_training(benchmark: Benchmark, name: str) -> Non
         "plain counting": count_plainly,
         "plain merging": lambda: train(pieces, 256 + TOKENS, min_frequency=2),
         "counting": count,
-        "merging": lambda: extend(model, pieces, TOKENS, piece_rules=rules),
+        "merging": lambda: extend(model, pieces, TOKENS, piece_rules=rules, threads=threads),
     }
     times: dict[str, list[tuple[float, float]]] = {step: [] for step in steps}
     for _ in range(ROUNDS + 1):  # the first is a warm-up
@@ -111,9 +114,9 @@ def test_extending_beside_plain_training(benchmark: Benchmark, name: str) -> Non
         said = ", ".join(f"{step} {np.median(row):.3f} s" for step, row in taken.items())
         report(
             benchmark,
-            f"{name}, {kind} time: {said}; extending by {TOKENS:,} over training, median of {ROUNDS} rounds "
-            f"[least, most]: {spread(whole)}, merging alone {spread(taken['merging'] / taken['plain merging'])}; "
-            f"load {os.getloadavg()[0]:.1f}",
+            f"{name}, {kind} time, threads {threads}: {said}; extending by {TOKENS:,} over training, median of "
+            f"{ROUNDS} rounds [least, most]: {spread(whole)}, merging alone "
+            f"{spread(taken['merging'] / taken['plain merging'])}; load {os.getloadavg()[0]:.1f}",
         )
 
 

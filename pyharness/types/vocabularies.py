@@ -68,7 +68,7 @@ class Vocabulary:
         return ~np.isin(self.kinds, (TokenKind.SPECIAL, TokenKind.UNKNOWN, TokenKind.ABSENT))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class MergeModel:
     """The BPE rules of a tokenizer, in the model's own symbols, for the merge graph and the self-tokenization test.
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness.bpe.adapting.library import check_library
-from pyharness.bpe.analysis.self_tokenization import self_tokenization
+from pyharness.bpe.analysis.self_tokenization import remembered_self_tokenization
 from pyharness.bpe.formats.importing import import_model
 from pyharness.bpe.model.model import BpeModel
 from pyharness.types import Extension, IdMap, Ids, InputError, MergeModel, Placement, TokenKind, Vocabulary
@@ -69,10 +69,10 @@ def check_pruned(data: bytes, base: BpeModel, ids: IdMap, texts: Sequence[str], 
 
 def _check_reachable(base: BpeModel, model: BpeModel, kept: NDArray[np.int64], added: Ids, label: str) -> None:
     """Refuse a file whose merges do not give a new token, or not any more one that they gave in the base."""
-    failed = self_tokenization(model.merges).failed
+    failed = remembered_self_tokenization(model.merges).failed
     lost = np.intersect1d(failed, kept)
     if len(lost):
-        lost = np.setdiff1d(lost, self_tokenization(base.merges).failed)
+        lost = np.setdiff1d(lost, remembered_self_tokenization(base.merges).failed)
     for tokens, what, advice in (
         (lost, "tokens of the base could not be made any more", "use other ids again (--reuse), or none"),
         (np.intersect1d(failed, added), "new tokens could never be made", "learn fewer, or deny them (--deny)"),

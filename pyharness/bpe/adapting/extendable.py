@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness.bpe.adapting.model_pieces import MARK, check_extendable
-from pyharness.bpe.analysis.self_tokenization import NEVER, self_tokenization
+from pyharness.bpe.analysis.self_tokenization import NEVER, remembered_self_tokenization, self_tokenization
 from pyharness.bpe.model.model import BpeModel
 from pyharness.types import Ids, MergeModel, Offsets, TokenKind, offsets_of
 
@@ -75,4 +75,6 @@ def _unreachable(merges: MergeModel, threads: int) -> Ids:
     if merges.ranks is None:
         return np.zeros(0, np.uint32)
     tested = merges.tested | (merges.ranks != NEVER)
+    if np.array_equal(tested, merges.tested):
+        return remembered_self_tokenization(merges, threads).failed.astype(np.uint32)
     return self_tokenization(dataclasses.replace(merges, tested=tested), threads).failed.astype(np.uint32)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from itertools import pairwise
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from pyharness.bpe.model.model import BpeModel
 from pyharness.bpe.splitting.text_splitter import Pieces, TextSplitter
 from pyharness.bpe.training.piece_counter import PieceCounter
 from pyharness.bpe.training.trainer import WeightedPieces
-from pyharness.types import InputError, Tokens
+from pyharness.types import InputError, MergeModel, Tokens
 from pyharness.vocabularies.sentencepiece.model import SentencePieceNormalizer
 from pyharness.vocabularies.sentencepiece.piece_rules import PieceRules
 
@@ -126,10 +127,21 @@ def encoded(model: BpeModel, pieces: WeightedPieces, *, whole_pieces: bool, thre
     in_order = np.array_equal(letters, np.arange(256))
     data = pieces.symbols.astype(np.uint8) if in_order else letters[pieces.symbols]
     if is_byte_level(model):
-        return Tokens(*_core.PieceMerger(model.merges, whole_pieces).encode_batch(data, pieces.offsets, threads))
+        return Tokens(*_merger(model.merges, whole_pieces).encode_batch(data, pieces.offsets, threads))
     encoder = _core.SymbolEncoder(
         model.merges, characters=model.symbols == "characters", alphabet=list(model.alphabet.items()), prefix=b"",
         suffix=b"", fallback=np.array(model.fallback, np.int64).astype(np.uint32), unknown=model.unknown,
         fuse_unknown=model.fuse_unknown, whole_pieces=whole_pieces, longest_match=False, expansion=None,
     )  # fmt: skip
     return Tokens(*encoder.encode_pieces(data, pieces.offsets, threads))
+
+
+_MERGERS: WeakKeyDictionary[MergeModel, dict[bool, _core.PieceMerger]] = WeakKeyDictionary()
+
+
+def _merger(merges: MergeModel, whole_pieces: bool) -> _core.PieceMerger:
+    """What merges the pieces of a model; its tables are kept as long as the model is."""
+    kept = _MERGERS.setdefault(merges, {})
+    if whole_pieces not in kept:
+        kept[whole_pieces] = _core.PieceMerger(merges, whole_pieces)
+    return kept[whole_pieces]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,3 +64,22 @@ def self_tokenization(model: MergeModel, threads: int = 1) -> SelfTokenization:
     """
     verdict, parts, failed, ids, offsets = _core.self_tokenization(model, threads)
     return SelfTokenization(verdict, parts.reshape(-1, 2), failed, Tokens(ids, offsets))
+
+
+_REMEMBERED: WeakKeyDictionary[MergeModel, SelfTokenization] = WeakKeyDictionary()
+
+
+def remembered_self_tokenization(model: MergeModel, threads: int = 1) -> SelfTokenization:
+    """Give what :func:`self_tokenization` gives, kept as long as the model is, in arrays that are read-only.
+
+    Reading a file, extending it and checking what comes of it all ask.
+
+    Raises:
+        ValueError, TypeError: as :func:`self_tokenization`.
+    """
+    known = _REMEMBERED.get(model)
+    if known is None:
+        known = _REMEMBERED[model] = self_tokenization(model, threads)
+        for array in (known.verdict, known.parts, known.failed, known.witnesses.ids, known.witnesses.offsets):
+            array.flags.writeable = False
+    return known

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pyharness.bpe.analysis.self_tokenization import self_tokenization
+from pyharness.bpe.analysis.self_tokenization import remembered_self_tokenization
 from pyharness.bpe.formats.importing_huggingface import model_of_huggingface
 from pyharness.bpe.formats.importing_sentencepiece import model_of_sentencepiece
 from pyharness.bpe.formats.own.file import load_bytes
@@ -165,7 +165,7 @@ def _model_of_minbpe(data: bytes, label: str) -> BpeModel:
 
 def _unreachable(model: BpeModel) -> tuple[str, ...]:
     """Note on tokens that merging can never produce. 0.02 s of processor time for gpt2, 0.14 s for o200k."""
-    failed: Any = self_tokenization(model.merges).failed
+    failed: Any = remembered_self_tokenization(model.merges).failed
     if not len(failed):
         return ()
     whole = "only as a whole piece" if model.whole_pieces else "never"

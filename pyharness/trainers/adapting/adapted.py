@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pyharness.bpe.analysis.self_tokenization import NEVER, SelfTokenization, Verdict, self_tokenization
+from pyharness.bpe.analysis.self_tokenization import NEVER, SelfTokenization, Verdict, remembered_self_tokenization
 from pyharness.bpe.model.model import BpeModel
 from pyharness.corpora.batching import batches
 from pyharness.trainers import Array, TrainedTokenizer, TrainingRequest
@@ -84,7 +84,7 @@ def _merges(model: BpeModel) -> int:
 
 def _record(trainer: str, request: TrainingRequest, adapted: Adapted) -> dict[str, Any]:
     base, model = adapted.base, adapted.model
-    before, after = (self_tokenization(one.merges, request.threads) for one in (base.model, model))
+    before, after = (remembered_self_tokenization(one.merges, request.threads) for one in (base.model, model))
     gone = (adapted.ids.new < 0) & (base.model.vocabulary.kinds != TokenKind.ABSENT)
     return {
         "trainer": trainer,

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
+import gc
 import json
 import random
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +14,7 @@ import pytest
 
 from oracles import bpe as oracle
 from pyharness.bpe import NEVER, BpeEncoder, SelfTokenization, Verdict, merge_graph, self_tokenization
+from pyharness.bpe.analysis.self_tokenization import _REMEMBERED, remembered_self_tokenization
 from pyharness.types import MergeModel
 
 VECTORS = json.loads((Path(__file__).parents[2] / "support" / "vectors.json").read_text(encoding="utf-8"))["vectors"]
@@ -135,3 +139,20 @@ def test_published_vocabularies_have_no_dead_token(data: Path, file: str) -> Non
 def test_kimi_k2_has_no_dead_token(data: Path) -> None:
     tokens = read_tiktoken(data / "tokenizers" / "kimi_k2" / "kimi_k2.tiktoken")
     assert self_tokenization(oracle.model(tokens, ranks={token: token for token in tokens})).failed.size == 0
+
+
+def test_what_is_remembered_is_the_same_and_goes_with_its_model() -> None:
+    tokens, rules = vector_model(VECTORS["stt"][0]["input"])
+    model = oracle.model(tokens, rules=rules)
+    fresh, kept = self_tokenization(model), remembered_self_tokenization(model)
+    assert remembered_self_tokenization(model) is kept
+    for name in ("verdict", "parts", "failed"):
+        assert getattr(kept, name).tolist() == getattr(fresh, name).tolist()
+        with pytest.raises(ValueError, match="read-only"):
+            getattr(kept, name)[...] = 0
+    assert remembered_self_tokenization(dataclasses.replace(model, tested=~model.tested)) is not kept
+    there, models = weakref.ref(model), len(_REMEMBERED)
+    del model
+    gc.collect()
+    assert there() is None
+    assert len(_REMEMBERED) < models
