@@ -193,15 +193,24 @@ TABLE = Table(
     ),
 )
 
+BY_LENGTH = Table(
+    "Next token by length",
+    columns=(
+        *(Column("token_length_nll", f"NLL of {part}", part=part) for part in language_model.LENGTHS),
+        *(Column("token_length_bits_per_byte", f"/byte {part}", part=part) for part in language_model.LENGTHS),
+    ),
+    notes=("NLL of the tokens of 1, 2, 3, ... bytes, in bits: for a token, and for each of its bytes.",),
+)
+
 BENCHMARKS = (
     Benchmark(
         "next_token_entropy",
-        "entropy, NLL and bits per byte of a causal language model over a corpus, and by place in a word",
+        "entropy, NLL and bits per byte of a causal language model over a corpus; by place in a word and length",
         run,
         corpus="required",
         whole_text=True,
         metrics=tuple(metric.name for metric in language_model.REPORTED),
-        tables=(TABLE,),
+        tables=(TABLE, BY_LENGTH),
         parameters={
             "model": MODEL_OF_ROW,
             "context": 0,

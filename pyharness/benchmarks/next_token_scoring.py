@@ -63,20 +63,21 @@ class Scoring:
     def add(self, text: str, ids: Ids, bits: tuple[Bits, Bits], group: int, opens: bool) -> None:
         """Count one text with the entropy and the NLL of its tokens, in bits; NaN where none was predicted."""
         entropy, nll = bits
-        positions = None if self.vocabulary is None else word_positions.positions(text, ids, self.vocabulary)
+        stops = None if self.vocabulary is None else word_positions.token_stops(text, ids, self.vocabulary)
+        positions = None if stops is None else word_positions.places_of(text, stops)
+        sizes = None if stops is None else np.diff(stops, prepend=0)
         unscored = len(ids) > 0 and bool(np.isnan(nll[0]))
-        left_out = self._bytes_of_first(text, ids) if unscored else 0
+        left_out = self._bytes_of_first(text, ids, stops) if unscored else 0
         self.unscored += unscored
-        self.unspelled += positions is None
-        language_model.update(self.state, group, Scores(text, entropy, nll, left_out, positions, opens))
+        self.unspelled += stops is None
+        language_model.update(self.state, group, Scores(text, entropy, nll, left_out, positions, sizes, opens))
 
-    def _bytes_of_first(self, text: str, ids: Ids) -> int:
+    def _bytes_of_first(self, text: str, ids: Ids, stops: NDArray[np.int64] | None) -> int:
         whole = len(text.encode())
         if len(ids) == 1:
             return whole
         if self.vocabulary is None:
             return min(len(self.tokenizer.decode(ids[:1])), whole)
-        stops = word_positions.token_stops(text, ids, self.vocabulary)
         # Where tokens do not spell the text, the first may have more bytes than all of it.
         return min(len(self.vocabulary[int(ids[0])]), whole) if stops is None else int(stops[0])
 

@@ -9,6 +9,8 @@ the *scored* tokens: all, but for the first of a document where the model has no
 - ``bits_per_byte`` = sum of -log2 p(t | before) / bytes of UTF-8 of the scored text, as in the Pile (Gao et al. 2020,
   arXiv 2101.00027, section 3.1) and in lm-evaluation-harness, which does compare them. Bytes of a first token that is
   not scored are left out, so that no byte is free;
+- ``token_length_nll`` = mean of -log2 p over the tokens of 1, 2, 3, 4 to 5, 6 to 8, and 9 or more bytes of the text,
+  and ``token_length_bits_per_byte`` = the same sum / the bytes of these tokens, of documents whose tokens spell them;
 - ``word_position_entropy`` and ``word_position_nll``: the same means over the tokens at one place in a word
   (``word_positions``), of documents whose tokens spell them.
 
@@ -38,10 +40,14 @@ from pyharness.types import (
     Metric,
 )
 
+UNSCORED = "no token was scored"
+UNSPELLED = "the tokens of no document spell its text, or the engine does not expose their bytes"
 UNIT = 1 << 24  # of a bit
 # Relative. Between batch sizes and threads, two small models differed by 7e-8 in float32 and by 2e-5 in 16 bits.
 TOLERANCE = 5e-5
 MOST_BITS = 1 << 20  # of a token: four times what float16 logits can make; what is beyond is no prediction
+LENGTHS = ("1", "2", "3", "4-5", "6-8", "9+")  # bytes of a token
+_FIRST_OF_LENGTHS = np.array([1, 2, 3, 4, 6, 9])
 COUNTERS_OF_TEXT = ("documents", "pieces", "spelled", "bytes", "letters", "unsegmented")
 
 Bits = NDArray[np.float64]
@@ -56,6 +62,7 @@ class Scores:
     nll: Bits  # float64 [tokens]
     unscored_bytes: int  # of the text
     positions: NDArray[np.int64] | None  # [tokens], from word_positions; None: the tokens do not spell the text
+    sizes: NDArray[np.int64] | None = None  # [tokens], bytes of the text in each; None: the same
     opens: bool = True  # the first piece of its document
 
 
@@ -82,12 +89,23 @@ def update(state: CorpusState, group: int, scores: Scores) -> None:
     if scores.positions is not None:
         for position, part in enumerate(PARTS):
             _add_tokens(state, f" {part}", group, scores, scored & (scores.positions == position))
+    _add_lengths(state, group, scores, scored)
 
 
 def _add_tokens(state: CorpusState, where: str, group: int, scores: Scores, chosen: NDArray[np.bool_]) -> None:
     add(state, f"tokens{where}", group, int(chosen.sum()))
     add(state, f"entropy{where}", group, units(scores.entropy[chosen]))
     add(state, f"nll{where}", group, units(scores.nll[chosen]))
+
+
+def _add_lengths(state: CorpusState, group: int, scores: Scores, scored: NDArray[np.bool_]) -> None:
+    sizes = np.zeros(len(scores.nll), np.int64) if scores.sizes is None else scores.sizes
+    classes = np.searchsorted(_FIRST_OF_LENGTHS, sizes, side="right") - 1  # -1: tokens without a byte of the text
+    for index, part in enumerate(LENGTHS):
+        chosen = scored & (classes == index)
+        add(state, f"tokens of {part}", group, int(chosen.sum()))
+        add(state, f"nll of {part}", group, units(scores.nll[chosen]))
+        add(state, f"bytes of {part}", group, int(sizes[chosen].sum()))
 
 
 def units(bits: Bits) -> int:
@@ -101,17 +119,23 @@ def add(state: CorpusState, name: str, group: int, value: int) -> None:
 
 
 def measure(state: CorpusState) -> list[Measurement]:
-    """Every metric, with the replicates of its interval; metrics by place in a word carry it as their part."""
+    """Every metric, with the replicates of its interval; those by place in a word or by length carry it as their part.
+
+    States of older records have no sums by length, and give no metric of them.
+    """
     measurements = measuring.measure(state, _WHOLE)
     for part in PARTS:
         measurements += [replace(one, part=part) for one in measuring.measure(state, _at(part))]
+    if f"tokens of {LENGTHS[0]}" in state.counters or not state.counters:
+        for part in LENGTHS:
+            measurements += [replace(one, part=part) for one in measuring.measure(state, _of(part))]
     return measurements
 
 
 def _mean(bits: str, tokens: str) -> Callable[[Counts], float]:
     def compute(counts: Counts) -> float:
         if counts[tokens] == 0:
-            raise Undefined("no token was scored")
+            raise Undefined(UNSCORED)
         return counts[bits] / UNIT / counts[tokens]
 
     return compute
@@ -120,19 +144,36 @@ def _mean(bits: str, tokens: str) -> Callable[[Counts], float]:
 def bits_per_byte(counts: Counts) -> float:
     """Sum of -log2 p over the scored tokens / bytes of UTF-8 of their text."""
     if counts["tokens"] == 0 or counts["bytes"] == 0:
-        raise Undefined("no token was scored")
+        raise Undefined(UNSCORED)
     return counts["nll"] / UNIT / counts["bytes"]
 
 
 def _mean_at(bits: str, part: str) -> Callable[[Counts], float]:
     def compute(counts: Counts) -> float:
         if counts["spelled"] == 0:
-            raise Undefined("the tokens of no document spell its text, or the engine does not expose their bytes")
+            raise Undefined(UNSPELLED)
         if 2 * counts["unsegmented"] > counts["letters"]:
             raise Undefined("the text is mostly in a script written without spaces, where UAX #29 cuts characters")
         return _mean(f"{bits} {part}", f"tokens {part}")(counts)
 
     return compute
+
+
+def _of_length(part: str, over: str) -> Callable[[Counts], float]:
+    def compute(counts: Counts) -> float:
+        if counts["spelled"] == 0:
+            raise Undefined(UNSPELLED)
+        if counts["tokens"] == 0:
+            raise Undefined(UNSCORED)
+        if counts[f"tokens of {part}"] == 0:
+            raise Undefined(f"no token of {part} {'byte' if part == '1' else 'bytes'} was scored")
+        return counts[f"nll of {part}"] / UNIT / counts[f"{over} of {part}"]
+
+    return compute
+
+
+def _of(part: str) -> list[CorpusMetric]:
+    return [CorpusMetric(about, _of_length(part, over)) for about, over in zip(_BY_LENGTH, _OVER, strict=True)]
 
 
 def _at(part: str) -> list[CorpusMetric]:
@@ -153,6 +194,11 @@ _BY_POSITION = (
     _metric("word_position_entropy", "bit/token", "none", "entropy of the prediction of tokens at a place in a word"),
     _metric("word_position_nll", "bit/token", "none", "-log2 p of the tokens at a place in a word"),
 )
+_OVER = ("tokens", "bytes")
+_BY_LENGTH = (
+    _metric("token_length_nll", "bit/token", "none", "-log2 p of the tokens of some bytes"),
+    _metric("token_length_bits_per_byte", "bit/byte", "none", "-log2 p of the tokens of some bytes / these bytes"),
+)
 _WHOLE = (
     CorpusMetric(
         _metric("next_token_entropy", "bit/token", "none", "mean entropy of a language model's predictions"),
@@ -170,4 +216,4 @@ _WHOLE = (
     ),
 )
 # Not METRICS: those are computed of every pass over a corpus, which has no language model.
-REPORTED = (*(metric.about for metric in _WHOLE), *_BY_POSITION)
+REPORTED = (*(metric.about for metric in _WHOLE), *_BY_POSITION, *_BY_LENGTH)

@@ -105,8 +105,8 @@ def test_tables_tell_contexts_apart_and_say_what_was_not_checked(tmp_path: Path)
     corpus = written(tmp_path / "texts.jsonl", TEXTS)
     outcome = session.run([row], [corpus], [chosen])
     tables = [table for table in report.sheets(outcome.record) if table.title.startswith("Next token")]
-    assert [table.title.rpartition(", ")[2] for table in tables] == ["context=8", "context=16"]
-    for table in tables:
+    assert [table.title.rpartition(", ")[2] for table in tables] == ["context=8", "context=16"] * 2
+    for table in tables[:2]:
         assert len(table.rows) == 1
         assert f"Not checked whether the tokenizer is the model's: {row}." in table.notes
     differences = comparison.records(outcome.record, outcome.record)

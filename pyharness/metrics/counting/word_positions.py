@@ -61,9 +61,12 @@ def token_stops(text: str, ids: Ids, vocabulary: Vocabulary) -> Bounds | None:
 def positions(text: str, ids: Ids, vocabulary: Vocabulary) -> NDArray[np.int64] | None:
     """Place of every token in its word, an index of ``PARTS``, int64 [tokens]; None when they do not spell the text."""
     stops = token_stops(text, ids, vocabulary)
-    if stops is None:
-        return None
-    places = np.full(len(ids), OUTSIDE, np.int64)
+    return None if stops is None else places_of(text, stops)
+
+
+def places_of(text: str, stops: Bounds) -> NDArray[np.int64]:
+    """Place of every token in its word, from where the tokens stop."""
+    places = np.full(len(stops), OUTSIDE, np.int64)
     word_starts, word_stops = word_bounds(text)
     starts = np.concatenate(([0], stops[:-1])) if len(stops) else stops
     filled = np.flatnonzero(stops > starts)

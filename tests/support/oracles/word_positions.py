@@ -21,3 +21,8 @@ def places(text: str, pieces: list[bytes]) -> list[str]:
             held[word] = held.get(word, 0) + 1
         start += len(piece)
     return named
+
+
+def length_class(size: int) -> str:
+    """Name of the class of tokens of so many bytes; 0: none."""
+    return "0" if size == 0 else str(size) if size < 4 else "4-5" if size < 6 else "6-8" if size < 9 else "9+"
