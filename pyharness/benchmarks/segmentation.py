@@ -128,7 +128,11 @@ LENGTHS = Table(
         Column("units_per_1000_bytes", "units/kB"),
         Column("units_ending_inside_characters", "cut chars %"),
     ),
-    notes=(_left_out, "cut chars: units that end inside a character."),
+    notes=(
+        _left_out,
+        "cut chars: units that end inside a character.",
+        "A unit is what a model would take at once. What its embedding and decoder make of it is not measured.",
+    ),
     needs=("bytes_per_unit",),
 )
 STEADINESS = Table(

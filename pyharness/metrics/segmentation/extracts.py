@@ -202,8 +202,10 @@ def _cut_words(counts: Counts) -> float:
 
 def _stability(counts: Counts) -> float:
     """Stable prefixes / prefixes."""
-    if counts["prefixes"] == 0:
+    if counts["pieces"] == counts["unspelled"]:
         raise Undefined(NOTHING_SPELLED)
+    if counts["prefixes"] == 0:
+        raise Undefined("no extract has two characters to cut between, of which its units spell the first")
     return counts["stable prefixes"] / counts["prefixes"]
 
 

@@ -102,6 +102,7 @@ def test_prefixes_and_noise_that_are_not_spelled_are_left_out() -> None:
     found = figures(lambda data: every(4)(data) if data in known else None)
     assert found["prefix_stability"].value is None
     assert found["noise_unit_ratio spaces"].value is None
+    assert "two characters" in str(found["prefix_stability"].reason)
     assert found["word_consistency"].value == figures(every(4))["word_consistency"].value
 
 
