@@ -121,6 +121,8 @@ def test_every_suite_named_in_the_readme_is_shipped() -> None:
         assert named == set(suite.shipped())
     assert {
         "quick",
+        "segmentation",
+        "segmentation-full",
         "full",
         "encoding",
         "algorithms",

@@ -83,6 +83,8 @@ def test_what_is_known_of_cutters() -> None:
     assert static["noise_unit_ratio typos"].value == pytest.approx(1, abs=0.02)
     assert len(static["prefix_stability"].replicates) == 32
     assert len(static["noise_unit_ratio case"].replicates) == 32
+    assert not static["noise_unit_ratio spaces"].replicates
+    assert static["noise_unit_ratio spaces"].no_interval
 
 
 def test_extracts_that_are_not_spelled_are_left_out() -> None:
