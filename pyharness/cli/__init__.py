@@ -12,6 +12,7 @@ from pyharness.cli.profiling import profile
 from pyharness.cli.reporting import compare, report
 from pyharness.cli.resizing import extend, prune
 from pyharness.cli.running import run
+from pyharness.cli.showing import show
 from pyharness.cli.symbols import symbols
 from pyharness.cli.training import train
 
@@ -30,6 +31,7 @@ def main() -> None:
     pyharness adapt extend --base ./model -c path:new.jsonl --tokens 8192 --out ./new
     pyharness adapt embed ./model --tokenizer ./new --out ./adapted
     pyharness symbols train -c path:corpus.jsonl --order 5 --out corpus.symbols
+    pyharness show -t mistral:v3 -t deepseek strawberry
     pyharness encode mistral:v3 < text.txt | pyharness decode mistral:v3
     pyharness gate --base main --head HEAD  fail on a real regression
     pyharness profile entropy               a kernel against this machine's roofs
@@ -38,5 +40,5 @@ def main() -> None:
 
 for command in (extend, prune):
     adapt.add_command(command)
-for command in (run, report, compare, gate, list_, env, profile, train, adapt, symbols, encode, decode):
+for command in (run, report, compare, gate, list_, env, profile, train, adapt, symbols, show, encode, decode):
     main.add_command(command)

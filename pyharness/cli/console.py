@@ -164,7 +164,7 @@ def discard_output() -> None:
 
 def width() -> int:
     """Columns of standard output."""
-    if _is_terminal():
+    if is_terminal():
         return max(60, os.get_terminal_size(sys.stdout.fileno()).columns)
     columns = os.environ.get("COLUMNS", "")
     return min(max(int(columns), 40), 1000) if re.fullmatch(r"[0-9]{1,9}", columns) else 80
@@ -172,10 +172,11 @@ def width() -> int:
 
 def color() -> bool:
     """Say whether standard output takes colours."""
-    return _is_terminal() and "NO_COLOR" not in os.environ
+    return is_terminal() and "NO_COLOR" not in os.environ
 
 
-def _is_terminal() -> bool:
+def is_terminal() -> bool:
+    """Say whether standard output is a terminal."""
     return sys.stdout is not None and sys.stdout.isatty()
 
 

@@ -2,7 +2,7 @@
 
 from pyharness.commands.piping.decoding import decoded
 from pyharness.commands.piping.documents import LONGEST_DOCUMENT, Part, parts
-from pyharness.commands.piping.encoding import encoded, load, safe_cuts
+from pyharness.commands.piping.encoding import encoded, load, resolved, safe_cuts
 from pyharness.commands.piping.ids import IdPart, ids_of
 from pyharness.commands.piping.writing import Format, written
 
@@ -16,6 +16,7 @@ __all__ = [
     "ids_of",
     "load",
     "parts",
+    "resolved",
     "safe_cuts",
     "written",
 ]

@@ -11,7 +11,7 @@ from pyharness.bpe.encoding.safe_cuts import SafeCuts
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer
 from pyharness.commands.piping.documents import Part
 from pyharness.corpora.batching import batches
-from pyharness.types import Ids, InputError, Tokenizer, Tokens
+from pyharness.types import Ids, InputError, Tokenizer, TokenizerSpec, Tokens
 
 BATCH_BYTES = 4 << 20
 BATCH_PARTS = 4096
@@ -23,19 +23,28 @@ def load(specification: str, special: bool = False) -> Tokenizer:
     Raises:
         InputError: there is none, or ``special`` tokens are asked of an encoder that does not map them.
     """
+    row = resolved(specification)
+    tokenizer = tokenizers.load(row)
+    if special and not isinstance(tokenizer, BpeTokenizer):
+        raise InputError(
+            f"--special is for our own encoder; {row.name!r} runs in {row.library}: try 'native+{row.name}'"
+        )
+    return tokenizer
+
+
+def resolved(specification: str) -> TokenizerSpec:
+    """Resolve a specification, or the path of a tokenizer's file.
+
+    Raises:
+        InputError: there is none.
+    """
     path, mark, options = specification.partition("?")
     if ":" not in path and path not in tokenizers.specs():
         if os.path.exists(path):  # noqa: PTH110 - false, too, where a name is too long
             specification = f"file:{path}{mark}{options}"
         elif Path(path).suffix or os.sep in path:
             raise InputError(f"there is no file {path[:200]!r}; tokenizers with a name: pyharness list tokenizers")
-    row = tokenizers.obtain(specification)
-    tokenizer = tokenizers.load(row)
-    if special and not isinstance(tokenizer, BpeTokenizer):
-        raise InputError(
-            f"--special is for our own encoder; {specification!r} runs in {row.library}: try 'native+{specification}'"
-        )
-    return tokenizer
+    return tokenizers.obtain(specification)
 
 
 def safe_cuts(tokenizer: Tokenizer, special: bool = False) -> SafeCuts | None:
