@@ -25,6 +25,7 @@ from pyharness.types import COUNT, Format, InputError, Measurement, Metric, Segm
 Lengths = NDArray[np.int64]  # ascending, each once, of 1 byte and more
 Counts = NDArray[np.int64]  # of units of each length
 
+SHORT = 4096  # bytes
 NOTHING_SPELLED = "no text is spelled by its units"
 _NAMES = ("unit lengths", "unit counts")
 
@@ -60,9 +61,15 @@ class UnitLengths:
 
     def add(self, lengths: Lengths, groups: NDArray[Any]) -> None:
         """Add units with their groups, both [units]."""
-        distinct, which = np.unique(lengths, return_inverse=True)
+        width = int(lengths.max(initial=0)) + 1
+        if width <= SHORT:  # twenty times as fast as sorting 5 million units
+            distinct, which = np.arange(width), lengths
+        else:
+            distinct, which = np.unique(lengths, return_inverse=True)
         flat = np.bincount(groups.astype(np.int64) * len(distinct) + which, minlength=GROUPS * len(distinct))
-        self.merge(UnitLengths(distinct, flat.reshape(GROUPS, -1).astype(np.int64)))
+        counts = flat.reshape(GROUPS, -1).astype(np.int64)
+        met = counts.any(axis=0)
+        self.merge(UnitLengths(distinct[met], counts[:, met]))
 
     def merge(self, other: UnitLengths) -> None:
         """Add the units of another pass."""

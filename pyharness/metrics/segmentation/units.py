@@ -49,15 +49,15 @@ class UnitCounts:
         sizes = np.array(list(map(len, encoded)), np.int64)
         of_units = unit_lengths(segments, sizes)
         per_text = np.diff(segments.offsets)
-        of_group = np.repeat(groups, per_text)
         spelled = ~segments.missing
-        self.lengths.add(of_units, of_group)
+        self.lengths.add(of_units, np.repeat(groups, per_text))
         add(self.state, "documents", groups, opens & spelled)
         add(self.state, "pieces", groups, np.ones(len(texts), np.int64))
         add(self.state, "unspelled", groups, segments.missing)
         add(self.state, "bytes", groups, np.where(spelled, sizes, 0))
         add(self.state, "units", groups, per_text)
-        add(self.state, "inside characters", of_group, inside_characters(encoded, segments))
+        inside = np.diff(offsets_of(inside_characters(encoded, segments))[segments.offsets])
+        add(self.state, "inside characters", groups, inside)
 
     def merge(self, other: UnitCounts) -> None:
         """Add what another pass counted."""

@@ -122,3 +122,14 @@ def test_arrays_that_contradict_each_other_are_refused() -> None:
     for name, array in (("unit lengths", [3, 1]), ("unit lengths", [0, 1]), ("unit counts", [1])):
         with pytest.raises(InputError):
             UnitCounts.of_arrays({**arrays, name: np.array(array)})
+
+
+def test_short_and_long_units_are_counted_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    generator = np.random.default_rng(7)
+    lengths, groups = generator.integers(1, 50, 1000), generator.integers(0, GROUPS, 1000)
+    short, long = UnitLengths.empty(), UnitLengths.empty()
+    short.add(lengths, groups)
+    monkeypatch.setattr("pyharness.metrics.segmentation.lengths.SHORT", 0)
+    long.add(lengths, groups)
+    assert short.lengths.tolist() == long.lengths.tolist()
+    assert short.counts.tolist() == long.counts.tolist()
