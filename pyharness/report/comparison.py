@@ -154,11 +154,7 @@ def _differences(pair: Pair) -> Iterator[Difference]:
             f"corpus {one.case.corpus!r} is not the same text on both sides (digests {str(digests[0])[:12]} and "
             f"{str(digests[1])[:12]}): a comparison across different text is refused"
         )
-    if one.groups and other.groups and one.groups.get("documents") != other.groups.get("documents"):
-        raise InputError(
-            f"corpus {one.case.corpus!r} has its documents in other groups on the two sides, so that no interval pairs "
-            "them: one record is older than groups of works; measure it anew"
-        )
+    _check_groups(pair, other)
     metrics = metrics_of(pair)
     theirs = {(measurement.metric, measurement.part): measurement for measurement in other.measurements}
     title, of_one_record = pair.title, pair.a is pair.b
@@ -167,6 +163,33 @@ def _differences(pair: Pair) -> Iterator[Difference]:
         match = theirs.get((mine.metric, mine.part))
         if metric and match is not None and (metric["deterministic"] or metric.get("in_turn")):
             yield _difference(title, mine, match, metric, in_turn=of_one_record and bool(metric.get("in_turn")))
+
+
+def _check_groups(pair: Pair, other: CaseResult) -> None:
+    """Refuse to pair replicates of other groups: of works on one side, of documents on the other.
+
+    A record is one in how it groups a text, so that any case of it can say so. Where only one record does, the text is
+    taken to be grouped alike unless its works are named, which older records did not heed.
+    """
+    sides = (pair.a, pair.one), (pair.b, other)
+    if pair.a is pair.b or not all(any(one.replicates for one in result.measurements) for _, result in sides):
+        return
+    mine, theirs = (_documents(record, result) for record, result in sides)
+    about = pair.b.data["corpora"].get(other.case.corpus, {})
+    if mine == theirs or (None in (mine, theirs) and "work=" not in str(about.get("spec"))):
+        return
+    raise InputError(
+        f"corpus {other.case.corpus!r} has its documents in other groups on the two sides, or one does not say, "
+        "so that no interval pairs them: one record is older than groups of works; measure it anew"
+    )
+
+
+def _documents(record: Record, wanted: CaseResult) -> tuple[int, ...] | None:
+    """Documents by group, of the text of a case; None where no case of the record says."""
+    for result in (wanted, *record.results):
+        if "documents" in result.groups and (result.case.corpus, result.tally) == (wanted.case.corpus, wanted.tally):
+            return result.groups["documents"]
+    return None
 
 
 def metrics_of(pair: Pair) -> Mapping[str, Any]:

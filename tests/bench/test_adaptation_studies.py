@@ -89,9 +89,7 @@ def test_promises_name_the_rows_that_break_them(monkeypatch: pytest.MonkeyPatch)
 
     above, around = (replace(measured(value, 0.001, 1), metric="compression_gain") for value in (0.4, 0.0))
     rows = [row("a et continued 1024", above), row("b et continued 1024", around), row("c et continued 1024")]
-    kept = [verdicts.is_above(verdicts.measured(one, "compression_gain")) for one in rows]
-    assert kept == [True, False, False], "what was not measured is not kept"
-    said = verdicts.promise("more", rows, lambda one: verdicts.is_above(verdicts.measured(one, "compression_gain")))
+    said = verdicts.promise("more", rows, lambda one: verdicts.measured(one, "compression_gain").value == above.value)
     assert said == ("- more: 1 of 3; not b et continued 1024 on et, c et continued 1024 on et", False)
     assert verdicts.promise("more", rows[:1], lambda _: True) == ("- more: 1 of 1", True)
     assert not verdicts.promise("more", [], lambda _: True).holds, "nothing was compared"
@@ -101,6 +99,32 @@ def test_promises_name_the_rows_that_break_them(monkeypatch: pytest.MonkeyPatch)
     assert not none(row("a"))
     assert verdicts.percent(above).startswith("+40.0% ±")
     assert verdicts.percent(verdicts.measured(None, "x")) == verdicts.number(verdicts.measured(None, "x")) == "-"
+
+
+def test_rows_that_give_no_more_than_naive_are_named_by_what_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    verdicts = study("verdicts", monkeypatch)
+
+    def row(label: str, value: float, replicates: tuple[float, ...] | None = None) -> CaseResult:
+        found = replace(measured(value, 0.001, 1), metric="compression_gain", part=verdicts.NAIVE)
+        found = found if replicates is None else replace(found, replicates=replicates)
+        return CaseResult(Case("adaptation", label, "et", {}), "ok", measurements=(found,))
+
+    same = row("d et continued 1024", 0.0, (0.0,) * GROUPS)
+    noise = tuple(0.001 * (-1) ** group for group in range(GROUPS))
+    unresolved = [row(f"b et continued {size}", 0.0004, noise) for size in (1024, 2048)]
+    rows = [row("a et continued 1024", 0.4), *unresolved, row("c et continued 1024", -0.2), same]
+    line, holds = verdicts.over_naive(rows)
+    assert holds, "what is named is no broken promise"
+    assert line.splitlines() == [
+        "- more bytes/token than naive, the interval above 0: 1 of 5",
+        "  - less, by at most 20.000%: 1; c et continued 1024",
+        "  - not resolved, by at most 0.040%: 2; b et continued 1024 2048",
+        "  - the same, by at most 0.000%: 1; d et continued 1024",
+    ]
+    line, holds = verdicts.over_naive([*rows, row("e et continued 1024", 0.4, ())])
+    assert "no interval, by at most 40.000%: 1; e et continued 1024" in line
+    assert not holds
+    assert not verdicts.over_naive([]).holds, "nothing was compared"
 
 
 def test_a_broken_promise_is_an_exit_code(

@@ -64,6 +64,7 @@ def test_an_extension_beside_its_base_and_a_naive_one(tmp_path: Path, engine: st
         assert bounds is not None
         assert bounds[0] <= gain.value <= bounds[1]
     assert (result["compression_gain base"].value or 0) > 0.1
+    assert sum(found.details["groups"]["documents"]) == len(HELD_OUT), "comparisons look at them"
     added = list(range(273, 298))
     assert (result["added_tokens"].value, result["removed_tokens"].value) == (25, 0)
     assert result["unused_added"].value == sum(token not in mine for token in added) / 25

@@ -151,15 +151,45 @@ def test_comparing_two_rows_gives_paired_intervals(result: session.Result) -> No
         result.compare("raw_bytes", "mistral:v2")
 
 
-def test_records_that_group_documents_otherwise_are_not_paired(result: session.Result) -> None:
-    data = json.loads(json.dumps(result.record.data))
-    sums = [one["details"]["groups"]["documents"] for one in data["results"] if "groups" in one["details"]]
-    assert sums
-    for one in sums:
-        first = next(group for group, count in enumerate(one) if count)
-        one[first], one[first - 1] = one[first - 1], one[first]
-    with pytest.raises(InputError, match="documents in other groups on the two sides"):
-        comparison.records(result.record, store.Record.from_json(data, "older"))
+def regrouped(record: store.Record, groups: tuple[int, ...] | None, works: bool) -> store.Record:
+    """The record of one case with replicates, whose documents are in groups, or that does not say in which."""
+    data = json.loads(json.dumps(record.data))
+    data["results"] = [one for one in data["results"] if one["benchmark"] == "compression"][:1]
+    (one,) = data["results"]
+    for measurement in one["measurements"]:
+        measurement["replicates"] = [float(group) for group in range(32)]
+    one["details"].pop("groups")
+    if groups is not None:
+        one["details"]["groups"] = {"documents": list(groups)}
+    data["corpora"][one["corpus"]]["spec"] = "path:a.jsonl?work=id" if works else "path:a.jsonl"
+    return store.Record.from_json(data, "regrouped")
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "works", "refused"),
+    [
+        ((0, 2), (2, 0), True, True),
+        ((0, 2), (0, 2), True, False),
+        (None, (0, 2), True, True),
+        (None, (0, 2), False, False),
+        (None, None, True, False),
+    ],
+)
+def test_records_that_group_documents_otherwise_are_not_paired(
+    result: session.Result, older: tuple[int, ...] | None, newer: tuple[int, ...] | None, works: bool, refused: bool
+) -> None:
+    sides = (regrouped(result.record, groups, works) for groups in (older, newer))
+    with contextlib.nullcontext() if not refused else pytest.raises(InputError, match="older than groups of works"):
+        assert comparison.records(*sides)
+
+
+def test_another_case_of_a_record_says_how_its_text_is_grouped(result: session.Result) -> None:
+    new, old = (regrouped(result.record, groups, True) for groups in ((0, 2), (2, 0)))
+    silent = json.loads(json.dumps(old.data))
+    silent["results"].append({**silent["results"][0], "tokenizer": "another", "key": "another"})
+    del silent["results"][0]["details"]["groups"]
+    with pytest.raises(InputError, match="in other groups on the two sides"):
+        comparison.records(store.Record.from_json(silent, "silent"), new)
 
 
 def test_comparing_across_different_text_is_refused(result: session.Result) -> None:

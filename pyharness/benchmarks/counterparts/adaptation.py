@@ -67,7 +67,8 @@ def run(work: Work) -> Findings:
         *(pipeline_verdicts(tokenizer, added, seen, work.threads) if work.case.parameters.get("pipeline") else ()),
     )
     counts = AdaptationCounts.of(passed.state, tokens, added, removed, unreachable)
-    return Findings(tuple(counts.measurements()), {"learnt": said}, tally=passed.tally, state=counts.arrays())
+    details = {"learnt": said, "groups": {"documents": counts.sums["documents"].tolist()}}
+    return Findings(tuple(counts.measurements()), details, tally=passed.tally, state=counts.arrays())
 
 
 def rederive(state: State, case: Case) -> Findings:
