@@ -34,8 +34,8 @@ TIE_RULES = ("smallest_ids", "first_seen", "lexicographic", "sentencepiece")
               help=f"Train on this text; repeatable [default: {DEFAULT_CORPUS}, which is small].")  # fmt: skip
 @click.option("--max-bytes", metavar="SIZE", help="Read no more text than this: 100MB, 2GiB.")
 @click.option("--pattern", metavar="P", help="How text is split first: gpt2, cl100k, o200k, llama3, "
-              "qwen2, deepseek_v3, tekken, single_digits, whitespace, none, or a regular expression "
-              "[default: gpt2].")  # fmt: skip
+              "qwen2, deepseek_v3, tekken, single_digits, digits_right_to_left, whitespace, none, or a regular "
+              "expression [default: gpt2].")  # fmt: skip
 @click.option("--special", multiple=True, metavar="TEXT", help="A special token, such as '<|endoftext|>'; repeatable. "
               "bpe, scaffold-bpe: the last ids; other trainers: the first, after those of the library.")  # fmt: skip
 @click.option("--unknown", metavar="TEXT", help="bpe over characters: the special token for a character without a "

@@ -69,6 +69,8 @@ Ends ends_one_at_a_time(SplitPattern pattern, std::string_view text) {
       return ends_by(OnePieceAtATime<O200kRules<1, false>>{}, text);
     case SplitPattern::kDeepseekV3:
       return ends_by(OnePieceAtATime<DeepseekV3Rules>{}, text);
+    case SplitPattern::kDigitsRightToLeft:
+      return ends_by(OnePieceAtATime<RightToLeftRules>{}, text);
   }
   return {};
 }
@@ -162,7 +164,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   const auto pattern =
-      static_cast<SplitPattern>(input.ConsumeIntegralInRange(0, static_cast<int>(SplitPattern::kDeepseekV3)));
+      static_cast<SplitPattern>(input.ConsumeIntegralInRange(0, static_cast<int>(SplitPattern::kDigitsRightToLeft)));
   const auto chosen = input.ConsumeIntegral<std::uint16_t>();
   const fuzz::ExactText text(input.ConsumeRemainingBytesAsString());
   const Ends ends = ends_of(pattern, text.view());

@@ -56,7 +56,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   FuzzedDataProvider input(data, size);
   const fuzz::OwnedModel model = fuzz::ModelReader(input).read();
   const auto pattern =
-      static_cast<SplitPattern>(input.ConsumeIntegralInRange(0, static_cast<int>(SplitPattern::kDeepseekV3)));
+      static_cast<SplitPattern>(input.ConsumeIntegralInRange(0, static_cast<int>(SplitPattern::kDigitsRightToLeft)));
   TextEncoder encoder(model.view(), false, {}, pattern, input.ConsumeIntegralInRange<std::size_t>(0, 20'000));
   // Enough for several threads, and slow: not what inputs that are used up say, which is 0.
   const bool large = input.ConsumeIntegral<std::uint8_t>() == 255;

@@ -197,6 +197,31 @@ class DeepseekV3Rules {
   const Byte* segment_end_ = nullptr;  // kept between pieces: finding it anew would take quadratic time
 };
 
+// Llama 3's rules with N{1,3}(?=(?:N{3})*(?!N)) in the place of N{1,3}: groups of three, counted from the
+// right.
+class RightToLeftRules {
+ public:
+  const Byte* piece_end(const Byte* at, const Byte* end) {
+    const Character first = character_at(at, end);
+    if (!(first.classes & kNumber)) return Others::piece_end(at, end);
+    if (at >= digits_end_) {
+      std::ptrdiff_t digits = 0;
+      for (digits_end_ = at; digits_end_ < end; ++digits) {
+        const Character next = character_at(digits_end_, end);
+        if (!(next.classes & kNumber)) break;
+        digits_end_ += next.length;
+      }
+      return skip_at_most<kNumber>(static_cast<int>((digits - 1) % 3), at + first.length, end);
+    }
+    return skip_at_most<kNumber>(2, at + first.length, end);
+  }
+
+ private:
+  using Others = Cl100kRules<3, Space::kNewlinesFirst>;
+
+  const Byte* digits_end_ = nullptr;  // kept between pieces: counting digits anew would take quadratic time
+};
+
 // ` ?\S+|\s+(?!\S)|\s+`
 struct WhitespaceRules {
   static const Byte* piece_end(const Byte* at, const Byte* end) {

@@ -10,7 +10,7 @@
 namespace pyharness {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, SplitPattern>, 10> kNames = {{
+constexpr std::array<std::pair<std::string_view, SplitPattern>, 11> kNames = {{
     {"none", SplitPattern::kNone},
     {"whitespace", SplitPattern::kWhitespace},
     {"gpt2", SplitPattern::kGpt2},
@@ -21,6 +21,7 @@ constexpr std::array<std::pair<std::string_view, SplitPattern>, 10> kNames = {{
     {"o200k", SplitPattern::kO200k},
     {"tekken", SplitPattern::kTekken},
     {"deepseek_v3", SplitPattern::kDeepseekV3},
+    {"digits_right_to_left", SplitPattern::kDigitsRightToLeft},
 }};
 
 // The first text of each worker's share, of about equal bytes; one more for the end.

@@ -26,6 +26,7 @@ enum class SplitPattern : std::uint8_t {
   kO200k,
   kTekken,
   kDeepseekV3,
+  kDigitsRightToLeft,  // as kLlama3 but for digits
 };
 
 // Throws std::invalid_argument for an unknown name.
@@ -82,6 +83,8 @@ void for_each_piece(SplitPattern pattern, std::string_view text, Sink&& sink) {
       return split::pieces_by(split::O200kRules<1, false>{}, text, sink);
     case SplitPattern::kDeepseekV3:
       return split::pieces_by(split::DeepseekV3Rules{}, text, sink);
+    case SplitPattern::kDigitsRightToLeft:
+      return split::pieces_by(split::RightToLeftRules{}, text, sink);
   }
 }
 

@@ -29,6 +29,7 @@ LLAMA3 = rf"{CONTRACTION}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|\p{{N}}{{1,3}}| ?[^\s\p
 GPT4_MINBPE = (
     r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+"
 )
+DIGITS_RIGHT_TO_LEFT = LLAMA3.replace(r"\p{N}{1,3}", r"\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N}))")
 QWEN2 = rf"{CONTRACTION}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|\p{{N}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|{WHITE_SPACE}"
 O200K = "|".join(
     (*(f"{word}{CONTRACTION}?" for word in CASED_WORDS), r"\p{N}{1,3}", r" ?[^\s\p{L}\p{N}]+[\r\n/]*", WHITE_SPACE)
@@ -82,6 +83,12 @@ SPLIT_PATTERNS: Mapping[str, SplitPattern] = {
         (SINGLE_DIGITS,),
         "single_digits",
         "arXiv 2404.17808 (Scaffold-BPE): GPT-2's categories, every digit alone; digits take no space before them",
+    ),
+    "digits_right_to_left": SplitPattern(
+        (DIGITS_RIGHT_TO_LEFT,),
+        "digits_right_to_left",
+        r"ours: llama3's, with groups of three digits from the right, as the look-ahead \d{1,3}(?=(\d{3})*\b) of "
+        "Hugging Face's study of number tokenization has them (arXiv 2402.14903); ours does so before a letter, too",
     ),
     # Not " ?" at its start: minbpe's files lose white space around a pattern.
     "whitespace": SplitPattern(

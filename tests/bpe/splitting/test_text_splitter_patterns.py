@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tiktoken_ext import openai_public  # type: ignore[import-untyped]
 
-from oracles.splitting import NAMES, SPLITTERS, regex_pieces
+from oracles.splitting import NAMES, SPLITTERS, regex_pieces, tokenizers_pieces, tokenizers_split
 from pyharness import _core
 from pyharness.bpe.splitting.text_splitter import Pieces, TextSplitter
 from pyharness.types import InputError
@@ -43,6 +46,24 @@ EXAMPLES = {
     "tekken": ["it", "'s", " DON", "'T", "  ", " ", *"1234.5", "\n\n", "\tx", "!\n//", "é", " "],
     "deepseek_v3": ["it", "'s", " DON", "'T", "   ", "123", "4", ".", "5", "\n\n", "\tx", "!\n", "//", "é", " "],
     "single_digits": ["it", "'s", " DON", "'", "T", "  ", " ", *"1234.5", "\n\n", "\t", "x", "!", "\n", "//", "é", " "],
+    "digits_right_to_left": [
+        "it",
+        "'s",
+        " DON",
+        "'T",
+        "  ",
+        " ",
+        "1",
+        "234",
+        ".",
+        "5",
+        "\n\n",
+        "\tx",
+        "!\n",
+        "//",
+        "é",
+        " ",
+    ],
     "whitespace": ["it's", " DON'T", "  ", " 1234.5", "\n\n", "\t", "x!", "\n", "//é", " "],
     "none": ["it's DON'T   1234.5\n\n\tx!\n//é "],
 }
@@ -71,6 +92,9 @@ def test_examples(name: str) -> None:
         ("deepseek_v3", "a\x00\x00b", ["a", "\x00", "\x00b"]),
         ("deepseek_v3", "a \x00\x01 1", ["a", " ", "\x00\x01", " ", "1"]),
         ("deepseek_v3", ".café", [".caf", "é"]),
+        ("digits_right_to_left", "1234567 12345km", ["1", "234", "567", " ", "12", "345", "km"]),
+        ("digits_right_to_left", "123456", ["123", "456"]),
+        ("digits_right_to_left", "x٣٤²4", ["x", "٣", "٤²4"]),
     ],
 )
 def test_rare_rules(name: str, text: str, pieces: list[str]) -> None:
@@ -79,6 +103,18 @@ def test_rare_rules(name: str, text: str, pieces: list[str]) -> None:
 
 
 # ------------------------------------------------------------------------------------------ names, engines, bad input
+
+
+def test_a_long_number_takes_linear_time() -> None:
+    """Where digits were counted anew for each piece, this would take minutes."""
+    ends = SPLITTERS["digits_right_to_left"].split_batch(["7" * 3_000_001]).ends
+    assert (ends[0], len(ends), set(np.diff(ends).tolist())) == (1, 1_000_001, {3})
+
+
+@given(st.text("0123456789 .,a٣²\n", max_size=40))
+def test_digits_from_the_right_as_other_libraries_find_them(text: str) -> None:
+    name = "digits_right_to_left"
+    assert SPLITTERS[name].split(text) == regex_pieces(name, text) == tokenizers_pieces(tokenizers_split(name), text)
 
 
 def test_names_aliases_and_spellings() -> None:
