@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from claims import bpe_sizes, costs, covered, eighth, growth, likeness, longer_tokens, rarest, verdicts
+from claims import bpe_sizes, costs, covered, digits, eighth, growth, likeness, longer_tokens, rarest, verdicts
 from claims.bpe_sizes import Curve, first, learnt, trained_curve
 from claims.texts import EVERYTHING, SAMPLE, Text, chosen
 from pyharness import bpe
@@ -229,6 +229,25 @@ def test_an_eighth_of_the_ids_is_compared(text: Text) -> None:
     assert float(rows[0].figure) > 1.05
     assert rows[0].verdict == "refuted"
     assert eighth.ratio(np.array([6, 3]), np.array([2, 1]), np.array([True, False])) == 3
+
+
+def test_numbers_are_aligned_from_the_right_where_triples_are_tokens(tmp_path: Path) -> None:
+    assert digits.aligned(7, [1, 3, 3])
+    assert digits.aligned(6, [3, 1, 2]) is False
+    chance = random.Random(7)
+    drawn = ["".join(chance.choices("12", k=chance.randint(4, 9))) for _ in range(1600)]  # eight triples
+    lines = [f"{a} of {b} or {n}" for n, (a, b) in enumerate(zip(drawn[::2], drawn[1::2], strict=True))]
+    path = tmp_path / "numbers.txt"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    text = Text.read("numbers", [f"path:{path}?split=line"])
+    right = digits.counted(text, "right", 500)
+    found = digits.NUMBER.findall("\n".join(text.measured.documents))
+    assert right[0].sum() == len(found)
+    assert right[1].sum() == right[0].sum(), "all triples are tokens"
+    assert right[2].sum() == sum(-(-len(number) // 3) for number in found)
+    left = digits.counted(text, "left", 500)
+    assert left[1].sum() == sum(len(number) % 3 == 0 for number in found)
+    assert [row.verdict for row in digits.rows(text, 500) if row.verdict] == ["confirmed"]
 
 
 def test_a_report_says_claim_rule_text_and_verdict(
