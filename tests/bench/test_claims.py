@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -256,8 +257,11 @@ def test_a_report_says_claim_rule_text_and_verdict(
     row = verdicts.Row("x", "y", "1", "0 to 2", "confirmed")
     claim = verdicts.Claim("said", "rule", lambda _: [row], (SAMPLE,))
     report = verdicts.report(claim, [text])
-    for line in ("claim: said", "rule: rule", "| x | y | 1 | 0 to 2 | confirmed |", "verdict: confirmed (1 of 1 rows)"):
+    for line in ("claim: said", "rule: rule", "| x | y | 1 | 0 to 2 | confirmed |"):
         assert line in report.splitlines()
+    assert "\nverdict: not testable here, because a text is small" in report
+    large = replace(text, sizes=text.sizes * 100)
+    assert "verdict: confirmed (1 of 1 rows)" in verdicts.report(claim, [large]).splitlines()
     path = tmp_path / "one.txt"
     path.write_text("one\ntwo\n", encoding="utf-8")
     verdicts.run(claim, ["--texts", f"path:{path}?split=line"])

@@ -67,9 +67,13 @@ class Text:
     @property
     def about(self) -> str:
         """Size of the text, in words."""
-        size = int(self.sizes.sum())
-        small = "; the text is small: a figure of it is no evidence" if size < SMALL else ""
-        return f"{self.name}, {size / 1e6:.1f} MB, {len(self.documents):,} documents{small}"
+        small = "; the text is small" if self.is_small else ""
+        return f"{self.name}, {self.sizes.sum() / 1e6:.1f} MB, {len(self.documents):,} documents{small}"
+
+    @property
+    def is_small(self) -> bool:
+        """Whether figures of it are no evidence."""
+        return int(self.sizes.sum()) < SMALL
 
     @cached_property
     def learnt(self) -> Text:

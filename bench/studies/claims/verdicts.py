@@ -89,16 +89,18 @@ class Claim:
 
 def report(claim: Claim, texts: Iterable[Text]) -> str:
     """Markdown: claim, rule, texts, rows, verdict."""
-    read: list[str] = []
+    read: list[Text] = []
     rows: list[Row] = []
     started = time.monotonic()
     for text in texts:
         rows += claim.rows(text)
-        read.append(text.about)
-    lines = [f"claim: {claim.said}", f"rule: {claim.rule}", *(f"text: {about}" for about in read), ""]
+        read.append(text)
+    lines = [f"claim: {claim.said}", f"rule: {claim.rule}", *(f"text: {text.about}" for text in read), ""]
     lines += ["| text | what | figure | 95 % | verdict |", "| :-- | :-- | --: | --: | :-- |"]
     lines += [f"| {row.text} | {row.what} | {row.figure} | {row.interval} | {row.verdict} |" for row in rows]
     decided = overall([row.verdict for row in rows if row.verdict])
+    if any(text.is_small for text in read):
+        decided = not_testable(f"a text is small, and its figures are no evidence; they would say: {decided}")
     return "\n".join([*lines, "", f"verdict: {decided}", f"seconds: {time.monotonic() - started:.0f}", ""])
 
 
