@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyharness.benchmarks import Benchmark, Findings, Work
 from pyharness.corpora.batching import batches
 from pyharness.metrics import fairness
+from pyharness.metrics.segmentation.lengths import NotSpelled
 from pyharness.statistics.jackknife import group_of
 from pyharness.types import (
     Case,
@@ -20,7 +22,6 @@ from pyharness.types import (
     State,
     Table,
     Tally,
-    Tokenizer,
 )
 
 ROWS_PER_BATCH = 64
@@ -28,27 +29,46 @@ ROWS_PER_BATCH = 64
 
 def add_rows(
     state: fairness.FairnessState,
-    tokenizer: Tokenizer,
+    count: Callable[[list[str], NDArray[np.int64]], NDArray[np.int64]],
     rows: list[Mapping[str, str]],
-    threads: int,
     tally: Tally,
 ) -> None:
-    """Encode some rows and add their costs; a row's group is the hash of its text in the reference language."""
+    """Count the tokens or units of some rows; a row's group is the hash of its text in the reference language."""
     texts = [row[language] for row in rows for language in state.languages]
-    tokens = np.diff(tokenizer.encode_batch(texts, threads).offsets).reshape(len(rows), -1)
-    sizes = np.array([len(text.encode()) for text in texts], np.int64).reshape(len(rows), -1)
-    for row, row_tokens, row_sizes in zip(rows, tokens, sizes, strict=True):
+    sizes = np.array([len(text.encode()) for text in texts], np.int64)
+    counts = count(texts, sizes).reshape(len(rows), -1)
+    for row, row_tokens, row_sizes in zip(rows, counts, sizes.reshape(len(rows), -1), strict=True):
         digests = {language: tally.add(row[language]) for language in state.languages}
         state.update(group_of(digests[state.reference]), row_tokens, row_sizes)
 
 
+def _counting(work: Work) -> Callable[[list[str], NDArray[np.int64]], NDArray[np.int64]]:
+    """What counts the tokens of texts of some sizes; of a row without a vocabulary, the units that spell them."""
+    if work.spec.segments is None:
+        tokenizer = work.load()
+        return lambda texts, _: np.diff(tokenizer.encode_batch(texts, work.threads).offsets)
+    segmenter = work.segmenter()
+
+    def units(texts: list[str], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+        segments = segmenter.segment_batch(texts, work.threads)
+        fault = segments.fault(sizes)
+        if fault is not None or segments.missing.any():
+            raise NotSpelled(fault or "units do not spell a text")
+        return np.diff(segments.offsets)
+
+    return units
+
+
 def run(work: Work) -> Findings:
     """Stream the rows of the corpus."""
-    corpus, tokenizer, tally = work.aligned, work.load(), Tally()
+    corpus, tally, count = work.aligned, Tally(), _counting(work)
     state = fairness.FairnessState.empty(corpus.languages, corpus.reference)
-    for rows in batches(corpus.rows(tally), count=ROWS_PER_BATCH):
-        add_rows(state, tokenizer, rows, work.threads, tally)
-        work.progress(tally.bytes)
+    try:
+        for rows in batches(corpus.rows(tally), count=ROWS_PER_BATCH):
+            add_rows(state, count, rows, tally)
+            work.progress(tally.bytes)
+    except NotSpelled as reason:
+        return Findings(status="failed", reason=f"{work.spec.name}: {reason}", tally=tally)
     findings = _findings(state)
     return replace(findings, tally=tally, state=state.arrays())
 
@@ -83,7 +103,7 @@ def _reference(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterat
     del data
     homes = [one.part for result in results for one in result.measurements if one.metric == "aligned_rows"]
     for home in dict.fromkeys(filter(None, homes)):
-        yield f"median, least, most: tokens of a language, relative to those of {home} on the same rows."
+        yield f"median, least, most: tokens (or units) of a language, relative to those of {home} on the same rows."
 
 
 _SHORT = Format("{:.2f}")

@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +17,7 @@ from pyharness.types import (
     HasSegments,
     HasVocabulary,
     Ids,
+    InputError,
     Segments,
     Tokenizer,
     TokenizerSpec,
@@ -46,6 +47,25 @@ def segmenter_of(tokenizer: Tokenizer) -> HasSegments:
     if not isinstance(tokenizer, HasVocabulary):
         raise Unsupported("this engine does not expose the bytes of its tokens: where they end is unknown")
     return TokenSegments(tokenizer, tokenizer.vocabulary())
+
+
+def row_of_units(name: str, segments: Callable[[TokenizerSpec], HasSegments], source: str) -> TokenizerSpec:
+    """Describe a row that cuts text into units and has no vocabulary."""
+    return TokenizerSpec(name, _without_vocabulary, library="pyharness", source=source, segments=segments)
+
+
+def whole_number(name: str, options: Mapping[str, str], key: str, default: int, largest: int) -> int:
+    """Option of a row: a whole number from 1 to ``largest``."""
+    text = options.get(key, str(default))
+    if not (text.isascii() and text.isdecimal() and len(text) < 20 and 1 <= int(text) <= largest):
+        raise InputError(f"{name}: {key}={text} is not a whole number from 1 to {largest:,}")
+    return int(text)
+
+
+def _without_vocabulary(spec: TokenizerSpec) -> Tokenizer:
+    raise Unsupported(
+        f"{spec.name!r} cuts text into units and has no vocabulary; measure it with segmentation (or fairness)"
+    )
 
 
 @dataclass(slots=True)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import regex
 
-SEGMENT = regex.compile(r"(?V1w)\b")
+from pyharness.segmenters.words import SEGMENT
+
+__all__ = ["SEGMENT", "UNSEGMENTED", "WORD_LIKE"]
+
 WORD_LIKE = regex.compile(r"[\p{L}\p{N}]")
 # Scripts written without spaces, in which UAX #29 cuts characters.
 UNSEGMENTED = regex.compile(

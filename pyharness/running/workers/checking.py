@@ -30,14 +30,27 @@ class WrongValue(Exception):
 def facts(tokenizer: object) -> dict[str, Any]:
     """Attributes of a loaded tokenizer that a record keeps, checked."""
     whose = f"tokenizer {maker(tokenizer)}"
-    notes = getattr(tokenizer, "notes", None)
-    if isinstance(notes, str) or not isinstance(notes, Iterable) or not all(isinstance(one, str) for one in notes):
-        raise WrongValue(f"notes of {whose} is {shown(notes)}; it must be a tuple of texts")
+    notes = _notes(getattr(tokenizer, "notes", None), whose)
     round_trip = getattr(tokenizer, "round_trip", None)
     if round_trip not in ROUND_TRIPS:
         raise WrongValue(f"round_trip of {whose} is {shown(round_trip)}; known: {', '.join(ROUND_TRIPS)}")
     sizes = {name: _size(getattr(tokenizer, name, None), name, whose) for name in ("vocab_size", "id_limit")}
-    return {**sizes, "round_trip": round_trip, "notes": [shortened(note) for note in notes]}
+    return {**sizes, "round_trip": round_trip, "notes": notes}
+
+
+def unit_facts(segmenter: object) -> dict[str, Any]:
+    """What a record keeps of a row that cuts text and has no vocabulary: ``settings`` and ``notes``, if any."""
+    whose = f"segmenter {maker(segmenter)}"
+    if not isinstance(causal := getattr(segmenter, "is_causal", None), bool):
+        raise WrongValue(f"is_causal of {whose} is {shown(causal)}; it must be True or False")
+    settings = _details(getattr(segmenter, "settings", {}), whose)
+    return {"units": {**settings, "is_causal": causal}, "notes": _notes(getattr(segmenter, "notes", ()), whose)}
+
+
+def _notes(notes: object, whose: str) -> list[str]:
+    if isinstance(notes, str) or not isinstance(notes, Iterable) or not all(isinstance(one, str) for one in notes):
+        raise WrongValue(f"notes of {whose} is {shown(notes)}; it must be a tuple of texts")
+    return [shortened(note) for note in notes]
 
 
 def _size(value: Any, name: str, whose: str) -> int:

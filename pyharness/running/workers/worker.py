@@ -41,9 +41,12 @@ class Row:
         return self._tokenizer
 
     def facts(self) -> dict[str, Any]:
-        """Describe the loaded tokenizer, for the record."""
+        """Describe the loaded tokenizer, or what cuts text in its place, for the record."""
+        about: dict[str, Any] = {"library": self.spec.library, "version": version_of(self.spec.library)}
+        if self.spec.segments is not None:
+            return about | checking.unit_facts(self.spec.segments(self.spec))
         tokenizer = self.load()
-        about = {"library": self.spec.library, "version": version_of(self.spec.library), **checking.facts(tokenizer)}
+        about |= checking.facts(tokenizer)
         if isinstance(tokenizer, HasVocabulary):
             about["special"] = int((~tokenizer.vocabulary().counted).sum())
         return about

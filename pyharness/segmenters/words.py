@@ -1,0 +1,40 @@
+"""Words and what is between them (the segments of UAX #29), and characters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import regex
+
+from pyharness.segmenters.text_bytes import bytes_of_characters, continues_character, laid_out, segments_of_starts
+from pyharness.types import Segments, offsets_of
+
+SEGMENT = regex.compile(r"(?V1w)\b")
+
+
+@dataclass(slots=True)
+class WordUnits:
+    """Every segment of UAX #29 is a unit: a word, a space, a mark. Where one ends depends on what follows."""
+
+    is_causal: bool = False
+
+    def segment_batch(self, texts: Sequence[str], threads: int = 1) -> Segments:
+        """Cut documents, on one thread."""
+        del threads
+        ends = [bytes_of_characters(text, offsets_of(list(map(len, SEGMENT.split(text))))) for text in texts]
+        return Segments.from_lists([np.unique(one[one > 0]).tolist() for one in ends])
+
+
+@dataclass(slots=True)
+class CharacterUnits:
+    """Every code point is a unit."""
+
+    is_causal: bool = True
+
+    def segment_batch(self, texts: Sequence[str], threads: int = 1) -> Segments:
+        """Cut documents. One thread is enough: this runs at the speed of memory."""
+        del threads
+        data, offsets = laid_out(texts)
+        return segments_of_starts(~continues_character(data), offsets)

@@ -1,0 +1,51 @@
+"""Patches of bytes, as byte-latent transformers read text: ``patches:static?size=4``, ``patches:space``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pyharness.plugins.registry import pick
+from pyharness.plugins.specification import check_options
+from pyharness.segmenters.patches import SpacePatches, StaticPatches
+from pyharness.tokenizers.segmenting import row_of_units, whole_number
+from pyharness.types import InputError, TokenizerFamily, TokenizerSpec
+
+LARGEST = 1 << 31
+READINGS = ("repo", "paper")
+
+
+def static(name: str, options: Mapping[str, str]) -> TokenizerSpec:
+    """Describe patches of a fixed size."""
+    check_options(name, options, ("size",))
+    size = whole_number(name, options, "size", 4, LARGEST)
+    return row_of_units(name, lambda _: StaticPatches(size), f"patches of {size} bytes")
+
+
+def space(name: str, options: Mapping[str, str]) -> TokenizerSpec:
+    """Describe patches that end after spaces."""
+    check_options(name, options, ("reading",))
+    reading = options.get("reading", READINGS[0])
+    if reading not in READINGS:
+        raise InputError(f"{name}: reading={reading} is not known; known: {', '.join(READINGS)}")
+    whose = {"repo": "the authors' repository", "paper": "the paper"}[reading]
+    return row_of_units(name, lambda _: SpacePatches(reading), f"patches that end after spaces, as {whose} has it")
+
+
+KINDS = {"static": static, "space": space}
+
+
+def expand(argument: str, options: Mapping[str, str]) -> TokenizerSpec:
+    """Describe the row."""
+    name = f"patches:{argument}"
+    return pick("kind of patches", argument, KINDS)(name, options)
+
+
+FAMILIES = (
+    TokenizerFamily(
+        name="patches",
+        expand=expand,
+        summary="patches of bytes, without a vocabulary: of a fixed size (?size=4) or after spaces (?reading=paper)",
+        example="patches:space",
+        known=lambda: tuple(KINDS),
+    ),
+)

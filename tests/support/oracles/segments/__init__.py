@@ -1,0 +1,1 @@
+"""Slow references of units that are no tokens."""
