@@ -14,6 +14,8 @@ def test_raw_bytes_and_three_tokenizers_are_measured_on_every_text(name: str, mo
     rows = [entry.spec for entry in declared.tokenizers]
     assert rows[0] == "raw_bytes"
     assert sum(row.startswith(("tiktoken:", "mistral:", "file:")) for row in rows) == 3
+    units = {"patches:static?size=4", "patches:space", "patches:space?reading=paper"}
+    assert units | {"units:sentence", "units:word", "units:character"} <= set(rows)
     assert [one.benchmark for one in declared.selections] == ["segmentation", "fairness"]
     aligned = [entry.label for entry in declared.corpora if entry.spec.startswith(("parallel:", "sample"))]
     assert len(aligned) == 1
