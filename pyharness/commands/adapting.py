@@ -100,12 +100,27 @@ def embed(request: EmbeddingRequest, planned: Planned, out: Path, *, force: bool
         tokenizer = Path(request.tokenizer.partition("?")[0]).expanduser()
         if plan.new.sha256 is not None and plan.new.sha256 != _digest(request.tokenizer):
             raise InputError(f"the plan was made for another tokenizer than {request.tokenizer!r}; make one for it")
+        if plan.new.sha256 is None:
+            _check_ids(request.tokenizer, plan.new.ids)
         files |= companions.tokenizer_files(tokenizer, folder, plan)
     _hashed(request, folder)  # which the next line compares
     files |= surgery.adapted_files(folder, plan, planned.matrices, Phases(request.progress))
     write_folder(out, files, overwrite=force)
     left_out = sorted({path.name for path in folder.path.iterdir()} - set(files))
     return Embedded(planned, sorted(files), left_out)
+
+
+def _check_ids(tokenizer: str, known: int) -> None:
+    """Refuse a tokenizer with more ids than the map of a plan leads to."""
+    try:
+        ids = tokenizers.load(f"file:{tokenizer}").id_limit
+    except InputError:
+        return  # what we cannot read is copied as it is
+    if ids > known:
+        raise InputError(
+            f"{tokenizer!r} has {ids:,} ids, and the map leads to {known:,}: leave --map out, and tokens that it does "
+            "not know get rows, too; or say with --ids how many there are"
+        )
 
 
 def _check_folder(out: Path, request: EmbeddingRequest, model: Path, force: bool) -> None:

@@ -12,6 +12,8 @@ import pytest
 import language_models as tiny
 from cases.command_line import call, refused
 from checkpoints.made import extended, nameless, tensors_of
+from pyharness.types import IdMap
+from pyharness.vocabularies.editing.files import prune_file
 from tokenizer_files import byte_level
 
 ROWS = 263
@@ -61,7 +63,8 @@ def test_a_plan_and_what_it_makes(model: Path, tmp_path: Path) -> None:
 def test_settings_follow_ids_that_move(model: Path, tmp_path: Path) -> None:
     ids = [*range(100), -1, *range(100, 262)]
     (tmp_path / "map.json").write_text(json.dumps(ids))
-    tokenizer = str((tmp_path / "new" / "tokenizer.json").rename(tmp_path / "another.json"))
+    tokenizer = str(tmp_path / "another.json")
+    Path(tokenizer).write_bytes(pruned(ids))
     out = str(tmp_path / "out")
     done = call(
         "adapt", "embed", str(model), "--map", str(tmp_path / "map.json"), "--tokenizer", tokenizer, "--tensor", "e",
@@ -75,6 +78,24 @@ def test_settings_follow_ids_that_move(model: Path, tmp_path: Path) -> None:
     np.testing.assert_array_equal(tensors_of(tmp_path / "out")["e"], np.delete(MATRIX, 100, axis=0))
 
 
+def pruned(ids: list[int]) -> bytes:
+    """Return the tokenizer of the model as a map of ids leaves it."""
+    return prune_file(json.dumps(byte_level()).encode(), IdMap(np.array(ids), max(ids) + 1), "the file")
+
+
+def test_a_map_that_knows_fewer_ids_than_the_tokenizer(model: Path, tmp_path: Path) -> None:
+    """As that of ``adapt prune --extend`` does: the model would have no rows for new tokens."""
+    ids = [*range(100), -1, *range(100, 262)]
+    (tmp_path / "map.json").write_text(json.dumps(ids))
+    common = ("adapt", "embed", str(model), "--map", str(tmp_path / "map.json"), "--tensor", "e", "--out",
+              str(tmp_path / "out"), "--tokenizer", str(tmp_path / "new"))  # fmt: skip
+    assert "has 264 ids, and the map leads to 262: leave --map out" in refused(*common)
+    assert "has 264 ids, and the map leads to 262" in refused(*common, "--multiple-of", "64")
+    assert not (tmp_path / "out").exists()
+    assert call(*common, "--ids", "264", "--method", "mean").returncode == 0
+    assert tensors_of(tmp_path / "out")["e"].shape == (264, 4)
+
+
 def test_settings_follow_tokens_that_go(model: Path, tmp_path: Path) -> None:
     """In all files beside the model, as ``adapt prune`` has them."""
     tokens = {str(number): {"content": content} for number, content in ((99, "a"), (100, "gone"), (261, "x"))}
@@ -82,7 +103,9 @@ def test_settings_follow_tokens_that_go(model: Path, tmp_path: Path) -> None:
     (model / "special_tokens_map.json").write_text(json.dumps({"additional_special_tokens": ["gone", "x"]}))
     (model / "added_tokens.json").write_text(json.dumps({"gone": 100, "x": 261}))
     (model / "generation_config.json").write_text(json.dumps({"eos_token_id": [261], "lang_to_id": {"<|et|>": 102}}))
-    (tmp_path / "map.json").write_text(json.dumps([*range(100), -1, *range(100, 262)]))
+    ids = [*range(100), -1, *range(100, 262)]
+    (tmp_path / "map.json").write_text(json.dumps(ids))
+    (tmp_path / "new" / "tokenizer.json").write_bytes(pruned(ids))
     common = ("adapt", "embed", str(model), "--map", str(tmp_path / "map.json"), "--tensor", "e", "--out",
               str(tmp_path / "out"), "--tokenizer", str(tmp_path / "new"))  # fmt: skip
     assert call(*common).returncode == 0

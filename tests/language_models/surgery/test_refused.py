@@ -232,10 +232,11 @@ def test_requests(model: Path, tmp_path: Path) -> None:
 
 def test_an_id_that_is_named_and_gone(model: Path, tmp_path: Path) -> None:
     (tmp_path / "map.json").write_text(json.dumps([*range(261), -1, 261]))
+    given: dict[str, Any] = {"id_map": tmp_path / "map.json", "tokenizer": None}
     tiny.edited(model, eos_token_id=[5, 261])
-    refused("config.json: eos_token_id has id 261, which would be removed; keep", model, id_map=tmp_path / "map.json")
+    refused("config.json: eos_token_id has id 261, which would be removed; keep", model, **given)
     tiny.edited(model, eos_token_id=5, forced_decoder_ids=[[1, 2]])
-    refused("config.json has forced_decoder_ids, whose ids", model, id_map=tmp_path / "map.json")
+    refused("config.json has forced_decoder_ids, whose ids", model, **given)
 
 
 def test_ids_within_other_models(model: Path, tmp_path: Path) -> None:
