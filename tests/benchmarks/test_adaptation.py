@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 from adapted.bases import NEW, OLD, write_base
+from bpe_files import FILES
 from pyharness import tokenizers
 from pyharness.benchmarks import Findings, Work, benchmarks
 from pyharness.benchmarks.counterparts.adaptation import changes
 from pyharness.corpora import open_corpus
 from pyharness.statistics.jackknife import interval
 from pyharness.tokenizers.training import process as training_process
-from pyharness.types import Case, InputError, Measurement, Unsupported
+from pyharness.types import Case, CaseResult, InputError, Measurement, Unsupported
 
 ADAPTATION = benchmarks()["adaptation"]
 HELD_OUT = [f"{line} {number} {other}" for number in range(40) for line, other in zip(NEW[:2], OLD[:2], strict=True)]
@@ -129,6 +130,29 @@ def test_a_pruning_beside_another(tmp_path: Path) -> None:
     assert result["unused_added"].reason == result["added_token_uses"].reason == "no token was added"
     assert result["newly_unreachable_model"].value == 0
     assert result["compression_gain frequency-pruning"].value is not None
+
+
+def test_rows_that_lack_characters_of_their_text_are_named(tmp_path: Path) -> None:
+    base = tmp_path / "tokenizer.model"
+    base.write_bytes(FILES["sentencepiece, byte fallback"])
+    learnt = corpus(tmp_path, "new", ["hello õõ 日", "we hello"]).replace("?split", "%3Fsplit")
+    rows = [f"trained:{trainer}?base={base}&corpus={learnt}&tokens=2{more}&min_frequency=1"
+            for trainer in ("continued-bpe", "leaf-pruning") for more in ("", "&character_coverage=0.9")]  # fmt: skip
+    rows.append(f"trained:continued-bpe?base={write_base(tmp_path)}&corpus={learnt}&tokens=2&min_frequency=1")
+    results = []
+    for row in rows:
+        case, found = measured(row, corpus(tmp_path, "held-out", ["hello we"] * 40))
+        results.append(CaseResult(case, "ok", measurements=found.measurements, details=found.details))
+    notes = [
+        note
+        for one in ADAPTATION.tables[0].notes
+        if callable(one)
+        for note in one(results, {"tokenizers": {}, "corpora": {}})
+    ]
+    told = [note for note in notes if "without a token" in note]
+    # three of ▁hello▁õõ▁日 and ▁we▁hello, of 11 and 9 characters
+    said = "Trained without a token for 2 characters, 15 % of that text, read as bytes (character_coverage=0.99995)"
+    assert told == [f"{said}: {rows[0]}, {rows[2]}."]
 
 
 def test_other_rows_are_skipped_with_the_reason(tmp_path: Path) -> None:

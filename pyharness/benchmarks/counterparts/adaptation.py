@@ -27,6 +27,7 @@ from pyharness.trainers.adapting.adapted import RECORD
 from pyharness.types import (
     PERCENT,
     Case,
+    CaseResult,
     Column,
     HasVocabulary,
     Ids,
@@ -42,8 +43,9 @@ from pyharness.types import (
 
 BASE = "base"  # part of the gain over what the row was made from
 MOST_BYTES = 64 << 20  # of the file that says what was added
-# Of what is written beside the file, what the record has, too: how much text, and whether pieces are looked up whole.
-LEARNT = ("asked", "whole_piece_lookup", "bytes", "documents")
+# Of what is written beside the file, what the record has, too: how much text, which of its characters have no token,
+# and whether pieces are looked up whole.
+LEARNT = ("asked", "whole_piece_lookup", "bytes", "documents", "missing_characters")
 Dead: TypeAlias = tuple[frozenset[bytes] | None, frozenset[bytes] | None]  # in the graph, and in the model
 
 
@@ -198,12 +200,26 @@ def _strings(vocabulary: Vocabulary, ids: Ids) -> frozenset[bytes]:
     return frozenset(vocabulary[token] for token in ids.tolist())
 
 
-def _explained(results: Sequence[Any], data: Mapping[str, Any]) -> Iterator[str]:
+def _explained(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
     """Say what the gains are over, that dead tokens are counted against the base, and where curves have their knees."""
     if any(one.metric == "compression_gain" for result in results for one in result.measurements):
         yield "vs: gain in bytes/token over the base, or over another adaptation alike."
         yield "dead: tokens that no text gives, and that are new or were alive in the base."
         yield from knees(results, data, BASE)
+
+
+def _unspelled(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
+    """Say which rows have no token for characters that they were to learn from, unless a coverage was asked for."""
+    del data
+    rows: dict[str, list[str]] = {}
+    for result in results:
+        learnt = result.details.get("learnt") or {}
+        missing = learnt.get("missing_characters") or {}
+        if missing.get("distinct") and learnt.get("asked", {}).get("character_coverage") is None:
+            said = f"{missing['distinct']:,} characters, {100 * missing['share']:.2g} % of that text, {missing['are']}"
+            rows.setdefault(said, []).append(result.case.tokenizer)
+    for said, names in rows.items():
+        yield f"Trained without a token for {said} (character_coverage=0.99995): {', '.join(names)}."
 
 
 PAPER = Published(
@@ -228,7 +244,7 @@ TABLE = Table(
         Column("added_unreachable_pipeline", "no text", optional=True),
         Column("added_without_witness", "open", optional=True),
     ),
-    notes=(_explained, notes.provenance),
+    notes=(_explained, notes.provenance, _unspelled),
     sized=False,
     joined=("against", "pipeline"),
     needs=("compression_gain",),
