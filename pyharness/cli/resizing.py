@@ -124,9 +124,12 @@ def prune(folder: Path, method: str, quiet: bool, **options: Any) -> None:
 
 
 def _check_amount(
-    method: str, *, vocab_size: int | None, share: float | None, tokens: int | None, scripts: Sequence[str], **_: Any
-) -> None:
+    method: str, *, vocab_size: int | None, share: float | None, tokens: int | None, scripts: Sequence[str],
+    **others: Any,
+) -> None:  # fmt: skip
     """Refuse, in the names of the options, what the trainer refuses in its own."""
+    from pyharness.trainers.adapting.extension import LEARNING
+
     if vocab_size is not None and share is not None:
         raise InputError("prune to a size or by a share: give one of --size and --share")
     if vocab_size is None and share is None and tokens is None:
@@ -134,6 +137,10 @@ def _check_amount(
             "say how much goes: --size N (tokens that are left), --share X (of those that can go), or --extend N (new "
             "ones, in the place of as many)"
         )
+    options = {option.name: option.opts[0] for option in click.get_current_context().command.params}
+    given = [options[name] for name in sorted(LEARNING) if others[name] is not None]
+    if given and tokens is None:
+        raise InputError(f"{given[0]} is for tokens that are learnt, and none are: give --extend N, or leave it out")
     if method == "script" and not scripts:
         raise InputError("name the scripts whose tokens go first: --script Cyrillic --script Greek")
     if method != "script" and scripts:
@@ -147,8 +154,8 @@ def _numbers(folder: Path, tokens: int | None, sizes: str | None) -> list[tuple[
     if sizes is None:
         return [(folder, {"tokens": tokens})]
     numbers = [number.strip() for number in sizes.split(",")]
-    if not all(number.isascii() and number.isdecimal() and len(number) < 10 for number in numbers):
-        raise InputError(f"--sizes {sizes!r} are not whole numbers separated by commas, such as 1024,2048")
+    if not all(number.isascii() and number.isdecimal() and len(number) < 10 and int(number) for number in numbers):
+        raise InputError(f"--sizes {sizes!r} are not whole numbers above 0 separated by commas, such as 1024,2048")
     if folder.name in ("", ".."):
         raise InputError(
             f"--sizes makes folders DIR-N, and {str(folder)!r} has no name to go on with; give --out a name"

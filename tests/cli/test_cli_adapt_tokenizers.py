@@ -119,6 +119,11 @@ def test_prunings_are_refused_in_the_names_of_the_options(tmp_path: Path, base: 
     assert "--script Cyrillic" in refused(*asked, "--size", 265, "--method", "script")
     assert "--script is for --method script, and not for leaf" in refused(*asked, "--size", 265, "--script", "Latin")
     assert "share 0 removes nothing" in refused(*asked, "--share", 0)
+    for option, value in (("--coverage", 0.9), ("--deny", "x"), ("--min-frequency", 3)):
+        said = f"{option} is for tokens that are learnt, and none are: give --extend N"
+        assert said in refused(*asked, "--size", 265, option, value)
+    again = (*asked, "-c", corpus, "--size", 265, "--balance")
+    assert "the order of last-n does not depend on the text" in refused(*again, "--method", "last-n")
 
 
 def test_no_folder_is_made_within_that_of_the_base(tmp_path: Path, base: Path, corpus: str) -> None:
@@ -169,7 +174,9 @@ def test_what_is_refused_leaves_nothing(
     asked = ("extend", "--base", base, "-c", corpus, "--out", out)
     assert "--tokens N, or several" in refused(*asked)
     assert "--tokens N, or several" in refused(*asked, "--tokens", 1, "--sizes", "1,2")
-    assert "not whole numbers" in refused(*asked, "--sizes", "1,x")
+    for sizes in ("1,x", "5,0"):
+        assert "not whole numbers above 0" in refused(*asked, "--sizes", sizes)
+    assert not list(tmp_path.glob("out*"))
     assert "has no name to go on with" in refused(*asked[:-1], ".", "--sizes", "1,2")
     assert "there must be several" in refused(*asked, "--tokens", 5, "--balance")
     assert "no option 'auxiliary_size'" in refused(*asked, "--tokens", 5, "--auxiliary-size", 300)

@@ -102,6 +102,8 @@ def _train(name: str, request: TrainingRequest) -> TrainedTokenizer:
 def _check(name: str, base: BaseFile, request: TrainingRequest) -> None:
     """Refuse, before the text is read, what no count of its tokens can mend: how many can go does not depend on it."""
     model = base.model
+    if request.balance and request.tokens is None and name in _UNCOUNTED:
+        raise InputError(f"there is nothing to balance: the order of {name} does not depend on the text")
     if request.tokens is not None:
         check_growth(model, request.tokens, request, options_of(request, base))
     if request.learnt is None:
