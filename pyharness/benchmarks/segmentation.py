@@ -12,7 +12,7 @@ from pyharness import corpora
 from pyharness.benchmarks import Benchmark, Findings, Work
 from pyharness.corpora.batching import BATCH_SIZE, batches
 from pyharness.metrics.counting.sampling import DocumentSample
-from pyharness.metrics.segmentation import extracts, lengths, units, words
+from pyharness.metrics.segmentation import extracts, lengths, numbers, units, words
 from pyharness.metrics.segmentation.extracts import ExtractCounts, extract
 from pyharness.metrics.segmentation.lengths import NotSpelled
 from pyharness.metrics.segmentation.units import UnitCounts
@@ -127,10 +127,11 @@ LENGTHS = Table(
         Column("largest_unit", "largest"),
         Column("units_per_1000_bytes", "units/kB"),
         Column("units_ending_inside_characters", "cut chars %"),
+        Column("digit_alignment", "digits %", optional=True),
     ),
     notes=(
         _left_out,
-        "cut chars: units that end inside a character.",
+        "cut chars: units that end inside a character; digits: numbers cut at the thousands.",
         "A unit is what a model would take at once. What its embedding and decoder make of it is not measured.",
     ),
     needs=("bytes_per_unit",),
@@ -160,7 +161,7 @@ BENCHMARKS = (
         run,
         corpus="required",
         whole_text=True,
-        metrics=tuple(metric.name for part in (lengths, units, words, extracts) for metric in part.REPORTED),
+        metrics=tuple(metric.name for part in (lengths, units, numbers, words, extracts) for metric in part.REPORTED),
         tables=(LENGTHS, STEADINESS),
         rederive=rederive,
     ),

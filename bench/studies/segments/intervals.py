@@ -36,6 +36,7 @@ from pyharness.corpora.batching import batches  # noqa: E402
 from pyharness.metrics.counting.state import CorpusState  # noqa: E402
 from pyharness.metrics.segmentation.extracts import SAMPLE_BYTES, Cutting, ExtractCounts, extract  # noqa: E402
 from pyharness.metrics.segmentation.lengths import UnitLengths, unit_lengths  # noqa: E402
+from pyharness.metrics.segmentation.numbers import counts as number_counts  # noqa: E402
 from pyharness.metrics.segmentation.units import UnitCounts, add, inside_characters  # noqa: E402
 from pyharness.metrics.segmentation.words import CutKinds, WordPairs  # noqa: E402
 from pyharness.statistics.jackknife import MIN_DOCUMENTS  # noqa: E402
@@ -77,6 +78,7 @@ class PieceFigures:
             "bytes": np.where(segments.missing, 0, sizes),
             "units": counts,
             "inside characters": np.diff(offsets_of(inside)[segments.offsets]),
+            **number_counts(encoded, segments),
         }
         shortened = [extract(text) for text in texts]
         found = [Cutting(cutter).figures(part) for part in batches(shortened, count=EXTRACTS_AT_ONCE)]

@@ -1,4 +1,4 @@
-"""What is counted of the units of a whole text: their lengths, and how many end inside a character."""
+"""What is counted of the units of a whole text: their lengths, how many end inside a character, and cuts of numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pyharness.metrics.counting import state_arrays
 from pyharness.metrics.counting.state import CorpusState
-from pyharness.metrics.segmentation import lengths
+from pyharness.metrics.segmentation import lengths, numbers
 from pyharness.metrics.segmentation.lengths import NOTHING_SPELLED, UnitLengths, unit_lengths
 from pyharness.statistics import jackknife
 from pyharness.statistics.jackknife import GROUPS, Undefined
@@ -58,6 +58,8 @@ class UnitCounts:
         add(self.state, "units", groups, per_text)
         inside = np.diff(offsets_of(inside_characters(encoded, segments))[segments.offsets])
         add(self.state, "inside characters", groups, inside)
+        for name, values in numbers.counts(encoded, segments).items():
+            add(self.state, name, groups, values)
 
     def merge(self, other: UnitCounts) -> None:
         """Add what another pass counted."""
@@ -68,7 +70,9 @@ class UnitCounts:
         """Every metric of the whole text."""
         documents = self.state.counters.get("documents", np.zeros(GROUPS, np.object_)).tolist()
         inside = jackknife.without_interval(REPORTED[0].name, lambda _: self.inside_character_share(), _FEW_DOCUMENTS)
-        return [*lengths.measure(self.lengths, documents), inside]
+        none = dict.fromkeys(numbers.SUMS, np.zeros(GROUPS, np.object_))
+        of_numbers = numbers.measure({**none, **self.state.counters}, documents)
+        return [*lengths.measure(self.lengths, documents), inside, *of_numbers]
 
     def inside_character_share(self) -> float:
         """Units that end inside a character / units."""

@@ -1,0 +1,111 @@
+"""Where units cut numbers: at the thousands, as place value has it, and alike in numbers that have the same length.
+
+A *number* is a run of 4 to 63 ASCII digits with no digit beside it. It is *aligned* if a unit ends at each of its
+thousands places, which are counted from the right: ``1|234|567`` is, ``123|456|7`` is not. Digits that stand alone are
+aligned in every number. Two numbers are *alike* if they have the same length and units end at the same places inside
+them: 1234 and 5678 as ``12|34`` and ``56|78``. Pairs are of a number and the next one of its length in the same text,
+where their digits differ: a number that is repeated is no evidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyharness.statistics import jackknife
+from pyharness.statistics.jackknife import Undefined
+from pyharness.types import PERCENT, Measurement, Metric, Segments, offsets_of
+
+Integers = NDArray[np.int64]
+
+SHORTEST, LONGEST = 4, 63  # digits: the places inside fit into 64 bits
+NUMBERS, ALIGNED, PAIRS, ALIKE = SUMS = ("numbers", "aligned numbers", "number pairs", "number pairs alike")
+
+
+def counts(encoded: Sequence[bytes], segments: Segments) -> dict[str, Integers]:
+    """Counters of texts in UTF-8 with their units, each int64 [texts]; of texts that units do not spell, 0.
+
+    >>> segments = Segments.from_lists([[1, 4, 5, 9], [4, 5, 9]])
+    >>> {name: values.tolist() for name, values in counts([b"1234 5678", b"1234 5678"], segments).items()}
+    {'numbers': [2, 2], 'aligned numbers': [1, 0], 'number pairs': [1, 1], 'number pairs alike': [0, 1]}
+    """
+    data = b"\0".join((*encoded, b""))  # what ends a text ends a number
+    begins = offsets_of([len(text) + 1 for text in encoded])[:-1]
+    ends = np.zeros(len(data) + 1, np.bool_)
+    ends[segments.ends + np.repeat(begins, np.diff(segments.offsets))] = True
+    starts, stops = _runs(data)
+    texts = np.searchsorted(begins, starts, "right") - 1
+    spelled = ~segments.missing[texts]
+    starts, stops, texts = starts[spelled], stops[spelled], texts[spelled]
+    found = dict.fromkeys(SUMS, np.zeros(0, np.int64))
+    found[NUMBERS] = texts
+    found[ALIGNED] = texts[_aligned(starts, stops, ends)]
+    found[PAIRS], found[ALIKE] = _pairs(data, starts, stops, texts, ends)
+    return {name: np.bincount(of_texts, minlength=len(encoded)).astype(np.int64) for name, of_texts in found.items()}
+
+
+def _runs(data: bytes) -> tuple[Integers, Integers]:
+    """Where numbers start and stop."""
+    digits = np.frombuffer(data, np.uint8) - np.uint8(48) < 10  # smaller bytes wrap around
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], digits, [False]))))
+    starts, stops = edges[::2], edges[1::2]
+    kept = (stops - starts >= SHORTEST) & (stops - starts <= LONGEST)
+    return starts[kept], stops[kept]
+
+
+def _aligned(starts: Integers, stops: Integers, ends: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    aligned = np.ones(len(starts), np.bool_)
+    for digits in range(3, LONGEST, 3):
+        inside = stops - starts > digits
+        if not inside.any():
+            break
+        aligned[inside] &= ends[stops[inside] - digits]
+    return aligned
+
+
+def _pairs(
+    data: bytes, starts: Integers, stops: Integers, texts: Integers, ends: NDArray[np.bool_]
+) -> tuple[Integers, Integers]:
+    """Texts of all pairs, and of those that are cut alike."""
+    order = np.lexsort((starts, stops - starts, texts))
+    all_pairs, alike = [], []
+    rows = zip(texts[order].tolist(), starts[order].tolist(), stops[order].tolist(), strict=True)
+    for (text, start, stop), (other, next_start, next_stop) in pairwise(rows):
+        same = text == other and stop - start == next_stop - next_start
+        if same and data[start:stop] != data[next_start:next_stop]:
+            all_pairs.append(text)
+            if np.array_equal(ends[start + 1 : stop], ends[next_start + 1 : next_stop]):
+                alike.append(text)
+    return np.array(all_pairs, np.int64), np.array(alike, np.int64)
+
+
+def measure(sums: Mapping[str, NDArray[Any]], documents: Sequence[int]) -> Iterator[Measurement]:
+    """Every metric, of counters by group; ``documents``: uncut ones of every group."""
+    for metric, of, among, nothing in (
+        (REPORTED[0], ALIGNED, NUMBERS, "no number has four digits or more"),
+        (REPORTED[1], ALIKE, PAIRS, "no text has two numbers of four digits or more and of the same length"),
+    ):
+        yield jackknife.estimate(metric.name, documents, _share(sums, of, among, nothing))
+
+
+def _share(sums: Mapping[str, NDArray[Any]], of: str, among: str, nothing: str) -> Callable[[jackknife.Groups], float]:
+    def share(groups: jackknife.Groups) -> float:
+        if not (whole := int(sums[among][groups].sum())):
+            raise Undefined(nothing)
+        return int(sums[of][groups].sum()) / whole
+
+    return share
+
+
+REPORTED = (
+    Metric(
+        "digit_alignment", "share", "higher", "numbers in which a unit ends at each of the thousands", format=PERCENT
+    ),
+    Metric(
+        "digit_consistency", "share", "higher", "pairs of numbers of the same length that are cut alike", format=PERCENT
+    ),
+)
