@@ -188,9 +188,9 @@ def test_every_trainer_gives_a_row(trainer: str, in_process: None) -> None:
     spec = trainers.resolve(trainer)
     if spec.extra is not None:
         pytest.importorskip(trainer, reason=f"trainer {trainer} needs the extra {spec.extra}")
-    name = f"trained:{trainer}?vocab_size=1500&corpus=sample:prose"  # characters alone are 702
-    tokenizer = tokenizers.load(tokenizers.obtain(name))
-    assert 1490 < tokenizer.vocab_size <= 1500
+    size = 500 if trainer == "characters" else 1500  # the text has 503 of them, and some alphabets are of 702
+    tokenizer = tokenizers.load(tokenizers.obtain(f"trained:{trainer}?vocab_size={size}&corpus=sample:prose"))
+    assert size - 10 < tokenizer.vocab_size <= size
     ids = tokenizer.encode_batch(["the cat"]).ids
     assert len(ids)
     assert ids.dtype == np.uint32
