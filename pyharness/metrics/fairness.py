@@ -115,7 +115,7 @@ def _estimate(
 
 METRICS = (
     Metric(
-        "parity", "ratio", "lower", "tokens relative to the reference language on aligned sentences",
+        "parity", "ratio", "lower", "tokens, or units without a vocabulary, relative to the reference language",
         format=Format("{:.3f}"),
     ),
     Metric("premium_gini", "share", "lower", "Gini coefficient of tokens over languages", primary=True),

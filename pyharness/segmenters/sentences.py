@@ -50,7 +50,7 @@ class SentenceUnits:
     def segment_batch(self, texts: Sequence[str], threads: int = 1) -> Segments:
         """Cut documents, on one thread."""
         del threads
-        return Segments.from_lists([bytes_of_characters(text, list(self._ends(text))).tolist() for text in texts])
+        return Segments.from_arrays([bytes_of_characters(text, list(self._ends(text))) for text in texts])
 
     def _ends(self, text: str) -> Iterator[int]:
         start = 0

@@ -52,6 +52,14 @@ class Segments:
         offsets = offsets_of([len(one or ()) for one in lists])
         return cls(np.array(ends, np.int64), offsets, np.array([one is None for one in lists], np.bool_))
 
+    @classmethod
+    def from_arrays(cls, arrays: Sequence[NDArray[np.int64]]) -> Segments:
+        """Lay the ends of one text after those of another; none is missing."""
+        import numpy as np
+
+        ends = np.concatenate([np.zeros(0, np.int64), *arrays])
+        return cls(ends, offsets_of([len(one) for one in arrays]), np.zeros(len(arrays), np.bool_))
+
     def document(self, index: int) -> NDArray[np.int64]:
         """Ends of the units of one text, without a copy."""
         return self.ends[self.offsets[index] : self.offsets[index + 1]]

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from collections.abc import Mapping
+from functools import lru_cache, partial
 
+from pyharness.plugins import libraries
 from pyharness.plugins.registry import pick
 from pyharness.plugins.specification import check_options
+from pyharness.segmenters.sat import MODEL, THRESHOLD, SatSentences, Splitter
 from pyharness.segmenters.sentences import CAP, SentenceUnits
 from pyharness.segmenters.words import CharacterUnits, WordUnits
 from pyharness.tokenizers.segmenting import row_of_units, whole_number
-from pyharness.types import InputError, TokenizerFamily, TokenizerSpec
+from pyharness.tokenizers.source import refusing
+from pyharness.types import HasSegments, InputError, TokenizerFamily, TokenizerSpec, Unsupported
 
 LARGEST = 1 << 31
+LIBRARY = "wtpsplit"
 
 
 def sentence(name: str, options: Mapping[str, str]) -> TokenizerSpec:
@@ -36,7 +43,33 @@ def character(name: str, options: Mapping[str, str]) -> TokenizerSpec:
     return row_of_units(name, lambda _: CharacterUnits(), "code points")
 
 
-KINDS = {"sentence": sentence, "word": word, "character": character}
+def sat(name: str, options: Mapping[str, str]) -> TokenizerSpec:
+    """Describe sentences as a model finds them; it is loaded once texts are cut."""
+    check_options(name, options, ("model", "threshold"))
+    model, said = options.get("model", MODEL), options.get("threshold", str(THRESHOLD))
+    try:
+        threshold = float(said)
+    except ValueError:
+        threshold = math.nan
+    if not 0 < threshold < 1:
+        raise InputError(f"{name}: threshold={said} is no share between 0 and 1")
+    row = row_of_units(name, partial(_of_sat, model, threshold), f"sentences that {model} finds")
+    return dataclasses.replace(row, library=LIBRARY, extra="sat")
+
+
+def _of_sat(model: str, threshold: float, spec: TokenizerSpec) -> HasSegments:
+    return SatSentences(_sat(spec.name, model), threshold)
+
+
+@lru_cache(maxsize=1)  # the cases of a row follow each other
+def _sat(name: str, model: str) -> Splitter:
+    library = libraries.load(f"{name!r}", LIBRARY, "sat", error=Unsupported)
+    with refusing(f"{name!r}", LIBRARY):
+        loaded: Splitter = library.SaT(model)
+    return loaded
+
+
+KINDS = {"sentence": sentence, "word": word, "character": character, "sat": sat}
 
 
 def expand(argument: str, options: Mapping[str, str]) -> TokenizerSpec:
@@ -48,7 +81,8 @@ FAMILIES = (
     TokenizerFamily(
         name="units",
         expand=expand,
-        summary="units of text, without a vocabulary: sentences by rule (?cap=256, ?commas=1), words, characters",
+        summary="units of text, without a vocabulary: sentences by rule (?cap=256, ?commas=1), words, characters; "
+        "sentences that a model finds (units:sat)",
         example="units:sentence",
         known=lambda: tuple(KINDS),
     ),
