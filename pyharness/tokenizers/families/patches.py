@@ -1,14 +1,16 @@
-"""Patches of bytes, as byte-latent transformers read text: ``patches:static?size=4``, ``patches:space``."""
+"""Patches of bytes, as byte-latent transformers read text: ``patches:static?size=4``, ``patches:space``,
+``patches:entropy?corpus=sample:prose``."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from pyharness.plugins.registry import pick
 from pyharness.plugins.specification import check_options
 from pyharness.segmenters.patches import SpacePatches, StaticPatches
+from pyharness.tokenizers.families import entropy_patches
 from pyharness.tokenizers.segmenting import row_of_units, whole_number
-from pyharness.types import InputError, TokenizerFamily, TokenizerSpec
+from pyharness.types import InputError, TokenizerFamily, TokenizerSpec, TrainingProgress
 
 LARGEST = 1 << 31
 READINGS = ("repo", "paper")
@@ -31,7 +33,7 @@ def space(name: str, options: Mapping[str, str]) -> TokenizerSpec:
     return row_of_units(name, lambda _: SpacePatches(reading), f"patches that end after spaces, as {whose} has it")
 
 
-KINDS = {"static": static, "space": space}
+KINDS = {"static": static, "space": space, "entropy": entropy_patches.expand}
 
 
 def expand(argument: str, options: Mapping[str, str]) -> TokenizerSpec:
@@ -40,12 +42,22 @@ def expand(argument: str, options: Mapping[str, str]) -> TokenizerSpec:
     return pick("kind of patches", argument, KINDS)(name, options)
 
 
+def prepare(
+    argument: str, options: Mapping[str, str], progress: Callable[[TrainingProgress], None] | None = None
+) -> None:
+    """Train the model of a row that has one."""
+    if argument == "entropy":
+        entropy_patches.prepare(options, progress)
+
+
 FAMILIES = (
     TokenizerFamily(
         name="patches",
         expand=expand,
-        summary="patches of bytes, without a vocabulary: of a fixed size (?size=4) or after spaces (?reading=paper)",
+        summary="patches of bytes, without a vocabulary: of a fixed size (?size=4), after spaces (?reading=paper), by "
+        "entropy (?corpus= or model=, threshold= or target= and calibration=)",
         example="patches:space",
         known=lambda: tuple(KINDS),
+        prepare=prepare,
     ),
 )

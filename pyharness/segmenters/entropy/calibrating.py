@@ -1,0 +1,108 @@
+"""Finds the threshold at which patches have the length that is asked for, on text that is not measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pyharness.corpora.batching import BATCH_SIZE, batches
+from pyharness.segmenters.entropy.patching import Entropies, PatchRule, patch_starts
+from pyharness.segmenters.entropy.predicting import BytePredictor
+from pyharness.segmenters.text_bytes import laid_out
+from pyharness.types import Digest, InputError, Offsets, digest_of, offsets_of
+
+MOST_BYTES = 8 << 20  # of text that is read for this
+TOLERANCE = 0.02  # how far from the target the mean may be, relatively
+LEAST_SHARED = 32  # characters of a text that is not measured by chance, too
+BEGINNING = 2048  # characters that stand for a document, which is cut elsewhere where it is measured
+
+
+@dataclass(frozen=True, slots=True)
+class Calibrated:
+    """A rule, what it gives on the text it was found on, and that text."""
+
+    rule: PatchRule
+    mean: float  # bytes per patch
+    deviation: float  # of the bytes of patches
+    largest: int
+    bytes: int
+    digests: frozenset[Digest]  # of the beginnings of its documents
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationText:
+    """Entropies of a text."""
+
+    entropies: Entropies
+    texts: Offsets
+    digests: frozenset[Digest]
+
+    @classmethod
+    def read(cls, documents: Iterable[str], predictor: BytePredictor, threads: int = 1) -> CalibrationText:
+        """Predict documents up to ``MOST_BYTES``."""
+        found: list[Entropies] = []
+        sizes: list[int] = []
+        digests: set[Digest] = set()
+        read = 0
+        for batch in batches(documents, size=BATCH_SIZE):
+            data, texts = laid_out(batch)
+            found.append(predictor.entropies(data, texts, threads))
+            sizes += np.diff(texts).tolist()
+            digests.update(beginnings(batch))
+            read += len(data)
+            if read >= MOST_BYTES:
+                break
+        if not read:
+            raise InputError("the calibration text is empty")
+        return cls(np.concatenate(found), offsets_of(sizes), frozenset(digests))
+
+    def mean(self, rule: PatchRule) -> float:
+        """Bytes per patch."""
+        return len(self.entropies) / int(patch_starts(self.entropies, self.texts, rule).sum())
+
+    def calibrated(self, rule: PatchRule) -> Calibrated:
+        """What a rule gives."""
+        starts = np.flatnonzero(patch_starts(self.entropies, self.texts, rule))
+        lengths = np.diff(np.append(starts, len(self.entropies)))
+        mean, deviation = float(lengths.mean()), float(lengths.std())
+        return Calibrated(rule, mean, deviation, int(lengths.max()), len(self.entropies), self.digests)
+
+
+def beginnings(texts: Iterable[str]) -> set[Digest]:
+    """Digests of documents that are more than a few words, from their beginnings."""
+    return {digest_of(text[:BEGINNING]) for text in texts if len(text) >= LEAST_SHARED}
+
+
+def calibrate(text: CalibrationText, rule: PatchRule, target: float) -> Calibrated:
+    """Return the rule with the threshold whose patches are nearest to ``target`` bytes on average.
+
+    A higher threshold never gives more patches, so it is found by halving the values at which their number changes.
+
+    Raises:
+        InputError: the nearest are not within 2 % of the target.
+    """
+    compared = text.entropies if rule.mode != "monotonic" else np.diff(text.entropies, prepend=np.float32(0))
+    values = np.unique(compared)
+    values = np.append(np.nextafter(values[0], np.float32(-np.inf)), values)
+    low, high = 0, len(values) - 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if text.mean(_at(rule, values, middle)) < target else (low, middle)
+    choices = [text.calibrated(_at(rule, values, place)) for place in (low, high)]
+    best = min(choices, key=lambda one: abs(one.mean - target))
+    if abs(best.mean - target) > TOLERANCE * target:
+        nearest = " or ".join(f"{one.mean:.4g} (threshold {one.rule.threshold:.4g})" for one in choices)
+        raise InputError(
+            f"no threshold gives patches of {target:g} bytes on the calibration text: at best {nearest}; "
+            "where both are near, a model of a higher order, or of more text, has more distinct entropies"
+        )
+    return best
+
+
+def _at(rule: PatchRule, values: Entropies, place: int) -> PatchRule:
+    """Put the threshold halfway to the next value, so that none is at it."""
+    value, following = values[place], values[min(place + 1, len(values) - 1)]
+    between = np.float32((float(value) + float(following)) / 2)
+    return replace(rule, threshold=float(between if between < following else value))

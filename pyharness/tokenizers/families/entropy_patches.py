@@ -1,0 +1,194 @@
+"""``patches:entropy``: what predicts the next byte, at which threshold a patch starts, and how that is found.
+
+``corpus=`` trains a symbol model of bytes when the row is obtained, which stays in the cache (``order=5``: one of a
+lower order says the same of so many bytes that some targets are out of reach); ``model=`` is the file of one, or the
+folder of a causal language model over bytes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from pyharness.corpora.batching import BATCH_SIZE, batches
+from pyharness.corpora.texts import Text
+from pyharness.plugins.specification import check_options
+from pyharness.segmenters.entropy.calibrating import Calibrated, CalibrationText, calibrate
+from pyharness.segmenters.entropy.patches import EntropyPatches
+from pyharness.segmenters.entropy.patching import MODES, THRESHOLD, PatchRule
+from pyharness.segmenters.entropy.predicting import BYTES, BytePredictor, CausalPredictor, SymbolPredictor
+from pyharness.segmenters.text_bytes import Bytes, laid_out
+from pyharness.symbol_models import HIGHEST_ORDER, SymbolModel
+from pyharness.system.environment import version_of
+from pyharness.tokenizers.segmenting import row_of_units, whole_number
+from pyharness.tokenizers.training import cache
+from pyharness.tokenizers.training.recipe import code_digest, text_of
+from pyharness.trainers import TrainedTokenizer
+from pyharness.types import HasSegments, InputError, Offsets, TokenizerSpec, TrainingProgress
+
+NAME = "patches:entropy"
+OPTIONS = (
+    "model", "corpus", "order", "offset", "mode", "threshold", "threshold_add", "max_patch_length", "target",
+    "calibration",
+)  # fmt: skip
+FILE = "bytes.symbols"
+LARGEST = 1 << 31
+
+
+@dataclass(frozen=True, slots=True)
+class EntropyRow:
+    """The options of a row, checked."""
+
+    rule: PatchRule
+    model: str | None
+    corpus: str | None
+    order: int
+    offset: int | None
+    target: float | None  # bytes per patch
+    calibration: str | None
+
+    @classmethod
+    def of(cls, options: Mapping[str, str]) -> EntropyRow:
+        """Read them; all that can be checked without the text is checked."""
+        check_options(NAME, options, OPTIONS)
+        model, corpus = options.get("model"), options.get("corpus")
+        if (model is None) == (corpus is None):
+            raise InputError(
+                f"{NAME} needs either corpus=, which a model of bytes is trained on, or model=, the file of a symbol "
+                f"model or the folder of a causal model of bytes: {NAME}?corpus=sample:prose"
+            )
+        _only(options, "order", corpus is not None, "corpus=")
+        _only(options, "offset", model is not None, "model=")
+        _only(options, "threshold", "target" not in options, "a threshold, not with target=")
+        for one, other in (("target", "calibration"), ("calibration", "target")):
+            _only(options, one, other in options, f"{other}=")
+        row = cls(
+            _rule(options), model, corpus, whole_number(NAME, options, "order", HIGHEST_ORDER, HIGHEST_ORDER),
+            _offset(options), _target(options), options.get("calibration"),
+        )  # fmt: skip
+        for text in (corpus, row.calibration):
+            if text is not None:
+                Text.of(text.split("|"))
+        return row
+
+    @property
+    def recipe(self) -> dict[str, Any]:
+        """All that decides the symbol model, but for the present content of the corpus."""
+        versions, code = {"pyharness": version_of("pyharness")}, code_digest(SymbolModel.__module__)
+        return {"trainer": "symbols", "corpus": self.corpus, "order": self.order, "versions": versions, "code": code}
+
+
+def _rule(options: Mapping[str, str]) -> PatchRule:
+    mode = options.get("mode", MODES[0])
+    if mode not in MODES:
+        raise InputError(f"{NAME}: mode={mode} is not known; known: {', '.join(MODES)}")
+    _only(options, "threshold_add", mode == "combined", "mode=combined")
+    longest = whole_number(NAME, options, "max_patch_length", 1, LARGEST) if "max_patch_length" in options else None
+    return PatchRule(mode, _number(options, "threshold", THRESHOLD), _number(options, "threshold_add", 0.0), longest)
+
+
+def _offset(options: Mapping[str, str]) -> int | None:
+    if "offset" not in options or options["offset"] == "0":
+        return 0 if "offset" in options else None
+    return whole_number(NAME, options, "offset", 0, LARGEST)
+
+
+def _target(options: Mapping[str, str]) -> float | None:
+    target = _number(options, "target", 4.5) if "target" in options else None
+    if target is not None and target < 1:
+        raise InputError(f"{NAME}: target={target:g} bytes: a patch has 1 or more")
+    return target
+
+
+def _number(options: Mapping[str, str], key: str, default: float) -> float:
+    try:
+        number = float(options.get(key, default))
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number) or abs(number) > 1e30:
+        raise InputError(f"{NAME}: {key}={options[key]} is no number, such as {default:g}")
+    return number
+
+
+def _only(options: Mapping[str, str], key: str, allowed: bool, needs: str) -> None:
+    if key in options and not allowed:
+        raise InputError(f"{NAME}: {key}= goes with {needs}")
+
+
+def expand(name: str, options: Mapping[str, str]) -> TokenizerSpec:
+    """Describe the row; a symbol model that it trains is there once it was obtained."""
+    row = EntropyRow.of(options)
+    if row.model is not None:
+        return row_of_units(name, lambda _: _loaded(row, None), f"patches by entropy, of {row.model}")
+    kept = cache.Place.of(row.recipe).find()
+    path = None if kept is None else kept.path
+    spec = row_of_units(name, lambda spec: _of_cache(spec, row, path), f"patches by entropy, of {row.corpus}")
+    return dataclasses.replace(spec, revision=None if kept is None else kept.digest)
+
+
+def prepare(options: Mapping[str, str], progress: Callable[[TrainingProgress], None] | None = None) -> None:
+    """Train the symbol model of a row, unless the cache has that of the text as it is now."""
+    row = EntropyRow.of(options)
+    if row.corpus is None:
+        return
+    digest, _ = text_of(row.corpus, progress)
+    with cache.locked(row.recipe) as place:
+        kept = place.find()
+        if kept is None or kept.path is None or kept.digest != digest:
+            model = SymbolModel.train(_symbols(Text.of(row.corpus.split("|")).documents()), BYTES, row.order)
+            trained = TrainedTokenizer(
+                files={FILE: _content(model)}, vocab_size=BYTES, merges=None, complete=True, seconds={}
+            )
+            place.keep(digest, trained)
+
+
+def _symbols(documents: Iterable[str]) -> Iterator[tuple[Bytes, Offsets]]:
+    for batch in batches(documents, size=BATCH_SIZE):
+        yield laid_out(batch)
+
+
+def _content(model: SymbolModel) -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / FILE
+        model.save(path)
+        return path.read_bytes()
+
+
+def _of_cache(spec: TokenizerSpec, row: EntropyRow, path: Path | None) -> HasSegments:
+    if path is None:
+        raise InputError(
+            f"the model of {spec.name!r} has not been trained yet: 'pyharness run' trains it, or tokenizers.obtain()"
+        )
+    return _loaded(row, path)
+
+
+@lru_cache(maxsize=1)
+def _loaded(row: EntropyRow, path: Path | None) -> EntropyPatches:
+    """Load the model, and find the threshold where it is to be found: once for all cases of a row."""
+    predictor = _predictor(row, path)
+    about = {**dataclasses.asdict(row.rule), "target": row.target, "model": predictor.digest}
+    if row.target is None or row.calibration is None:
+        return EntropyPatches(predictor, row.rule, about)
+    text = CalibrationText.read(Text.of(row.calibration.split("|")).documents(), predictor)
+    found = calibrate(text, row.rule, row.target)
+    same = ("Its threshold was found on the text that its model was trained on.",)
+    notes = same if row.calibration == row.corpus else ()
+    return EntropyPatches(predictor, found.rule, about | _said(found, row.calibration), found.digests, notes)
+
+
+def _said(found: Calibrated, calibration: str) -> dict[str, Any]:
+    said = {key: getattr(found, key) for key in ("mean", "deviation", "largest", "bytes")}
+    return {"threshold": found.rule.threshold, "calibration": {"corpus": calibration, **said}}
+
+
+def _predictor(row: EntropyRow, path: Path | None) -> BytePredictor:
+    file = Path(str(row.model)).expanduser() if path is None else path
+    if path is not None or file.is_file():
+        return SymbolPredictor.of(SymbolModel.load(file, BYTES))
+    return CausalPredictor.load(str(row.model), row.offset)
