@@ -1,8 +1,9 @@
 // The encoder of characters and marked bytes against the definition, its dropout at 0 and 1, longest match,
-// and the cutter at added tokens.
+// pieces on several threads, and the cutter at added tokens.
 #include <map>
 
 #include "core/encoding/added_tokens.hpp"
+#include "core/encoding/symbols/batches.hpp"
 #include "core/encoding/symbols/symbol_encoder.hpp"
 #include "fuzzing.hpp"
 #include "model_reader.hpp"
@@ -63,6 +64,25 @@ void check_merging(const OwnedModel& model, const SymbolOptions& options, std::s
   const Ids sampled = sample(encoder, piece, 0.4, seed, workspace);
   require(sampled == sample(encoder, piece, 0.4, seed, workspace), "a seed gives the same again");
   require(bytes_of(model.view(), sampled) == bytes_of(model.view(), base), "dropout loses nothing");
+}
+
+void check_pieces(const OwnedModel& model, const SymbolOptions& options, std::string_view text,
+                  std::size_t cut) {
+  const SymbolEncoder encoder(model.view(), options);
+  SymbolWorkspace workspace;
+  EncodedBatch right{{}, {0}};
+  std::vector<std::int64_t> offsets{0};
+  for (const std::size_t end : {cut / 2, cut, text.size(), text.size()}) {
+    const auto begin = static_cast<std::size_t>(offsets.back());
+    encoder.encode(text.substr(begin, end - begin), workspace, right.ids);
+    right.offsets.push_back(static_cast<std::int64_t>(right.ids.size()));
+    offsets.push_back(static_cast<std::int64_t>(end));
+  }
+  SymbolWorkspaces workspaces;
+  for (const int threads : {1, 2, 5}) {
+    const EncodedBatch found = encode_pieces(encoder, text, offsets, workspaces, threads);
+    require(found.ids == right.ids && found.offsets == right.offsets, "pieces are encoded one by one");
+  }
 }
 
 std::vector<AddedToken> added_tokens(std::string_view text, FuzzedDataProvider& input) {
@@ -131,6 +151,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto seed = input.ConsumeIntegral<std::uint64_t>();
   const fuzz::ExactText text(input.ConsumeBytesAsString(200));
   check_merging(model, options, text.view(), seed);
+  check_pieces(model, options, text.view(), input.ConsumeIntegralInRange<std::size_t>(0, text.view().size()));
   check_added_tokens(text.view(), added_tokens(text.view(), input), input);
   return 0;
 }

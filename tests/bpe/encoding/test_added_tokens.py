@@ -85,6 +85,30 @@ def spelled(texts: Sequence[str | bytes]) -> Tokens:
     return Tokens.from_lists([list(text.encode() if isinstance(text, str) else text) for text in texts])
 
 
+MARKED = st.text("<|>aé", max_size=3).map("<".__add__)
+# With stretches as long as what is looked at together, which is 128 bytes after each mark, and longer.
+WITH_MARKS = st.lists(MARKED | st.integers(0, 150).map("a".__mul__) | st.text("<|>aé", max_size=30), max_size=5)
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    texts=st.lists(WITH_MARKS.map("".join) | BROKEN.map(lambda text: text + b"<" + text), max_size=5),
+    tokens=st.lists(st.builds(AddedToken, NUMBER, MARKED, FLAG, FLAG, FLAG), min_size=1, max_size=4),
+)
+def test_cuts_at_tokens_that_all_start_with_one_mark(texts: list[str | bytes], tokens: list[AddedToken]) -> None:
+    expected = [oracle.cut(text.encode() if isinstance(text, str) else text, tokens, frozenset()) for text in texts]
+    assert parts_of(AddedTokens(tokens).cut(Stretches(texts))) == expected
+
+
+@pytest.mark.parametrize("before", [*range(20), 127, 128, 129, 300])
+def test_a_token_of_one_mark_is_found_at_the_end_of_any_text(before: int) -> None:
+    cutter = AddedTokens([AddedToken(1, "<|")])
+    for text in ("a" * before + "<|", "<" + "a" * before + "<|", "a" * before + "<|a"):
+        assert parts_of(cutter.cut(Stretches([text]))) == [
+            oracle.cut(text.encode(), [AddedToken(1, "<|")], frozenset())
+        ]
+
+
 def test_parts_are_a_sequence_of_texts_whole_ones_as_they_were() -> None:
     whole, cut = "a text as it is", b"one  two"
     stretches = AddedTokens([AddedToken(1, "  ")]).cut(Stretches([whole, cut]))
