@@ -1,4 +1,4 @@
-"""Words and what is between them (the segments of UAX #29), and characters."""
+"""Words and what is between them: the segments of UAX #29."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import regex
 
-from pyharness.segmenters.text_bytes import bytes_of_characters, continues_character, laid_out, segments_of_starts
+from pyharness.segmenters.text_bytes import bytes_of_characters
 from pyharness.types import Segments
 
 SEGMENT = regex.compile(r"(?V1w)\b")
@@ -24,16 +24,3 @@ class WordUnits:
         del threads
         places = ([found.end() for found in SEGMENT.finditer(text)][1:] for text in texts)  # the first is at 0
         return Segments.from_arrays([bytes_of_characters(*one) for one in zip(texts, places, strict=True)])
-
-
-@dataclass(slots=True)
-class CharacterUnits:
-    """Every code point is a unit."""
-
-    is_causal: bool = True
-
-    def segment_batch(self, texts: Sequence[str], threads: int = 1) -> Segments:
-        """Cut documents. One thread is enough: this runs at the speed of memory."""
-        del threads
-        data, offsets = laid_out(texts)
-        return segments_of_starts(~continues_character(data), offsets)

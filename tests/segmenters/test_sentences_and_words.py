@@ -14,8 +14,9 @@ import regex
 
 from oracles.segments import sentences as oracle
 from pyharness.segmenters import sentences
+from pyharness.segmenters.characters import CharacterUnits
 from pyharness.segmenters.sentences import SentenceUnits
-from pyharness.segmenters.words import CharacterUnits, WordUnits
+from pyharness.segmenters.words import WordUnits
 from pyharness.types import HasSegments
 
 VECTORS = json.loads((Path(__file__).parents[1] / "support" / "vectors.json").read_text(encoding="utf-8"))["vectors"]
