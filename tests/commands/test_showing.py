@@ -25,7 +25,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_units_spell_the_text(text: str) -> None:
     for shown in showing.show(["raw_bytes", "mistral:v3"], [text]):
         assert shown.spells
-        assert b"".join(unit.data for unit in shown.units).removeprefix(b" ") == text.encode().removeprefix(b" ")
+        assert b"".join(unit.data for unit in shown.units) in (text.encode(), b" " + text.encode())
 
 
 @pytest.mark.parametrize("engine", ["", "native+"])

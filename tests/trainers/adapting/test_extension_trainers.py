@@ -174,7 +174,7 @@ def test_settings_beside_the_base_are_copied_and_other_forms_of_it_are_not(tmp_p
     assert trained.files["chat_template.jinja"] == b"{{ text }}"
     assert trained.files["tokenizer_config.json"] == (tmp_path / "tokenizer_config.json").read_bytes()
     assert "merges.txt" not in trained.files
-    assert any("merges.txt beside tokenizer.json" in note for note in trained.notes)
+    assert any("tokenizer.json: merges.txt" in note for note in trained.notes)
     reused = train(base, reuse=r"<\|reserved_0\|>").files["tokenizer_config.json"]
     assert json.loads(reused) == {"a": 1, "added_tokens_decoder": {"270": {"content": "<|end|>"}}}
 
