@@ -87,13 +87,6 @@ def test_characters_come_in_the_place_of_tokens(tmp_path: Path, file: str) -> No
     assert record(made)["characters"] == 2
 
 
-@pytest.mark.parametrize(("tokens", "size"), [(300, None), (5, 4)])
-def test_more_tokens_than_there_is_room_for_are_refused(tmp_path: Path, tokens: int, size: int | None) -> None:
-    sizes = {} if size is None else {"vocab_size": size}
-    with pytest.raises(InputError, match=f"{tokens} new tokens do not fit into {size or 273}"):
-        prune(write_base(tmp_path), NEW, tokens=tokens, **sizes)
-
-
 def test_balanced_corpora_choose_what_goes_and_what_comes(tmp_path: Path) -> None:
     base = write_base(tmp_path)
     rare = ["päike paistab"] * 2
