@@ -69,6 +69,17 @@ PH_DEVICE float ph_exp2(float exponent) {
   return power;
 }
 
+// Values that other threads change by atomics meanwhile. volatile would be of system scope in global memory,
+// and asm that takes any address would hide from the compiler that one is shared.
+PH_DEVICE unsigned long long ph_relaxed_load(const unsigned long long* global) {
+  unsigned long long value;
+  asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(__cvta_generic_to_global(global)));
+  return value;
+}
+PH_DEVICE unsigned long long ph_relaxed_load_shared(const unsigned long long* shared) {
+  return *static_cast<const volatile unsigned long long*>(shared);
+}
+
 namespace pyharness::kernels {
 
 inline void check(cudaError_t status, const char* call) {

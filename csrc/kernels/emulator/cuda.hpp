@@ -124,6 +124,13 @@ Value __ldcs(const Value* address) {
   return *address;
 }
 
+inline unsigned long long ph_relaxed_load(const unsigned long long* address) {
+  return __atomic_load_n(address, __ATOMIC_RELAXED);
+}
+inline unsigned long long ph_relaxed_load_shared(const unsigned long long* address) {
+  return ph_relaxed_load(address);
+}
+
 namespace pyharness::emulator {
 // The value before; `change` maps it to the value after.
 template <class Value, class Change>

@@ -37,7 +37,7 @@ class PairCache {
   PH_DEVICE bool add(Word tag, Count times, unsigned& used) {
     unsigned at = static_cast<unsigned>(mix(tag) >> 40) & (slots_ - 1);
     for (unsigned probe = 0; probe < kProbes; ++probe, at = (at + 1) & (slots_ - 1)) {
-      Word held = relaxed_load(&tags_[at]);
+      Word held = ph_relaxed_load_shared(&tags_[at]);
       if (held == 0) {
         held = atomicCAS(&tags_[at], Word{0}, tag);
         used += held == 0;

@@ -22,15 +22,6 @@ PH_DEVICE Word mix(Word tag) {
   return tag ^ tag >> 32;
 }
 
-// A value that other threads change by atomics meanwhile.
-PH_DEVICE Word relaxed_load(const Word* address) {
-#if defined(__CUDACC__)
-  return *static_cast<const volatile Word*>(address);
-#else
-  return __atomic_load_n(address, __ATOMIC_RELAXED);
-#endif
-}
-
 struct PairSlot {
   Word tag;  // 0: free
   Word count;
@@ -59,7 +50,7 @@ struct HashTable {
   PH_DEVICE bool add(Word tag, Word times) const {
     for (Word at = mix(tag) & mask;; at = (at + 1) & mask) {
       PairSlot& slot = slots[at];
-      Word held = relaxed_load(&slot.tag);
+      Word held = ph_relaxed_load(&slot.tag);
       if (held == 0) held = atomicCAS(&slot.tag, Word{0}, tag);
       if (held != 0 && held != tag) continue;
       atomicAdd(&slot.count, times);
