@@ -16,6 +16,7 @@ from pyharness.types import Failure, InputError
 
 if TYPE_CHECKING:
     from pyharness.store import Journal, Record
+    from pyharness.suite import Suite
     from pyharness.types import CaseResult
 
 RESULTS = "pyharness-results"
@@ -77,6 +78,9 @@ def run(
         check_output()
     base = suite.read(suite.find(suite_name or suite.DEFAULT)) if suite_name or not rows else None
     declared = session.declare(rows, texts, [_benchmark(name) for name in chosen], base, device, memory)
+    if resume and (done := _finished(declared, output)) is not None:
+        complain(f"{done} is finished: nothing is left to resume")
+        return
     with _claimed(declared.name, output, force, resume) as journal, listener(quiet) as watching:
         record = runner.run(suite.plan(declared, watching.preparing), journal, watching, resume, tracebacks)
     for result in record.results if tracebacks else ():
@@ -127,16 +131,37 @@ def _claimed(name: str, output: Path | None, force: bool, resume: bool) -> Journ
 
 def _unfinished(name: str) -> Path:
     """Return the record to be of the latest unfinished run of a suite."""
-    form = re.compile(rf"{re.escape(name)}-([0-9]{{8}}-[0-9]{{6}})(?:-([0-9]{{1,9}}))?\.json\.journal")
+    if (journal := _latest(name, ".json.journal")) is None:
+        raise InputError(f"no unfinished run of suite {name!r} in {RESULTS}/; name its record with --output")
+    return journal.with_suffix("")
+
+
+def _latest(name: str, ending: str) -> Path | None:
+    """Return what the latest run of a suite left in the usual folder, of the files that end so."""
+    form = re.compile(rf"{re.escape(name)}-([0-9]{{8}}-[0-9]{{6}})(?:-([0-9]{{1,9}}))?{re.escape(ending)}")
     folder = Path(RESULTS)
-    journals = [
+    found = [
         (match[1], int(match[2] or 1), path)
         for path in (folder.iterdir() if folder.is_dir() else ())
         if (match := form.fullmatch(path.name))
     ]
-    if not journals:
-        raise InputError(f"no unfinished run of suite {name!r} in {RESULTS}/; name its record with --output")
-    return max(journals)[2].with_suffix("")
+    return max(found)[2] if found else None
+
+
+def _finished(declared: Suite, output: Path | None) -> Path | None:
+    """Return the record of this very run where that was finished before, and no other of its name has begun."""
+    from pyharness import store
+
+    if output is None and _latest(declared.name, ".json.journal") is not None:
+        return None
+    record = _latest(declared.name, ".json") if output is None else output
+    if record is None or not record.is_file() or store.journal_of(record).exists():
+        return None
+    try:
+        data = store.read(record).data
+    except InputError:  # somebody's file, which is in the way
+        return None
+    return record if data["complete"] and data["suite"].get("digest") == declared.digest else None
 
 
 def _status(record: Record) -> int:

@@ -14,7 +14,7 @@ from pyharness.store.gate_records import (
     read_any,
     write_gate,
 )
-from pyharness.store.journal import Journal, Taken
+from pyharness.store.journal import Journal, Taken, journal_of
 from pyharness.store.json_lines import dump
 from pyharness.store.older import LIFTED
 from pyharness.store.records import GATE_KIND, KIND, PROFILE_KIND, SCHEMA, SCHEMA_FILE, Record, is_unfinished, read
@@ -50,6 +50,7 @@ __all__ = [
     "gate_from_json",
     "groups_of",
     "is_unfinished",
+    "journal_of",
     "measurement_as_json",
     "measurement_from_json",
     "path_beside",

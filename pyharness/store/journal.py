@@ -26,7 +26,8 @@ class Taken(InputError):
     """A record has the name already, or another run is about to write it."""
 
 
-def _journal_of(record: Path) -> Path:
+def journal_of(record: Path) -> Path:
+    """Return where the run that is to become a record keeps its finished cases."""
     return record.with_name(record.name + ".journal")
 
 
@@ -48,7 +49,7 @@ class Journal:
     ) -> None:
         atomic_file.check(record, overwrite=True)  # whether it is there matters once nobody else can make it
         self.record, self.overwrite = record, overwrite
-        self.path = None if atomic_file.is_stream(record) else _journal_of(record)
+        self.path = None if atomic_file.is_stream(record) else journal_of(record)
         self.states = CaseStates(None if self.path is None else record)
         self._made = [] if self.path is None else _missing(record.parent)
         try:

@@ -60,6 +60,18 @@ def test_resume_without_a_run_to_resume(tmp_path: Path) -> None:
     assert "no unfinished run" in refused(*QUICK, "--resume", cwd=tmp_path)
 
 
+def test_a_finished_run_has_nothing_to_resume(tmp_path: Path) -> None:
+    assert call(*QUICK, "-q", cwd=tmp_path).returncode == 0
+    (record,) = tmp_path.glob("pyharness-results/*.json")
+    before = record.read_bytes()
+    for more in ((), ("-o", str(record))):
+        again = call(*QUICK, "--resume", *more, cwd=tmp_path)
+        assert (again.returncode, again.stdout) == (0, "")
+        assert re.fullmatch(r"\S*custom-\S+\.json is finished: nothing is left to resume\n", again.stderr)
+    assert record.read_bytes() == before
+    assert "no unfinished run" in refused(*QUICK, "-b", "load", "--resume", "-o", str(record), cwd=tmp_path)
+
+
 def test_an_output_is_never_overwritten_unasked(tmp_path: Path) -> None:
     output = tmp_path / "r.json"
     for folder in (str(tmp_path), f"{tmp_path}/", ".", ".."):
