@@ -92,10 +92,14 @@ def _verifying_cases(plan: Plan, compared_with: Mapping[str, str]) -> Iterator[C
 
 
 def _front_to_verify(plan: Plan, compared_with: Mapping[str, str], least: int) -> dict[tuple[str, str], int]:
-    """Bytes of each text that each row is verified on: what its timed cases read, and those it is compared with."""
+    """Bytes of each text that each row is verified on: what its timed cases read, and those it is compared with.
+
+    Rows without a vocabulary have no ids to verify: their units are checked against every text that they are of.
+    """
     wanted: dict[tuple[str, str], int] = {}
     for case in plan.cases:
-        if case.corpus is not None and benchmarks()[case.benchmark].verified:
+        has_ids = plan.tokenizers[case.tokenizer].segments is None
+        if has_ids and case.corpus is not None and benchmarks()[case.benchmark].verified:
             for row in (case.tokenizer, compared_with.get(case.tokenizer, case.tokenizer)):
                 size = int(case.parameters.get("bytes", least))
                 wanted[row, case.corpus] = max(size, wanted.get((row, case.corpus), 0))

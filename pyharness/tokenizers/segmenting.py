@@ -63,8 +63,9 @@ def whole_number(name: str, options: Mapping[str, str], key: str, default: int, 
 
 
 def _without_vocabulary(spec: TokenizerSpec) -> Tokenizer:
+    kind, _, _ = spec.name.partition("?")  # the options of some are long
     raise Unsupported(
-        f"{spec.name!r} cuts text into units and has no vocabulary; measure it with segmentation (or fairness)"
+        f"{kind!r} cuts text into units and has no vocabulary; measure it with segmentation (or fairness)"
     )
 
 
