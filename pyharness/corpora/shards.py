@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from pyharness.corpora import open_corpus
 from pyharness.corpora.streaming import keyed
-from pyharness.types import Corpus, CorpusFamily, InputError, Piece, Tally, digest_of
+from pyharness.types import Corpus, CorpusFamily, InputError, MotionCorpus, Piece, Tally, digest_of
 
 
 @dataclass(slots=True)
@@ -49,6 +49,13 @@ class Shard:
                 yield piece
 
 
+@dataclass(slots=True)
+class MotionShard(Shard):
+    """Some clips of motion."""
+
+    chunk_frames: int
+
+
 def shard(corpus: Corpus, index: int, count: int, last: int | None = None) -> Corpus:
     """Return shard ``index`` of ``count``, or all from that up to ``last``."""
     wanted = range(index, (index if last is None else last) + 1)
@@ -57,7 +64,8 @@ def shard(corpus: Corpus, index: int, count: int, last: int | None = None) -> Co
         raise InputError(f"there is no shard {index}{between} of {count}; shards are 0 to {count - 1}")
     said = f"{index}" if last is None else f"{index}-{last}"
     name = f"shard:{said}/{count}:{corpus.name}"
-    return Shard(corpus, wanted, count, name, corpus.language, corpus.domain, corpus.licence, corpus.smoke_test)
+    about = (corpus, wanted, count, name, corpus.language, corpus.domain, corpus.licence, corpus.smoke_test)
+    return MotionShard(*about, corpus.chunk_frames) if isinstance(corpus, MotionCorpus) else Shard(*about)
 
 
 def _open(spec: str, argument: str, options: Mapping[str, str]) -> Corpus:  # noqa: ARG001 - the inner one gets them

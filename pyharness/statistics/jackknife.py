@@ -25,6 +25,7 @@ from pyharness.types import Measurement
 GROUPS = 32  # documents fall, whole, into groups by a hash of their content: the unit of the jackknife
 MIN_GROUPS = 16  # fewer groups with documents, or fewer documents, and there is no interval
 MIN_DOCUMENTS = 64
+MIN_WORKS = 6  # fewer wholes that are groups of their own, and there is no interval
 
 Groups: TypeAlias = NDArray[np.bool_]  # [GROUPS], those that count
 
@@ -88,6 +89,25 @@ def estimate(
     return Measurement(metric, value, part=part, replicates=at_one_size(value, replicates, sizes), curve=curve)
 
 
+def estimate_of_works(
+    metric: str, works: int, of: Callable[[Groups], float | int], part: str | None = None
+) -> Measurement:
+    """Like ``estimate`` where there are a few wholes, such as clips of motion: each is a group of its own.
+
+    Of more than 32, every 32nd is in one group. ``of`` takes bool [min(works, 32)].
+    """
+    groups = min(works, GROUPS)
+    try:
+        value = of(np.ones(groups, np.bool_))
+    except Undefined as reason:
+        return Measurement(metric, None, reason=str(reason), part=part)
+    if works < MIN_WORKS:
+        lack = f"{works} independent wholes (clips), an interval needs {MIN_WORKS}"
+        return Measurement(metric, value, part=part, no_interval=lack)
+    replicates = tuple(_defined(of, np.arange(groups) != group) for group in range(groups))
+    return Measurement(metric, value, part=part, replicates=replicates)
+
+
 def without_interval(metric: str, of: Callable[[Groups], float | int], reason: str) -> Measurement:
     """A metric whose replicates would not hold what an interval claims, with the reason."""
     try:
@@ -121,13 +141,16 @@ def at_one_size(value: float, replicates: Sequence[float | None], sizes: Sequenc
 
 
 def interval(value: float | None, replicates: Sequence[float | None]) -> tuple[float, float] | None:
-    """95 % interval around ``value``; None when fewer than 16 groups hold documents or the state was too small.
+    """95 % interval around ``value``; None when too few groups hold documents or the state was too small.
+
+    Of 32 groups that documents fall into by their hash, 16 are needed; fewer replicates than 32 are of wholes that are
+    groups of their own (``estimate_of_works``), of which 6 are.
 
     It speaks of as much other text of the same kind. Degrees of freedom fall from G - 1 where few groups carry the
     variance, as they do when a few documents are far larger than the others.
     """
     known = [replicate for replicate in replicates if replicate is not None]
-    if value is None or len(known) < MIN_GROUPS:
+    if value is None or len(known) < (MIN_GROUPS if len(replicates) == GROUPS else MIN_WORKS):
         return None
     mean = math.fsum(known) / len(known)
     squares = [(replicate - mean) ** 2 for replicate in known]

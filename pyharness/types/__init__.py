@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pyharness.types.actions import ActionCodec, Chunk, Damaged, MotionCorpus
 from pyharness.types.adapting import Extension, IdMap, Placement
 from pyharness.types.calibrations import Calibration, Planted, Sensitivity
 from pyharness.types.corpora import (
@@ -90,6 +91,7 @@ __all__ = [
     "SECONDS",
     "SIDES",
     "Absent",
+    "ActionCodec",
     "ArmFacts",
     "ArmFailed",
     "ArmProcess",
@@ -98,9 +100,11 @@ __all__ = [
     "Calibration",
     "Case",
     "CaseResult",
+    "Chunk",
     "Column",
     "Corpus",
     "CorpusFamily",
+    "Damaged",
     "Digest",
     "Direction",
     "Engine",
@@ -129,6 +133,7 @@ __all__ = [
     "MergeModel",
     "Metric",
     "Mismatch",
+    "MotionCorpus",
     "Note",
     "Offsets",
     "ParallelCorpus",

@@ -19,7 +19,7 @@ LAYERS = (
     "vocabularies statistics",
     "bpe kernels symbol_models",
     "corpora trainers",
-    "tokenizers language_models segmenters",
+    "actions tokenizers language_models segmenters",
     "metrics",
     "benchmarks profiling",
     "store",

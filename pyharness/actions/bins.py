@@ -1,0 +1,83 @@
+"""Uniform bins, an id a value: what FAST is compared with. Values beyond the outer bins are clamped to them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyharness.actions import values
+from pyharness.actions.quantiles import Quantiles
+from pyharness.types import Damaged, Digest, Ids
+
+Values = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class BinCodec:
+    """Each value becomes the number of one of ``bins`` equal parts of -1 to 1, and back the middle of it."""
+
+    quantiles: Quantiles
+    bins: int
+    trained_on: frozenset[Digest] = frozenset()
+    notes: tuple[str, ...] = ()
+    lossless: bool = False
+    zeros_for_damaged: bool = False
+
+    @property
+    def dimensions(self) -> int:
+        """Values of a frame."""
+        return len(self.quantiles.low)
+
+    @property
+    def vocab_size(self) -> int:
+        """Ids in all."""
+        return self.bins
+
+    @property
+    def header(self) -> Mapping[str, Any]:
+        """What decoding needs."""
+        return {"codec": "bins", "dimensions": self.dimensions, "bins": self.bins}
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """What the record keeps."""
+        return {**self.header, "vocab_size": self.vocab_size}
+
+    def normalised(self, frames: Values) -> Values:
+        """In units of the fitted quantiles."""
+        return self.quantiles.normalised(frames)
+
+    def quantised(self, frames: Values) -> Integers:
+        """Numbers of bins, frame by frame; of values outside, those that such bins would have."""
+        values.check(frames, self.dimensions)
+        places = np.floor((self.normalised(frames) + 1) / 2 * self.bins)
+        places[self.normalised(frames) == 1] = self.bins - 1
+        return values.rounded(places).ravel()
+
+    def outside(self, numbers: Integers) -> int:
+        """Values that are clamped."""
+        return int(((numbers < 0) | (numbers >= self.bins)).sum())
+
+    def encode(self, numbers: Integers) -> Ids:
+        """Ids of a chunk."""
+        return np.clip(numbers, 0, self.bins - 1).astype(np.uint32)
+
+    def decode(self, ids: Ids, frames: int) -> Integers:
+        """Numbers of bins."""
+        if len(ids) and int(ids.max()) >= self.bins:
+            raise Damaged(f"id {int(ids.max()):,} is not in the vocabulary, which ends at {self.bins - 1:,}")
+        if len(ids) != frames * self.dimensions:
+            raise Damaged(
+                f"there are {len(ids):,} ids; a chunk of {frames} frames of {self.dimensions} has "
+                f"{frames * self.dimensions:,}"
+            )
+        return ids.astype(np.int64)
+
+    def restored(self, numbers: Integers, frames: int) -> Values:
+        """Middles of the bins, in units of the data."""
+        return self.quantiles.restored((numbers.reshape(frames, -1) + 0.5) / self.bins * 2 - 1)

@@ -1,0 +1,1 @@
+"""Clips of motion: a kind of corpus whose documents are chunks of frames."""

@@ -1,0 +1,1 @@
+"""Slow references of codecs of actions."""
