@@ -79,9 +79,9 @@ CASES = {
 
 def main() -> None:
     """Run the cases named on the command line, or all."""
+    require_cuda()  # before cupy, which a dry run may lack
     import cupy
 
-    require_cuda()
     for name in sys.argv[1:] or CASES:
         CASES[name](cupy)
         sys.stdout.write(f"{name}: equal to the CPU\n")

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 @click.option("-c", "--corpus", metavar="SPEC", help="Real text for pair_histogram; needs -t.")
 @click.option("-t", "--tokenizer", metavar="SPEC", help="What encodes that text.")
 @click.option("--max-seconds", type=float, metavar="S", help="Limit for each table [default: 15; on a CPU 12].")
+@click.option("--without", "left_out", multiple=True, metavar="PEER", help="Leave a peer out; repeatable.")
 @click.option("--once", is_flag=True, help="One launch per shape and no timing, for Nsight Compute.")
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 @click.option(
@@ -41,6 +42,7 @@ def profile(
     corpus: str | None,
     tokenizer: str | None,
     max_seconds: float | None,
+    left_out: tuple[str, ...],
     once: bool,
     as_json: bool,
     output: Path | None,
@@ -68,10 +70,11 @@ def profile(
     from pyharness.profiling.machines import opening
     from pyharness.system import atomic_file
 
-    wanted = plan.plan(kernel, shapes, dtypes, device or session.default_device(), threads, corpus, tokenizer)
+    on = device or session.default_device()
+    wanted = plan.plan(kernel, shapes, dtypes, on, threads, corpus, tokenizer, left_out)
     rule = session.rule_for(wanted.device, max_seconds)
-    if once and (as_json or output is not None or max_seconds is not None):
-        raise InputError("--once measures nothing: leave out --json, --output and --max-seconds")
+    if once and (as_json or output is not None or max_seconds is not None or left_out):
+        raise InputError("--once measures nothing: leave out --json, --output, --max-seconds and --without")
     if output is not None:
         atomic_file.check(output, overwrite=force)
         atomic_file.check_folder(output)

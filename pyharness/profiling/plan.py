@@ -26,6 +26,7 @@ class Plan:
     problems: tuple[Problem, ...]
     device: DeviceKind
     threads: int
+    left_out: tuple[str, ...] = ()  # names of peers
 
 
 def plan(
@@ -36,6 +37,7 @@ def plan(
     threads: int | None = None,
     corpus: str | None = None,
     tokenizer: str | None = None,
+    left_out: Sequence[str] = (),
 ) -> Plan:
     """Check everything that can be checked without data; raises ``InputError`` for what cannot be used."""
     profile: Profile = pick("kernel", kernel, profiles())
@@ -49,7 +51,7 @@ def plan(
         for shape in ([()] if text else dict.fromkeys(chosen))
         for dtype in _dtypes(profile, dtypes)
     ]
-    return Plan(profile, tuple(problems), device, count)
+    return Plan(profile, tuple(problems), device, count, tuple(left_out))
 
 
 def parse_shape(profile: Profile, text: str) -> Shape:

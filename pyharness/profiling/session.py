@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from pyharness.kernels.arrays.devices import cuda_reason
+from pyharness.plugins.registry import suggest
 from pyharness.profiling import Device, DeviceKind, Problem, Profile, Task
 from pyharness.profiling.measuring import Samples, interleaved, reason_of
 from pyharness.profiling.plan import Plan, check_memory
@@ -51,7 +52,7 @@ def run(plan: Plan, device: Device, rule: StoppingRule, say: Say, keep: Keep) ->
     if plan.device == "cpu" and (reason := cuda_reason()) is not None:
         record = replace(record, unmeasured=_unmeasured(plan), unmeasured_reason=reason)
     for number, problem in enumerate(plan.problems, 1):
-        outcome, peers = _profile(plan.profile, problem, device, copying, rule, say)
+        outcome, peers = _profile(plan, problem, device, copying, rule, say)
         record = replace(
             record,
             device=device.describe(),
@@ -108,17 +109,19 @@ def _prepared(profile: Profile, problem: Problem, device: Device) -> Task:
 
 
 def _profile(
-    profile: Profile,
+    plan: Plan,
     problem: Problem,
     device: Device,
     copying: tuple[Callable[[], Any], int],
     rule: StoppingRule,
     say: Say,
 ) -> tuple[Outcome, dict[str, str]]:
+    profile = plan.profile
     name = f"{profile.name} {problem.label}" if problem.shape else profile.name
     say(f"{name}: data")
     try:
         task = _prepared(profile, problem, device)
+        _check_names(plan.left_out, task)
     except Unsupported as error:
         return Outcome(problem, status="skipped", reason=str(error)), {}
     except InputError:  # the user's text, or its size
@@ -128,7 +131,7 @@ def _profile(
     say(f"{name}: verifying")
     try:
         with device.range("verify"):
-            calls, missing, result = verified(task, device)
+            calls, missing, result = verified(task, device, plan.left_out)
     except Exception as error:  # a wrong result, out of device memory, a kernel that does not launch
         return _failed(task.problem, device, error), {}
     floor = task.floor(result)
@@ -142,6 +145,13 @@ def _profile(
     status: Status = "failed" if reason else "ok"
     outcome = Outcome(task.problem, task.data, floor, copying[1], samples, missing, status, reason)
     return outcome, {peer.name: peer.about for peer in task.peers}
+
+
+def _check_names(left_out: Sequence[str], task: Task) -> None:
+    names = [peer.name for peer in task.peers]
+    for name in left_out:
+        if name not in names:
+            raise suggest("peer", name, names)
 
 
 def _failed(problem: Problem, device: Device, error: Exception) -> Outcome:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pyharness.profiling import Device, Peer, Task
@@ -12,7 +12,9 @@ from pyharness.profiling.record import OURS, Missing
 from pyharness.types import Mismatch, Unsupported
 
 
-def verified(task: Task, device: Device) -> tuple[dict[str, Callable[[], Any]], dict[str, Missing], Any]:
+def verified(
+    task: Task, device: Device, left_out: Sequence[str] = ()
+) -> tuple[dict[str, Callable[[], Any]], dict[str, Missing], Any]:
     """Return the calls that gave what they should, the reasons of the others, and our result."""
     ours = task.ours()
     if (difference := task.check(ours)) is not None:
@@ -20,6 +22,9 @@ def verified(task: Task, device: Device) -> tuple[dict[str, Callable[[], Any]], 
     calls: dict[str, Callable[[], Any]] = {OURS: task.ours}
     missing: dict[str, Missing] = {}
     for peer in task.peers:
+        if peer.name in left_out:
+            missing[peer.name] = Missing("skipped", "left out: --without")
+            continue
         try:
             calls[peer.name] = _verified_peer(peer, ours, device)
         except Unsupported as error:

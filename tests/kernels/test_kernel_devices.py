@@ -129,21 +129,6 @@ def test_a_module_exports_nothing_of_its_parts(name: str) -> None:
     assert [symbol for symbol in exported if OURS.match(symbol)] == []
 
 
-def test_the_gpu_script_builds_nothing_without_a_gpu(tmp_path: Path) -> None:
-    if shutil.which("nvidia-smi") is not None:
-        pytest.skip("nvidia-smi is on the PATH: there may be a GPU")
-    done = subprocess.run(
-        [str(ROOT / "bench" / "device" / "gpu_check.sh"), str(tmp_path / "results")],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 2
-    assert "no GPU here" in done.stderr
-    assert "Not checked" in done.stderr
-    assert not (tmp_path / "results").exists()
-
-
 def check_sass() -> ModuleType:
     spec = importlib.util.spec_from_file_location("check_sass", ROOT / "bench" / "device" / "check_sass.py")
     assert spec is not None

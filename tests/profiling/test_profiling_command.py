@@ -80,6 +80,13 @@ def test_once_launches_and_times_nothing() -> None:
     assert (done.stdout, done.stderr) == ("", "launched once: entropy 5x700 fp32\n")
 
 
+def test_a_peer_that_is_left_out_is_not_timed_and_says_so() -> None:
+    done = small("entropy", "--dtype", "fp32", "--without", "numpy", "--json")
+    assert done.exit_code == 0, done.stderr
+    (result,) = (one for one in json.loads(done.stdout)["results"] if one["tokenizer"] == "numpy")
+    assert (result["status"], result["reason"]) == ("skipped", "left out: --without")
+
+
 def test_real_text() -> None:
     done = call("pair_histogram", "--device", "cpu", "-c", "sample:prose", "-t", "raw_bytes", "--json")
     assert done.exit_code == 0, done.stderr
@@ -110,6 +117,11 @@ def test_a_file_is_written_whole_and_never_replaced_unasked(tmp_path: Path) -> N
         (("pair_histogram", "--shape", "1e14x5", "--device", "cpu"), "needs 2e+06 GB on the cpu"),
         (("entropy", "--dtype", "int8"), "unknown dtype of entropy 'int8'; known: bf16, fp16, fp32"),
         (("entropy", "--once", "--json"), "--once measures nothing"),
+        (("entropy", "--once", "--without", "numpy"), "--once measures nothing"),
+        (
+            ("entropy", "--shape", "5x700", "--dtype", "fp32", "--device", "cpu", "--without", "nump"),
+            "unknown peer 'nump'; did you mean 'numpy'?",
+        ),
         (("entropy", "--max-seconds", "nan"), "cannot measure for nan seconds; give --max-seconds above 0"),
         (("entropy", "--shape", "1x4e9"), "V can be 2147483647 at most"),
         (("pair_histogram", "--shape", "10x4e9", "--device", "cpu"), "needs 96 GB on the cpu"),
@@ -121,7 +133,7 @@ def test_a_file_is_written_whole_and_never_replaced_unasked(tmp_path: Path) -> N
 def test_bad_input_is_exit_code_two(arguments: tuple[str, ...], said: str) -> None:
     done = call(*arguments)
     assert done.exit_code == 2
-    assert done.stderr.startswith("error: ")
+    assert done.stderr.splitlines()[-1].startswith("error: ")
     assert said in done.stderr
 
 

@@ -1,0 +1,93 @@
+"""One table of what was measured, as JSON and as Markdown for docs/gpu.md."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+OURS = "pyharness"  # as records call it
+COLUMNS = ("problem", "what", "cold ms", "cold copy %", "warm ms", "warm copy %", "GB/s", "times ours")
+
+
+def measured(records: Iterable[Path]) -> list[dict[str, Any]]:
+    """Return one row for every kernel, problem, contender and phase; of two figures for one, the later record's."""
+    rows: dict[tuple[str, ...], dict[str, Any]] = {}
+    for path in records:
+        record = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"results": ()}
+        for result in record["results"]:
+            row = _row(record, result)
+            key = tuple(str(row[name]) for name in ("kernel", "shape", "dtype", "contender", "phase"))
+            if row["status"] == "ok" or key not in rows:
+                rows[key] = row
+    return list(rows.values())
+
+
+def _row(record: dict[str, Any], result: dict[str, Any]) -> dict[str, Any]:
+    values = {one["metric"]: one for one in result["measurements"]}
+    parameters = result["parameters"]
+    return {
+        "kernel": record["profile"]["kernel"],
+        "shape": parameters.get("shape"),
+        "dtype": parameters.get("dtype"),
+        "contender": result["tokenizer"],
+        "phase": parameters.get("phase"),
+        "status": result["status"],
+        "reason": result["reason"],
+        "date": record["created"],
+        "samples": len(values.get("call_seconds", {}).get("samples", ())),
+        **{name: values[name]["value"] if name in values else None for name in FIGURES},
+    }
+
+
+FIGURES = ("call_seconds", "copy_share", "times_ours", "floor_bytes_per_second")
+
+
+def markdown(summary: dict[str, Any]) -> str:
+    """Return the summary as a page: what it ran on, how each part ended, the figures of each kernel."""
+    device = summary["device"] or "no device: not measured on a GPU"
+    libraries = ", ".join(f"{name} {version}" for name, version in summary["versions"].items())
+    parts = [(" ".join(one["part"]), one["verdict"], _seconds(one), one["detail"]) for one in summary["parts"]]
+    lines = [f"# GPU check: {device}, {summary['date']}", "", f"{libraries}; sources {summary['sources'][:12]}.", ""]
+    lines += _table(("part", "verdict", "s", "detail"), parts, ranged="llrl")
+    for kernel in dict.fromkeys(row["kernel"] for row in summary["measured"]):
+        rows = [row for row in summary["measured"] if row["kernel"] == kernel]
+        lines += ["", f"## {kernel}", "", *_table(COLUMNS, _figures(rows), ranged="llrrrrrr")]
+    return "\n".join(lines) + "\n"
+
+
+def _seconds(part: dict[str, Any]) -> str:
+    return f"{part['seconds']:.0f}" if part.get("seconds") is not None else ""
+
+
+def _figures(rows: Sequence[dict[str, Any]]) -> Iterable[tuple[str, ...]]:
+    cells = dict.fromkeys((row["shape"], row["dtype"], row["contender"]) for row in rows)
+    for shape, dtype, contender in sorted(cells, key=lambda cell: (cell[:2], cell[2] != OURS)):
+        phases = {row["phase"]: row for row in rows if (row["shape"], row["dtype"], row["contender"])
+                  == (shape, dtype, contender)}  # fmt: skip
+        cold, warm = phases.get("cold", {}), phases.get("warm", {})
+        said = cold or warm or next(iter(phases.values()))
+        if said["status"] != "ok":
+            yield f"{shape} {dtype}", contender, f"{said['status']}: {said['reason']}", "", "", "", "", ""
+            continue
+        yield (
+            *(f"{shape} {dtype}", contender),
+            *(_number(cold, "call_seconds", 1e3), _number(cold, "copy_share", 100)),
+            *(_number(warm, "call_seconds", 1e3), _number(warm, "copy_share", 100)),
+            *(_number(said, "floor_bytes_per_second", 1e-9), _number(said, "times_ours", 1)),
+        )
+
+
+def _number(row: dict[str, Any], name: str, scale: float) -> str:
+    value = row.get(name)
+    return "" if value is None else f"{value * scale:.4g}"
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]], ranged: str) -> list[str]:
+    rule = ["--:" if side == "r" else "---" for side in ranged]
+    return [f"| {' | '.join(row)} |" for row in (head, rule, *([_cell(text) for text in row] for row in rows))]
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
