@@ -250,6 +250,7 @@ BENCHMARKS = (
         whole_text=True,
         metrics=(*corpus_metrics(), *EXTRA_METRICS),
         tables=(TABLE,),
+        ranks="bytes_per_token",
         parameters={"list_unused": False},
         rederive=rederive,
         relative=relative_length,

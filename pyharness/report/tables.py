@@ -27,6 +27,7 @@ from pyharness.report.columns import (
     with_undeclared,
 )
 from pyharness.report.profiles import profile_sheets_of
+from pyharness.report.ranking import ranking_sheets
 from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.store import PROFILE_KIND, Record
 from pyharness.types import CaseResult, Column, Measurement, Table
@@ -36,7 +37,10 @@ NoteFunction: TypeAlias = Callable[[Sequence[CaseResult], Mapping[str, Any]], It
 
 
 def sheets(record: Record, every: bool = False) -> list[Sheet]:
-    """Every table that the record has results for; ``every``: with all metrics, not only the declared columns."""
+    """Every table that the record has results for, the ranking first.
+
+    ``every``: with all metrics, not only the declared columns.
+    """
     if record.data["kind"] == PROFILE_KIND:
         return profile_sheets_of(record)
     finished: dict[str | None, list[CaseResult]] = {}
@@ -44,7 +48,7 @@ def sheets(record: Record, every: bool = False) -> list[Sheet]:
         if result.status == "ok":
             finished.setdefault(result.case.corpus, []).append(result)
     filled = [sheet for name in _order(record) for sheet in _of_benchmark(record, name, finished, every)]
-    return [sheet for sheet in (*filled, not_measured(record.results)) if sheet.rows]
+    return [sheet for sheet in (*ranking_sheets(record), *filled, not_measured(record.results)) if sheet.rows]
 
 
 def _order(record: Record) -> list[str]:

@@ -38,10 +38,15 @@ def _uncut(results: Sequence[CaseResult]) -> int | None:
 def notes(data: Mapping[str, Any], label: str) -> Iterator[str]:
     """Say what was met in a text, and what its numbers are no evidence of."""
     corpus = data["corpora"].get(label, {})
-    if corpus.get("smoke_test"):
-        yield "The sample is a smoke test: differences and premiums on it are not evidence."
+    yield from smoke_test(data, label)
     tally = corpus.get("tally") or {}
     if tally.get("cut_documents") and data["schema"] < WHOLE_GROUPS_SINCE:
         yield "Too narrow: this record's intervals take the pieces of a cut document for documents."
     if met := [f"{tally[name]:,} {what}" for name, what in _MET.items() if tally.get(name)]:
         yield f"Text as read: {', '.join(met)}."
+
+
+def smoke_test(data: Mapping[str, Any], label: str) -> Iterator[str]:
+    """Say of a text that is too small to be evidence that it is."""
+    if data["corpora"].get(label, {}).get("smoke_test"):
+        yield "The sample is a smoke test: differences and premiums on it are not evidence."

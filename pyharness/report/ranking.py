@@ -1,0 +1,151 @@
+"""The answer first: tokenizers by texts, sorted, where rows that are not told apart share a rank.
+
+A column is ranked from its best row down. A row has the rank of the first row of the rank above it, unless the paired
+interval of their difference says that it is worse: then a rank begins with it. So every row is compared with one
+other, and neighbours of two ranks may be no further apart than two rows of one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from pyharness.benchmarks import benchmarks
+from pyharness.report import comparison, texts
+from pyharness.report.cases import variant
+from pyharness.report.columns import Rows, cell
+from pyharness.report.sheet import Cell, Heading, Sheet
+from pyharness.report.sheet.shortening import shorten_apart
+from pyharness.store import Record
+from pyharness.types import COUNT, CaseResult, Column, InputError
+
+TEXTS = 3  # of one sheet: more do not fit on a terminal of 80 columns
+LONGEST_TEXT = 15  # characters of the name of a text
+NOTES = (
+    "#: rank on the text; rows of one rank are not told apart from the first of them by the paired 95 % interval.",
+    "Rows are sorted by the mean over the texts of how far each is behind the best, in logarithms; ±: as below.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A row in one column."""
+
+    result: CaseResult
+    value: float
+    rank: int | None  # from 1; None where nothing tells how sure a difference is
+
+
+def ranking_sheets(record: Record) -> list[Sheet]:
+    """One sheet for each benchmark that ranks its rows, if the record has two rows of it on one text."""
+    named = [(one.name, one.ranks) for one in benchmarks().values() if one.ranks in record.data["metrics"]]
+    return [sheet for name, metric in named for sheet in _sheets(record, name, metric)]
+
+
+def ranked(record: Record, results: Sequence[CaseResult], metric: str) -> dict[str, Ranked]:
+    """Ranks of rows on one text, by label, the best first.
+
+    Args:
+        record: where the results are from.
+        results: one for each row, of one benchmark, text and parameters.
+        metric: one that has a direction.
+    """
+    values = {result.case.tokenizer: _value(result, metric) for result in results}
+    sign = -1 if record.data["metrics"][metric]["direction"] == "higher" else 1
+    known = [result for result in results if values[result.case.tokenizer] is not None]
+    ordered = sorted(known, key=lambda one: sign * (values[one.case.tokenizer] or 0))
+    column: dict[str, Ranked] = {}
+    leader, rank = ordered[0] if ordered else None, 1
+    for place, result in enumerate(ordered, 1):
+        if result is not leader and leader is not None:
+            verdict = _verdict(record, leader, result, metric)
+            if verdict == "worse":
+                leader, rank = result, place
+            elif not verdict:
+                return {one.case.tokenizer: Ranked(one, values[one.case.tokenizer] or 0, None) for one in ordered}
+        column[result.case.tokenizer] = Ranked(result, values[result.case.tokenizer] or 0, rank)
+    return column
+
+
+def _verdict(record: Record, leader: CaseResult, result: CaseResult, metric: str) -> str:
+    pair = comparison.Pair(record, leader, record, result)
+    try:
+        (difference,) = [one for one in comparison.differences([pair]) if one.metric == metric and one.part is None]
+    except InputError:  # not the same text, or other groups
+        return ""
+    return difference.verdict
+
+
+def _value(result: CaseResult, metric: str) -> float | None:
+    of_all = [one.value for one in result.measurements if one.metric == metric and one.part is None]
+    return of_all[0] if of_all else None
+
+
+def _sheets(record: Record, benchmark: str, metric: str) -> Iterator[Sheet]:
+    measured = [result for result in record.of(benchmark) if result.status == "ok"]
+    by_text: dict[str, list[CaseResult]] = {}
+    for result in measured:
+        about = filter(None, (result.case.corpus, variant(result, measured)))
+        by_text.setdefault(", ".join(about), []).append(result)
+    columns = {text: ranked(record, results, metric) for text, results in by_text.items()}
+    if not any(len(column) > 1 for column in columns.values()):
+        return
+    rows, title = _ordered(list(columns.values())), f"Ranking by {metric.replace('_', ' ')}"
+    for start in range(0, len(columns), TEXTS):
+        some = dict(list(columns.items())[start : start + TEXTS])
+        yield _sheet(record, title, metric, rows, some, _notes(record) if start + TEXTS >= len(columns) else ())
+
+
+def _sheet(
+    record: Record,
+    title: str,
+    metric: str,
+    rows: Sequence[str],
+    columns: Mapping[str, Mapping[str, Ranked]],
+    notes: tuple[str, ...],
+) -> Sheet:
+    unit, direction = (record.data["metrics"][metric][key] for key in ("unit", "direction"))
+    short = shorten_apart(columns, LONGEST_TEXT)
+    headings = [Heading(record.data["suite"].get("rows", "tokenizer"), "name")]
+    for text in columns:
+        headings += [Heading(short[text], "number", unit, direction, metric), Heading("#")]
+    cells = [
+        (Cell(row), *(one for column in columns.values() for one in _cells(record, column.get(row), metric)))
+        for row in rows
+    ]
+    return Sheet(title, tuple(headings), tuple(cells), notes)
+
+
+def _notes(record: Record) -> tuple[str, ...]:
+    """What ranks mean, and what was met in the texts."""
+    data = record.data
+    return *NOTES, *dict.fromkeys(note for label in data["corpora"] for note in texts.smoke_test(data, label))
+
+
+def _cells(record: Record, ranked: Ranked | None, metric: str) -> tuple[Cell, Cell]:
+    """Value and rank."""
+    if ranked is None:
+        return Cell(), Cell()
+    row = ranked.result.case.tokenizer
+    of_all = [(ranked.result, one) for one in ranked.result.measurements if one.metric == metric and one.part is None]
+    return cell(Column(metric, interval=True), Rows({row: {metric: of_all}}, record.data), row), Cell(
+        ranked.rank, COUNT
+    )
+
+
+def _ordered(columns: Sequence[Mapping[str, Ranked]]) -> list[str]:
+    """Rows by the mean of the logarithms of their values relative to the best; what lacks texts comes last."""
+    labels = dict.fromkeys(label for column in columns for label in column)
+
+    def order(label: str) -> tuple[int, float]:
+        ratios = [_behind(column, label) for column in columns if label in column]
+        return -len(ratios), sum(ratios) / len(ratios)
+
+    return sorted(labels, key=order)
+
+
+def _behind(column: Mapping[str, Ranked], label: str) -> float:
+    """How far a row is behind the best, as a logarithm: at least 0."""
+    best, mine = next(iter(column.values())).value, column[label].value
+    return abs(math.log(mine / best)) if mine > 0 and best > 0 else math.inf

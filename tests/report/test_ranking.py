@@ -1,0 +1,114 @@
+"""Ranks: what is not told apart shares one, as ``compare`` has it; sorted; without an interval there is none."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pyharness
+from pyharness import report, store
+from pyharness.report import comparison
+from pyharness.report.ranking import ranked, ranking_sheets
+from pyharness.types import InputError
+
+METRIC = "bytes_per_token"
+ABOUT = {"unit": "byte/token", "direction": "higher", "deterministic": True}
+
+
+def case(row: str, text: str, value: float, replicates: Sequence[float], digest: str = "1") -> dict[str, Any]:
+    tally = {"documents": 64, "bytes": 1000, "digest": digest * 32}
+    measured = {"metric": METRIC, "value": value, "replicates": list(replicates)}
+    return {"benchmark": "compression", "tokenizer": row, "corpus": text, "parameters": {}, "status": "ok",
+            "reason": None, "details": {"tally": tally}, "measurements": [measured]}  # fmt: skip
+
+
+def record(*results: Mapping[str, Any], direction: str = "higher") -> store.Record:
+    rows, texts = (tuple(dict.fromkeys(one[key] for one in results)) for key in ("tokenizer", "corpus"))
+    data = {
+        "kind": store.KIND, "schema": 2, "created": "2026-01-01T00:00:00+00:00", "seconds": 1.0, "complete": True,
+        "suite": {}, "environment": {}, "tokenizers": {row: {} for row in rows},
+        "corpora": {text: {} for text in texts},
+        "metrics": {METRIC: ABOUT | {"direction": direction}}, "results": list(results),
+    }  # fmt: skip
+    return store.Record.from_json(data, "record")
+
+
+def column(means: Mapping[str, float], spread: float, seed: int, text: str = "text") -> list[dict[str, Any]]:
+    """Rows that share the noise of their documents, and have some of their own."""
+    draw = np.random.default_rng(seed)
+    shared = draw.normal(0, 1, 32)
+    return [
+        case(row, text, mean, (mean + (shared + spread * draw.normal(0, 1, 32)) / 100).tolist())
+        for row, mean in means.items()
+    ]
+
+
+@pytest.mark.parametrize("direction", ["higher", "lower"])
+@pytest.mark.parametrize("seed", range(20))
+def test_a_rank_begins_where_compare_says_worse(seed: int, direction: str) -> None:
+    draw = np.random.default_rng(seed)
+    means = {f"row{number}": 4 + float(draw.choice([0, 0.01, 0.1, 0.5])) * draw.random() for number in range(8)}
+    read = record(*column(means, 1, seed), direction=direction)
+    ranks = ranked(read, read.results, METRIC)
+    values = [one.value for one in ranks.values()]
+    assert values == sorted(means.values(), reverse=direction == "higher")
+    leader = next(iter(ranks))
+    for place, (row, one) in enumerate(ranks.items(), 1):
+        if row != leader:
+            (difference,) = comparison.rows(read, leader, row)
+            if difference.verdict == "worse":
+                leader = row
+                assert one.rank == place
+            else:
+                assert difference.verdict in ("same", "not resolved")
+        assert one.rank == ranks[leader].rank
+
+
+def test_both_kinds_of_neighbours_were_met() -> None:
+    apart = record(*column({"a": 4.0, "b": 3.0, "c": 2.0}, 1, 0))
+    assert [one.rank for one in ranked(apart, apart.results, METRIC).values()] == [1, 2, 3]
+    alike = record(*column({"a": 4.0, "b": 4.0 - 1e-4, "c": 2.0}, 1, 0))
+    assert [one.rank for one in ranked(alike, alike.results, METRIC).values()] == [1, 1, 3]
+
+
+def test_without_an_interval_there_is_a_value_and_no_rank() -> None:
+    read = record(case("a", "text", 4.0, ()), case("b", "text", 3.0, ()))
+    (sheet,) = ranking_sheets(read)
+    assert sheet.texts == (("a", "4.0000", "-"), ("b", "3.0000", "-"))
+    some = [4.0 + number / 1000 for number in range(32)]
+    other = record(case("a", "text", 4.0, some), case("b", "text", 3.0, some, digest="2"))
+    assert {one.rank for one in ranked(other, other.results, METRIC).values()} == {None}, "not one text: no rank"
+    with pytest.raises(InputError, match="not the same text"):
+        comparison.rows(other, "a", "b")
+
+
+def test_rows_are_sorted_over_all_texts_and_texts_are_told_apart() -> None:
+    names = [f"path:/long/way/to/some/texts/{name}.jsonl" for name in ("one", "two", "three", "four")]
+    means = {"good": 4.0, "fair": 3.5, "poor": 2.0}
+    results = [one for number, text in enumerate(names) for one in column(means, 0.1, number, text)]
+    results += [case("rare", names[0], 9.0, [9.0] * 32)]
+    first, second = ranking_sheets(record(*results))
+    for sheet in (first, second):
+        assert [row[0] for row in sheet.texts] == ["good", "fair", "poor", "rare"], "what lacks texts comes last"
+    assert len({*first.columns[1::2], *second.columns[1::2]}) == len(names)
+    assert [row[2] for row in first.texts] == ["2", "3", "4", "1"]
+    assert second.texts[-1][1:] == ("-", "-")
+    assert (bool(first.notes), bool(second.notes)) == (False, True)
+    assert max(map(len, report.to_text([first, second]).splitlines())) <= 80
+
+
+def test_one_row_has_no_rank() -> None:
+    assert not ranking_sheets(record(*column({"a": 1.0}, 1, 0)))
+    assert not ranking_sheets(record(*column({"a": math.e}, 1, 0), *column({"b": 2.0}, 1, 0, "other text")))
+
+
+def test_a_real_run_is_ranked_first() -> None:
+    result = pyharness.run(["raw_bytes", "mistral:v3"], ["sample:prose"], ["compression"])
+    first = report.sheets(result.record)[0]
+    assert first.title == "Ranking by bytes per token"
+    assert [(row[0], row[2]) for row in first.texts] == [("mistral:v3", "1"), ("raw_bytes", "2")]
+    assert any("smoke test" in note for note in first.notes)
