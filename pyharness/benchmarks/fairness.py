@@ -19,9 +19,11 @@ from pyharness.types import (
     CaseResult,
     Column,
     Format,
+    HasCalibration,
     State,
     Table,
     Tally,
+    digest_of,
 )
 
 ROWS_PER_BATCH = 64
@@ -50,6 +52,9 @@ def _counting(work: Work) -> Callable[[list[str], NDArray[np.int64]], NDArray[np
     segmenter = work.segmenter()
 
     def units(texts: list[str], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+        if isinstance(segmenter, HasCalibration):
+            for text in texts:
+                segmenter.check_unseen(text, (digest_of(text),))
         segments = segmenter.segment_batch(texts, work.threads)
         fault = segments.fault(sizes)
         if fault is not None or segments.missing.any():

@@ -17,7 +17,19 @@ from pyharness.metrics.segmentation.extracts import ExtractCounts, extract
 from pyharness.metrics.segmentation.lengths import NotSpelled
 from pyharness.metrics.segmentation.units import UnitCounts
 from pyharness.statistics.jackknife import group_of
-from pyharness.types import Case, CaseResult, Column, Corpus, Digest, HasSegments, Measurement, State, Table, Tally
+from pyharness.types import (
+    Case,
+    CaseResult,
+    Column,
+    Corpus,
+    Digest,
+    HasCalibration,
+    HasSegments,
+    Measurement,
+    State,
+    Table,
+    Tally,
+)
 
 
 @dataclass(slots=True)
@@ -30,8 +42,16 @@ class SegmentationPass:
     tally: Tally = field(default_factory=Tally)
 
     def read(self, corpus: Corpus, threads: int = 1, progress: Any = lambda _: None) -> SegmentationPass:
-        """Stream the corpus, a batch at a time. Raises ``NotSpelled``."""
+        """Stream the corpus, a batch at a time.
+
+        Raises:
+            NotSpelled: the ends of units are not those of a text.
+            InputError: units were fitted to a text of the corpus.
+        """
         for batch in batches(corpora.read(corpus, self.tally), size=BATCH_SIZE, size_of=lambda one: len(one.text)):
+            if isinstance(self.segmenter, HasCalibration):
+                for one in batch:
+                    self.segmenter.check_unseen(one.text, (one.digest, one.key))
             texts = [one.text for one in batch]
             groups = np.array([group_of(one.key) for one in batch], np.uint8)
             opens = np.array([one.opens for one in batch], np.bool_)

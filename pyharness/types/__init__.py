@@ -61,7 +61,7 @@ from pyharness.types.results import (
     State,
     Status,
 )
-from pyharness.types.segments import HasSegments, Segments
+from pyharness.types.segments import HasCalibration, HasSegments, Segments
 from pyharness.types.tables import Column, Fact, Note, Pick, Published, Table
 from pyharness.types.tokenizers import (
     Engine,
@@ -118,6 +118,7 @@ __all__ = [
     "GateBenchmark",
     "GateRules",
     "GateVerdict",
+    "HasCalibration",
     "HasKeys",
     "HasMergeModel",
     "HasModelEncoder",

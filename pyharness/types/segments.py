@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from pyharness.types.corpora import Digest
 from pyharness.types.tokens import Offsets, offsets_of
 
 if TYPE_CHECKING:
@@ -105,4 +106,13 @@ class HasSegments(Protocol):
 
     def segment_batch(self, texts: Sequence[str], threads: int = 1) -> Segments:
         """Cut documents into units; these depend neither on the batch nor on threads."""
+        ...
+
+
+@runtime_checkable
+class HasCalibration(Protocol):
+    """Ability of what cuts text: it was fitted to some text, which is not measured with it."""
+
+    def check_unseen(self, text: str, digests: Iterable[Digest]) -> None:
+        """Raise ``InputError`` where a text is one of these, by its digest or that of the document it is a piece of."""
         ...

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import pyharness
-from pyharness import tokenizers
+from pyharness import corpora, tokenizers
+from pyharness.segmenters.entropy.patches import EntropyPatches
+from pyharness.segmenters.entropy.predicting import SymbolPredictor
 from pyharness.symbol_models import SymbolModel
+from pyharness.tokenizers.families import entropy_patches
 from pyharness.tokenizers.training import recipe
-from pyharness.types import InputError
+from pyharness.types import InputError, Tally
 
 BAD = {
     "": "needs either corpus=",
@@ -110,6 +116,60 @@ def test_the_record_says_how_patches_were_cut_and_shared_text_is_refused() -> No
     assert abs(said["calibration"]["mean"] / 4.5 - 1) < 0.02
     assert said["calibration"]["largest"] >= said["calibration"]["mean"]
     assert 0 < said["threshold"] < 6
+
+
+@contextmanager
+def predictions_refused(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Nothing may be predicted meanwhile, and no row of this process is remembered."""
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("the calibration text is predicted again")
+
+    entropy_patches._loaded.cache_clear()
+    with monkeypatch.context() as patch:
+        patch.setattr(SymbolPredictor, "entropies", refuse)
+        yield
+
+
+def settings(row: str) -> dict[str, object]:
+    spec = tokenizers.resolve(row)
+    assert spec.segments is not None
+    patches = spec.segments(spec)
+    assert isinstance(patches, EntropyPatches)
+    return {**patches.settings, "rule": patches.rule, "on": patches.calibrated_on}
+
+
+def test_a_threshold_is_found_once_when_its_row_is_obtained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calibration = tmp_path / "text.jsonl"
+    dialogue = [json.dumps({"text": one}) for one in corpora.open_corpus("sample:dialogue").documents(Tally())]
+    calibration.write_text("\n".join(dialogue), encoding="utf-8")
+    row = f"patches:entropy?corpus=sample:prose&target={{}}&mode={{}}&calibration=path:{calibration}"
+    first = row.format("4.5", "global")
+    tokenizers.obtain(first)
+    with predictions_refused(monkeypatch):
+        kept = settings(first)
+        tokenizers.obtain(first)
+        for other in (row.format(6, "global"), row.format("4.5", "monotonic")):
+            with pytest.raises(AssertionError, match="predicted again"):
+                settings(other)
+        calibration.write_text("\n".join(dialogue[1:]), encoding="utf-8")
+        with pytest.raises(AssertionError, match="predicted again"):
+            settings(first)
+    monkeypatch.setenv("PYHARNESS_CACHE", str(tmp_path / "another"))
+    calibration.write_text("\n".join(dialogue), encoding="utf-8")
+    tokenizers.obtain(first)
+    entropy_patches._loaded.cache_clear()
+    assert settings(first) == kept
+
+
+def test_a_target_that_was_missed_is_not_looked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = "patches:entropy?corpus=sample:code&target=1e6&calibration=sample:prose"
+    tokenizers.obtain(row)
+    with (
+        predictions_refused(monkeypatch),
+        pytest.raises(InputError, match=r"no threshold gives patches of 1e\+06 bytes"),
+    ):
+        settings(row)
 
 
 def test_a_target_that_no_threshold_reaches_costs_its_row() -> None:

@@ -2,61 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from pyharness.corpora.batching import BATCH_SIZE, batches
+from pyharness.corpora.streaming import Read
 from pyharness.segmenters.entropy.patching import Entropies, PatchRule, patch_starts
 from pyharness.segmenters.entropy.predicting import BytePredictor
 from pyharness.segmenters.text_bytes import laid_out
-from pyharness.types import Digest, InputError, Offsets, digest_of, offsets_of
+from pyharness.types import Digest, InputError, Offsets, Tally, offsets_of
 
 MOST_BYTES = 8 << 20  # of text that is read for this
 TOLERANCE = 0.02  # how far from the target the mean may be, relatively
 LEAST_SHARED = 32  # characters of a text that is not measured by chance, too
-BEGINNING = 2048  # characters that stand for a document, which is cut elsewhere where it is measured
 
 
 @dataclass(frozen=True, slots=True)
 class Calibrated:
-    """A rule, what it gives on the text it was found on, and that text."""
+    """A rule, and what it gives on the text it was found on."""
 
     rule: PatchRule
     mean: float  # bytes per patch
     deviation: float  # of the bytes of patches
     largest: int
     bytes: int
-    digests: frozenset[Digest]  # of the beginnings of its documents
 
 
 @dataclass(frozen=True, slots=True)
 class CalibrationText:
+    """Documents that a threshold is found on."""
+
+    documents: Sequence[str]
+    digest: str  # of all of them, 32 hexadecimal digits
+    known_by: frozenset[Digest]  # digests of texts and documents that are not measured with it
+
+    @classmethod
+    def read(cls, texts: Iterable[Read]) -> CalibrationText:
+        """Take the first ``MOST_BYTES`` of a text, whole documents or pieces as they come."""
+        documents, known_by, tally = list[str](), set[Digest](), Tally()
+        for one in texts:
+            documents.append(one.text)
+            tally.add(one.text)
+            if len(one.text) >= LEAST_SHARED:
+                known_by |= {one.digest, one.key}
+            if tally.bytes >= MOST_BYTES:
+                break
+        if not tally.bytes:
+            raise InputError("the calibration text is empty")
+        return cls(documents, f"{tally.digest:032x}", frozenset(known_by))
+
+    def predicted(self, predictor: BytePredictor, threads: int = 1) -> PredictedText:
+        """Predict every byte."""
+        found, sizes = list[Entropies](), list[int]()
+        for batch in batches(self.documents, size=BATCH_SIZE):
+            data, texts = laid_out(batch)
+            found.append(predictor.entropies(data, texts, threads))
+            sizes += np.diff(texts).tolist()
+        return PredictedText(np.concatenate(found), offsets_of(sizes))
+
+
+@dataclass(frozen=True, slots=True)
+class PredictedText:
     """Entropies of a text."""
 
     entropies: Entropies
     texts: Offsets
-    digests: frozenset[Digest]
-
-    @classmethod
-    def read(cls, documents: Iterable[str], predictor: BytePredictor, threads: int = 1) -> CalibrationText:
-        """Predict documents up to ``MOST_BYTES``."""
-        found: list[Entropies] = []
-        sizes: list[int] = []
-        digests: set[Digest] = set()
-        read = 0
-        for batch in batches(documents, size=BATCH_SIZE):
-            data, texts = laid_out(batch)
-            found.append(predictor.entropies(data, texts, threads))
-            sizes += np.diff(texts).tolist()
-            digests.update(beginnings(batch))
-            read += len(data)
-            if read >= MOST_BYTES:
-                break
-        if not read:
-            raise InputError("the calibration text is empty")
-        return cls(np.concatenate(found), offsets_of(sizes), frozenset(digests))
 
     def mean(self, rule: PatchRule) -> float:
         """Bytes per patch."""
@@ -67,15 +79,10 @@ class CalibrationText:
         starts = np.flatnonzero(patch_starts(self.entropies, self.texts, rule))
         lengths = np.diff(np.append(starts, len(self.entropies)))
         mean, deviation = float(lengths.mean()), float(lengths.std())
-        return Calibrated(rule, mean, deviation, int(lengths.max()), len(self.entropies), self.digests)
+        return Calibrated(rule, mean, deviation, int(lengths.max()), len(self.entropies))
 
 
-def beginnings(texts: Iterable[str]) -> set[Digest]:
-    """Digests of documents that are more than a few words, from their beginnings."""
-    return {digest_of(text[:BEGINNING]) for text in texts if len(text) >= LEAST_SHARED}
-
-
-def calibrate(text: CalibrationText, rule: PatchRule, target: float) -> Calibrated:
+def calibrate(text: PredictedText, rule: PatchRule, target: float) -> Calibrated:
     """Return the rule with the threshold whose patches are nearest to ``target`` bytes on average.
 
     A higher threshold never gives more patches, so it is found by halving the values at which their number changes.

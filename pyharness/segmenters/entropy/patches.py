@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pyharness.segmenters.entropy.calibrating import beginnings
+from pyharness.segmenters.entropy.calibrating import LEAST_SHARED
 from pyharness.segmenters.entropy.patching import PatchRule, patch_starts
 from pyharness.segmenters.entropy.predicting import BytePredictor
 from pyharness.segmenters.text_bytes import laid_out, segments_of_starts
@@ -20,23 +20,20 @@ class EntropyPatches:
     predictor: BytePredictor
     rule: PatchRule
     settings: Mapping[str, Any] = field(default_factory=dict)  # for the record
-    calibrated_on: frozenset[Digest] = frozenset()  # documents that are not measured
+    calibrated_on: frozenset[Digest] = frozenset()  # texts, documents and works that are not measured
     notes: tuple[str, ...] = ()
     is_causal: bool = True
 
     def segment_batch(self, texts: Sequence[str], threads: int = 1) -> Segments:
-        """Cut documents.
-
-        Raises:
-            InputError: the threshold was found on one of them.
-        """
-        if self.calibrated_on:
-            shared = next((text for text in texts if not self.calibrated_on.isdisjoint(beginnings([text]))), None)
-            if shared is not None:
-                raise InputError(
-                    f"the threshold was calibrated on a document that is measured ({shared[:40]!r}...); give other "
-                    "text with calibration=, such as another shard: of the corpus"
-                )
+        """Cut documents."""
         data, offsets = laid_out(texts)
         entropies = self.predictor.entropies(data, offsets, threads)
         return segments_of_starts(patch_starts(entropies, offsets, self.rule), offsets)
+
+    def check_unseen(self, text: str, digests: Iterable[Digest]) -> None:
+        """Raise ``InputError`` for a text that the threshold was found on; not for one of a few words."""
+        if len(text) >= LEAST_SHARED and not self.calibrated_on.isdisjoint(digests):
+            raise InputError(
+                f"the threshold was calibrated on a document that is measured ({text[:40]!r}...); give other text with "
+                "calibration=, such as another shard: of the corpus"
+            )

@@ -2,7 +2,8 @@
 
 ``corpus=`` trains a symbol model of bytes when the row is obtained, which stays in the cache (``order=5``: one of a
 lower order says the same of so many bytes that some targets are out of reach); ``model=`` is the file of one, or the
-folder of a causal language model over bytes.
+folder of a causal language model over bytes. The threshold for a ``target=`` stays in the cache, too: of a symbol model
+it is found when the row is obtained, of a language model once the first case needs it.
 """
 
 from __future__ import annotations
@@ -11,15 +12,18 @@ import dataclasses
 import math
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from pyharness import corpora, language_models
 from pyharness.corpora.batching import BATCH_SIZE, batches
 from pyharness.corpora.texts import Text
 from pyharness.plugins.specification import check_options
-from pyharness.segmenters.entropy.calibrating import Calibrated, CalibrationText, calibrate
+from pyharness.segmenters.entropy.calibrating import Calibrated, CalibrationText
 from pyharness.segmenters.entropy.patches import EntropyPatches
 from pyharness.segmenters.entropy.patching import MODES, THRESHOLD, PatchRule
 from pyharness.segmenters.entropy.predicting import BYTES, BytePredictor, CausalPredictor, SymbolPredictor
@@ -27,10 +31,11 @@ from pyharness.segmenters.text_bytes import Bytes, laid_out
 from pyharness.symbol_models import HIGHEST_ORDER, SymbolModel
 from pyharness.system.environment import version_of
 from pyharness.tokenizers.segmenting import row_of_units, whole_number
-from pyharness.tokenizers.training import cache
+from pyharness.tokenizers.training import cache, thresholds
 from pyharness.tokenizers.training.recipe import code_digest, text_of
 from pyharness.trainers import TrainedTokenizer
-from pyharness.types import HasSegments, InputError, Offsets, TokenizerSpec, TrainingProgress
+from pyharness.trainers.phases import Phases
+from pyharness.types import HasSegments, InputError, Offsets, Tally, TokenizerSpec, TrainingProgress
 
 NAME = "patches:entropy"
 OPTIONS = (
@@ -133,15 +138,32 @@ def expand(name: str, options: Mapping[str, str]) -> TokenizerSpec:
 
 
 def prepare(options: Mapping[str, str], progress: Callable[[TrainingProgress], None] | None = None) -> None:
-    """Train the symbol model of a row, unless the cache has that of the text as it is now."""
+    """Train the symbol model of a row, and find its threshold, unless the cache has those of the texts as they are now.
+
+    A target that no threshold reaches costs the row's cases, not the run.
+    """
     row = EntropyRow.of(options)
-    if row.corpus is None:
+    if row.corpus is not None:
+        _train(row, row.corpus, progress)
+    elif _file(row) is None:
+        language_models.check(str(row.model))
         return
-    digest, _ = text_of(row.corpus, progress)
+    kept = cache.Place.of(row.recipe).find()
+    predictor = _predictor(row, None if kept is None else kept.path)
+    if row.target is not None and row.calibration is not None:
+        text = _calibration(row.calibration)
+        Phases(progress).gauge("finding the threshold", "bytes")
+        with suppress(InputError):
+            thresholds.found(predictor, row.rule, row.target, text)
+    _loaded.cache_clear()
+
+
+def _train(row: EntropyRow, corpus: str, progress: Callable[[TrainingProgress], None] | None) -> None:
+    digest, _ = text_of(corpus, progress)
     with cache.locked(row.recipe) as place:
         kept = place.find()
         if kept is None or kept.path is None or kept.digest != digest:
-            model = SymbolModel.train(_symbols(Text.of(row.corpus.split("|")).documents()), BYTES, row.order)
+            model = SymbolModel.train(_symbols(Text.of(corpus.split("|")).documents()), BYTES, row.order)
             trained = TrainedTokenizer(
                 files={FILE: _content(model)}, vocab_size=BYTES, merges=None, complete=True, seconds={}
             )
@@ -170,16 +192,21 @@ def _of_cache(spec: TokenizerSpec, row: EntropyRow, path: Path | None) -> HasSeg
 
 @lru_cache(maxsize=1)
 def _loaded(row: EntropyRow, path: Path | None) -> EntropyPatches:
-    """Load the model, and find the threshold where it is to be found: once for all cases of a row."""
+    """Load the model, and find the threshold, in the cache or anew: once for all cases of a row."""
     predictor = _predictor(row, path)
     about = {**dataclasses.asdict(row.rule), "target": row.target, "model": predictor.digest}
     if row.target is None or row.calibration is None:
         return EntropyPatches(predictor, row.rule, about)
-    text = CalibrationText.read(Text.of(row.calibration.split("|")).documents(), predictor)
-    found = calibrate(text, row.rule, row.target)
+    text = _calibration(row.calibration)
+    found = thresholds.found(predictor, row.rule, row.target, text)
     same = ("Its threshold was found on the text that its model was trained on.",)
     notes = same if row.calibration == row.corpus else ()
-    return EntropyPatches(predictor, found.rule, about | _said(found, row.calibration), found.digests, notes)
+    return EntropyPatches(predictor, found.rule, about | _said(found, row.calibration), text.known_by, notes)
+
+
+def _calibration(corpus: str) -> CalibrationText:
+    read = (corpora.read(one, Tally()) for one in Text.of(corpus.split("|")).corpora)
+    return CalibrationText.read(chain.from_iterable(read))
 
 
 def _said(found: Calibrated, calibration: str) -> dict[str, Any]:
@@ -188,7 +215,13 @@ def _said(found: Calibrated, calibration: str) -> dict[str, Any]:
 
 
 def _predictor(row: EntropyRow, path: Path | None) -> BytePredictor:
-    file = Path(str(row.model)).expanduser() if path is None else path
-    if path is not None or file.is_file():
-        return SymbolPredictor.of(SymbolModel.load(file, BYTES))
-    return CausalPredictor.load(str(row.model), row.offset)
+    file = path or _file(row)
+    if file is None:
+        return CausalPredictor.load(str(row.model), row.offset)
+    return SymbolPredictor.of(SymbolModel.load(file, BYTES))
+
+
+def _file(row: EntropyRow) -> Path | None:
+    """The file of the symbol model that ``model=`` names; None where it names something else."""
+    path = Path(str(row.model)).expanduser()
+    return path if path.is_file() else None
