@@ -10,7 +10,7 @@ namespace {
 py::tuple split_texts_of(const py::object& pattern, const py::sequence& texts, int threads) {
   const Splitter splitter = splitter_of(pattern);
   const Texts held(texts);
-  Pieces pieces;
+  UnitEnds pieces;
   {
     const py::gil_scoped_release release;
     pieces = split_texts(splitter, held.views(), threads);

@@ -2,6 +2,7 @@
 #include "bindings/arrays/texts.hpp"
 #include "bindings/core.hpp"
 #include "core/text/character_splits.hpp"
+#include "core/text/segment_ends.hpp"
 #include "core/text/text_statistics.hpp"
 
 namespace pyharness::bindings {
@@ -18,6 +19,16 @@ py::array_t<std::int64_t> text_statistics_of(const py::sequence& texts, int thre
     text_statistics(views, rows, threads);
   }
   return table;
+}
+
+py::tuple segment_ends_of(const py::sequence& texts, int threads) {
+  const Texts held(texts);
+  UnitEnds segments;
+  {
+    const py::gil_scoped_release release;
+    segments = segment_ends(held.views(), threads);
+  }
+  return py::make_tuple(hand_over(std::move(segments.ends)), hand_over(std::move(segments.offsets)));
 }
 
 py::array_t<std::int64_t> character_splits_of(const py::array& ids, const py::array& offsets,
@@ -37,6 +48,7 @@ py::array_t<std::int64_t> character_splits_of(const py::array& ids, const py::ar
 
 void bind_text(py::module_& module) {
   module.def("text_statistics", &text_statistics_of, py::arg("texts"), py::arg("threads") = 1);
+  module.def("segment_ends", &segment_ends_of, py::arg("texts"), py::arg("threads") = 1);
   module.def("character_splits", &character_splits_of, py::arg("ids"), py::arg("offsets"), py::arg("flags"));
 }
 

@@ -11,6 +11,7 @@ from pyharness.kernels.pairs.id_digests import DigestedIds, id_digests
 from pyharness.kernels.pairs.pair_histogram import PairHistogram, pair_histogram
 from pyharness.kernels.pairs.token_frequency import token_frequency
 from pyharness.kernels.text.character_splits import character_splits, utf8_flags
+from pyharness.kernels.text.segment_ends import segment_ends
 from pyharness.kernels.text.text_statistics import TextColumn, text_statistics
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "id_digests",
     "linear_entropy",
     "pair_histogram",
+    "segment_ends",
     "text_statistics",
     "token_frequency",
     "utf8_flags",

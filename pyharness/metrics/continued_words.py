@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness.metrics.counting.word_positions import Bounds
-from pyharness.metrics.counting.words import SEGMENT, UNSEGMENTED, WORD_LIKE
+from pyharness.metrics.counting.words import UNSEGMENTED, WORD_LIKE, segments_of
 from pyharness.tokenizers import HasNormalize
 from pyharness.tokenizers.segmenting import spelled_by
 from pyharness.types import HasVocabulary, Ids, Measurement, Tokenizer, Vocabulary, offsets_of
@@ -45,7 +45,7 @@ def count(tokenizer: Tokenizer, documents: Iterable[tuple[str, Ids]]) -> WordCut
     normalize = cache(tokenizer.normalize) if isinstance(tokenizer, HasNormalize) else None
     cuts = WordCuts()
     for text, ids in documents:
-        segments = SEGMENT.split(text)
+        segments = segments_of(text)
         words = [WORD_LIKE.search(segment) is not None for segment in segments]
         chosen = [segment for segment, is_word in zip(segments, words, strict=True) if is_word]
         cuts.unsegmented += sum(UNSEGMENTED.search(word) is not None for word in chosen)

@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import regex
-
-from pyharness.segmenters.text_bytes import bytes_of_characters
+from pyharness.kernels import segment_ends
 from pyharness.types import Segments
-
-SEGMENT = regex.compile(r"(?V1w)\b")
 
 
 @dataclass(slots=True)
@@ -20,7 +16,5 @@ class WordUnits:
     is_causal: bool = False
 
     def segment_batch(self, texts: Sequence[str], threads: int = 1) -> Segments:
-        """Cut documents, on one thread."""
-        del threads
-        places = ([found.end() for found in SEGMENT.finditer(text)][1:] for text in texts)  # the first is at 0
-        return Segments.from_arrays([bytes_of_characters(*one) for one in zip(texts, places, strict=True)])
+        """Cut documents, which threads share."""
+        return segment_ends(texts, threads)

@@ -37,7 +37,7 @@ Encoded expected(const OwnedModel& model, SplitPattern pattern, std::span<const 
 
 void check_threads_and_cache(TextEncoder& encoder, SplitPattern pattern,
                              std::span<const std::string_view> texts, const Encoded& right) {
-  const Pieces pieces = split_texts(pattern, texts, 1);
+  const UnitEnds pieces = split_texts(pattern, texts, 1);
   const PieceEnds ends{pieces.ends, pieces.offsets};
   require(Encoded::of(encoder.encode_batch(texts, 1)) == right, "texts are encoded piece by piece");
   require(Encoded::of(encoder.encode_batch(texts, 3)) == right, "threads and a warm cache change nothing");
@@ -55,8 +55,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace pyharness;
   FuzzedDataProvider input(data, size);
   const fuzz::OwnedModel model = fuzz::ModelReader(input).read();
-  const auto pattern =
-      static_cast<SplitPattern>(input.ConsumeIntegralInRange(0, static_cast<int>(SplitPattern::kDigitsRightToLeft)));
+  const auto pattern = static_cast<SplitPattern>(
+      input.ConsumeIntegralInRange(0, static_cast<int>(SplitPattern::kDigitsRightToLeft)));
   TextEncoder encoder(model.view(), false, {}, pattern, input.ConsumeIntegralInRange<std::size_t>(0, 20'000));
   // Enough for several threads, and slow: not what inputs that are used up say, which is 0.
   const bool large = input.ConsumeIntegral<std::uint8_t>() == 255;

@@ -2,20 +2,21 @@ from __future__ import annotations
 
 import unicodedata
 from functools import cache
+from itertools import accumulate
 
 import pytest
 import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from oracles.segments import words as oracle
 from pyharness import _core
-from pyharness.kernels import TextColumn, text_statistics
+from pyharness.kernels import TextColumn, segment_ends, text_statistics
 
 CLASSES = (
     *("CR", "LF", "Newline", "Extend", "ZWJ", "Format", "RI", "Katakana", "Hebrew_Letter", "ALetter", "Single_Quote"),
     *("Double_Quote", "MidNumLet", "MidLetter", "MidNum", "Numeric", "ExtendNumLet", "WSegSpace"),
 )
-BOUNDARY = regex.compile(r"(?V1w)\b")
 LETTER_OR_NUMBER = regex.compile(r"[\p{L}\p{N}]")
 LETTER_LIKE = regex.compile(r"[\p{L}\p{N}\p{M}]")
 UNSEGMENTED = regex.compile(
@@ -33,11 +34,18 @@ def reference(text: str) -> list[int]:
     return [
         len(text.encode()),
         len(text),
-        sum(LETTER_OR_NUMBER.search(segment) is not None for segment in BOUNDARY.split(text)),
+        sum(LETTER_OR_NUMBER.search(segment) is not None for segment in oracle.units(text)),
         len(text.split()),
         len(LETTER_LIKE.findall(text)),
         len(UNSEGMENTED.findall(text)),
     ]
+
+
+def check(text: str, row: list[int]) -> None:
+    """The statistics of a text, and where its segments end."""
+    assert row == reference(text), ascii(text)
+    ends = [len(part.encode()) for part in accumulate(oracle.units(text))]
+    assert segment_ends([text]).ends.tolist() == ends, ascii(text)
 
 
 @cache
@@ -55,8 +63,8 @@ def alphabet() -> st.SearchStrategy[str]:
 
 
 def test_segments_are_what_regex_finds() -> None:
-    """The way the oracle is asked: the empty strings that split gives at both ends are no segments."""
-    assert BOUNDARY.split("can't stop\r\n3.5") == ["", "can't", " ", "stop", "\r\n", "3.5", ""]
+    assert oracle.BOUNDARY.split("can't stop\r\n3.5") == ["", "can't", " ", "stop", "\r\n", "3.5", ""]
+    assert oracle.units("can't stop\r\n3.5") == ["can't", " ", "stop", "\r\n", "3.5"]
 
 
 @needs_the_tables
@@ -64,13 +72,14 @@ def test_segments_are_what_regex_finds() -> None:
 @given(data=st.data())
 def test_any_text_of_all_classes(data: st.DataObject) -> None:
     text = "".join(data.draw(st.lists(alphabet(), max_size=10)))
-    assert text_statistics([text]).tolist() == [reference(text)]
+    check(text, text_statistics([text])[0].tolist())
 
 
 @given(st.text())
 @needs_the_tables
 def test_any_text(text: str) -> None:
-    assert text_statistics([text, text.encode()], threads=2).tolist() == [reference(text)] * 2
+    for row in text_statistics([text, text.encode()], threads=2).tolist():
+        check(text, row)
 
 
 CONTEXTS = ("a{}b", "1{}2", "{}", "א{}א", "カ{}カ", "'{}a", "a:{}c", "\u0301{}x", "🇦{}🇧", " {} ", "\u200d{}_", "-{}-")
@@ -84,7 +93,7 @@ def test_every_code_point_in_context(context: str) -> None:
     points = [p for p in POINTS if ord(p) < 0x3400 or ord(p) % 97 == 0 or 0x1F000 <= ord(p) < 0x1FC00]
     texts = [left + point + right for point in points]
     for text, row in zip(texts, text_statistics(texts).tolist(), strict=True):
-        assert row == reference(text), ascii(text)
+        check(text, row)
 
 
 @needs_the_tables

@@ -20,6 +20,7 @@
 #include "core/splitting/text_splitter.hpp"
 #include "core/symbols/symbol_counter.hpp"
 #include "core/symbols/symbol_model.hpp"
+#include "core/text/segment_ends.hpp"
 #include "core/text/text_statistics.hpp"
 #include "core/training/bpe_trainer.hpp"
 #include "core/training/piece_counter.hpp"
@@ -80,9 +81,11 @@ fuzz::OwnedModel train(const CountedPieces& pieces) {
 }
 
 void check_splitting(const Texts& texts) {
-  const Pieces one = split_texts(kPattern, texts.views, 1),
-               many = split_texts(kPattern, texts.views, kThreads);
+  const UnitEnds one = split_texts(kPattern, texts.views, 1),
+                 many = split_texts(kPattern, texts.views, kThreads);
   require(one.ends == many.ends && one.offsets == many.offsets, "split_texts");
+  const UnitEnds segments = segment_ends(texts.views, 1), others = segment_ends(texts.views, kThreads);
+  require(segments.ends == others.ends && segments.offsets == others.offsets, "segment_ends");
   std::vector<TextStatistics> rows(texts.views.size()), again(texts.views.size());
   text_statistics(texts.views, rows, 1);
   text_statistics(texts.views, again, kThreads);
@@ -143,7 +146,7 @@ void check_text_encoder(const Texts& texts, const fuzz::OwnedModel& model) {
   }
 }
 
-void check_symbols(const Texts& texts, const fuzz::OwnedModel& model, const Pieces& pieces) {
+void check_symbols(const Texts& texts, const fuzz::OwnedModel& model, const UnitEnds& pieces) {
   SymbolOptions options;
   options.characters = false;
   for (std::uint32_t byte = 0; byte < 256; ++byte)

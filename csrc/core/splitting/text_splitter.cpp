@@ -5,8 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "core/machine/parallel.hpp"
-
 namespace pyharness {
 namespace {
 
@@ -23,22 +21,6 @@ constexpr std::array<std::pair<std::string_view, SplitPattern>, 11> kNames = {{
     {"deepseek_v3", SplitPattern::kDeepseekV3},
     {"digits_right_to_left", SplitPattern::kDigitsRightToLeft},
 }};
-
-// The first text of each worker's share, of about equal bytes; one more for the end.
-std::vector<std::size_t> shares(std::span<const std::string_view> texts, int threads) {
-  std::size_t total = 0;
-  for (const std::string_view text : texts) total += text.size();
-  std::vector<std::size_t> first{0};
-  std::size_t bytes = 0;
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    while (static_cast<int>(first.size()) < threads &&
-           bytes >= share_begin(total, static_cast<int>(first.size()), threads))
-      first.push_back(i);
-    bytes += texts[i].size();
-  }
-  first.resize(static_cast<std::size_t>(threads) + 1, texts.size());
-  return first;
-}
 
 }  // namespace
 
@@ -66,35 +48,16 @@ namespace {
 
 // Calls split(index, add) for every text, where add(bytes) is to be called for each of its pieces in turn.
 template <class Split>
-Pieces split_on_threads(std::span<const std::string_view> texts, int threads, Split split) {
-  check_threads(threads);
-  const std::vector<std::size_t> first = shares(texts, threads);
-  std::vector<std::vector<std::int64_t>> ends(static_cast<std::size_t>(threads));
-  Pieces pieces;
-  pieces.offsets.resize(texts.size() + 1);
-  run_on_threads(threads, [&](int worker) {
-    const auto share = static_cast<std::size_t>(worker);
-    std::vector<std::int64_t>& piece_ends = ends[share];
-    for (std::size_t i = first[share]; i < first[share + 1]; ++i) {
-      std::int64_t end = 0;
-      split(i, [&](std::string_view piece) {
-        piece_ends.push_back(end += static_cast<std::int64_t>(piece.size()));
-      });
-      pieces.offsets[i + 1] = static_cast<std::int64_t>(piece_ends.size());
-    }
+UnitEnds split_on_threads(std::span<const std::string_view> texts, int threads, Split split) {
+  return cut_on_threads(texts, threads, [&](std::size_t index, auto&& add) {
+    std::size_t end = 0;
+    split(index, [&](std::string_view piece) { add(end += piece.size()); });
   });
-  pieces.ends = std::move(ends[0]);
-  for (std::size_t share = 1; share < ends.size(); ++share) {
-    const auto before = static_cast<std::int64_t>(pieces.ends.size());
-    for (std::size_t i = first[share]; i < first[share + 1]; ++i) pieces.offsets[i + 1] += before;
-    pieces.ends.insert(pieces.ends.end(), ends[share].begin(), ends[share].end());
-  }
-  return pieces;
 }
 
 }  // namespace
 
-Pieces split_texts(const Splitter& splitter, std::span<const std::string_view> texts, int threads) {
+UnitEnds split_texts(const Splitter& splitter, std::span<const std::string_view> texts, int threads) {
   if (!keeps_all(splitter))
     throw std::invalid_argument("this splitter leaves out text: its pieces have no ends in it");
   return split_on_threads(

@@ -12,6 +12,7 @@
 
 #include "core/splitting/compiled_splitter.hpp"
 #include "core/splitting/window.hpp"
+#include "core/text/unit_ends.hpp"
 
 namespace pyharness {
 
@@ -104,20 +105,14 @@ void for_each_piece(const Splitter& splitter, std::string_view text, Sink&& sink
   std::get<std::shared_ptr<const CompiledSplitter>>(splitter)->for_each(text, sink);
 }
 
-// Pieces of texts: those of text t end at the bytes ends[offsets[t]..offsets[t + 1]) of it.
-struct Pieces {
-  std::vector<std::int64_t> ends;
-  std::vector<std::int64_t> offsets;
-};
-
 // Does not depend on `threads`, which share the texts. Throws std::invalid_argument where a splitter leaves
 // out text.
-Pieces split_texts(const Splitter& splitter, std::span<const std::string_view> texts, int threads);
+UnitEnds split_texts(const Splitter& splitter, std::span<const std::string_view> texts, int threads);
 
 // Texts without what a splitter leaves out, and their pieces.
 struct KeptPieces {
   std::vector<std::string> texts;
-  Pieces pieces;
+  UnitEnds pieces;
 };
 
 KeptPieces split_and_remove(const Splitter& splitter, std::span<const std::string_view> texts, int threads);

@@ -61,9 +61,9 @@ class WordBoundary {
     return boundary;
   }
 
-  // The same as `advance` over further letters, digits and underscores of ASCII, none of which starts a
-  // segment. `last_two` are the properties of the last two code points, the older one first.
-  void skip_word_run(std::uint16_t older, std::uint16_t newer) {
+  // The same as `advance` over letters, digits and underscores of ASCII, and single spaces between them.
+  // `older` and `newer` are the properties of the last two code points; the newer one is no space.
+  void skip_words(std::uint16_t older, std::uint16_t newer) {
     adjacent_ = base_ = word_break(newer);
     before_base_ = word_break(older);
     base_properties_ = newer;

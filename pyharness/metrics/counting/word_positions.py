@@ -18,7 +18,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.metrics.counting.words import SEGMENT, WORD_LIKE
+from pyharness.metrics.counting.words import WORD_LIKE, segments_of
 from pyharness.tokenizers.segmenting import spelled_by
 from pyharness.types import Ids, Vocabulary
 
@@ -32,7 +32,7 @@ Bounds = NDArray[np.int64]
 def words(text: str) -> Iterator[tuple[str, int, int]]:
     """Words of a text, each with the byte offsets in UTF-8 at which it starts and stops."""
     offset = 0
-    for segment in SEGMENT.split(text):
+    for segment in segments_of(text):
         size = len(segment.encode())
         if WORD_LIKE.search(segment):
             yield segment, offset, offset + size

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pyharness.metrics.counting import measuring, state_arrays
 from pyharness.metrics.counting.state import CorpusMetric, CorpusState, Counts
 from pyharness.metrics.counting.word_positions import Bounds
-from pyharness.metrics.counting.words import SEGMENT, UNSEGMENTED
+from pyharness.metrics.counting.words import UNSEGMENTED, segments_of
 from pyharness.metrics.segmentation import noise, prefixes, words
 from pyharness.metrics.segmentation.lengths import NOTHING_SPELLED, unit_lengths
 from pyharness.metrics.segmentation.units import add
@@ -37,7 +37,7 @@ def extract(text: str) -> str:
     beginning = text[:EXTRACT_BYTES].encode()[:EXTRACT_BYTES].decode(errors="ignore")
     if len(beginning) == len(text):
         return text
-    *whole, _ = filter(None, SEGMENT.split(beginning))
+    *whole, _ = segments_of(beginning)
     return "".join(whole) or beginning
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from pyharness.metrics.counting.words import SEGMENT, WORD_LIKE
+from pyharness.metrics.counting.words import WORD_LIKE, segments_of
 from pyharness.metrics.segmentation.prefixes import draws
 from pyharness.types import Digest
 
@@ -31,7 +31,7 @@ def typos(text: str, seed: Digest) -> str:
 
 def other_case(text: str, seed: Digest) -> str:
     """One in ten words in capitals, or in small letters if it was in capitals."""
-    segments = SEGMENT.split(text)
+    segments = segments_of(text)
     words = [place for place, segment in enumerate(segments) if WORD_LIKE.search(segment)]
     drawn = draws(seed, len(words)) % np.uint64(WORDS_PER_CHANGE_OF_CASE) == 0
     for place in np.array(words, np.int64)[drawn].tolist():

@@ -13,6 +13,7 @@ from pyharness.plugins.specification import check_options
 from pyharness.segmenters.characters import CharacterUnits
 from pyharness.segmenters.sat import MODEL, THRESHOLD, SatSentences, Splitter
 from pyharness.segmenters.sentences import CAP, SentenceUnits
+from pyharness.segmenters.words import WordUnits
 from pyharness.tokenizers.segmenting import row_of_units, whole_number
 from pyharness.tokenizers.source import refusing
 from pyharness.types import HasSegments, InputError, TokenizerFamily, TokenizerSpec, Unsupported
@@ -34,14 +35,7 @@ def sentence(name: str, options: Mapping[str, str]) -> TokenizerSpec:
 def word(name: str, options: Mapping[str, str]) -> TokenizerSpec:
     """Describe the segments of UAX #29."""
     check_options(name, options, ())
-    return row_of_units(name, _words, "segments of UAX #29")
-
-
-def _words(spec: TokenizerSpec) -> HasSegments:
-    from pyharness.segmenters.words import WordUnits  # rows are listed without the library
-
-    del spec
-    return WordUnits()
+    return row_of_units(name, lambda _: WordUnits(), "segments of UAX #29")
 
 
 def character(name: str, options: Mapping[str, str]) -> TokenizerSpec:
