@@ -64,6 +64,11 @@ class FastCodec:
         return len(self.quantiles.low)
 
     @property
+    def half_widths(self) -> Values:
+        """Units of the data that 1 stands for."""
+        return self.quantiles.half_widths
+
+    @property
     def vocab_size(self) -> int:
         """Ids in all."""
         return self.bpe.vocab_size

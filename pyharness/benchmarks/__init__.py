@@ -16,12 +16,14 @@ from typing import Any, Literal
 from pyharness.plugins.registry import discover
 from pyharness.tokenizers import segmenting
 from pyharness.types import (
+    ActionCodec,
     Case,
     CaseResult,
     Corpus,
     HasSegments,
     InputError,
     Measurement,
+    MotionCorpus,
     ParallelCorpus,
     State,
     Status,
@@ -29,6 +31,7 @@ from pyharness.types import (
     Tally,
     Tokenizer,
     TokenizerSpec,
+    Unsupported,
 )
 
 
@@ -63,6 +66,19 @@ class Work:
         if not isinstance(self.corpus, ParallelCorpus):
             raise InputError(f"benchmark {self.case.benchmark!r} needs a parallel corpus, such as -c sample:parallel")
         return self.corpus
+
+    @property
+    def motions(self) -> MotionCorpus:
+        """The corpus of a benchmark that declares it needs clips of motion."""
+        if not isinstance(self.corpus, MotionCorpus):
+            raise InputError(f"benchmark {self.case.benchmark!r} needs clips of motion, such as -c motions:made")
+        return self.corpus
+
+    def codec(self) -> ActionCodec:
+        """What writes motion as ids. Raises ``Unsupported`` for tokenizers of text."""
+        if self.spec.actions is None:
+            raise Unsupported(f"{self.spec.name!r} writes text as ids, and no actions; actions:fast does")
+        return self.spec.actions(self.spec)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +118,7 @@ class Benchmark:
     name: str
     summary: str
     run: Callable[[Work], Findings]
-    corpus: Literal["required", "parallel", "optional", "none"]
+    corpus: Literal["required", "parallel", "motions", "optional", "none"]
     metrics: tuple[str, ...]
     tables: tuple[Table, ...] = ()  # how a report shows them; (): one table of the primary metrics, or of all
     role: Role = Role.COUNTS

@@ -54,6 +54,7 @@ class MotionShard(Shard):
     """Some clips of motion."""
 
     chunk_frames: int
+    skip: int
 
 
 def shard(corpus: Corpus, index: int, count: int, last: int | None = None) -> Corpus:
@@ -65,7 +66,7 @@ def shard(corpus: Corpus, index: int, count: int, last: int | None = None) -> Co
     said = f"{index}" if last is None else f"{index}-{last}"
     name = f"shard:{said}/{count}:{corpus.name}"
     about = (corpus, wanted, count, name, corpus.language, corpus.domain, corpus.licence, corpus.smoke_test)
-    return MotionShard(*about, corpus.chunk_frames) if isinstance(corpus, MotionCorpus) else Shard(*about)
+    return MotionShard(*about, corpus.chunk_frames, corpus.skip) if isinstance(corpus, MotionCorpus) else Shard(*about)
 
 
 def _open(spec: str, argument: str, options: Mapping[str, str]) -> Corpus:  # noqa: ARG001 - the inner one gets them

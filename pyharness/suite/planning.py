@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 from pyharness import corpora, store
 from pyharness.benchmarks import Benchmark, benchmarks
@@ -17,7 +17,16 @@ from pyharness.suite import obtaining
 from pyharness.suite.declaration import DEVICES, Entry, Selection, Suite
 from pyharness.suite.parameters import parameter_points
 from pyharness.suite.strangers import blamed, check_metrics, checked_corpus
-from pyharness.types import Case, Corpus, InputError, ParallelCorpus, TokenizerSpec, TrainingProgress, Unsupported
+from pyharness.types import (
+    Case,
+    Corpus,
+    InputError,
+    MotionCorpus,
+    ParallelCorpus,
+    TokenizerSpec,
+    TrainingProgress,
+    Unsupported,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,16 +152,26 @@ def _chosen(kind: str, wanted: Sequence[str] | None, known: Sequence[Entry]) -> 
     return list(labels if wanted is None else wanted)
 
 
+class _Ability(NamedTuple):
+    """What a benchmark may need of a corpus, and what messages call it."""
+
+    kind: type
+    name: str
+
+
+_ABLE = {"parallel": _Ability(ParallelCorpus, "parallel text"), "motions": _Ability(MotionCorpus, "clips of motion")}
+
+
 def _corpora(benchmark: Benchmark, selection: Selection, suite: Suite, texts: Mapping[str, Corpus]) -> list[str | None]:
     if benchmark.corpus == "none" or (benchmark.corpus == "optional" and selection.corpora is None):
         return [None]
     chosen = _chosen("corpus", selection.corpora, suite.corpora)
-    if benchmark.corpus == "parallel":
+    if (able := _ABLE.get(benchmark.corpus)) is not None:
         if selection.corpora is None:
-            return [label for label in chosen if isinstance(texts.get(label), ParallelCorpus)]
+            return [label for label in chosen if isinstance(texts.get(label), able.kind)]
         for label in chosen:
-            if label in texts and not isinstance(texts[label], ParallelCorpus):
-                raise InputError(f"benchmark {benchmark.name!r} needs parallel text, and corpus {label!r} is not")
+            if label in texts and not isinstance(texts[label], able.kind):
+                raise InputError(f"benchmark {benchmark.name!r} needs {able.name}, and corpus {label!r} is not")
     if not chosen:
         raise InputError(f"benchmark {benchmark.name!r} needs a corpus; give one, such as 'sample'")
     return list(chosen)

@@ -33,19 +33,52 @@ class MotionCorpus(Corpus, Protocol):
     """Clips of motion: ``documents`` yields their chunks, each a row of JSON like that of a file of clips."""
 
     chunk_frames: int
+    skip: int  # leading values of each frame of the file that are no action
 
 
 @runtime_checkable
 class ActionCodec(Protocol):
     """Writes chunks as ids: values -> whole numbers (``quantised``) -> ids (``encode``), and back."""
 
-    dimensions: int
-    vocab_size: int
-    lossless: bool  # ``decode`` gives back what ``quantised`` gave, whatever that was
-    zeros_for_damaged: bool  # as the reference answers: what cannot be decoded is a chunk of zeros, and nobody is told
-    settings: Mapping[str, Any]  # for the record: JSON values
-    notes: tuple[str, ...]
-    trained_on: frozenset[Digest]  # clips that are not measured
+    @property
+    def dimensions(self) -> int:
+        """Values of a frame."""
+        ...
+
+    @property
+    def vocab_size(self) -> int:
+        """Ids in all."""
+        ...
+
+    @property
+    def lossless(self) -> bool:
+        """Whether ``decode`` gives back what ``quantised`` gave, whatever that was."""
+        ...
+
+    @property
+    def zeros_for_damaged(self) -> bool:
+        """Whether what cannot be decoded is answered with zeros and nobody is told, as the authors' processor does."""
+        ...
+
+    @property
+    def half_widths(self) -> NDArray[np.float64]:
+        """Units of the data that 1 of the codec's stands for, float64 [dimensions]."""
+        ...
+
+    @property
+    def trained_on(self) -> frozenset[Digest]:
+        """Clips that are not measured."""
+        ...
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """What a record keeps; JSON values."""
+        ...
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was found when it was fitted."""
+        ...
 
     @property
     def header(self) -> Mapping[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
+from pyharness.types.actions import ActionCodec
 from pyharness.types.segments import HasSegments
 from pyharness.types.tokens import Ids, Tokens
 from pyharness.types.trainings import TrainingProgress
@@ -89,6 +90,8 @@ class TokenizerSpec:
     options: Mapping[str, str] = field(default_factory=dict)
     # What cuts texts into units, of rows that have no vocabulary, whose ``load`` says so and raises ``Unsupported``.
     segments: Callable[[TokenizerSpec], HasSegments] | None = None
+    # What writes chunks of motion as ids, of rows that are no tokenizers of text; ``load`` says so likewise.
+    actions: Callable[[TokenizerSpec], ActionCodec] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ class Motions:
     name: str
     read: Callable[[], Iterable[Clip]]
     chunk_frames: int
+    skip: int
     dims: int | None
     language: str
     domain: str
@@ -91,14 +92,14 @@ def _open(spec: str, argument: str, options: Mapping[str, str]) -> Corpus:
         clips = number_of("clips", options.get("clips", "64"), 1, 10_000)
         made = lambda: (Clip(name, name, frames) for name, frames in made_clips.clips(clips, dims or 7))  # noqa: E731
         about = described(spec, options, domain="made motion", licence="CC0-1.0")
-        return Motions(spec, made, chunk, dims, **about, smoke_test=True)
+        return Motions(spec, made, chunk, 0, dims, **about, smoke_test=True)
     if "clips" in options:
         raise InputError(f"clips= is for motions:{MADE}; leave it out, or read less with max_bytes=")
     path = Path(argument).expanduser()
     check_clips(path)
     field = options.get("field", "frames")
     return Motions(
-        spec, lambda: clips_of(path, field, skip, dims), chunk, dims, **described(spec, options, domain="motion")
+        spec, lambda: clips_of(path, field, skip, dims), chunk, skip, dims, **described(spec, options, domain="motion")
     )
 
 

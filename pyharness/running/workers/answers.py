@@ -42,7 +42,8 @@ def facts_of(answer: Mapping[str, Any]) -> dict[str, Any] | None:
     """Facts of the tokenizer that a worker has loaded, checked."""
     if (known := get(answer, "facts", dict, None, default=None)) is None:
         return None
-    if get(known, "units", dict, default=None) is None:  # rows that cut text have these and no vocabulary
+    others = (get(known, name, dict, default=None) for name in ("units", "codec"))
+    if all(one is None for one in others):  # rows that cut text, or write actions, have these and no vocabulary
         for name in ("vocab_size", "id_limit"):
             get(known, name, int)
         get(known, "round_trip", str)

@@ -47,6 +47,14 @@ def unit_facts(segmenter: object) -> dict[str, Any]:
     return {"units": {**settings, "is_causal": causal}, "notes": _notes(getattr(segmenter, "notes", ()), whose)}
 
 
+def codec_facts(codec: object) -> dict[str, Any]:
+    """What a record keeps of a row that writes actions as ids: ``codec``, its settings, and ``vocab_size``."""
+    whose = f"codec {maker(codec)}"
+    settings = _details(getattr(codec, "settings", {}), whose)
+    size = _size(getattr(codec, "vocab_size", None), "vocab_size", whose)
+    return {"codec": settings, "vocab_size": size, "notes": _notes(getattr(codec, "notes", ()), whose)}
+
+
 def _notes(notes: object, whose: str) -> list[str]:
     if isinstance(notes, str) or not isinstance(notes, Iterable) or not all(isinstance(one, str) for one in notes):
         raise WrongValue(f"notes of {whose} is {shown(notes)}; it must be a tuple of texts")

@@ -45,6 +45,8 @@ class Row:
         about: dict[str, Any] = {"library": self.spec.library, "version": version_of(self.spec.library)}
         if self.spec.segments is not None:
             return about | checking.unit_facts(self.spec.segments(self.spec))
+        if self.spec.actions is not None:
+            return about | checking.codec_facts(self.spec.actions(self.spec))
         tokenizer = self.load()
         about |= checking.facts(tokenizer)
         if isinstance(tokenizer, HasVocabulary):

@@ -1,0 +1,189 @@
+"""Files of fitted codecs, ``format: pyharness-actions``: one JSON object, with a digest of all other members.
+
+``codec``: fast, bins or fast-reference; ``chunk_frames``, ``skip``, ``low``, ``high``; ``trained_on``, the digests of
+clips that are not measured; ``source``, which decides nothing. Of fast: ``scale``, ``minimum``, ``alphabet`` and
+``rules``, the ids of each rule end to end. Of bins: ``bins``. Of fast-reference: ``scale``, ``minimum``, ``tokenizer``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyharness.actions.bins import BinCodec
+from pyharness.actions.fast import FastCodec
+from pyharness.actions.fitting import LARGEST_SCALE, LARGEST_VOCABULARY, Codec, FittedCodec
+from pyharness.actions.integer_bpe import LARGEST_ALPHABET, IntegerBpe
+from pyharness.actions.quantiles import Quantiles
+from pyharness.actions.reference import ReferenceCodec
+from pyharness.actions.transform import LONGEST
+from pyharness.bpe.formats.own.members import Members
+from pyharness.system import atomic_file, bounded_file
+from pyharness.system.environment import version_of
+from pyharness.types import InputError
+from pyharness.vocabularies.files.json_file import parse_json
+
+FORMAT = "pyharness-actions"
+VERSION = 1
+MOST_BYTES = 1 << 28
+MOST_NUMBERS = 1 << 24  # that the tokens of a vocabulary stand for, together
+FARTHEST = 1 << 41
+_BEGINNING = f'{{"format": "{FORMAT}"'.encode()
+
+
+def content_of(fitted: FittedCodec) -> bytes:
+    """The file of a codec."""
+    codec = fitted.codec
+    content = {
+        "format": FORMAT, "version": VERSION, "written_by": version_of("pyharness"),
+        "codec": codec.header["codec"], "chunk_frames": fitted.chunk_frames, "skip": fitted.skip,
+        "low": codec.quantiles.low.tolist(), "high": codec.quantiles.high.tolist(), **_own(codec),
+        "notes": list(codec.notes), "trained_on": sorted(one.hex() for one in codec.trained_on),
+        "source": dict(fitted.source),
+    }  # fmt: skip
+    return (json.dumps({"format": FORMAT, "digest": digest_of(content), **content}) + "\n").encode()
+
+
+def _own(codec: Codec) -> dict[str, Any]:
+    if isinstance(codec, BinCodec):
+        return {"bins": codec.bins}
+    if isinstance(codec, ReferenceCodec):
+        return {"scale": codec.scale, "minimum": codec.minimum, "tokenizer": codec.tokenizer_json}
+    bpe = codec.bpe
+    return {
+        "scale": codec.scale, "minimum": bpe.minimum, "alphabet": bpe.alphabet, "rules": bpe.rules.ravel().tolist()
+    }  # fmt: skip
+
+
+def digest_of(content: Mapping[str, Any]) -> str:
+    """Digest of a file's content, which must not have one."""
+    written = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"), sort_keys=True)
+    return "sha256:" + hashlib.sha256(written.encode()).hexdigest()
+
+
+def save(fitted: FittedCodec, path: Path) -> None:
+    """Write the file of a codec, whole or not at all."""
+    atomic_file.write(path, content_of(fitted), overwrite=True)
+
+
+def is_one(path: Path) -> bool:
+    """Whether a file begins as that of a codec does."""
+    try:
+        with path.open("rb") as file:
+            return path.is_file() and file.read(len(_BEGINNING)) == _BEGINNING
+    except OSError:
+        return False
+
+
+def load(path: Path) -> FittedCodec:
+    """Read the file of a codec.
+
+    Raises:
+        InputError: it cannot be read, is none, is cut off, was edited, or contradicts itself.
+    """
+    label = str(path)
+    try:
+        data = bounded_file.read(path, MOST_BYTES, label)
+    except OSError as error:
+        raise InputError(f"cannot read {label!r}: {error.strerror or error}") from None
+    content = parse_json(data, label)
+    if content.get("format") != FORMAT:
+        raise InputError(f"{label} is no file of a codec of actions; 'pyharness train fast' makes one")
+    if (version := content.get("version")) != VERSION:
+        raise InputError(f"{label} is version {str(version)[:20]} of {FORMAT}; version {VERSION} can be read")
+    claimed = content.pop("digest", None)
+    try:
+        actual = digest_of(content)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{label} has what no {FORMAT} file has: {error}") from None
+    if claimed != actual:
+        raise InputError(
+            f"{label} is damaged or was edited: its digest is {actual}, it says {str(claimed)[:80]!r}; make it again"
+        )
+    return _fitted(Members(content, label))
+
+
+def _fitted(members: Members) -> FittedCodec:
+    low, high = (_numbers(members, name) for name in ("low", "high"))
+    if not len(low) or len(low) != len(high) or (high < low).any():
+        raise InputError(f"{members.label}: 'low' and 'high' are not the bounds of as many dimensions")
+    codec = _READERS[members.choose("codec", tuple(_READERS))](members, Quantiles(low, high))
+    notes, trained_on = members.take("notes", list), members.take("trained_on", list)
+    try:
+        clips = frozenset(map(bytes.fromhex, trained_on))
+    except (TypeError, ValueError):
+        raise InputError(f"{members.label}: 'trained_on' has what is no digest") from None
+    codec = replace(codec, trained_on=clips, notes=tuple(map(str, notes)))
+    source = members.take("source", dict)
+    return FittedCodec(codec, _whole(members, "chunk_frames", 1, LONGEST), _whole(members, "skip", 0, 1 << 16), source)
+
+
+def _fast(members: Members, quantiles: Quantiles) -> FastCodec:
+    alphabet = _whole(members, "alphabet", 1, LARGEST_ALPHABET)
+    flat = members.integers("rules", 0, LARGEST_VOCABULARY)
+    if len(flat) % 3:
+        raise InputError(f"{members.label}: 'rules' are not three ids each")
+    rules = flat.reshape(-1, 3).astype(np.uint32)
+    _check_rules(members.label, rules, alphabet)
+    bpe = IntegerBpe(_whole(members, "minimum", -FARTHEST, FARTHEST), alphabet, rules)
+    return FastCodec(quantiles, _scale(members), bpe)
+
+
+def _check_rules(label: str, rules: NDArray[np.uint32], alphabet: int) -> None:
+    """Refuse rules of ids that are not there yet, and tokens too long, before any string is made."""
+    lengths = [1] * alphabet
+    total = alphabet
+    for number, (left, right, result) in enumerate(rules.tolist()):
+        if max(left, right) >= len(lengths) or result > len(lengths):
+            raise InputError(f"{label}: rule {number:,} has an id that no rule before it made")
+        length = lengths[left] + lengths[right]
+        if result == len(lengths):
+            lengths.append(length)
+            total += length
+        if lengths[result] != length or total > MOST_NUMBERS:
+            raise InputError(f"{label}: rule {number:,} makes a token of {length:,} numbers, which cannot be")
+
+
+def _bins(members: Members, quantiles: Quantiles) -> BinCodec:
+    return BinCodec(quantiles, _whole(members, "bins", 2, LARGEST_VOCABULARY))
+
+
+def _reference(members: Members, quantiles: Quantiles) -> ReferenceCodec:
+    minimum = _whole(members, "minimum", -FARTHEST, FARTHEST)
+    return ReferenceCodec(quantiles, _scale(members), minimum, members.take("tokenizer", str))
+
+
+_READERS: Mapping[str, Callable[[Members, Quantiles], Codec]] = {
+    "fast": _fast,
+    "bins": _bins,
+    "fast-reference": _reference,
+}
+
+
+def _whole(members: Members, name: str, least: int, most: int) -> int:
+    value = members.take(name, int)
+    if not least <= value <= most:
+        raise InputError(f"{members.label}: {name!r} is {str(value)[:40]}, which is not from {least:,} to {most:,}")
+    return int(value)
+
+
+def _scale(members: Members) -> float:
+    value = float(members.take("scale", (int, float)))
+    if not 1 / LARGEST_SCALE <= value <= LARGEST_SCALE:
+        raise InputError(f"{members.label}: 'scale' is {value:g}, which no codec has")
+    return value
+
+
+def _numbers(members: Members, name: str) -> NDArray[np.float64]:
+    values = members.take(name, list)
+    if not all(type(value) in (int, float) and math.isfinite(value) for value in values):
+        raise InputError(f"{members.label}: {name!r} has what is no finite number")
+    return np.array(values, np.float64)
