@@ -1,6 +1,6 @@
 """The native core, in the order of its rooms (csrc/core).
 
-Only ``pyharness.kernels``, ``bpe`` and ``symbol_models`` import it; they carry the documentation.
+Only ``pyharness.kernels``, ``bpe``, ``symbol_models`` and ``curriculum`` import it; they carry the documentation.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,6 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness.vocabularies.patterns.tables import SplitTable
+
+_Texts: TypeAlias = Sequence[str | bytes]
+_Bytes: TypeAlias = NDArray[np.uint8]
+_Ids: TypeAlias = NDArray[np.uint32]
+_Offsets: TypeAlias = NDArray[np.int64]
+_Laid: TypeAlias = tuple[_Ids, _Offsets]  # ids end to end, and offsets
 
 # ---- machine
 
@@ -22,11 +28,9 @@ def instruction_set() -> str: ...
 UNICODE_VERSION: str
 REGEX_VERSION: str
 
-def text_statistics(texts: Sequence[str | bytes], threads: int = 1) -> NDArray[np.int64]: ...
-def segment_ends(texts: Sequence[str | bytes], threads: int = 1) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
-def character_splits(
-    ids: NDArray[np.uint32], offsets: NDArray[np.int64], flags: NDArray[np.uint8]
-) -> NDArray[np.int64]: ...
+def text_statistics(texts: _Texts, threads: int = 1) -> _Offsets: ...
+def segment_ends(texts: _Texts, threads: int = 1) -> tuple[_Offsets, _Offsets]: ...
+def character_splits(ids: _Ids, offsets: _Offsets, flags: _Bytes) -> _Offsets: ...
 
 # ---- splitting
 
@@ -36,32 +40,26 @@ class CompiledSplitter:
     def __init__(self, tables: Sequence[SplitTable]) -> None: ...
     def keeps_all(self) -> bool: ...
 
-def split_texts(
-    pattern: str | CompiledSplitter, texts: Sequence[str | bytes], threads: int = 1
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
+def split_texts(pattern: str | CompiledSplitter, texts: _Texts, threads: int = 1) -> tuple[_Offsets, _Offsets]: ...
 def split_and_remove(
-    pattern: str | CompiledSplitter, texts: Sequence[str | bytes], threads: int = 1
-) -> tuple[list[bytes], NDArray[np.int64], NDArray[np.int64]]: ...
+    pattern: str | CompiledSplitter, texts: _Texts, threads: int = 1
+) -> tuple[list[bytes], _Offsets, _Offsets]: ...
 
 # ---- merging
 
 class BpeEncoder:
     def __init__(self, model: Any) -> None: ...
-    def encode(self, base: NDArray[np.uint32]) -> NDArray[np.uint32]: ...
-    def encode_batch(
-        self, base: NDArray[np.uint32], base_offsets: NDArray[np.int64], threads: int = 1
-    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...
+    def encode(self, base: _Ids) -> _Ids: ...
+    def encode_batch(self, base: _Ids, base_offsets: _Offsets, threads: int = 1) -> _Laid: ...
 
 class PieceMerger:
     def __init__(
         self,
         model: Any,
         whole_pieces: bool = False,
-        expansion: tuple[NDArray[np.uint32], NDArray[np.int64]] | None = None,
+        expansion: _Laid | None = None,
     ) -> None: ...
-    def encode_batch(
-        self, data: NDArray[np.uint8], offsets: NDArray[np.int64], threads: int = 1
-    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...
+    def encode_batch(self, data: _Bytes, offsets: _Offsets, threads: int = 1) -> _Laid: ...
 
 def philox(counter: Sequence[int], key: int) -> list[int]: ...
 
@@ -73,16 +71,12 @@ class TextEncoder:
         model: Any,
         pattern: str | CompiledSplitter | None,
         whole_pieces: bool,
-        expansion: tuple[NDArray[np.uint32], NDArray[np.int64]] | None,
+        expansion: _Laid | None,
         cache_bytes: int,
     ) -> None: ...
-    def encode(self, text: str | bytes, /) -> NDArray[np.uint32]: ...
-    def encode_batch(
-        self, texts: Sequence[str | bytes], threads: int = 1
-    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...
-    def encode_pieces(
-        self, texts: Sequence[str | bytes], ends: NDArray[np.int64], offsets: NDArray[np.int64], threads: int = 1
-    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...
+    def encode(self, text: str | bytes, /) -> _Ids: ...
+    def encode_batch(self, texts: _Texts, threads: int = 1) -> _Laid: ...
+    def encode_pieces(self, texts: _Texts, ends: _Offsets, offsets: _Offsets, threads: int = 1) -> _Laid: ...
     def cached_bytes(self) -> int: ...
 
 class SymbolEncoder:
@@ -94,61 +88,57 @@ class SymbolEncoder:
         alphabet: Sequence[tuple[bytes, int]],
         prefix: bytes,
         suffix: bytes,
-        fallback: NDArray[np.uint32],
+        fallback: _Ids,
         unknown: int | None,
         fuse_unknown: bool,
         whole_pieces: bool,
         longest_match: bool,
-        expansion: tuple[NDArray[np.uint32], NDArray[np.int64]] | None,
+        expansion: _Laid | None,
     ) -> None: ...
     def encode_batch(
         self,
-        texts: Sequence[str | bytes],
-        pieces: tuple[NDArray[np.int64], NDArray[np.int64]] | None,
+        texts: _Texts,
+        pieces: tuple[_Offsets, _Offsets] | None,
         threads: int,
-    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...
-    def encode_pieces(
-        self, data: NDArray[np.uint8], offsets: NDArray[np.int64], threads: int
-    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...
+    ) -> _Laid: ...
+    def encode_pieces(self, data: _Bytes, offsets: _Offsets, threads: int) -> _Laid: ...
     def sample_batch(
         self,
-        texts: Sequence[str | bytes],
-        pieces: tuple[NDArray[np.int64], NDArray[np.int64]] | None,
+        texts: _Texts,
+        pieces: tuple[_Offsets, _Offsets] | None,
         probability: float,
         seed: int,
         documents: NDArray[np.uint64],
         positions: NDArray[np.uint64],
         threads: int,
-    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...
+    ) -> _Laid: ...
 
 class AddedTokenCutter:
     def __init__(self, tokens: Sequence[tuple[str, int, bool, bool, bool, bool]]) -> None: ...
-    def cut(
-        self, texts: Sequence[str | bytes], threads: int
-    ) -> tuple[Sequence[str | bytes], NDArray[np.int64], NDArray[np.int64]] | None: ...
+    def cut(self, texts: _Texts, threads: int) -> tuple[_Texts, _Offsets, _Offsets] | None: ...
 
 def join_stretches(
-    ids: NDArray[np.uint32],
-    offsets: NDArray[np.int64],
-    items: NDArray[np.int64],
-    item_offsets: NDArray[np.int64],
-) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...
-def decode(data: NDArray[np.uint8], offsets: NDArray[np.int64], ids: NDArray[np.uint32]) -> bytes: ...
+    ids: _Ids,
+    offsets: _Offsets,
+    items: _Offsets,
+    item_offsets: _Offsets,
+) -> _Laid: ...
+def decode(data: _Bytes, offsets: _Offsets, ids: _Ids) -> bytes: ...
 
 # ---- training
 
 class PieceCounter:
     def __init__(self, pattern: str | CompiledSplitter, max_bytes: int) -> None: ...
-    def add(self, texts: Sequence[str | bytes], threads: int) -> None: ...
-    def pieces(self) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.uint64]]: ...
+    def add(self, texts: _Texts, threads: int) -> None: ...
+    def pieces(self) -> tuple[_Bytes, _Offsets, NDArray[np.uint64]]: ...
 
 def train_bpe(
     *,
-    symbols: NDArray[np.uint32],
-    offsets: NDArray[np.int64],
+    symbols: _Ids,
+    offsets: _Offsets,
     weights: NDArray[np.uint64],
-    data: NDArray[np.uint8],
-    token_offsets: NDArray[np.int64],
+    data: _Bytes,
+    token_offsets: _Offsets,
     vocabulary_size: int,
     min_frequency: int,
     max_token_length: int,
@@ -163,66 +153,60 @@ def train_bpe(
 def extend_bpe(
     *,
     model: Any,
-    symbols: NDArray[np.uint32],
-    offsets: NDArray[np.int64],
+    symbols: _Ids,
+    offsets: _Offsets,
     weights: NDArray[np.uint64],
-    data: NDArray[np.uint8],
-    token_offsets: NDArray[np.int64],
-    unreachable: NDArray[np.uint32],
+    data: _Bytes,
+    token_offsets: _Offsets,
+    unreachable: _Ids,
     tokens: int,
     min_frequency: int,
     max_token_length: int,
     max_token_characters: int,
     tie_rule: str,
     cascade: bool,
-    piece_rules: tuple[Any, NDArray[np.uint32], NDArray[np.uint32], NDArray[np.bool_]] | None,
+    piece_rules: tuple[Any, _Ids, _Ids, NDArray[np.bool_]] | None,
     denies: Callable[[bytes], bool] | None,
     progress: Callable[[int], None] | None,
 ) -> dict[str, Any]: ...
 def demolition(
     *,
-    data: NDArray[np.uint8],
-    token_offsets: NDArray[np.int64],
-    rules: NDArray[np.uint32],
+    data: _Bytes,
+    token_offsets: _Offsets,
+    rules: _Ids,
     scaffold: NDArray[np.bool_],
     rule: str,
-) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...
+) -> _Laid: ...
 
 # ---- reachability
 
 class _MergeGraph(TypedDict):
     derivable: NDArray[np.bool_]
     depth: NDArray[np.int32]
-    children: NDArray[np.int64]
-    derivations: NDArray[np.int64]
-    orphan_rules: NDArray[np.int64]
-    shadowed_rules: NDArray[np.int64]
-    duplicates: NDArray[np.uint32]
+    children: _Offsets
+    derivations: _Offsets
+    orphan_rules: _Offsets
+    shadowed_rules: _Offsets
+    duplicates: _Ids
     rule_count: int
 
-def leaf_order(
-    parts: NDArray[np.uint32], counts: NDArray[np.uint64], removable: NDArray[np.bool_]
-) -> NDArray[np.uint32]: ...
+def leaf_order(parts: _Ids, counts: NDArray[np.uint64], removable: NDArray[np.bool_]) -> _Ids: ...
 def merge_graph(model: Any) -> _MergeGraph: ...
-def self_tokenization(
-    model: Any, threads: int = 1
-) -> tuple[NDArray[np.uint8], NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32], NDArray[np.int64]]: ...
+def self_tokenization(model: Any, threads: int = 1) -> tuple[_Bytes, _Ids, _Ids, _Ids, _Offsets]: ...
 
 # ---- pairs
 
 def pair_histogram(
     tokens: Any, offsets: Any = None, weights: Any = None, *, threads: int = 1
-) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint64]]: ...
+) -> tuple[_Ids, _Ids, NDArray[np.uint64]]: ...
 def check_segments(offsets: Any, weights: Any, total: int, *, threads: int = 1) -> None: ...
-def token_frequency(
-    ids: NDArray[np.uint32], offsets: NDArray[np.int64], groups: NDArray[np.uint8], out: NDArray[np.uint64]
-) -> None: ...
+def token_frequency(ids: _Ids, offsets: _Offsets, groups: _Bytes, out: NDArray[np.uint64]) -> None: ...
 def id_digests(
-    ids: NDArray[np.uint32],
-    offsets: NDArray[np.int64],
+    ids: _Ids,
+    offsets: _Offsets,
     keys: NDArray[np.uint64],
     token_bytes: NDArray[np.uint16] | None,
-) -> tuple[int, NDArray[np.uint32], NDArray[np.uint32]]: ...
+) -> tuple[int, _Ids, _Ids]: ...
 
 # ---- entropy
 
@@ -281,18 +265,33 @@ def entropy_reference(
 
 # ---- symbols
 
-_SymbolIds: TypeAlias = NDArray[np.uint8] | NDArray[np.uint32]
+_SymbolIds: TypeAlias = _Bytes | _Ids
 _Nats: TypeAlias = NDArray[np.float64]
-_Trie: TypeAlias = tuple[int, NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint64], NDArray[np.uint32]]
+_Trie: TypeAlias = tuple[int, NDArray[np.uint64], _Ids, NDArray[np.uint64], _Ids]
 
 class SymbolCounter:
     def __init__(self, alphabet_size: int, order: int, max_bytes: int) -> None: ...
-    def add(self, ids: _SymbolIds, offsets: NDArray[np.int64], threads: int) -> None: ...
+    def add(self, ids: _SymbolIds, offsets: _Offsets, threads: int) -> None: ...
     def symbols(self) -> int: ...
     def take_model(self, threads: int) -> SymbolModel: ...
 
 class SymbolModel:
     def __init__(self, trie: _Trie, threads: int) -> None: ...
-    def score(self, ids: _SymbolIds, offsets: NDArray[np.int64], threads: int) -> tuple[_Nats, _Nats, _Nats]: ...
-    def probabilities(self, context: NDArray[np.uint32]) -> _Nats: ...
+    def score(self, ids: _SymbolIds, offsets: _Offsets, threads: int) -> tuple[_Nats, _Nats, _Nats]: ...
+    def probabilities(self, context: _Ids) -> _Nats: ...
     def trie(self) -> _Trie: ...
+
+# ---- curriculum
+
+class GroupCounter:
+    def __init__(
+        self, epsilon: float, strict: bool, row_quantile: float | None, id_limit: int, max_bytes: int
+    ) -> None: ...
+    def add(self, ids: _SymbolIds, signal: NDArray[np.float64], offsets: _Offsets, threads: int) -> None: ...
+    def distinct(self) -> int: ...
+    def total(self) -> int: ...
+    def first(self, most: int, seed: int | None) -> tuple[_Ids, _Offsets, NDArray[np.uint64]]: ...
+
+class FixpointEncoder:
+    def __init__(self, data: _Bytes, offsets: _Offsets) -> None: ...
+    def encode(self, symbols: _SymbolIds, offsets: _Offsets, threads: int) -> _Laid: ...

@@ -5,7 +5,7 @@
 #include "core/text/unicode_tables.hpp"
 
 PYBIND11_MODULE(_core, module) {
-  module.doc() = "Native core of pyharness. Use it through pyharness.kernels, bpe and symbol_models.";
+  module.doc() = "Native core of pyharness. Use it through pyharness.kernels, bpe, symbol_models and curriculum.";
   module.attr("UNICODE_VERSION") = pyharness::unicode::kUnicodeVersion;
   module.attr("REGEX_VERSION") = pyharness::unicode::kRegexVersion;
   pyharness::bindings::bind_machine(module);
@@ -21,4 +21,5 @@ PYBIND11_MODULE(_core, module) {
   pyharness::bindings::bind_pairs(module);
   pyharness::bindings::bind_entropy(module);
   pyharness::bindings::bind_symbols(module);
+  pyharness::bindings::bind_curriculum(module);
 }

@@ -18,5 +18,6 @@ void bind_reachability(pybind11::module_& module);    // leaf_order, merge_graph
 void bind_pairs(pybind11::module_& module);           // pair_histogram, check_segments, token_frequency
 void bind_entropy(pybind11::module_& module);         // entropy, its states and reference
 void bind_symbols(pybind11::module_& module);         // SymbolCounter, SymbolModel
+void bind_curriculum(pybind11::module_& module);      // GroupCounter, FixpointEncoder
 
 }  // namespace pyharness::bindings

@@ -15,21 +15,6 @@ using symbols::SymbolModel;
 using symbols::SymbolScores;
 using symbols::SymbolTrie;
 
-// Calls work(ids as they are, offsets) without the GIL: bytes are ids, too.
-template <class Work>
-void with_ids(const py::array& ids, const py::array& offsets, Work&& work) {
-  const auto ends = view_1d<std::int64_t>(offsets, "offsets");
-  if (py::isinstance<py::array_t<std::uint8_t, 0>>(ids)) {
-    const auto bytes = view_1d<std::uint8_t>(ids, "ids");
-    const py::gil_scoped_release release;
-    work(bytes, ends);
-  } else {
-    const auto words = view_1d<std::uint32_t>(ids, "ids");
-    const py::gil_scoped_release release;
-    work(words, ends);
-  }
-}
-
 template <class Value>
 std::vector<Value> copied(const py::array& array, const char* name) {
   const auto values = view_1d<Value>(array, name);

@@ -27,7 +27,10 @@ TIE_RULES = ("smallest_ids", "first_seen", "lexicographic", "sentencepiece")
 @click.command()
 @click.argument("algorithm")
 @click.option(
-    "--vocab-size", type=int, required=True, metavar="N", help="Ids in all, with alphabet and special tokens."
+    "--vocab-size",
+    type=int,
+    metavar="N",
+    help="Ids in all, with alphabet and special tokens; all trainers but curriculum need it.",
 )
 @click.option("--out", "folder", type=click.Path(path_type=Path), required=True, metavar="DIR", help="Folder to make.")
 @click.option("-c", "--corpus", "texts", multiple=True, metavar="SPEC",
@@ -63,6 +66,22 @@ TIE_RULES = ("smallest_ids", "first_seen", "lexicographic", "sentencepiece")
 @click.option("--byte-fallback/--no-byte-fallback", default=None,
               help="SentencePiece: bytes for characters without a token [default: with].")  # fmt: skip
 @click.option("--sentences", type=int, metavar="N", help="SentencePiece: train on N random lines [default: all].")
+@click.option("--rounds", type=int, metavar="N", help="curriculum: of training a model and adding what it finds easy "
+              "[default: 5].")  # fmt: skip
+@click.option("--epsilon", type=float, metavar="X", help="curriculum: what is easy has a signal below it, in nats "
+              "[default: 0.3].")  # fmt: skip
+@click.option("--per-round", type=int, metavar="N", help="curriculum: groups whose beginnings are added in a round "
+              "[default: 3000].")  # fmt: skip
+@click.option("--order", type=int, metavar="N", help="curriculum: of the n-gram that is the model [default: 5].")
+@click.option("--signal", type=click.Choice(["entropy", "nll"]), help="curriculum: entropy of the prediction, or its "
+              "error on the token that came [default: entropy].")  # fmt: skip
+@click.option("--strict", is_flag=True, default=None, help="curriculum: every token of a group is easier than the one "
+              "before, not only no harder.")  # fmt: skip
+@click.option("--row-quantile", type=float, metavar="X", help="curriculum: the bound is no higher than this quantile "
+              "of a document's signals [default: none; released code: 0.6].")  # fmt: skip
+@click.option("--selection", type=click.Choice(["count", "shuffle"]), help="curriculum: which groups are taken, the "
+              "most frequent or any [default: count].")  # fmt: skip
+@click.option("--seed", type=int, metavar="N", help="curriculum: of the shuffle [default: 0].")
 @click.option("--export", "exports", multiple=True, type=click.Choice(["tokenizer.json", "tiktoken", "minbpe"]),
               help="Also write the model as this library reads it; repeatable.")  # fmt: skip
 @click.option("--threads", type=int, metavar="N", help="Threads [default: all cores].")
@@ -77,6 +96,7 @@ def train(algorithm: str, folder: Path, texts: tuple[str, ...], max_bytes: str |
     pyharness train bpe -c path:corpus.jsonl --vocab-size 32000 --pattern cl100k --out my-bpe
     pyharness train scaffold-bpe -c path:books/ --max-bytes 1GB --vocab-size 32000 --out my-scaffold
     pyharness train unigram -c path:corpus.txt --vocab-size 8000 --out my-unigram
+    pyharness train curriculum -c path:books.jsonl --rounds 5 --epsilon 0.3 --out my-curriculum
     pyharness list trainers                         the algorithms, and whose they are
 
     bpe and scaffold-bpe are our own: counts are exact, memory grows with the distinct pieces and not with the text,

@@ -34,8 +34,8 @@ class TrainingRequest:
     """A text and the settings of a training. A trainer refuses those it cannot honour; see ``TrainerSpec.options``."""
 
     texts: Callable[[], Iterable[str]]  # starts a new pass over the text; documents without lone surrogates
-    # Ids in all: the alphabet, special tokens and an unknown token are among them. 0: not said, which trainers that
-    # change a tokenizer allow.
+    # Ids in all: the alphabet, special tokens and an unknown token are among them. 0: not said, which trainers allow
+    # that change a tokenizer or are not ``TrainerSpec.sized``.
     vocab_size: int = 0
     pattern: str | None = None  # name or expression for TextSplitter; None: the trainer's own
     min_frequency: int | None = None  # pairs that occur less often are not merged; None: 1, or 2 where a base goes on
@@ -66,6 +66,15 @@ class TrainingRequest:
     cascade: bool = True  # False: old rules do not merge on what a new one makes of a string that the base has
     auxiliary_size: int | None = None  # symbols and tokens of the other training; None: 64,000
     balance: bool = False  # each corpus counts as if it had as many tokens of the base as the one with most
+    rounds: int = 5  # of training a model and adding what it finds easy
+    epsilon: float = 0.3  # nats: what is easy is below
+    per_round: int = 3000  # groups whose beginnings are added
+    order: int = 5  # of the n-gram that is the model
+    signal: Literal["entropy", "nll"] = "entropy"  # of the model: of its prediction, or of the token that came
+    strict: bool = False  # in a group every token is easier than the one before, not only no harder
+    row_quantile: float | None = None  # easy is also below this quantile of the document: 0 to 1
+    selection: Literal["count", "shuffle"] = "count"  # of groups: the most frequent, or any
+    seed: int = 0  # of the shuffle
     parts: Callable[[], Iterable[Iterable[str]]] | None = None  # the texts again, corpus by corpus
     learnt: Mapping[str, Array] | None = None  # by a training that differs in ``TrainerSpec.sizes`` alone
     threads: int = 1
@@ -102,7 +111,7 @@ class TrainerSpec:
     name: str
     train: Callable[[TrainingRequest], TrainedTokenizer]  # call it through ``train()``, which checks the request
     summary: str
-    algorithm: Literal["bpe", "scaffold-bpe", "wordpiece", "unigram", "words", "characters"]
+    algorithm: Literal["bpe", "scaffold-bpe", "wordpiece", "unigram", "words", "characters", "curriculum"]
     library: str  # the distribution that trains
     patterns: tuple[str, ...] | None = None  # split patterns it can use, the default first; None: any; (): its own
     options: frozenset[str] = frozenset()  # fields of TrainingRequest it honours besides those that all do
@@ -111,6 +120,7 @@ class TrainerSpec:
     loadable: bool = True  # its first file can be loaded as ``file:``
     extra: str | None = None  # the pip extra that provides the library
     adapts: bool = False  # it changes the tokenizer that ``base`` names, and vocab_size may be left out
+    sized: bool = True  # vocab_size must be given, unless it adapts
     sizes: frozenset[str] = frozenset()  # options that say how much of one training is taken, and nothing else
     refuse: Callable[[TrainingRequest], None] | None = None  # raises ``InputError`` before any text is read
 
@@ -147,7 +157,7 @@ def check(spec: TrainerSpec, request: TrainingRequest) -> None:
         raise InputError(
             f"trainer {spec.name!r} changes a tokenizer, and none is named: give base=FILE, as 'pyharness adapt' does"
         )
-    _check_numbers(request, needs_size=not spec.adapts)
+    _check_numbers(request, needs_size=spec.sized and not spec.adapts)
     _check_texts(request)
     for option in dataclasses.fields(request):
         if option.name in ALWAYS | spec.options:

@@ -9,8 +9,8 @@ from typing import Any
 
 import atheris
 
-from pyharness.bpe.formats.own.file import digest
 from pyharness.types import InputError
+from pyharness.vocabularies.files.own_file import digest
 from pyharness.vocabularies.sentencepiece.model import fields
 from tokenizer_files import message
 

@@ -39,6 +39,21 @@ std::span<const Value> view_1d(const py::array& array, const char* name) {
   return view<Value>(array, name);
 }
 
+// Calls work(ids as they are, offsets) without the GIL: bytes are ids, too.
+template <class Work>
+void with_ids(const py::array& ids, const py::array& offsets, Work&& work) {
+  const auto ends = view_1d<std::int64_t>(offsets, "offsets");
+  if (py::isinstance<py::array_t<std::uint8_t, 0>>(ids)) {
+    const auto bytes = view_1d<std::uint8_t>(ids, "ids");
+    const py::gil_scoped_release release;
+    work(bytes, ends);
+  } else {
+    const auto words = view_1d<std::uint32_t>(ids, "ids");
+    const py::gil_scoped_release release;
+    work(words, ends);
+  }
+}
+
 // bool arrays as bytes: NumPy stores 0 or 1.
 inline std::span<const std::uint8_t> view_bools(const py::array& array, const char* name) {
   if (array.ndim() != 1) throw py::value_error(std::string(name) + " must have one dimension");

@@ -32,13 +32,20 @@ class ByteTrie {
   // The longest string that `text` has at `at`.
   Found longest_at(std::string_view text, std::size_t at) const {
     Found found;
-    std::uint32_t node = 0;
-    for (std::size_t i = at; i < text.size(); ++i) {
-      node = child(nodes_[node], static_cast<unsigned char>(text[i]));
-      if (node == kNone) break;
-      if (nodes_[node].number != kNone) found = {nodes_[node].number, i + 1 - at};
-    }
+    for_each_beginning(text.substr(at),
+                       [&](std::size_t length, std::uint32_t number) { found = {number, length}; });
     return found;
+  }
+
+  // Calls visit(length, number) for every string that `text` begins with, the shortest first.
+  template <class Visit>
+  void for_each_beginning(std::string_view text, Visit&& visit) const {
+    std::uint32_t node = 0;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      node = child(nodes_[node], static_cast<unsigned char>(text[i]));
+      if (node == kNone) return;
+      if (nodes_[node].number != kNone) visit(i + 1, nodes_[node].number);
+    }
   }
 
  private:

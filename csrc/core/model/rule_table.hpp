@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/model/merge_model.hpp"
@@ -16,12 +17,15 @@ class RuleTable {
     std::uint32_t rank = kNever;
   };
 
-  explicit RuleTable(const MergeModel& model) {
-    const std::size_t count = model.rule_count();
+  explicit RuleTable(const MergeModel& model) : RuleTable(*model.rules) {}
+
+  // Left, right and result of every rule in rank order, end to end.
+  explicit RuleTable(std::span<const std::uint32_t> rules) {
+    const std::size_t count = rules.size() / 3;
     slots_.resize(std::bit_ceil(count * 2 + 1));
     mask_ = slots_.size() - 1;
     for (std::size_t rule = 0; rule < count; ++rule) {
-      const std::uint32_t* row = model.rules->data() + 3 * rule;
+      const std::uint32_t* row = rules.data() + 3 * rule;
       Slot& slot = slots_[locate(key_of(row[0], row[1]))];
       // The first rank wins for a rule that occurs twice (algorithms.md, common conventions).
       if (slot.found.rank == kNever)

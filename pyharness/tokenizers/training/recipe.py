@@ -21,14 +21,14 @@ from pyharness.types import InputError, TrainingProgress
 
 NUMBERS = (
     "vocab_size", "min_frequency", "max_token_length", "max_token_characters", "limit_alphabet", "tokens",
-    "multiple_of", "auxiliary_size",
+    "multiple_of", "auxiliary_size", "rounds", "per_round", "order", "seed",
 )  # fmt: skip
 NAMES = (
     "pattern", "symbols", "tie_rule", "demolition", "continuing_subword_prefix", "end_of_word_suffix", "base", "reuse",
-    "deny",
+    "deny", "signal", "selection",
 )  # fmt: skip
-SHARES = ("share", "character_coverage")
-SWITCHES = ("balance", "whole_pieces", "cascade")  # 0 or 1
+SHARES = ("share", "character_coverage", "epsilon", "row_quantile")
+SWITCHES = ("balance", "whole_pieces", "cascade", "strict")  # 0 or 1
 OPTIONS = ("corpus", *NUMBERS, *NAMES, *SWITCHES, *SHARES, "scripts")
 # A row is to be the same tokenizer on every machine: of 4,000 tokens of SentencePiece's Unigram, trained on 2 MB of
 # English, 6 are others with 8 threads in place of 1.
@@ -50,7 +50,8 @@ class Recipe:
         check_options(name, options, OPTIONS)
         spec = trainers.resolve(trainer)
         example = "base=tokenizer.json&tokens=8192" if spec.adapts else "vocab_size=8192"
-        for needed in ("base" if spec.adapts else "vocab_size", "corpus"):
+        first = ("base",) if spec.adapts else ("vocab_size",) if spec.sized else ()
+        for needed in (*first, "corpus"):
             if needed not in options:
                 raise InputError(f"{name!r} lacks {needed}=; write trained:{trainer}?{example}&corpus=sample")
         given = {key: _value(name, key, value) for key, value in options.items() if key != "corpus"}

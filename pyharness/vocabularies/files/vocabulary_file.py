@@ -12,7 +12,7 @@ from pyharness.system import bounded_file
 from pyharness.types import InputError
 
 Kind: TypeAlias = Literal[
-    "huggingface", "rank_file", "tekken", "sentencepiece", "minbpe", "pyharness", "vocab_and_merges"
+    "huggingface", "rank_file", "tekken", "sentencepiece", "minbpe", "pyharness", "curriculum", "vocab_and_merges"
 ]
 
 BIGGEST_FILE = 512 << 20  # the largest published vocabulary is 34 MB
@@ -77,6 +77,8 @@ def detect(data: bytes, label: str) -> Kind:
             return "vocab_and_merges"
         if re.match(rb'\{\s*"format":\s*"pyharness-bpe"', head):
             return "pyharness"
+        if re.match(rb'\{\s*"format":\s*"pyharness-curriculum"', head):
+            return "curriculum"
         return "tekken" if b'"token_bytes"' in head or b'"default_num_special_tokens"' in head else "huggingface"
     if re.match(rb"[A-Za-z0-9+/=]+[ \t]+\d+\s", head):
         return "rank_file"

@@ -24,12 +24,13 @@ from bpe_models import (
     trained_model,
 )
 from pyharness.bpe.formats.importing import import_model
-from pyharness.bpe.formats.own.file import digest, load, load_bytes, save, save_bytes
+from pyharness.bpe.formats.own.file import load, load_bytes, save, save_bytes
 from pyharness.bpe.model.model import BpeModel
 from pyharness.bpe.training.trained_model import model_of_training
 from pyharness.bpe.training.trainer import WeightedPieces, train
 from pyharness.types import InputError, TokenKind
 from pyharness.vocabularies.files import vocabulary_file
+from pyharness.vocabularies.files.own_file import digest
 from tokenizer_files import byte_level, rank_data, sentencepiece_data
 
 

@@ -16,10 +16,11 @@ from bpe_models import (
     trained_model,
 )
 from pyharness.bpe.formats.importing import import_model
-from pyharness.bpe.formats.own.file import digest, load_bytes, save_bytes
+from pyharness.bpe.formats.own.file import load_bytes, save_bytes
 from pyharness.bpe.model import check as model_check
 from pyharness.system.environment import version_of
 from pyharness.types import InputError
+from pyharness.vocabularies.files.own_file import digest
 from tokenizer_files import sentencepiece_data
 
 VERSION = version_of("pyharness")

@@ -17,7 +17,7 @@ LAYERS = (
     "types",
     "plugins system",
     "vocabularies statistics",
-    "bpe kernels symbol_models",
+    "bpe kernels symbol_models curriculum",
     "corpora trainers",
     "actions tokenizers language_models segmenters",
     "metrics",
@@ -34,7 +34,7 @@ CORE_LAYERS = (
     "text",
     "splitting model",
     "merging",
-    "encoding training reachability pairs entropy symbols",
+    "encoding training reachability pairs entropy symbols curriculum",
 )
 NATIVE_ROOMS: Mapping[str, tuple[str, ...]] = {  # what each room of csrc may include beside itself
     "shared": (),
@@ -43,7 +43,7 @@ NATIVE_ROOMS: Mapping[str, tuple[str, ...]] = {  # what each room of csrc may in
     "bindings": ("shared", "core", "kernels"),
 }
 EXTENSIONS = ("pyharness._core", "pyharness._cuda", "pyharness._emulated")
-TOUCH_EXTENSIONS = ("kernels", "bpe", "symbol_models")
+TOUCH_EXTENSIONS = ("kernels", "bpe", "symbol_models", "curriculum")
 SOURCE_FOLDERS = ("pyharness", "csrc", "tests", "bench", "docs", ".ci")
 SOURCE_SUFFIXES = (".py", ".pyi", *NATIVE_SUFFIXES)
 MOST_FILES = 15

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.bpe.formats.own.members import Members, byte_strings, integers
 from pyharness.types import Ids, InputError, MergeModel, Vocabulary
 from pyharness.vocabularies.files.bpe_model import byte_level_model, symbol_model
+from pyharness.vocabularies.files.members import Members, byte_strings, integers
 from pyharness.vocabularies.files.vocabulary_file import BIGGEST_ID
 
 

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness import _core
-from pyharness.bpe.formats.own.members import Members, byte_strings, integers, strings
 from pyharness.bpe.formats.own.merges import read_merges
 from pyharness.bpe.model.check import check_rules
 from pyharness.bpe.model.model import Algorithm, BpeModel, DemolitionRule, Spaces, Symbols
 from pyharness.bpe.training.trained_model import output_ids
 from pyharness.types import Ids, InputError, MergeModel, Offsets, RoundTrip, TokenKind, Vocabulary
+from pyharness.vocabularies.files.members import Members, byte_strings, integers, strings
 from pyharness.vocabularies.files.vocabulary_file import BIGGEST_ID
 from pyharness.vocabularies.huggingface.file import check_stage, read_added
 from pyharness.vocabularies.patterns.syntax import Dialect

@@ -1,0 +1,71 @@
+"""The head of our own model files: JSON objects that say what they are, which version, and a digest of the rest.
+
+- ``format``, ``version``: a reader refuses versions it does not know.
+- ``digest``: ``sha256:`` and the SHA-256 of all other members as JSON: keys sorted, no white space, UTF-8.
+- ``written_by``: the pyharness that wrote the file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from pyharness.system.environment import version_of
+from pyharness.types import InputError
+from pyharness.vocabularies.files.json_file import parse_json
+
+
+def write(form: str, version: int, members: Mapping[str, Any], label: str) -> bytes:
+    """Content of a file of the format ``form``, a member a line; ``label`` is what errors call it.
+
+    Raises:
+        InputError: a member is no JSON value.
+    """
+    content = {"format": form, "version": version, "written_by": version_of("pyharness"), **members}
+    try:
+        head = {"format": form, "version": version, "digest": digest(content)}
+        lines = [f"{json.dumps(name)}: {_json(value)}" for name, value in {**head, **content}.items()]
+        return ("{\n" + ",\n".join(lines) + "\n}\n").encode()
+    except (TypeError, ValueError, RecursionError) as error:  # NaN, half a surrogate pair, no JSON value
+        raise InputError(f"{label} cannot be written as JSON: {error}") from None
+
+
+def read(form: str, version: int, data: bytes, label: str, others: str) -> dict[str, Any]:
+    """All members of a file but ``format`` and ``digest``, which are right; ``others`` is what reads other files.
+
+    Raises:
+        InputError: it is cut off, altered, of another format, or of a version above ``version``.
+    """
+    content = parse_json(data, label)
+    if content.pop("format", None) != form:
+        raise InputError(f"{label} is no {form} file; {others} reads other kinds")
+    said, written_by = content.get("version"), content.get("written_by")
+    if type(said) is not int or said < 1:
+        raise InputError(f"{label}: version {str(said)[:40]!r} is no version of {form}")
+    if said > version:
+        raise InputError(
+            f"{label} is version {str(said)[:20]} of {form}; pyharness {version_of('pyharness')} reads versions "
+            f"up to {version}: install the pyharness that wrote it ({str(written_by)[:40]!r}) or a newer one"
+        )
+    claimed = content.pop("digest", None)
+    try:
+        actual = digest({"format": form, **content})
+    except (ValueError, RecursionError) as error:  # NaN, half a surrogate pair, nested too deeply to be written again
+        raise InputError(f"{label} has what no {form} file has: {error}") from None
+    if claimed != actual:
+        raise InputError(
+            f"{label} is damaged or was edited: its digest is {actual}, it says {str(claimed)[:80]!r}; make it again, "
+            "or take it from where it came from"
+        )
+    return content
+
+
+def digest(content: Mapping[str, Any]) -> str:
+    """Digest of a file's content, which must not have one."""
+    return "sha256:" + hashlib.sha256(_json(content, sort_keys=True).encode()).hexdigest()
+
+
+def _json(value: Any, *, sort_keys: bool = False) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), sort_keys=sort_keys)
