@@ -6,7 +6,7 @@ import importlib
 import json
 import math
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,9 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-HEAD = 64  # width of an attention head
-WARM_UP = 0.05  # share of the steps
-LAST = 0.1  # of the rate, at the last step
 FACTS = "training.json"
 NO_TARGET = -100  # that torch leaves out of the loss
 
@@ -29,6 +26,28 @@ class Shape:
     width: int = 128
     context: int = 256
     batch: int = 2  # windows of ``context`` tokens in a step
+    head: int = 64  # width of an attention head
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How AdamW is driven: the rate rises, falls as a cosine, and stays where it ends."""
+
+    rate: float
+    last: float = 0.1  # of the rate, where its fall ends
+    warm_up: float = 0.05  # share of the steps of the fall
+    falls_over: int | None = None  # steps; None: all
+    betas: tuple[float, float] = (0.9, 0.95)
+    decay: float = 0.01
+
+    def share(self, step: int, steps: int) -> float:
+        """Share of the rate at a step of so many."""
+        steps = self.falls_over or steps
+        warm = max(1, round(steps * self.warm_up))
+        if step < warm:
+            return (step + 1) / warm
+        falling = max(1, steps - warm)
+        return self.last + (1 - self.last) * (1 + math.cos(math.pi * min(step - warm, falling) / falling)) / 2
 
 
 def settle() -> None:
@@ -41,16 +60,16 @@ def settle() -> None:
     torch.use_deterministic_algorithms(True)
 
 
-def fresh(shape: Shape, ids: int, beginning: int, seed: int) -> Any:
-    """Return a network with the random weights of a seed; no dropout, one matrix for input and output."""
+def fresh(shape: Shape, ids: int, beginning: int, seed: int, dropout: float = 0.0) -> Any:
+    """Return a network with the random weights of a seed; one matrix for input and output."""
     import torch
 
     transformers: Any = importlib.import_module("transformers")
     torch.manual_seed(seed)
     config = transformers.GPT2Config(
         vocab_size=ids, n_positions=shape.context, n_embd=shape.width, n_layer=shape.layers,
-        n_head=max(1, shape.width // HEAD), bos_token_id=beginning, eos_token_id=beginning,
-        resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0,
+        n_head=max(1, shape.width // shape.head), bos_token_id=beginning, eos_token_id=beginning,
+        resid_pdrop=dropout, embd_pdrop=dropout, attn_pdrop=dropout,
     )  # fmt: skip
     return transformers.GPT2LMHeadModel(config)
 
@@ -86,27 +105,34 @@ def windows(stream: NDArray[np.int64], context: int) -> tuple[NDArray[np.int64],
 
 def train(network: Any, stream: NDArray[np.int64], shape: Shape, rate: float) -> int:
     """Read a stream once, in its order; returns optimiser steps. The rate rises, then falls as a cosine."""
+    inputs, targets = windows(stream, shape.context)
+    steps = -(-len(inputs) // shape.batch)
+    parts = (slice(step * shape.batch, (step + 1) * shape.batch) for step in range(steps))
+    learn(network, ((inputs[part], targets[part]) for part in parts), steps, Recipe(rate))
+    return steps
+
+
+def learn(
+    network: Any,
+    batches: Iterable[tuple[NDArray[np.int64], NDArray[np.int64]]],
+    steps: int,
+    recipe: Recipe,
+    watch: Callable[[int], None] | None = None,
+) -> None:
+    """Take so many optimiser steps, one for each batch of inputs and targets; ``watch`` sees the network after each."""
     import torch
 
-    inputs, targets = (torch.from_numpy(part) for part in windows(stream, shape.context))
-    steps = -(-len(inputs) // shape.batch)
-    optimizer = torch.optim.AdamW(network.parameters(), lr=rate, betas=(0.9, 0.95), weight_decay=0.01)
+    optimizer = torch.optim.AdamW(network.parameters(), lr=recipe.rate, betas=recipe.betas, weight_decay=recipe.decay)
     network.train()
-    for step in range(steps):
-        optimizer.param_groups[0]["lr"] = rate * _share(step, steps)
-        part = slice(step * shape.batch, (step + 1) * shape.batch)
-        logits = network(input_ids=inputs[part], use_cache=False).logits
-        loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), targets[part].flatten(), ignore_index=NO_TARGET)
+    for step, batch in enumerate(batches):
+        inputs, targets = (torch.from_numpy(part).to(network.device) for part in batch)
+        optimizer.param_groups[0]["lr"] = recipe.rate * recipe.share(step, steps)
+        logits = network(input_ids=inputs, use_cache=False).logits
+        loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=NO_TARGET)
         optimizer.zero_grad(set_to_none=True)
         backward: Any = loss.backward  # torch has no type for it
         backward()
         torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
         optimizer.step()
-    return steps
-
-
-def _share(step: int, steps: int) -> float:
-    warm = max(1, round(steps * WARM_UP))
-    if step < warm:
-        return (step + 1) / warm
-    return LAST + (1 - LAST) * (1 + math.cos(math.pi * (step - warm) / max(1, steps - warm))) / 2
+        if watch is not None:
+            watch(step + 1)

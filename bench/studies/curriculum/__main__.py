@@ -1,0 +1,151 @@
+"""Does a vocabulary that grows by a model's own entropy make the model better, beside models that train as long?
+
+    PYHARNESS_DATA=... PYTHONPATH=bench/studies python -m curriculum --tier small           # --tables prints them again
+
+What a vocabulary curriculum (arXiv 2502.17910) claims, with the controls that were left out. The tier ``small`` trains
+networks of two layers on one core; ``gpu`` is the published configuration. Results are kept line by line, so a run that
+was ended goes on where it was; tables are computed from them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from curriculum import scoring, tables
+from curriculum.scoring import Window
+from curriculum.study import Study, run
+from curriculum.tiers import TIERS, Tier
+from curriculum.vocabulary import Grown
+from pyharness.language_models.loading import require_libraries
+from pyharness.system.environment import version_of
+from pyharness.types import InputError, Unsupported
+from small_model import networks
+from small_model.results import Results
+from small_model.texts import Texts, ordered
+
+RESULTS = Path(__file__).parents[2] / "results"
+BOOKS = "english/books.jsonl.xz"
+
+
+def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="curriculum", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add = parser.add_argument
+    add("--tier", choices=[*TIERS], required=True)
+    add("--text", help="corpus [default: the books of the data folder]")
+    add("--work-field", default="id", help="field of its rows that names a work, up to a #; empty: there is none")
+    published = "the text is enwik8, cleaned as the paper says: else nothing is called a replication"
+    add("--published-text", action="store_true", help=published)
+    add("--seeds", type=int, default=3)
+    add("--results", type=Path, help="file of results [default: bench/results/curriculum_TIER.jsonl.gz]")
+    add("--tables", action="store_true", help="print tables of what there is, and measure nothing")
+    parsed = parser.parse_args(given)
+    if parsed.seeds < 1:
+        parser.error("there is at least one seed")
+    return parsed
+
+
+def text_of(given: argparse.Namespace) -> str:
+    """Corpus that is read.
+
+    Raises:
+        InputError: there is no data folder, and none is given.
+    """
+    if given.text:
+        return str(given.text)
+    if not (data := os.environ.get("PYHARNESS_DATA")):
+        raise InputError("set PYHARNESS_DATA to the folder of data, or give --text")
+    return f"path:{data}/corpora/{BOOKS}"
+
+
+def read(given: argparse.Namespace, tier: Tier) -> tuple[str, list[Window], Grown]:
+    """Text of the training, windows of held-out works, and the characters of both."""
+    texts = Texts.read(text_of(given), tier.documents, given.work_field)
+    text = scoring.kept("\n".join(ordered((*texts.before, *texts.further), tier.characters, seed=0)))
+    windows = scoring.windows(texts.held_out, tier.given, tier.scored)
+    alphabet = sorted({*text, *("".join(one.given + one.scored for one in windows))})
+    return text, windows, Grown(tuple(alphabet))
+
+
+def setting_of(tier: Tier, text: str, windows: Sequence[Window]) -> Mapping[str, Any]:
+    """Return what decides the results; texts by their digests."""
+    of_windows = "".join(f"{one.given}\0{one.scored}\0{one.group}\0" for one in windows)
+    fields = _plain(asdict(tier))
+    del fields["lacks"]
+    return {
+        **fields,
+        "text": hashlib.sha256(text.encode()).hexdigest(),
+        "windows": hashlib.sha256(of_windows.encode()).hexdigest(),
+        "libraries": {name: version_of(name) for name in ("torch", "transformers")},
+    }
+
+
+def _plain(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """As JSON gives it back."""
+    plain = {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()}
+    return {name: _plain(value) if isinstance(value, dict) else value for name, value in plain.items()}
+
+
+def not_run(tier: Tier, seeds: int) -> str:
+    """Say what a tier would do that needs a GPU."""
+    tokens = tier.shape.batch * tier.shape.context
+    rounds = len(tier.sizes)
+    steps = tier.steps[0] + rounds * tier.steps[1]
+    scratch = sum(tier.steps[0] + number * tier.steps[1] for number in range(1, rounds + 1))
+    return (
+        f"tier gpu: not run, because torch sees no GPU. On a machine with one:\n\n"
+        f"    PYHARNESS_DATA=... PYTHONPATH=bench/studies python -m curriculum --tier gpu --seeds {seeds} "
+        f"--text path:ENWIK8 --published-text\n\n"
+        f"It trains {tier.shape.layers} layers of {tier.shape.width} (context {tier.shape.context}, batch "
+        f"{tier.shape.batch}, no biases, dropout {tier.dropout:g}) on {tier.characters:,} characters, {rounds} rounds "
+        f"to {tier.sizes[-1]:,} tokens at {tier.epsilon:g} nats: {steps:,} steps of {tokens:,} tokens for a curve, "
+        f"{len(tier.methods)} curves ({', '.join(tier.methods)}), {2 * scratch:,} steps of models that train as long, "
+        f"and at least {2 * scratch + 2 * rounds * tier.steps[1]:,} of models of characters, for every seed. "
+        "Verdict: not testable here, because it was not run.\n"
+    )
+
+
+def measure(given: argparse.Namespace, tier: Tier, results: Results) -> None:
+    networks.settle()
+    text, windows, alphabet = read(given, tier)
+    results.settle(setting_of(tier, text, windows))
+    run([Study(tier, text, windows, alphabet, results, seed) for seed in range(given.seeds)])
+
+
+def _has_gpu() -> bool:
+    import torch
+
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # for results that are the same each time
+    return bool(torch.cuda.is_available())
+
+
+def main() -> None:
+    given = arguments()
+    tier = TIERS[given.tier]
+    try:
+        results = Results.read(given.results or RESULTS / f"curriculum_{given.tier}.jsonl.gz")
+        if not given.tables:
+            require_libraries()
+            if tier.device == "cuda" and not _has_gpu():
+                sys.stdout.write(not_run(tier, given.seeds))
+                return
+            measure(given, tier, results)
+        if not results.lines:
+            raise InputError(f"{results.path} has nothing yet; leave --tables out to measure")
+    except (InputError, Unsupported) as error:
+        sys.stderr.write(f"error: {error}\n")
+        sys.exit(2)
+    unknown = "" if given.published_text else "the text is not said to be the published one"
+    sys.stdout.write(tables.report(results, tier.lacks or unknown))
+
+
+if __name__ == "__main__":
+    main()
