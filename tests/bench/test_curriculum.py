@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-import random
 from collections.abc import Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,50 +13,12 @@ import pytest
 
 from curriculum import bodies, slopes
 from curriculum.slopes import Estimate, end_points, estimate, least_squares, steps_to_recover, verdict
-from curriculum.vocabulary import Grown, groups
+from curriculum.vocabulary import Grown
+from pyharness.curriculum import GroupCounter
 from pyharness.types import InputError
 
 VECTORS = json.loads((Path(__file__).parents[1] / "support" / "vectors.json").read_text(encoding="utf-8"))["vectors"]
 CASES = 500
-
-
-def slow_groups(
-    ids: Sequence[int], x: Sequence[float], epsilon: float, quantile: float | None = None
-) -> list[tuple[int, ...]]:
-    """Token by token."""
-    if quantile is not None:
-        s = sorted(x)
-        k = quantile * (len(s) - 1)
-        low = int(k)
-        high = min(low + 1, len(s) - 1)
-        epsilon = min(epsilon, s[low] + (s[high] - s[low]) * (k - low))
-    out, current = [], [ids[0]]
-    for i in range(1, len(ids)):
-        if x[i] < epsilon and x[i] <= x[i - 1]:
-            current.append(ids[i])
-            continue
-        out.append(tuple(current))
-        current = [ids[i]]
-    return [one for one in (*out, tuple(current)) if len(one) > 1]
-
-
-def slow_encode(text: str, strings: Sequence[str]) -> list[str]:
-    """The fixpoint by its definition: every intermediate join must be a string."""
-    s, p = list(text), 0
-    while p < len(s):
-        j, joined, best = p + 1, s[p], None
-        while j < len(s):
-            joined += s[j]
-            if joined not in strings:
-                break
-            j += 1
-            best = j, joined
-        if best:
-            s[p : best[0]] = [best[1]]
-            p = max(0, p - 1)
-        else:
-            p += 1
-    return s
 
 
 def slow_pattention(x: Any, keys: Any, values: Any, scale: float) -> list[float]:
@@ -69,49 +29,30 @@ def slow_pattention(x: Any, keys: Any, values: Any, scale: float) -> list[float]
     return [sum(wi * v[d] for wi, v in zip(w, values, strict=True)) for d in range(len(values[0]))]
 
 
-@pytest.mark.parametrize("case", VECTORS["vocab_curriculum_groups"], ids=lambda case: case["name"])
-def test_groups_of_the_vectors(case: dict[str, Any]) -> None:
-    given, expected = case["input"], case["expected"]
-    found = groups(given["ids"], given["signal_nats"], given["eps"], given.get("quantile"))
-    assert [list(one) for one in found] == expected.get("groups", expected.get("non_strict(code)"))
-
-
-def test_groups_of_random_rows_are_those_of_the_definition() -> None:
-    chance = random.Random(1)
-    for _ in range(CASES):
-        ids = [chance.randrange(5) for _ in range(chance.randint(1, 30))]
-        signal = [chance.choice((0.0, 0.1, 0.2, 0.3, 0.5, 2.0)) for _ in ids]
-        quantile = chance.choice((None, 0.0, 0.3, 0.6, 1.0))
-        assert groups(ids, signal, 0.3, quantile) == slow_groups(ids, signal, 0.3, quantile)
-
-
 @pytest.mark.parametrize("case", VECTORS["vocab_curriculum_encode"], ids=lambda case: case["name"])
 def test_encoder_of_the_vectors(case: dict[str, Any]) -> None:
     vocabulary = Grown(tuple(case["input"]["vocab"].values()))
     found = [vocabulary.strings[token] for token in vocabulary.encode(case["input"]["text"])]
     assert found == case["expected"]["fixpoint(code)"]
+    twice = vocabulary.encode_all([case["input"]["text"]] * 2).tolist()
+    assert [vocabulary.strings[token] for token in twice] == found * 2  # no token crosses the end of a text
 
 
-def test_encoder_of_random_vocabularies_is_the_fixpoint() -> None:
-    chance = random.Random(2)
-    for _ in range(CASES):
-        made = {"".join(chance.choices("abc", k=chance.randint(2, 5))) for _ in range(chance.randint(0, 25))}
-        vocabulary = Grown(("a", "b", "c", *sorted(made)))
-        text = "".join(chance.choices("abc", k=chance.randint(0, 40)))
-        found = [vocabulary.strings[token] for token in vocabulary.encode(text)]
-        assert found == slow_encode(text, vocabulary.strings)
-        assert "".join(found) == text
-        assert not any(a + b in made for a, b in pairwise(found))
+def counted(groups: Sequence[Sequence[int]]) -> GroupCounter:
+    counter = GroupCounter(1.0)
+    for group in groups:
+        counter.add(np.array(group, np.uint32), np.linspace(0.9, 0, len(group)), np.array([0, len(group)]))
+    return counter
 
 
 def test_growth_adds_left_prefixes_of_the_most_frequent_groups_first() -> None:
-    start = Grown(("a", "b", "c"))
-    found = [(0, 1, 2), (1, 2), (1, 2), (2, 0), (1, 0)]
+    start, found = Grown(("a", "b", "c")), counted([(0, 1, 2), (1, 2), (1, 2), (2, 0), (1, 0)])
     grown = start.grow(found, 99)
     assert grown.strings == ("a", "b", "c", "bc", "ab", "abc", "ba", "ca")
     assert start.grow(found, 5).strings == ("a", "b", "c", "bc", "ab")
-    assert start.grow([], 99) == start
-    assert grown.grow([(3, 0), (4, 2)], 99).strings == (*grown.strings, "bca")  # "abc" was there
+    assert start.grow(counted([]), 99) == start
+    assert grown.grow(counted([(3, 0), (4, 2)]), 99).strings == (*grown.strings, "bca")  # "abc" was there
+    assert grown.grow(found, 4).strings == grown.strings  # it never shrinks
 
 
 @pytest.mark.parametrize("case", VECTORS["vocab_curriculum_bpc"], ids=lambda case: case["name"])

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from curriculum import vocabulary
 from curriculum.tiers import Tier
-from curriculum.vocabulary import Group, Grown
+from curriculum.vocabulary import Grown
 from pyharness import kernels
+from pyharness.curriculum import GroupCounter
 from pyharness.types import InputError
 from small_model import networks
 from small_model.networks import Recipe
@@ -33,7 +33,7 @@ class Cut:
     @cached_property
     def ids(self) -> NDArray[np.int64]:
         """All tokens, int64 [tokens]."""
-        return np.array(self.vocabulary.encode(self.text))
+        return self.vocabulary.encode_all([self.text]).astype(np.int64)
 
     @cached_property
     def lengths(self) -> NDArray[np.int64]:
@@ -71,33 +71,34 @@ def train(
     return {"steps": steps, **read, "seconds": round(time.perf_counter() - start, 2)}
 
 
-def found_groups(network: Any, cut: Cut, tier: Tier, chance: np.random.Generator) -> tuple[list[Group], dict[str, Any]]:
+def found_groups(
+    network: Any, cut: Cut, tier: Tier, chance: np.random.Generator
+) -> tuple[GroupCounter, dict[str, Any]]:
     """Groups in windows of the text, and what was seen there; entropies are means, in nats.
 
     The first token of a window, of which nothing is predicted, is left out, as in the released code.
     """
-    found: list[Group] = []
-    published: set[Group] = set()
-    entropies = []
+    found, published = GroupCounter(tier.epsilon, row_quantile=tier.row_quantile), GroupCounter(PUBLISHED_EPSILON)
+    total, easy, count = 0.0, 0, 0
     rows = cut.windows(tier.sampled, tier.shape.context, chance)
     for ids, signal in _entropies(network, rows, tier.device):
-        entropies.append(signal)
-        for row, values in zip(ids[:, 1:].tolist(), signal.tolist(), strict=True):
-            found += vocabulary.groups(row, values, tier.epsilon, tier.row_quantile)
-            published.update(vocabulary.groups(row, values, PUBLISHED_EPSILON))
-    signals = np.concatenate(entropies)
+        offsets = np.arange(0, signal.size + 1, signal.shape[1], dtype=np.int64)
+        for counter in (found, published):
+            counter.add(ids[:, 1:].astype(np.uint32).ravel(), signal.ravel(), offsets)
+        total, easy, count = (
+            total + float(signal.sum()),
+            easy + int((signal < PUBLISHED_EPSILON).sum()),
+            count + signal.size,
+        )
     return found, {
-        "groups": len(found),
-        "distinct": len(set(found)),
-        "distinct_published": len(published),
-        "entropy": float(signals.mean()),
-        "easy": float((signals < PUBLISHED_EPSILON).mean()),
-    }
+        "groups": found.total, "distinct": found.distinct, "distinct_published": published.distinct,
+        "entropy": total / count, "easy": easy / count,
+    }  # fmt: skip
 
 
 def _entropies(
     network: Any, rows: NDArray[np.int64], device: str
-) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float32]]]:
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
     """Windows, and the entropies of the predictions of all their tokens but the first."""
     import torch
 
@@ -107,5 +108,5 @@ def _entropies(
         with torch.no_grad():
             logits = network(input_ids=part, use_cache=False).logits[:, :-1].flatten(0, 1)
         entropy = kernels.entropy(logits, threads=1 if device == "cpu" else None).entropy
-        yield rows[start : start + SCORED_AT_ONCE], entropy.reshape(len(part), -1).cpu().numpy()
+        yield rows[start : start + SCORED_AT_ONCE], entropy.reshape(len(part), -1).double().cpu().numpy()
     network.train()

@@ -1,92 +1,49 @@
-"""A vocabulary that grows by groups of tokens that a model finds easy, and the encoder that goes with it."""
+"""A vocabulary that grows by groups of tokens that a model finds easy, over characters."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-Group: TypeAlias = tuple[int, ...]  # ids
-
-
-def groups(
-    ids: Sequence[int], signal: Sequence[float], epsilon: float, row_quantile: float | None = None
-) -> list[Group]:
-    """Runs of tokens whose signal falls and lies below a threshold; the first token of a run is free.
-
-    Args:
-        ids: tokens of a row.
-        signal: entropy of the prediction of each, nats [tokens].
-        epsilon: nats.
-        row_quantile: the threshold is this quantile of the row, if that is less than ``epsilon``.
-    """
-    if row_quantile is not None:
-        epsilon = min(epsilon, float(np.quantile(signal, row_quantile)))
-    found, start = [], 0
-    for place in range(1, len(ids) + 1):
-        if place == len(ids) or not (signal[place] < epsilon and signal[place] <= signal[place - 1]):
-            if place - start > 1:
-                found.append(tuple(ids[start:place]))
-            start = place
-    return found
+from pyharness.curriculum import FixpointEncoder, GroupCounter, expand
+from pyharness.types import offsets_of
 
 
 @dataclass(frozen=True)
 class Grown:
-    """Strings of tokens, an id each; the first ones are characters."""
+    """Strings of tokens, an id each; the characters of all are among them."""
 
     strings: tuple[str, ...]
 
     @cached_property
-    def ids(self) -> dict[str, int]:
-        """Id of every string."""
-        return {string: token for token, string in enumerate(self.strings)}
+    def _encoder(self) -> FixpointEncoder:
+        return FixpointEncoder([string.encode() for string in self.strings])
 
     @cached_property
-    def pairs(self) -> dict[tuple[int, int], int]:
-        """What two neighbouring tokens become, where their join is a token."""
-        ids = self.ids
-        splits = ((token, string, cut) for token, string in enumerate(self.strings) for cut in range(1, len(string)))
-        return {
-            (ids[string[:cut]], ids[string[cut:]]): token
-            for token, string, cut in splits
-            if string[:cut] in ids and string[cut:] in ids
-        }
+    def _characters(self) -> NDArray[np.uint32]:
+        """Id of every code point that is a token."""
+        ids = {ord(string): token for token, string in enumerate(self.strings) if len(string) == 1}
+        table = np.zeros(max(ids) + 1, np.uint32)
+        table[list(ids)] = list(ids.values())
+        return table
 
     def encode(self, text: str) -> list[int]:
-        """Absorb what follows while each join is a token, then look one token back: until nothing changes.
+        """Ids of a text whose characters are all tokens."""
+        found: list[int] = self.encode_all([text]).tolist()
+        return found
 
-        Raises:
-            KeyError: a character is no token.
-        """
-        pairs, waiting = self.pairs, [self.ids[one] for one in reversed(text)]
-        done: list[int] = []
-        while waiting:
-            token, grew = waiting.pop(), False
-            while True:
-                while waiting and (token, waiting[-1]) in pairs:
-                    token, grew = pairs[token, waiting.pop()], True
-                if not (grew and done and (done[-1], token) in pairs):
-                    break
-                token = pairs[done.pop(), token]
-            done.append(token)
-        return done
+    def encode_all(self, texts: Sequence[str]) -> NDArray[np.uint32]:
+        """Ids of texts end to end, none of them across an end."""
+        points = np.frombuffer("".join(texts).encode("utf-32-le"), np.uint32)
+        offsets = offsets_of([len(text) for text in texts])
+        return self._encoder.encode(self._characters[points], offsets).ids
 
-    def grow(self, found: Iterable[Group], size: int) -> Grown:
-        """Add all left prefixes of groups, most frequent groups first, until there are ``size`` strings.
-
-        Groups of one count come longest first, then in the order of their ids. Strings that are there stay one.
-        """
-        counts = Counter(found)
-        order = sorted(counts, key=lambda group: (-counts[group], -len(group), group))
-        strings = dict.fromkeys(self.strings)
-        for group in order:
-            prefix = self.strings[group[0]]
-            for token in group[1:]:
-                prefix += self.strings[token]
-                strings.setdefault(prefix)
-        return Grown(tuple(strings)[: max(size, len(self.strings))])
+    def grow(self, found: GroupCounter, size: int) -> Grown:
+        """Add all beginnings of groups, most frequent groups first, until there are ``size`` strings."""
+        added = expand([string.encode() for string in self.strings], found.first(found.distinct))
+        strings = (*self.strings, *(one.string.decode() for one in added))
+        return Grown(strings[: max(size, len(self.strings))])
