@@ -25,11 +25,11 @@ from pyharness.actions.integer_bpe import LARGEST_ALPHABET, IntegerBpe
 from pyharness.actions.quantiles import Quantiles
 from pyharness.actions.reference import ReferenceCodec
 from pyharness.actions.transform import LONGEST
-from pyharness.bpe.formats.own.members import Members
 from pyharness.system import atomic_file, bounded_file
 from pyharness.system.environment import version_of
 from pyharness.types import InputError
 from pyharness.vocabularies.files.json_file import parse_json
+from pyharness.vocabularies.files.members import Members
 
 FORMAT = "pyharness-actions"
 VERSION = 1
