@@ -2,8 +2,9 @@
 
     PYHARNESS_DATA=... PYTHONPATH=bench/studies python -m curriculum --tier small           # --tables prints them again
 
-What a vocabulary curriculum (arXiv 2502.17910) claims, with the controls that were left out. The tier ``small`` trains
-networks of two layers on one core; ``gpu`` is the published configuration. Results are kept line by line, so a run that
+What a vocabulary curriculum (arXiv 2502.17910) claims, with the controls that were left out. The tier ``ngram`` puts
+symbol models in the place of networks; ``small`` trains networks of two layers on one core; ``gpu`` is the published
+configuration. Results are kept line by line, so a run that
 was ended goes on where it was; tables are computed from them.
 """
 
@@ -13,12 +14,13 @@ import argparse
 import hashlib
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from curriculum import scoring, tables
+from curriculum import ngram, ngram_tables, scoring, tables
+from curriculum.ngram import GIVEN, SCORED, Source
 from curriculum.scoring import Window
 from curriculum.study import Study, run
 from curriculum.tiers import TIERS, Tier
@@ -31,7 +33,9 @@ from small_model.results import Results
 from small_model.texts import Texts, ordered
 
 RESULTS = Path(__file__).parents[2] / "results"
-BOOKS = "english/books.jsonl.xz"
+BOOKS = "english/books"
+CODE = ("cpp", "go", "java", "javascript", "kotlin", "python", "rust", "typescript")
+DOCUMENTS = 300, 64  # held out of the books, and of each language of the code
 
 
 def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
@@ -39,9 +43,10 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
         prog="curriculum", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
-    add("--tier", choices=[*TIERS], required=True)
-    add("--text", help="corpus [default: the books of the data folder]")
+    add("--tier", choices=["ngram", *TIERS], required=True)
+    add("--text", help="corpus [default: the books of the data folder; of the tier ngram, its code, too]")
     add("--work-field", default="id", help="field of its rows that names a work, up to a #; empty: there is none")
+    add("--bytes", type=int, default=6_000_000, help="of each text that the tier ngram learns from")
     published = "the text is enwik8, cleaned as the paper says: else nothing is called a replication"
     add("--published-text", action="store_true", help=published)
     add("--seeds", type=int, default=3)
@@ -53,22 +58,20 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     return parsed
 
 
-def text_of(given: argparse.Namespace) -> str:
-    """Corpus that is read.
+def in_data(name: str) -> str:
+    """Specification of a corpus of the data folder.
 
     Raises:
-        InputError: there is no data folder, and none is given.
+        InputError: there is no data folder.
     """
-    if given.text:
-        return str(given.text)
     if not (data := os.environ.get("PYHARNESS_DATA")):
         raise InputError("set PYHARNESS_DATA to the folder of data, or give --text")
-    return f"path:{data}/corpora/{BOOKS}"
+    return f"path:{data}/corpora/{name}.jsonl.xz"
 
 
 def read(given: argparse.Namespace, tier: Tier) -> tuple[str, list[Window], Grown]:
     """Text of the training, windows of held-out works, and the characters of both."""
-    texts = Texts.read(text_of(given), tier.documents, given.work_field)
+    texts = Texts.read(given.text or in_data(BOOKS), tier.documents, given.work_field)
     text = scoring.kept("\n".join(ordered((*texts.before, *texts.further), tier.characters, seed=0)))
     windows = scoring.windows(texts.held_out, tier.given, tier.scored)
     alphabet = sorted({*text, *("".join(one.given + one.scored for one in windows))})
@@ -120,6 +123,23 @@ def measure(given: argparse.Namespace, tier: Tier, results: Results) -> None:
     run([Study(tier, text, windows, alphabet, results, seed) for seed in range(given.seeds)])
 
 
+def sources(given: argparse.Namespace) -> Iterator[Source]:
+    """Texts of the tier without networks."""
+    if given.text:
+        yield Source.read("text", [given.text], given.work_field, given.bytes, DOCUMENTS[0])
+        return
+    yield Source.read("English", [in_data(BOOKS)], "id", given.bytes, DOCUMENTS[0])
+    yield Source.read("code", [in_data(f"code/{one}") for one in CODE], "path", given.bytes, DOCUMENTS[1])
+
+
+def measure_symbol_models(given: argparse.Namespace, results: Results) -> None:
+    texts = list(sources(given))
+    digests = {one.name: hashlib.sha256("\0".join(one.documents).encode()).hexdigest() for one in texts}
+    results.settle({"bytes": given.bytes, "texts": digests, "windows": [GIVEN, SCORED]})
+    for one in texts:
+        ngram.Tier(one, results, given.seeds).run()
+
+
 def _has_gpu() -> bool:
     import torch
 
@@ -127,24 +147,37 @@ def _has_gpu() -> bool:
     return bool(torch.cuda.is_available())
 
 
+def report(given: argparse.Namespace) -> str:
+    """Measure, unless tables alone are asked for, and return what is printed.
+
+    Raises:
+        InputError: there is no text, or the results are of something else.
+        Unsupported: a library is missing.
+    """
+    results = Results.read(given.results or RESULTS / f"curriculum_{given.tier}.jsonl.gz")
+    tier = None if given.tier == "ngram" else TIERS[given.tier]
+    if not given.tables and tier is None:
+        measure_symbol_models(given, results)
+    elif not given.tables and tier is not None:
+        require_libraries()
+        if tier.device == "cuda" and not _has_gpu():
+            return not_run(tier, given.seeds)
+        measure(given, tier, results)
+    if not results.lines:
+        raise InputError(f"{results.path} has nothing yet; leave --tables out to measure")
+    if tier is None:
+        return ngram_tables.report(results)
+    unknown = "" if given.published_text else "the text is not said to be the published one"
+    return tables.report(results, tier.lacks or unknown)
+
+
 def main() -> None:
     given = arguments()
-    tier = TIERS[given.tier]
     try:
-        results = Results.read(given.results or RESULTS / f"curriculum_{given.tier}.jsonl.gz")
-        if not given.tables:
-            require_libraries()
-            if tier.device == "cuda" and not _has_gpu():
-                sys.stdout.write(not_run(tier, given.seeds))
-                return
-            measure(given, tier, results)
-        if not results.lines:
-            raise InputError(f"{results.path} has nothing yet; leave --tables out to measure")
+        sys.stdout.write(report(given))
     except (InputError, Unsupported) as error:
         sys.stderr.write(f"error: {error}\n")
         sys.exit(2)
-    unknown = "" if given.published_text else "the text is not said to be the published one"
-    sys.stdout.write(tables.report(results, tier.lacks or unknown))
 
 
 if __name__ == "__main__":

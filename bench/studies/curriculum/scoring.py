@@ -7,7 +7,7 @@ window of tokens holds more characters the larger the vocabulary is, which favou
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, TypeAlias
@@ -38,10 +38,10 @@ def kept(text: str) -> str:
     return "".join(one for one in text if one == "\n" or " " <= one <= "~")
 
 
-def windows(held_out: HeldOut, given: int, scored: int) -> list[Window]:
+def windows(held_out: HeldOut, given: int, scored: int, keep: Callable[[str], str] = kept) -> list[Window]:
     """Cut the held-out texts, each from its beginning; what is left at its end is not used."""
     found, names = [], sorted(set(held_out.groups))
-    for text, group in zip(map(kept, held_out.texts), held_out.groups, strict=True):
+    for text, group in zip(map(keep, held_out.texts), held_out.groups, strict=True):
         starts = range(0, len(text) - given - scored + 1, given + scored)
         cuts = [(start, start + given, start + given + scored) for start in starts]
         found += [Window(text[a:b], text[b:c], names.index(group)) for a, b, c in cuts]

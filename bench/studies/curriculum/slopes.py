@@ -71,6 +71,13 @@ class Estimate:
         half = math.hypot(self.works, self.seeds)
         return self.value - half, self.value + half
 
+    @property
+    def over_works(self) -> str:
+        """The number with its 95 % interval over other works alone."""
+        if self.works is None:
+            return f"{self.value:+.4f}"
+        return f"{self.value:+.4f} ({self.value - self.works:+.4f} to {self.value + self.works:+.4f})"
+
     def __str__(self) -> str:
         if self.both is None:
             return f"{self.value:+.4f}"
