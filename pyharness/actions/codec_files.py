@@ -69,6 +69,13 @@ def digest_of(content: Mapping[str, Any]) -> str:
     return "sha256:" + hashlib.sha256(written.encode()).hexdigest()
 
 
+def meaning_of(fitted: FittedCodec) -> str:
+    """Digest of what decides ids and what they stand for: two codecs that share it read each other's streams."""
+    codec = fitted.codec
+    bounds = {"low": codec.quantiles.low.tolist(), "high": codec.quantiles.high.tolist()}
+    return digest_of({"codec": codec.header["codec"], **bounds, **_own(codec)})
+
+
 def save(fitted: FittedCodec, path: Path) -> None:
     """Write the file of a codec, whole or not at all."""
     atomic_file.write(path, content_of(fitted), overwrite=True)
@@ -176,10 +183,10 @@ def _whole(members: Members, name: str, least: int, most: int) -> int:
 
 
 def _scale(members: Members) -> float:
-    value = float(members.take("scale", (int, float)))
-    if not 1 / LARGEST_SCALE <= value <= LARGEST_SCALE:
-        raise InputError(f"{members.label}: 'scale' is {value:g}, which no codec has")
-    return value
+    value: Any = members.content.get("scale")
+    if type(value) not in (int, float) or not 1 / LARGEST_SCALE <= value <= LARGEST_SCALE:
+        raise InputError(f"{members.label}: 'scale' is {str(value)[:40]!r}, which no codec has")
+    return float(value)
 
 
 def _numbers(members: Members, name: str) -> NDArray[np.float64]:

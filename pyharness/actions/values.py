@@ -31,6 +31,6 @@ def rounded(numbers: NDArray[np.float64]) -> NDArray[np.int64]:
     if len(numbers) and not float(np.abs(numbers).max()) <= LARGEST_NUMBER:
         raise InputError(
             f"a value is {np.abs(numbers).max():.3g} steps from the fitted range, of which {LARGEST_NUMBER:.3g} can be "
-            "written: the data are in other units than those that the codec was fitted to, or a larger scale is wanted"
+            "written: the data are in other units than those that the codec was fitted to"
         )
     return np.rint(numbers).astype(np.int64)

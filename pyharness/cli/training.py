@@ -30,7 +30,7 @@ TIE_RULES = ("smallest_ids", "first_seen", "lexicographic", "sentencepiece")
     "--vocab-size",
     type=int,
     metavar="N",
-    help="Ids in all, with alphabet and special tokens; all trainers but curriculum need it.",
+    help="Ids in all, with alphabet and special tokens; all but curriculum and fast (1024) need it.",
 )
 @click.option("--out", "folder", type=click.Path(path_type=Path), required=True, metavar="DIR", help="Folder to make.")
 @click.option("-c", "--corpus", "texts", multiple=True, metavar="SPEC",
@@ -82,6 +82,7 @@ TIE_RULES = ("smallest_ids", "first_seen", "lexicographic", "sentencepiece")
 @click.option("--selection", type=click.Choice(["count", "shuffle"]), help="curriculum: which groups are taken, the "
               "most frequent or any [default: count].")  # fmt: skip
 @click.option("--seed", type=int, metavar="N", help="curriculum: of the shuffle [default: 0].")
+@click.option("--scale", type=float, metavar="X", help="fast: steps in half the range of a dimension [default: 10].")
 @click.option("--export", "exports", multiple=True, type=click.Choice(["tokenizer.json", "tiktoken", "minbpe"]),
               help="Also write the model as this library reads it; repeatable.")  # fmt: skip
 @click.option("--threads", type=int, metavar="N", help="Threads [default: all cores].")
@@ -103,6 +104,11 @@ def train(algorithm: str, folder: Path, texts: tuple[str, ...], max_bytes: str |
     and the result is the same for any number of threads. The others are trained by their libraries; SentencePiece keeps
     the text in memory. Bytes that are not UTF-8 are read as U+FFFD, and the summary says how many.
 
+    fast is no tokenizer of text: it learns a codec of actions (FAST) from clips of motion, and DIR gets actions.json.
+
+    \b
+    pyharness train fast -c 'shard:0/2:motions:clips.jsonl.xz?chunk=32' --out my-fast
+
     DIR gets the tokenizer (model.json, tokenizer.json or tokenizer.model), and training.json, which says how it was
     made. It appears whole, when all is done; a training that is interrupted leaves nothing.
 
@@ -119,9 +125,14 @@ def train(algorithm: str, folder: Path, texts: tuple[str, ...], max_bytes: str |
 
     if not quiet:
         check_output()
+    given = {name: value for name, value in options.items() if value is not None and value != ()}
+    if algorithm == "fast":
+        _train_fast(folder, texts, given, [*(["--max-bytes"] if max_bytes else []), *exports], force=force, quiet=quiet)
+        return
+    if "scale" in given:
+        raise InputError(f"--scale is for fast; leave it out for {algorithm}")
     trainer = trainers.resolve(algorithm)
     text = Text.of(texts or (DEFAULT_CORPUS,), size("--max-bytes", max_bytes) if max_bytes else None)
-    given = {name: value for name, value in options.items() if value is not None and value != ()}
     with training_listener(quiet) as progress:
         request = trainers.TrainingRequest(
             texts=text.documents, source=text.source, text_bytes=text.max_bytes, progress=progress,
@@ -135,6 +146,32 @@ def train(algorithm: str, folder: Path, texts: tuple[str, ...], max_bytes: str |
         _summarise(trainer, trained, outcome, text, folder, sample=not texts)
     if outcome.refused:
         raise InputError("\n".join(outcome.refused))
+
+
+def _train_fast(
+    folder: Path, clips: tuple[str, ...], given: dict[str, Any], others: list[str], *, force: bool, quiet: bool
+) -> None:
+    from pyharness.actions.fitting import Recipe
+    from pyharness.commands import motion
+    from pyharness.report import visible
+
+    if wrong := [*others, *(f"--{name.replace('_', '-')}" for name in given if name not in ("vocab_size", "scale"))]:
+        raise InputError(f"{wrong[0]} is for text; fast has --corpus, --vocab-size, --scale, --out and --force")
+    if not clips:
+        raise InputError("fast learns from clips of motion: name them, such as -c motions:clips.jsonl?chunk=32")
+    trained = motion.train(clips, Recipe(**given), folder, force=force)
+    if quiet:
+        return
+    codec, source = trained.fitted.codec, trained.fitted.source
+    rows = [
+        ("codec", ", ".join(f"{name} {value}" for name, value in codec.settings.items())),
+        ("clips", f"{source['clips']:,} in {source['chunks']:,} chunks of {trained.fitted.chunk_frames} frames"),
+        ("left out", f"{source['clips_left_out']:,} clips shorter than a chunk, {source['frames_left_out']:,} frames"),
+        *(("note", note) for note in codec.notes),
+        ("next", f"pyharness run -t {shlex.quote(f'actions:{trained.file}')} -c motions:OTHER.jsonl -b actions"),
+        ("", f"pyharness encode {shlex.quote(str(trained.file))} OTHER.jsonl"),
+    ]
+    show("".join(f"{name:11} {visible(value)}\n" for name, value in rows))
 
 
 @contextmanager

@@ -1,0 +1,87 @@
+"""Codecs of actions at the command line: ``train fast``, and ``encode`` and ``decode`` of clips with its files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from pyharness.actions import codec_files, streams
+from pyharness.actions.fitting import FittedCodec, Recipe, motions
+from pyharness.commands.training import RECORD
+from pyharness.corpora import open_corpus
+from pyharness.corpora.motions.clip_files import Clip, check_clips, clips_of
+from pyharness.corpora.motions.family import Motions
+from pyharness.store.folders import check_new_folder, write_folder
+from pyharness.types import InputError, Tally
+
+FILE = "actions.json"
+TRAINER = "fast"
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """What a training of a codec left."""
+
+    fitted: FittedCodec
+    tally: Tally
+    file: Path
+
+
+def train(
+    corpora: Sequence[str], recipe: Recipe, folder: Path, progress: Callable[[int], None] | None = None, *, force: bool
+) -> Trained:
+    """Fit a codec and write its folder: whole or not at all.
+
+    Raises:
+        InputError: the folder cannot be made, a corpus is no clips, or the codec cannot be fitted to them.
+    """
+    check_new_folder(folder, RECORD, force)
+    for corpus in corpora:
+        motions(corpus)
+    tally = Tally()
+    fitted = recipe.fit(corpora, tally, progress)
+    said = {"trainer": TRAINER, "settings": dict(fitted.codec.settings), "text": dict(fitted.source),
+            "notes": list(fitted.codec.notes)}  # fmt: skip
+    files = {FILE: codec_files.content_of(fitted), RECORD: (json.dumps(said, indent=1) + "\n").encode()}
+    check_new_folder(folder, RECORD, force)
+    write_folder(folder, files, overwrite=force)
+    return Trained(fitted, tally, folder / FILE)
+
+
+def codec_file(specification: str) -> Path | None:
+    """Path of the file of a codec that a specification names, ``PATH`` or ``actions:PATH``; None for all others."""
+    path = Path(specification.removeprefix("actions:")).expanduser()
+    return path if codec_files.is_one(path) else None
+
+
+def encoded(codec: Path, clips: Sequence[str]) -> Iterator[bytes]:
+    """Lines of the stream of some files of clips, or ``motions:`` with options."""
+    if not clips or "-" in clips:
+        raise InputError("name the files of clips, clips.jsonl or clips.jsonl.xz: standard input has no name that says")
+    fitted = codec_files.load(codec)
+    return streams.written(fitted, (clip for one in clips for clip in _clips(fitted, one)))
+
+
+def _clips(fitted: FittedCodec, name: str) -> Iterable[Clip]:
+    if not name.startswith("motions:"):
+        check_clips(Path(name))
+        return clips_of(Path(name), skip=fitted.skip)
+    corpus = open_corpus(name)
+    if not isinstance(corpus, Motions) or corpus.skip != fitted.skip:
+        raise InputError(f"{name}: this codec was fitted with skip={fitted.skip}; write that, too")
+    return corpus.read()
+
+
+def decoded(codec: Path, sources: Iterable[tuple[str, IO[bytes]]], said: Callable[[str], None]) -> Iterator[bytes]:
+    """Rows of clips from a stream; ``said`` is told of chunks that the codec answers with zeros."""
+    fitted = codec_files.load(codec)
+    lines = ((f"{name} line {number}", line) for name, source in sources for number, line in enumerate(source, 1))
+    zeros = 0
+    for clip in streams.read(fitted, lines):
+        zeros += clip.zeros
+        yield json.dumps({"id": clip.name, "frames": clip.frames}).encode() + b"\n"
+    if zeros:
+        said(f"{zeros:,} chunks could not be decoded, and are zeros, as the authors' processor has it")
