@@ -13,7 +13,7 @@ from importlib import metadata
 from pathlib import Path
 
 from device.running import MARK
-from device.stages import BUILD, Part, Place
+from device.stages import Part, Place
 
 TOOLKIT = "/usr/local/cuda/bin"  # where toolkits are that nobody has put on the PATH
 LIBRARIES = ("torch", "triton", "cupy-cuda13x", "cupy-cuda12x", "transformers", "numpy")
@@ -72,7 +72,7 @@ def dependencies(root: Path) -> list[str]:
 def lacking(part: Part, place: Place) -> list[str]:
     """Name the programs and modules that a part needs and that are not here."""
     path = environment(place, None)["PATH"]
-    modules = [*part.modules, *(() if part.stage == BUILD else dependencies(place.root))]
+    modules = [*part.modules, *(dependencies(place.root) if part.on_device else ())]
     programs = [name for name in part.programs if shutil.which(name, path=path) is None]
     return [*programs, *(name for name in modules if importlib.util.find_spec(name) is None)]
 
