@@ -24,8 +24,10 @@ RESULTS = "pyharness-results"
 
 @click.command()
 @click.argument("suite_name", metavar="[SUITE]", required=False)
-@click.option("-t", "--tokenizer", "rows", multiple=True, metavar="SPEC", help="Measure this tokenizer; repeatable.")
-@click.option("-c", "--corpus", "texts", multiple=True, metavar="SPEC", help="Measure on this text; repeatable.")
+@click.option("-t", "--tokenizer", "rows", multiple=True, metavar="[NAME=]SPEC",
+              help="Measure this tokenizer, and call it NAME; repeatable.")  # fmt: skip
+@click.option("-c", "--corpus", "texts", multiple=True, metavar="[NAME=]SPEC",
+              help="Measure on this text, and call it NAME; repeatable.")  # fmt: skip
 @click.option(
     "-b",
     "--benchmark",

@@ -15,7 +15,7 @@ STANDARD_INPUT = "-"
 
 
 @click.command()
-@click.option("-t", "--tokenizer", "rows", multiple=True, required=True, metavar="SPEC",
+@click.option("-t", "--tokenizer", "rows", multiple=True, required=True, metavar="[NAME=]SPEC",
               help="Tokenizer, as for run, or the path of its file; repeatable.")  # fmt: skip
 @click.option("--format", "form", type=click.Choice(["text", "json"]), help="[default: text in a terminal, json in a "
               "pipe]")  # fmt: skip

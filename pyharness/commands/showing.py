@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -10,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness import bpe, tokenizers
+from pyharness import bpe, suite, tokenizers
 from pyharness.commands.piping import resolved
 from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.report.sheet.escaping import visible
@@ -72,11 +73,18 @@ def show(rows: Sequence[str], texts: Sequence[str]) -> list[Shown]:
     for text in texts:
         if (size := len(text.encode())) > LONGEST:
             raise InputError(f"a text of {size:,} bytes is too long to be shown; give {LONGEST:,} at most")
-    found = [[_shown(name, number, text, units) for number, (text, units) in enumerate(zip(texts, cut, strict=True))]
-             for name, cut in ((name, _cut(resolved(name), texts)) for name in rows)]  # fmt: skip
+    found = [[_shown(label, number, text, units) for number, (text, units) in enumerate(zip(texts, cut, strict=True))]
+             for label, cut in ((label, _cut(resolved(spec), texts)) for label, spec in map(_named, rows))]  # fmt: skip
     if len(texts) > 1:
         found = [_compared(one, other) for one, other in found]
     return [shown for number in range(len(texts)) for shown in (row[number] for row in found)]
+
+
+def _named(row: str) -> tuple[str, str]:
+    """Label and specification; the path of a file that is there is no name."""
+    is_file = os.path.exists(row)  # noqa: PTH110 -- Path raises for names that are too long
+    name, spec = (None, row) if is_file else suite.named(row)
+    return name or spec, spec
 
 
 def _shown(name: str, number: int, text: str, units: tuple[Unit, ...]) -> Shown:

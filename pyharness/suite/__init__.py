@@ -1,6 +1,6 @@
 """Suites: TOML -> Suite -> Cases. A suite names tokenizers, corpora and benchmarks; its cases are their product."""
 
-from pyharness.suite.declaration import Entry, Selection, Suite, entries, override, selections
+from pyharness.suite.declaration import Entry, Selection, Suite, entries, named, override, selections
 from pyharness.suite.parameters import powers_of_two
 from pyharness.suite.planning import Plan, plan
 from pyharness.suite.reading import DEFAULT, find, memory_limit, read, shipped, summary_of
@@ -14,6 +14,7 @@ __all__ = [
     "entries",
     "find",
     "memory_limit",
+    "named",
     "override",
     "plan",
     "powers_of_two",

@@ -11,12 +11,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pyharness.plugins.specification import escaped
+from pyharness.plugins.specification import CORPUS, TOKENIZER, escaped
 from pyharness.types import InputError
 
 DEVICES = ("cpu", "cuda")
 TIME_LIMIT_SECONDS = 600.0
 _VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")  # as the shell has it: ${NAME} or ${NAME:-otherwise}
+# A specification has no "=" before its first ":" or "?"; one in a path is behind a "/" or its family's colon.
+_NAMED = re.compile(r"([^:?=/]+)=(.+)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +27,7 @@ class Entry:
 
     label: str
     spec: str
+    named: bool = field(default=False, compare=False)  # whether the label was given for it
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,20 +141,60 @@ def entries(
 ) -> tuple[Entry, ...]:
     """Labels and specifications, with ``${VARIABLE}`` and ``${VARIABLE:-otherwise}`` filled in.
 
-    They come from ``variables``, those of the suite, or from the environment.
+    Text is ``SPEC`` or ``NAME=SPEC``; a table has ``name`` and ``spec``. The label is the name, or else the
+    specification as it was written. Variables are those of ``variables``, of the suite, or of the environment.
 
     Within the options of a tokenizer it is a value, so a ``%`` or ``&`` of it becomes ``%25`` or ``%26``.
     """
     given = [_entry(item, key, variables or {}) for item in _list(items, key)]
     for label, times in Counter(entry.label for entry in given).items():
         if times > 1:
-            raise InputError(f'the name {label!r} is used twice; give one of them another name = "..."')
+            raise InputError(f'the name {label!r} is used twice; give one of them another: NAME=SPEC, or name = "..."')
+    _refuse_spellings(given, key)
     return tuple(given)
+
+
+def _refuse_spellings(given: Iterable[Entry], key: str) -> None:
+    """Refuse one file under two spellings of its path, unless one of them is named: then it is meant."""
+    met: dict[Any, Entry] = {}
+    for entry in given:
+        if entry.named or (same := _identity(entry.spec, key)) is None:
+            continue
+        if (other := met.setdefault(same, entry)) is not entry:
+            raise InputError(
+                f"{other.label!r} and {entry.label!r} are one file; leave one out, or name one: NAME=SPEC, or "
+                f'name = "..."'
+            )
+
+
+def _identity(spec: str, key: str) -> Any:
+    """What a specification of a file means, however its path is written; None if it names no file that is there."""
+    try:
+        parsed = (TOKENIZER if key == "tokenizers" else CORPUS).parse(spec)
+    except InputError:  # which the one who resolves it says
+        return None
+    if parsed.argument is None or not os.path.exists(parsed.argument):  # noqa: PTH110 -- Path raises for long names
+        return None
+    path = os.path.realpath(parsed.argument)
+    return parsed.engine, parsed.name, path, tuple(sorted(parsed.options.items()))
+
+
+def named(text: str) -> tuple[str | None, str]:
+    """Take ``NAME=SPEC`` apart; a specification alone has no name.
+
+    >>> named("o200k=file:/x/o200k_base.tiktoken?pattern=o200k_base")
+    ('o200k', 'file:/x/o200k_base.tiktoken?pattern=o200k_base')
+    >>> named("file:/x/a=b.json"), named("sample?max_bytes=2kB")
+    ((None, 'file:/x/a=b.json'), (None, 'sample?max_bytes=2kB'))
+    """
+    match = _NAMED.fullmatch(text)
+    return (match[1], match[2]) if match else (None, text)
 
 
 def _entry(item: str | Mapping[str, str], key: str, variables: Mapping[str, str]) -> Entry:
     if isinstance(item, str):
-        return Entry(item, _fill_in(item, key == "tokenizers", variables))
+        name, spec = named(item)
+        return Entry(name or spec, _fill_in(spec, key == "tokenizers", variables), named=name is not None)
     if not isinstance(item, Mapping):
         raise InputError(
             f"{shown(item)} in {key} is not laid out like one: write text, or {{ name = ..., spec = ... }}"
@@ -162,7 +205,8 @@ def _entry(item: str | Mapping[str, str], key: str, variables: Mapping[str, str]
     for name, value in given.items():
         if not isinstance(value, str) or not value:
             raise InputError(f"{name} = {shown(value)} in {key} is not text; write it in quotes")
-    return Entry(item.get("name", item["spec"]), _fill_in(item["spec"], key == "tokenizers", variables))
+    spec = _fill_in(item["spec"], key == "tokenizers", variables)
+    return Entry(item.get("name", item["spec"]), spec, named="name" in item)
 
 
 def variables(given: Any) -> dict[str, str]:

@@ -27,6 +27,13 @@ def test_a_pipe_gets_json() -> None:
     assert said["rows"][0]["units"][1] == {"id": 195, "text": "\\xc3", "bytes": "c3", "merges": None, "moved": True}
 
 
+def test_rows_are_called_by_their_names_and_a_file_with_an_equals_sign_is_no_name(tmp_path: Path) -> None:
+    path = tmp_path / "a=b.json"
+    path.write_text(json.dumps(FILES["byte level"]), encoding="utf-8")
+    said = json.loads(call("-t", "bytes=raw_bytes", "-t", str(path), "HE").stdout)
+    assert [row["tokenizer"] for row in said["rows"]] == ["bytes", str(path)]
+
+
 def test_a_terminal_gets_tables_in_colours_unless_it_wants_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(console, "is_terminal", lambda: True)
     monkeypatch.setattr(console, "width", lambda: 80)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from hypothesis import example, given
 from hypothesis import strategies as st
+from rich.cells import cell_len
 
 from gating.gates import gate, judgement
 from pyharness import report
+from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.report.sheet.shortening import shorten, shorten_apart
 
 PARTS = st.lists(st.sampled_from(["a", "bb", "english", "polish", "::", "/x/", "-2]"]), max_size=30).map("".join)
@@ -40,3 +42,28 @@ def test_a_table_of_80_columns_and_a_comment_tell_names_apart() -> None:
     comment = report.to_pull_request(done)
     cells = [line.split("|")[1] for line in comment.splitlines() if line.startswith("| ") and "pass" in line]
     assert len(set(cells)) == len(cells) == len(names)
+
+
+@given(
+    st.lists(st.lists(st.sampled_from(["a", "数据", "分词器", "/", "e\u0301", "ﾊ", "한", "-1", "👩"]), max_size=24)
+             .map("".join), min_size=1, max_size=6, unique=True),
+    st.integers(1, 8),
+)  # fmt: skip
+@example(["file:/数据/分词器/" + "分词器" * 6 + f"{one}号.json" for one in "一二"], 6)
+def test_names_of_wide_characters_neither_look_alike_nor_take_digits_off(names: list[str], numbers: int) -> None:
+    headings = (Heading("tokenizer", "name"), *(Heading(f"n{at}") for at in range(numbers)))
+    sheet = Sheet("t", headings, tuple((Cell(f"x{name}x"), *(Cell(1.25),) * numbers) for name in names))
+    lines = report.to_text([sheet], width=80).splitlines()[2:]
+    assert [line.count("1.2500") for line in lines] == [numbers] * len(names)
+    assert len({line.partition("1.2500")[0].rstrip() for line in lines}) == len(names)
+    assert all(cell_len(line) <= 80 for line in lines)
+
+
+def test_rank_files_of_one_folder_differ_at_80_columns() -> None:
+    names = [f"file:/home/user/data/tokenizers/{name}_base.tiktoken" for name in ("cl100k", "o200k", "r50k", "p50k")]
+    headings = (Heading("tokenizer", "name"), *(Heading(f"number {at}") for at in range(6)))
+    sheet = Sheet("t", headings, tuple((Cell(name), *(Cell(1.25),) * 6) for name in names))
+    shown = [line.split("  ")[0] for line in report.to_text([sheet], width=80).splitlines()[-4:]]
+    assert len(set(shown)) == 4
+    for short, unlike in zip(shown, ("l1", "o2", "r5", "p5"), strict=True):
+        assert unlike in short

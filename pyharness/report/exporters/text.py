@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from pyharness.report.sheet import Sheet
 from pyharness.report.sheet.escaping import visible
-from pyharness.report.sheet.shortening import shorten_apart
+from pyharness.report.sheet.shortening import LEAST_WIDTH, shorten_apart
 
 HEADER_WIDTH = 7
 WRAPPED_WIDTH = 24
@@ -61,13 +61,15 @@ def _headers(columns: Sequence[str]) -> list[str]:
 
 def _taken(sheet: Sheet) -> int:
     """Columns that a sheet takes without its names: numbers whole, text that wraps at a width it can be read at."""
+    from rich.cells import cell_len
+
     taken = 0
     for index, (heading, header) in enumerate(zip(sheet.headings, _headers(sheet.columns), strict=True)):
         if heading.kind == "prose":
             taken += WRAPPED_WIDTH + GAP
         elif heading.kind != "name":
             cells = (visible(row[index].text) for row in sheet.rows)
-            taken += max(map(len, (*header.split("\n"), *cells))) + GAP
+            taken += max(map(cell_len, (*header.split("\n"), *cells))) + GAP
     return taken
 
 
@@ -87,6 +89,19 @@ def _shown(sheet: Sheet, room: int) -> Iterator[list[str]]:
     """Texts of each row; names are cut where there is no room, and no two of a sheet to look alike."""
     named = [heading.kind == "name" for heading in sheet.headings]
     rows = [[visible(cell.text) for cell in row] for row in sheet.rows]
-    short = shorten_apart((text for row in rows for text, is_name in zip(row, named, strict=True) if is_name), room)
+    names = [text for row in rows for text, is_name in zip(row, named, strict=True) if is_name]
+    short = _short(names, room)
     for row in rows:
         yield [short[text] if is_name else text for text, is_name in zip(row, named, strict=True)]
+
+
+def _short(names: Sequence[str], room: int) -> dict[str, str]:
+    """Shorten names to ``room`` columns of a terminal, of which a character may take two: what is cut off later would
+    take the end of a name with it, or digits."""
+    from rich.cells import cell_len
+
+    for width in range(room, LEAST_WIDTH, -1):
+        short = shorten_apart(names, width)
+        if all(cell_len(text) <= room for text in short.values()):
+            return short
+    return shorten_apart(names, LEAST_WIDTH)
