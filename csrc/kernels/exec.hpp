@@ -76,8 +76,9 @@ PH_DEVICE unsigned long long ph_relaxed_load(const unsigned long long* global) {
   asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(__cvta_generic_to_global(global)));
   return value;
 }
-PH_DEVICE unsigned long long ph_relaxed_load_shared(const unsigned long long* shared) {
-  return *static_cast<const volatile unsigned long long*>(shared);
+template <class Value>
+PH_DEVICE Value ph_relaxed_load_shared(const Value* shared) {
+  return *static_cast<const volatile Value*>(shared);
 }
 
 namespace pyharness::kernels {
@@ -87,6 +88,16 @@ inline void check(cudaError_t status, const char* call) {
   cudaGetLastError();  // else the next launch would report it again
   throw std::runtime_error(std::string(call) + ": " + cudaGetErrorName(status) + " (" +
                            cudaGetErrorString(status) + ")");
+}
+
+// Lets a kernel take as many bytes of dynamic shared memory, and as many blocks of it live on a
+// multiprocessor as its shared memory has room for: the driver's own division favours the first-level cache.
+template <class Kernel>
+void allow_shared(Kernel* kernel, std::size_t bytes) {
+  PH_CHECK(
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
+  PH_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
+                                cudaSharedmemCarveoutMaxShared));
 }
 
 inline void copy(void* to, const void* from, std::size_t bytes, Stream stream) {

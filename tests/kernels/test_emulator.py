@@ -32,7 +32,7 @@ FLAGS = (
 
 # The scheduler itself must not be watched for races: it belongs to no CUDA thread.
 SCHEDULER = (KERNELS / "emulator/emulator.cpp", KERNELS / "emulator/fiber.cpp", KERNELS / "emulator/device.cpp")
-WATCHED = (PROGRAM, KERNELS / "entropy/entropy.cu", KERNELS / "pairs/by_hashing.cu", KERNELS / "pairs/positions.cu")
+WATCHED = (PROGRAM, KERNELS / "entropy/entropy.cu", KERNELS / "pairs/by_partition.cu", KERNELS / "pairs/positions.cu")
 BUILDS = {
     "address": (("-fsanitize=address",), ("-fsanitize=address",)),
     "race": (("-DPH_RACE_DETECTOR",), ("-fsanitize=thread",)),

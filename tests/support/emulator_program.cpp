@@ -138,7 +138,7 @@ bool entropies() {
   return right;
 }
 
-// ---- the counter of pairs, with a cache that evicts and a table that grows
+// ---- the counter of pairs, in one pass and in two, with tables that overflow and buckets of several parts
 
 class HostMemory final : public pyharness::kernels::DeviceMemory {
  public:
@@ -147,7 +147,7 @@ class HostMemory final : public pyharness::kernels::DeviceMemory {
   }
 };
 
-bool counts_pairs(bool weighted) {
+bool counts_pairs(bool weighted, int bucket_bits) {
   using namespace pyharness;
   using namespace pyharness::kernels;
   constexpr std::uint32_t kSize = 1500;
@@ -165,9 +165,10 @@ bool counts_pairs(bool weighted) {
   PairTuning tuning;
   tuning.multiprocessors = 2;
   tuning.threads = 32;
-  tuning.cache_slots = 8;
-  tuning.table_slots = 2;
-  const auto counter = make_hash_pair_counter(memory, tuning);
+  tuning.bucket_bits = bucket_bits;
+  tuning.bucket_slots = 8;
+  tuning.part_positions = 100;
+  const auto counter = make_partition_pair_counter(memory, tuning);
   PairChunk chunk{tokens.data(), 0, kSize - 1};
   if (weighted) {
     chunk.offsets = offsets.data();
@@ -181,7 +182,12 @@ bool counts_pairs(bool weighted) {
   return found == expected && found.size() == rows.size;
 }
 
-bool pairs() { return counts_pairs(false) && counts_pairs(true); }
+bool pairs() {
+  bool right = true;
+  for (const bool weighted : {false, true})
+    for (const int bucket_bits : {2, 9}) right &= counts_pairs(weighted, bucket_bits);
+  return right;
+}
 
 const std::map<std::string, std::function<bool()>> kCases = {
     {"correct", sums<Fault::kNone>},

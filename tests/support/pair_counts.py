@@ -17,9 +17,18 @@ Row = tuple[int, int, int]
 WIDE = 2**32 - 1
 CUDA = pytest.param(Backend("cuda"), marks=pytest.mark.cuda)
 EMULATED = [Backend("emulated", str(seed)) for seed in SEEDS]
-METHODS = ("hash", "sort", "dense")
-# A cache that evicts, a table that grows, rounds that end anywhere: what big corpora do, on small inputs.
-SMALL = {"threads": 32, "cache_slots": 8, "table_slots": 2, "positions_per_round": 7, "dense_ids": 64}
+METHODS = ("partition", "sort", "dense")
+# A cache that evicts, buckets of several parts that overflow, rounds that end anywhere: what big corpora do, on small
+# inputs.
+SMALL = {
+    "threads": 32,
+    "cache_slots": 8,
+    "bucket_bits": 2,
+    "bucket_slots": 2,
+    "part_positions": 3,
+    "positions_per_round": 7,
+    "dense_ids": 64,
+}
 
 every_backend = pytest.mark.parametrize(
     "backend", [Backend("core", "portable"), *EMULATED, CUDA], indirect=True, ids=str
@@ -49,11 +58,11 @@ def rows(histogram: PairHistogram) -> list[Row]:
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
-def where(backend: Backend, method: str = "hash") -> dict[str, Any]:
+def where(backend: Backend, method: str = "partition") -> dict[str, Any]:
     return {} if backend.kind == "core" else {"device": backend.kind, "method": method}
 
 
-def count(backend: Backend, ids: list[int], *more: Any, method: str = "hash") -> list[Row]:
+def count(backend: Backend, ids: list[int], *more: Any, method: str = "partition") -> list[Row]:
     return rows(pair_histogram(np.array(ids, np.uint32), *more, **where(backend, method)))
 
 

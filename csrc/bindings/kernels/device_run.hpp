@@ -35,7 +35,7 @@ class PythonMemory final : public kernels::DeviceMemory {
       throw std::invalid_argument("this call needs " + std::to_string(bytes) + " bytes for " + purpose +
                                   ": pass allocate");
     constexpr std::intptr_t kUnordered = -1;  // nothing is pending on fresh memory
-    auto array = std::make_unique<DlArray>(allocate_(bytes, purpose), "what allocate returned", kUnordered);
+    auto array = std::make_unique<DlArray>(array_of(bytes, purpose), "what allocate returned", kUnordered);
     if (static_cast<std::size_t>(array->size()) * array->itemsize() < bytes)
       throw std::invalid_argument("allocate returned less memory than it was asked for");
     check_alignment(*array, 16);
@@ -48,6 +48,16 @@ class PythonMemory final : public kernels::DeviceMemory {
   }
 
  private:
+  // Kernels that can do with less know a lack of memory from other errors.
+  py::object array_of(std::size_t bytes, const char* purpose) const {
+    try {
+      return allocate_(bytes, purpose);
+    } catch (const py::error_already_set& error) {
+      if (!error.matches(PyExc_MemoryError)) throw;
+      throw kernels::OutOfDeviceMemory(py::str(error.value()));
+    }
+  }
+
   py::object allocate_;
 };
 

@@ -33,8 +33,12 @@ PairTuning tuning_of(const py::dict& values, int device) {
       tuning.threads = py::cast<int>(value);
     else if (name == "cache_slots")
       tuning.cache_slots = py::cast<int>(value);
-    else if (name == "table_slots")
-      tuning.table_slots = py::cast<std::size_t>(value);
+    else if (name == "bucket_bits")
+      tuning.bucket_bits = py::cast<int>(value);
+    else if (name == "bucket_slots")
+      tuning.bucket_slots = py::cast<int>(value);
+    else if (name == "part_positions")
+      tuning.part_positions = py::cast<int>(value);
     else if (name == "positions_per_round")
       tuning.positions_per_round = py::cast<std::int64_t>(value);
     else if (name == "dense_ids")
@@ -45,8 +49,9 @@ PairTuning tuning_of(const py::dict& values, int device) {
   const bool fits =
       tuning.threads >= 32 && tuning.threads <= kernels::kMostPairThreads && tuning.threads % 32 == 0 &&
       (tuning.cache_slots == 0 || std::has_single_bit(static_cast<unsigned>(tuning.cache_slots))) &&
-      (tuning.table_slots == 0 || std::has_single_bit(tuning.table_slots)) &&
-      tuning.positions_per_round > 0 && tuning.dense_ids > 0;
+      (tuning.bucket_slots == 0 || std::has_single_bit(static_cast<unsigned>(tuning.bucket_slots))) &&
+      tuning.bucket_bits >= 0 && tuning.bucket_bits <= kernels::kMostBucketBits &&
+      tuning.part_positions > 0 && tuning.positions_per_round > 0 && tuning.dense_ids > 0;
   if (!fits) throw std::invalid_argument("this tuning cannot be launched");
   return tuning;
 }
@@ -55,7 +60,7 @@ class PairCounter {
  public:
   PairCounter(const std::string& method, py::object allocate, int device, const py::dict& tuning)
       : memory_(std::move(allocate)), device_(device), tuning_(tuning_of(tuning, device)) {
-    if (method == "hash") counter_ = kernels::make_hash_pair_counter(memory_, tuning_);
+    if (method == "partition") counter_ = kernels::make_partition_pair_counter(memory_, tuning_);
     if (method == "sort") counter_ = kernels::make_sort_pair_counter(memory_, tuning_);
     if (method == "dense") counter_ = kernels::make_dense_pair_counter(memory_, tuning_);
     if (!counter_) throw std::invalid_argument("unknown method '" + method + "'");

@@ -1,4 +1,4 @@
-// A block's shared-memory table of the pairs that it meets often, in front of the global one.
+// A block's shared-memory table of the pairs that it meets often, in front of the counters of method "dense".
 //
 // First come, first kept absorbs 8 to 21 % of the pairs of real text (11,953,344 pairs of GPT-2 tokens,
 // English and code, 2,048 to 16,384 slots): the slots fill with what is rare. Dropping the rare when the
@@ -7,12 +7,19 @@
 // share, 8 probes.)
 #pragma once
 
-#include "kernels/pairs/table.hpp"
+#include "kernels/exec.hpp"
+#include "kernels/pairs/pair_histogram.hpp"
 
 namespace pyharness::kernels {
 
-// Count is unsigned where every pair counts once: shared memory adds 32 bits in one instruction and 64 in a
-// loop, and a launch counts fewer than 2^32 positions.
+PH_DEVICE Word mix(Word tag) {
+  tag *= 0x9E3779B97F4A7C15u;
+  return tag ^ tag >> 32;
+}
+
+// A free slot has tag 0, so that clearing is cheap: keys are stored complemented. Two ids of 2^32 - 1 have no
+// tag; they are above what "dense" counts. Count is unsigned where every pair counts once: shared memory adds
+// 32 bits in one instruction and 64 in a loop, and a launch counts fewer than 2^32 positions.
 template <class Count>
 class PairCache {
  public:
@@ -34,7 +41,8 @@ class PairCache {
   // False when neither the key nor a free slot is near. A key may come to stand in two slots once eviction
   // has freed one before it; both counts reach the table. `used` counts the slots that the calling thread
   // takes.
-  PH_DEVICE bool add(Word tag, Count times, unsigned& used) {
+  PH_DEVICE bool add(Word key, Count times, unsigned& used) {
+    const Word tag = ~key;
     unsigned at = static_cast<unsigned>(mix(tag) >> 40) & (slots_ - 1);
     for (unsigned probe = 0; probe < kProbes; ++probe, at = (at + 1) & (slots_ - 1)) {
       Word held = ph_relaxed_load_shared(&tags_[at]);
@@ -49,12 +57,12 @@ class PairCache {
     return false;
   }
 
-  // Hands every slot whose count is not to be kept to flush(tag, count), and frees it. Between barriers.
+  // Hands every slot whose count is not to be kept to flush(key, count), and frees it. Between barriers.
   template <class Keep, class Flush>
   PH_DEVICE void evict(Keep&& keep, Flush&& flush) {
     for (unsigned at = threadIdx.x; at < slots_; at += blockDim.x) {
       if (tags_[at] == 0 || keep(counts_[at])) continue;
-      flush(tags_[at], counts_[at]);
+      flush(~tags_[at], counts_[at]);
       tags_[at] = 0;
       counts_[at] = 0;
     }

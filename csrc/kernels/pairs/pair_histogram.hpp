@@ -1,6 +1,6 @@
 // Counts of adjacent pairs of ids on a device: the rows of core/pairs/pair_histogram.hpp, to the last integer
-// and in the same order. Three counters behind one interface, each described in its file: by_hashing.cu,
-// by_sorting.cu, dense.cu.
+// and in the same order. Three counters behind one interface, each described in its file:
+// by_partition.cu, by_sorting.cu, dense.cu.
 #pragma once
 
 #include <cstddef>
@@ -28,15 +28,19 @@ struct PairChunk {
 };
 
 inline constexpr int kMostPairThreads = 768;
+inline constexpr int kMostBucketBits = 14;  // the sizes of as many buckets fit 64 KiB of shared memory
 
 // Sizes of launches and tables. Results do not depend on them.
 struct PairTuning {
   int multiprocessors = 1;
   int threads = kMostPairThreads;  // per block, a multiple of 32
-  int cache_slots = 0;          // hash, dense: of a block's shared memory, a power of two; 0: what fits best
-  std::size_t table_slots = 0;  // hash: at first, a power of two; 0: by the first chunk
-  std::int64_t positions_per_round = std::int64_t{1} << 27;  // sort: bounds its memory, 32 bytes each
-  std::uint32_t dense_ids = 2048;                            // dense: ids must be below
+  // sort, partition: bounds their memory, which the heads of their files give.
+  std::int64_t positions_per_round = std::int64_t{1} << 27;
+  int bucket_bits = 0;             // partition: of the number of buckets; 0: by the size of the round
+  int bucket_slots = 0;            // partition: of a block's table, a power of two; 0: what fits best
+  int part_positions = 1 << 17;    // partition: of a bucket, beyond which several blocks count it
+  int cache_slots = 0;             // dense: of a block's shared memory, a power of two; 0: what fits best
+  std::uint32_t dense_ids = 2048;  // dense: ids must be below
 };
 
 // Distinct pairs in any order: key = left << 32 | right, count > 0.
@@ -55,7 +59,7 @@ class PairCounter {
   virtual PairRows collect(Stream stream) = 0;
 };
 
-std::unique_ptr<PairCounter> make_hash_pair_counter(DeviceMemory& memory, const PairTuning& tuning);
+std::unique_ptr<PairCounter> make_partition_pair_counter(DeviceMemory& memory, const PairTuning& tuning);
 std::unique_ptr<PairCounter> make_sort_pair_counter(DeviceMemory& memory, const PairTuning& tuning);
 std::unique_ptr<PairCounter> make_dense_pair_counter(DeviceMemory& memory, const PairTuning& tuning);
 

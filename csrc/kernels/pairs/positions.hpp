@@ -67,6 +67,7 @@ PH_DEVICE void for_each_pair(const PairChunk& chunk, const std::int64_t* tile_se
     segment = segment_of(chunk.offsets, tile_segments[tile], tile_segments[tile + 1], start);
   const std::int64_t step = kSegmented ? 1 : threads;
   Word next_key = key_at(chunk, start);
+#pragma unroll  // what visitors keep per item stays in registers
   for (int item = 0; item < kPositionsPerThread; ++item) {
     const std::int64_t position = start + item * step;
     const Word key = next_key;

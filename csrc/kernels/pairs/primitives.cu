@@ -44,6 +44,14 @@ void sort_by_key(TwoArrays& keys, TwoArrays& values, std::size_t size, int begin
   if (value_buffers.Current() != values.current.data()) std::swap(values.current, values.spare);
 }
 
+void sort_keys(TwoArrays& keys, std::size_t size, int bits, DeviceMemory& memory, Stream stream) {
+  cub::DoubleBuffer<Word> buffers(keys.current.data(), keys.spare.data());
+  with_scratch(memory, [&](void* scratch, std::size_t& bytes) {
+    return cub::DeviceRadixSort::SortKeys(scratch, bytes, buffers, size, 0, bits, stream);
+  });
+  if (buffers.Current() != keys.current.data()) std::swap(keys.current, keys.spare);
+}
+
 std::size_t sum_by_key(TwoArrays& keys, TwoArrays& values, std::size_t size, DeviceMemory& memory,
                        Stream stream) {
   const DeviceArray<Word> runs(memory, 1, "the number of rows");
@@ -77,6 +85,12 @@ void sort_by_key(TwoArrays& keys, TwoArrays& values, std::size_t size, int begin
   }
   std::swap(keys.current, keys.spare);
   std::swap(values.current, values.spare);
+}
+
+void sort_keys(TwoArrays& keys, std::size_t size, int bits, DeviceMemory&, Stream) {
+  Word* const key = keys.current.data();
+  const Word mask = bits == 64 ? ~Word{0} : (Word{1} << bits) - 1;
+  std::stable_sort(key, key + size, [mask](Word a, Word b) { return (a & mask) < (b & mask); });
 }
 
 std::size_t sum_by_key(TwoArrays& keys, TwoArrays& values, std::size_t size, DeviceMemory&, Stream) {

@@ -1,4 +1,4 @@
-// The three calls that CUB does on a device. In the emulator the standard library stands in for them (the
+// The calls that CUB does on a device. In the emulator the standard library stands in for them (the
 // same result: both sorts are stable), so that everything around them runs there; CUB's own kernels are not
 // emulated.
 #pragma once
@@ -19,6 +19,9 @@ enum class Order { kRising, kFalling };
 // Sorts `size` keys by their bits begin_bit..end_bit-1, and values with them. Stable.
 void sort_by_key(TwoArrays& keys, TwoArrays& values, std::size_t size, int begin_bit, int end_bit,
                  Order order, DeviceMemory& memory, Stream stream);
+
+// Sorts `size` keys by all of their lowest `bits` bits, rising.
+void sort_keys(TwoArrays& keys, std::size_t size, int bits, DeviceMemory& memory, Stream stream);
 
 // Runs of equal keys become one key with the sum of its values; returns their number, once the stream has
 // come to it.

@@ -30,20 +30,46 @@ Value read_back(const Value* address, Stream stream) {
 PH_DEVICE std::size_t row_index() { return std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; }
 PH_DEVICE std::size_t row_stride() { return std::size_t{gridDim.x} * blockDim.x; }
 
-// `Source`: Word key(std::size_t) and Word count(std::size_t) of entries 0..entries-1.
+// A place for each thread that takes one, by one addition per warp to a counter that the block shares. All
+// lanes of a warp together.
+PH_DEVICE unsigned place_among(bool takes, unsigned* taken) {
+  const unsigned lanes = __ballot_sync(0xffffffffu, takes);
+  const unsigned lane = threadIdx.x % 32;
+  unsigned first = 0;
+  if (lane == 0 && lanes != 0) first = atomicAdd(taken, static_cast<unsigned>(__popc(lanes)));
+  return __shfl_sync(0xffffffffu, first, 0) + static_cast<unsigned>(__popc(lanes & ((1u << lane) - 1)));
+}
+
+inline constexpr unsigned kEntriesPerThread = 8;
+
+// One addition to `size` for 2,048 entries. `Source`: Word key(std::size_t) and Word count(std::size_t) of
+// entries 0..entries-1.
 template <class Source>
 PH_GLOBAL void collect_rows(Source source, std::size_t entries, Word* key, Word* count, Word* size) {
-  const std::size_t whole_warps = (entries + 31) / 32 * 32;
-  for (std::size_t entry = row_index(); entry < whole_warps; entry += row_stride()) {
-    const Word times = entry < entries ? source.count(entry) : 0;
-    const unsigned taken = __ballot_sync(0xffffffffu, times != 0);
-    const unsigned lane = threadIdx.x % 32;
-    Word at = 0;
-    if (lane == 0 && taken != 0) at = atomicAdd(size, static_cast<Word>(__popc(taken)));
-    at = __shfl_sync(0xffffffffu, at, 0) + static_cast<Word>(__popc(taken & ((1u << lane) - 1)));
-    if (times == 0) continue;
-    key[at] = source.key(entry);
-    count[at] = times;
+  PH_SHARED(Word, first, 1);
+  PH_SHARED(unsigned, rows, 1);
+  const std::size_t step = std::size_t{blockDim.x} * kEntriesPerThread;
+  for (std::size_t begin = blockIdx.x * step; begin < entries; begin += gridDim.x * step) {
+    if (threadIdx.x == 0) rows[0] = 0;
+    __syncthreads();
+    Word times[kEntriesPerThread];
+    unsigned place[kEntriesPerThread];
+#pragma unroll
+    for (unsigned k = 0; k < kEntriesPerThread; ++k) {
+      const std::size_t entry = begin + k * blockDim.x + threadIdx.x;
+      times[k] = entry < entries ? source.count(entry) : 0;
+      place[k] = place_among(times[k] != 0, &rows[0]);
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) first[0] = atomicAdd(size, static_cast<Word>(rows[0]));
+    __syncthreads();
+#pragma unroll
+    for (unsigned k = 0; k < kEntriesPerThread; ++k) {
+      if (times[k] == 0) continue;
+      key[first[0] + place[k]] = source.key(begin + k * blockDim.x + threadIdx.x);
+      count[first[0] + place[k]] = times[k];
+    }
+    __syncthreads();
   }
 }
 

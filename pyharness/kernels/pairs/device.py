@@ -21,7 +21,9 @@ OUT_OF_MEMORY = (
     "pair_histogram needs {needed:,} more bytes on {device} for {purpose}, and {free:,} are free: "
     "count parts of the corpus, or use device='cpu'"
 )
-SORTED_BYTES = 40  # per position of method "sort": two arrays of keys and two of weights, and CUB's own
+# What a position of a round takes. "sort": two arrays of keys, two of weights, and what CUB needs. "partition": two
+# arrays of what is left of a pair, and one of counts or two of weights; rounds halve where ids are too large for it.
+SORTED_BYTES, PARTITIONED_BYTES, WEIGHTED_BYTES = 40, 12, 24
 
 
 def count_on_device(
@@ -33,9 +35,10 @@ def count_on_device(
     with place.using():
         free = place.library.free_bytes(place.device)
         # Half of the free memory: rows of earlier rounds, and the ordering of all rows, want memory too.
-        tuning = {"positions_per_round": max(1 << 16, min(1 << 30, free // 2 // SORTED_BYTES))}
+        needed = SORTED_BYTES if method == "sort" else PARTITIONED_BYTES if weights is None else WEIGHTED_BYTES
+        tuning = {"positions_per_round": max(1 << 16, min(1 << 30, free // 2 // needed))}
         counter = place.module.PairCounter(
-            "hash" if method == "auto" else method, place.allocate, place.device.number, tuning | TUNING
+            "partition" if method == "auto" else method, place.allocate, place.device.number, tuning | TUNING
         )
         chunks = _streamed if streamed else _resident
         for chunk in chunks(tokens, offsets, weights, place, free):

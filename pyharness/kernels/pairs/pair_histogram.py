@@ -17,8 +17,8 @@ from pyharness.kernels.pairs.device import count_on_device
 from pyharness.plugins.registry import suggest
 from pyharness.types import InputError
 
-Method = Literal["auto", "hash", "sort", "dense"]
-METHODS = ("auto", "hash", "sort", "dense")
+Method = Literal["auto", "partition", "sort", "dense"]
+METHODS = ("auto", "partition", "sort", "dense")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +58,8 @@ def pair_histogram(
         offsets: int64 [segments + 1]; no pair crosses a segment. Without it, all tokens are one segment.
         weights: int64 or uint64 [segments], how often each segment counts.
         threads: native threads on the CPU.
-        method: on CUDA ``hash`` (the choice of ``auto``), ``sort`` (slower, an independent reference) or ``dense`` (one
-            counter per pair of ids below 2,048). The CPU has one method, ``auto``.
+        method: on CUDA ``partition`` (the choice of ``auto``), ``sort`` (slower, an independent reference) or ``dense``
+            (one counter per pair of ids below 2,048). The CPU has one method, ``auto``.
         device: ``cpu``, ``cuda`` or ``cuda:1``; where the tokens are by default. NumPy tokens go to a CUDA device in
             chunks, so that a corpus may be larger than its memory; CUDA tokens stay where they are. ``emulated`` runs
             the kernels on the host: for tests, and slowly.
@@ -70,7 +70,7 @@ def pair_histogram(
         ValueError: offsets or weights do not fit, an id or a weight is negative or too large, or the weighted number of
             pairs leaves 64 bits.
         TypeError: an array has another dtype.
-        MemoryError: the device has too little; the message says how much was needed.
+        MemoryError: the device has too little, for parts of the tokens as well; the message says how much was needed.
         CudaUnavailable: there is no CUDA device, or this build has no kernels for one.
 
     Source: docs/gpu.md "Pair histogram"; docs/metrics.md "Distribution" (``bigram_entropy``). The same counts

@@ -41,7 +41,9 @@ def random_case(case: int) -> tuple[list[list[int]], list[int] | None, dict[str,
     tuning = {
         "threads": int(generator.choice([32, 96])),
         "cache_slots": int(generator.choice([8, 64])),
-        "table_slots": int(generator.choice([2, 64, 4096])),
+        "bucket_bits": int(generator.choice([1, 3, 9])),
+        "bucket_slots": int(generator.choice([2, 64, 4096])),
+        "part_positions": int(generator.choice([5, 1000])),
         "positions_per_round": int(generator.choice([50, 1 << 20])),
         "dense_ids": 60,
     }
@@ -73,7 +75,7 @@ segments = st.lists(
 
 
 @one_seed
-@pytest.mark.parametrize("method", ["hash", "sort"])
+@pytest.mark.parametrize("method", ["partition", "sort"])
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(documents=segments, chunk=st.integers(1, 40), data=st.data())
 def test_segments_and_weights(
@@ -105,25 +107,13 @@ def test_all_pairs_equal_and_all_different(backend: Backend, method: str, small:
 
 
 @kernels_only
-@pytest.mark.parametrize("method", ["hash", "sort"])
+@pytest.mark.parametrize("method", ["partition", "sort"])
 def test_the_largest_and_the_smallest_id(backend: Backend, method: str, small: None) -> None:
     """A free slot is no pair: neither (0, 0) nor the pair of the two largest ids."""
     ids = [WIDE] * 70 + [0] * 65 + [WIDE, 0, WIDE, WIDE]
     assert count(backend, ids, method=method) == reference([ids])
     assert count(backend, [WIDE, WIDE], method=method) == [(WIDE, WIDE, 1)]
     assert count(backend, [0, 0], method=method) == [(0, 0, 1)]
-
-
-@kernels_only
-def test_a_table_grows_as_often_as_it_must(backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also under many blocks that reserve at once, and where growth interrupts a chunk."""
-    generator = np.random.default_rng(7)
-    ids = generator.integers(0, 2**32, 4000, dtype=np.uint32)
-    expected = reference([ids.tolist()])
-    for slots in (1, 16, 1024):
-        for name, value in {"threads": 32, "cache_slots": 16, "table_slots": slots}.items():
-            monkeypatch.setitem(pair_histogram_device.TUNING, name, value)
-        assert count(backend, ids.tolist()) == expected
 
 
 @kernels_only

@@ -100,7 +100,7 @@ def test_sums_of_weights_near_64_bits(backend: Backend) -> None:
 
 
 def test_a_stream_that_is_no_handle_is_refused() -> None:
-    counter = module("_emulated").PairCounter("hash", lambda size, _: np.empty(size, np.uint8))
+    counter = module("_emulated").PairCounter("partition", lambda size, _: np.empty(size, np.uint8))
     with pytest.raises(ValueError, match="stream must be a CUDA handle, which -1 is not"):
         counter.order(-1)
 
@@ -111,14 +111,14 @@ def test_dense_names_the_id_that_is_too_large(backend: Backend, small: None, mon
     for position in (0, 50, 99):
         ids = [63] * 100
         ids[position] = 64
-        with pytest.raises(ValueError, match=rf"tokens\[{position}\] = 64.*below 64; use method 'hash'"):
+        with pytest.raises(ValueError, match=rf"tokens\[{position}\] = 64.*below 64; use method 'partition'"):
             count(backend, ids, method="dense")
 
 
 def test_where_and_how() -> None:
     ids = np.zeros(4, np.uint32)
-    with pytest.raises(InputError, match="unknown method 'hsah'; did you mean 'hash'"):
-        pair_histogram(ids, method="hsah")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="unknown method 'partitoin'; did you mean 'partition'"):
+        pair_histogram(ids, method="partitoin")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="method 'sort' is for CUDA"):
         pair_histogram(ids, method="sort")
     with pytest.raises(InputError, match="unknown device 'gpu'"):
@@ -142,7 +142,7 @@ def test_cuda_without_a_device_says_why() -> None:
         pair_histogram(np.zeros(4, np.uint32), device="cuda")
 
 
-def test_a_table_that_does_not_fit_says_what_it_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_round_that_does_not_fit_says_what_it_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     module("_emulated")
     library = type(library_of(np.zeros(1), pair_histogram_device.HOST))
     empty = library.empty
@@ -154,6 +154,6 @@ def test_a_table_that_does_not_fit_says_what_it_needed(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(library, "empty", limited)
     with pytest.raises(
-        MemoryError, match=r"needs [\d,]{6,} more bytes on cpu for the table of pairs, and [\d,]+ are free"
+        MemoryError, match=r"needs [\d,]{6,} more bytes on cpu for the pairs of a round, and [\d,]+ are free"
     ):
         pair_histogram(np.arange(20_000, dtype=np.uint32), device="emulated")

@@ -1,0 +1,183 @@
+// The kernels that count the pairs of a bucket in shared memory, and turn what was counted into rows.
+#pragma once
+
+#include <type_traits>
+
+#include "kernels/pairs/partition.hpp"
+
+namespace pyharness::kernels {
+
+// A bucket, or a part of a large one, for one block: its rests are at begin..end-1.
+struct BucketPart {
+  unsigned bucket;
+  unsigned begin;
+  unsigned end;
+  unsigned whole;  // 1: the bucket has no other part, so its rows are all there is of their pairs
+};
+
+// The distinct pairs of a part, from its `begin` on, and where its rows go among those of its kind.
+struct PartRows {
+  unsigned size;
+  unsigned place;
+};
+
+// Rests and counts of a part in shared memory: open addressing with linear probing.
+template <class Rest, class Count>
+class BucketTable {
+ public:
+  static constexpr Rest kFree = static_cast<Rest>(~Rest{0});  // has a bit more than any rest
+  static constexpr unsigned kProbes = 64;
+  static constexpr std::size_t bytes(int slots) { return slots * (sizeof(Rest) + sizeof(Count)); }
+
+  PH_DEVICE BucketTable(Word* memory, int slots)
+      : counts_(reinterpret_cast<Count*>(memory)),
+        rests_(reinterpret_cast<Rest*>(counts_ + slots)),
+        slots_(static_cast<unsigned>(slots)) {}
+
+  PH_DEVICE void clear() {
+    for (unsigned at = threadIdx.x; at < slots_; at += blockDim.x) {
+      rests_[at] = kFree;
+      counts_[at] = 0;
+    }
+  }
+
+  // False when neither the rest nor a free slot is within kProbes: never with that many rests or fewer.
+  PH_DEVICE bool add(Rest rest, Count times) {
+    unsigned at =
+        static_cast<unsigned>(rest * static_cast<Rest>(0x9E3779B97F4A7C15u) >> (8 * sizeof(Rest) - 20)) &
+        (slots_ - 1);
+    for (unsigned probe = 0; probe < kProbes; ++probe, at = (at + 1) & (slots_ - 1)) {
+      Rest held = ph_relaxed_load_shared(&rests_[at]);
+      if (held == kFree) held = atomicCAS(&rests_[at], kFree, rest);
+      if (held != kFree && held != rest) continue;
+      atomicAdd(&counts_[at], times);
+      return true;
+    }
+    return false;
+  }
+
+  PH_DEVICE unsigned slots() const { return slots_; }
+  PH_DEVICE Rest rest(unsigned at) const { return rests_[at]; }
+  PH_DEVICE Count count(unsigned at) const { return counts_[at]; }
+
+ private:
+  Count* counts_;
+  Rest* rests_;
+  unsigned slots_;
+};
+
+// Which rests a table takes at a time: all of them, or one of 2^bits shares, by a hash that loses nothing, so
+// that a share halves until it fits, at last to one rest.
+struct Share {
+  int bits = 0;
+  Word number = 0;
+
+  template <class Rest>
+  PH_DEVICE bool has(Rest rest) const {
+    constexpr int kWidth = 8 * sizeof(Rest);
+    if (bits == 0) return true;
+    return rest * static_cast<Rest>(0xD6E8FEB86659FD93u) >> (kWidth - bits) == number;
+  }
+  PH_DEVICE void halve() {
+    ++bits;
+    number *= 2;
+  }
+  // Whether there is a next one.
+  PH_DEVICE bool advance() { return ++number >> bits == 0; }
+};
+
+// What a block shares beside the table.
+struct CountingPart {
+  unsigned overflows;
+  unsigned rows;
+};
+
+// Adds the rests of a part that are in the share; ends early where the table overflows.
+template <class Rest, class Count, bool kWeighted>
+PH_DEVICE void fill_table(const BucketPart& part, const Rests<Rest>& from, const Share& share,
+                          BucketTable<Rest, Count>& table, CountingPart& block) {
+  constexpr int kInFlight = 4;
+  const unsigned step = blockDim.x;
+  for (unsigned first = part.begin; first < part.end; first += kInFlight * step) {
+    Rest rest[kInFlight];
+    Count weight[kInFlight];
+#pragma unroll
+    for (int k = 0; k < kInFlight; ++k) {
+      const unsigned at = first + static_cast<unsigned>(k) * step + threadIdx.x;
+      const bool is_pair = at < part.end;
+      rest[k] = is_pair ? from.rest[at] : table.kFree;
+      weight[k] = kWeighted && is_pair ? static_cast<Count>(from.weight[at]) : Count{1};
+    }
+#pragma unroll
+    for (int k = 0; k < kInFlight; ++k) {
+      bool adds = rest[k] != table.kFree && share.has(rest[k]);
+      if (!kWeighted) {
+        const Crowd crowd = Crowd::of(rest[k]);
+        weight[k] = crowd.size();
+        adds = adds && crowd.speaks();
+      }
+      if (adds && !table.add(rest[k], weight[k])) atomicExch(&block.overflows, 1u);
+    }
+    if (__any_sync(0xffffffffu, ph_relaxed_load_shared(&block.overflows) != 0)) break;
+  }
+}
+
+// The table's rests and counts behind the rows that the part has already.
+template <class Rest, class Count>
+PH_DEVICE void empty_table(const BucketPart& part, const BucketTable<Rest, Count>& table, CountingPart& block,
+                           Rest* rests, Count* counts) {
+  for (unsigned first = 0; first < table.slots(); first += blockDim.x) {
+    const unsigned at = first + threadIdx.x;
+    const bool taken = at < table.slots() && table.rest(at) != table.kFree;
+    const unsigned row = place_among(taken, &block.rows);
+    if (!taken) continue;
+    rests[part.begin + row] = table.rest(at);
+    counts[part.begin + row] = table.count(at);
+  }
+}
+
+// Counts part b in block b; its distinct rests and their counts go to rests and counts, from its begin on.
+// totals[whole] += its rows. A part whose pairs overflow the table is read again, a share of them at a time.
+template <class Rest, bool kWeighted, class Count = std::conditional_t<kWeighted, Word, unsigned>>
+PH_GLOBAL void __launch_bounds__(kMostPartitionThreads, 2)
+    count_parts(const BucketPart* parts, Rests<Rest> from, int slots, Rest* rests, Count* counts,
+                PartRows* found, unsigned* totals) {
+  PH_DYNAMIC_SHARED(Word, memory);
+  PH_SHARED(CountingPart, shared, 1);
+  CountingPart& block = shared[0];
+  BucketTable<Rest, Count> table(memory, slots);
+  const BucketPart part = parts[blockIdx.x];
+  Share share;
+  if (threadIdx.x == 0) block.rows = 0;
+  for (bool more = true; more;) {
+    table.clear();
+    if (threadIdx.x == 0) block.overflows = 0;
+    __syncthreads();
+    fill_table<Rest, Count, kWeighted>(part, from, share, table, block);
+    __syncthreads();
+    if (block.overflows != 0) {
+      share.halve();
+    } else {
+      empty_table(part, table, block, rests, counts);
+      more = share.advance();
+    }
+    __syncthreads();
+  }
+  if (threadIdx.x != 0) return;
+  found[blockIdx.x] = {block.rows, atomicAdd(&totals[part.whole], block.rows)};
+}
+
+// Rows of what the blocks of count_parts left: block b writes those of part b. Whole buckets come first.
+template <class Rest, class Count>
+PH_GLOBAL void write_rows(const BucketPart* parts, const PartRows* found, const unsigned* totals,
+                          PairCodes codes, const Rest* rests, const Count* counts, Word* key, Word* count) {
+  const BucketPart part = parts[blockIdx.x];
+  const PartRows rows = found[blockIdx.x];
+  const std::size_t place = (part.whole ? std::size_t{0} : totals[1]) + rows.place;
+  for (unsigned row = threadIdx.x; row < rows.size; row += blockDim.x) {
+    key[place + row] = codes.key(part.bucket, rests[part.begin + row]);
+    count[place + row] = counts[part.begin + row];
+  }
+}
+
+}  // namespace pyharness::kernels

@@ -1,0 +1,129 @@
+"""The pair histogram by partition: random cases against the CPU, skew, and too little memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from backends import SEEDS, Backend, backend, module
+from pair_counts import WIDE, kernels_only, reference, rows
+from pyharness.kernels import PairHistogram, pair_histogram
+from pyharness.kernels.pairs import chunks as pair_chunks
+from pyharness.kernels.pairs import device as pair_histogram_device
+from pyharness.types import Ids
+
+__all__ = ["backend"]  # the fixture
+
+TUNINGS = (
+    {"threads": 32, "bucket_bits": 3, "bucket_slots": 64},  # one pass; tables that hold their buckets
+    {"threads": 64, "bucket_bits": 9, "bucket_slots": 4, "part_positions": 7},  # two; shares, and parts that are summed
+    {"threads": 96, "bucket_bits": 6, "bucket_slots": 16, "part_positions": 40, "positions_per_round": 61},  # rounds
+)
+Draw = Callable[[np.random.Generator, int], NDArray[Any]]
+
+
+def hot(generator: np.random.Generator, size: int) -> NDArray[Any]:
+    """One pair, (3, 3), is about 90 % of all."""
+    return np.where(generator.random(size) < 0.95, 3, generator.integers(0, 2**20, size))
+
+
+def distinct(generator: np.random.Generator, size: int) -> NDArray[Any]:
+    """Every pair once."""
+    return generator.permutation(np.arange(size) + int(generator.choice([0, 2**17, 2**31])))
+
+
+def frequent_and_rare(generator: np.random.Generator, size: int) -> NDArray[Any]:
+    """Ids of text, spread over all of their range or not."""
+    ids: NDArray[Any] = np.minimum(generator.zipf(1.3, size), 60_000)
+    spread: NDArray[Any] = ids * int(generator.choice([1, 0x9E3779B1])) & WIDE
+    return spread
+
+
+def wide(generator: np.random.Generator, size: int) -> NDArray[Any]:
+    """Few ids, at both ends of 32 bits."""
+    return generator.choice([0, 1, 2**31 - 1, 2**31, WIDE - 1, WIDE], size)
+
+
+def one_token(generator: np.random.Generator, size: int) -> NDArray[Any]:
+    """The same id again and again."""
+    return np.full(size, int(generator.choice([0, 7, WIDE])))
+
+
+KINDS: tuple[Draw, ...] = (hot, distinct, frequent_and_rare, wide, one_token)
+
+
+def drawn_segments(generator: np.random.Generator, size: int) -> tuple[NDArray[Any] | None, NDArray[Any] | None]:
+    """Offsets with empty segments among them, and weights with zeros; either may be missing."""
+    if (cuts := int(generator.choice([-1, 0, 3, 40]))) < 0:
+        return None, None
+    offsets = np.concatenate(([0], np.sort(generator.integers(0, size + 1, cuts)), [size]))
+    weights = generator.integers(0, generator.choice([2, 2**40]), cuts + 1).astype(np.uint64)
+    return offsets, weights if generator.random() < 0.5 else None
+
+
+@pytest.mark.parametrize("case", range(200))
+def test_equals_the_cpu(case: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every kind of tokens meets every tuning and every seed."""
+    module("_emulated").set_seed(SEEDS[case % len(SEEDS)])
+    for name, value in TUNINGS[case // len(SEEDS) % len(TUNINGS)].items():
+        monkeypatch.setitem(pair_histogram_device.TUNING, name, value)
+    generator = np.random.default_rng(case)
+    monkeypatch.setattr(pair_chunks, "MOST_POSITIONS", int(generator.choice([50, 1 << 20])))
+    size = int(generator.choice([1, 2, 33, 300, 900]))
+    ids = KINDS[case % len(KINDS)](generator, size).astype(np.uint32)
+    offsets, weights = drawn_segments(generator, size)
+    expected = pair_histogram(ids, offsets, weights)
+    assert rows(pair_histogram(ids, offsets, weights, device="emulated")) == rows(expected)
+
+
+@kernels_only
+def test_buckets_of_any_size(backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the sizes of a device: a pair of 90 %, and more pairs in a bucket than its table has slots."""
+    monkeypatch.setitem(pair_histogram_device.TUNING, "part_positions", 1000)
+    monkeypatch.setitem(pair_histogram_device.TUNING, "bucket_slots", 128)
+    generator = np.random.default_rng(5)
+    for draw in (hot, distinct):
+        ids = draw(generator, 12_000).astype(np.uint32)
+        assert rows(pair_histogram(ids, device=backend.kind)) == reference([ids.tolist()])
+
+
+class SmallMemory:
+    """Memory of which one array may take ``limit`` bytes; notes what the arrays of a round asked for."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.asked: list[int] = []
+
+    def allocate(self, size: int, purpose: str) -> NDArray[np.uint8]:
+        if purpose == "the pairs of a round" and size > 1000:  # sums of rounds take less
+            self.asked.append(size)
+        if size > self.limit:
+            raise MemoryError(f"{size} bytes for {purpose}")
+        return np.empty(size, np.uint8)
+
+
+def counted(ids: Ids, memory: SmallMemory) -> PairHistogram:
+    counter = module("_emulated").PairCounter("partition", memory.allocate, 0, {"threads": 512, "bucket_slots": 64})
+    counter.add(ids)
+    size = counter.order()
+    columns = [np.empty(size, dtype) for dtype in (np.uint32, np.uint32, np.uint64)]
+    counter.write(*columns)
+    return PairHistogram(*columns)
+
+
+def test_rounds_halve_where_memory_is_short() -> None:
+    ids = (np.arange(140_001) % 7).astype(np.uint32)
+    memory = SmallMemory(400_000)
+    histogram = counted(ids, memory)
+    assert rows(histogram) == [(a, (a + 1) % 7, 20_000) for a in range(7)]
+    assert memory.asked == [560_000, *[280_000] * 6]  # a round that fails, and two of three arrays
+
+
+def test_too_little_memory_is_an_error_with_the_figure() -> None:
+    ids = (np.arange(140_001) % 7).astype(np.uint32)
+    with pytest.raises(MemoryError, match=r"^140000 bytes for the pairs of a round$"):
+        counted(ids, SmallMemory(100_000))
