@@ -130,6 +130,7 @@ def test_every_suite_named_in_the_readme_is_shipped() -> None:
         "adaptation",
         "adaptation-own",
         "adaptation-curves",
+        "actions",
     } == named
 
 
