@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -13,10 +14,11 @@ from xml.etree import ElementTree as ET
 
 from device import machine, results, running, summary
 from device.results import FAILED, NOTHING_RAN, PASSED, RUNNING, STANDING, TIMED_OUT, Store
-from device.stages import BUILD, Part, Place
+from device.stages import BUILD, HAZARDS, INTENDED_RACES, Part, Place
 
 LEAST_SECONDS = 30  # with less left nothing is started that has begun nowhere yet
 LAST_WORDS = 300  # characters of a log
+RACE = re.compile(r"^.*Race reported between.*$", re.MULTILINE)  # the kernel stands in this line
 NOT_PROFILED = "No kernels were profiled"  # what ncu says, with status 0
 
 
@@ -152,6 +154,10 @@ def judged(part: Part, outcome: running.Outcome, log: Path) -> tuple[str, str]:
         return TIMED_OUT, f"after {outcome.seconds:.0f} s"
     if part.stage == "test":
         return _counted(part, outcome.status, text)
+    if part.stage == "racecheck" and outcome.status == HAZARDS and (races := RACE.findall(text)):
+        others = [race for race in races if not any(kernel in race for kernel in INTENDED_RACES)]
+        said = f"{len(races)} races, {len(races) - len(others)} of them intended"
+        return (FAILED, f"{said}: {last_words(others[0])}") if others else (PASSED, said)
     if outcome.status != 0 or NOT_PROFILED in text:
         return FAILED, f"status {outcome.status}: {last_words(text)}"
     return PASSED, ""

@@ -150,6 +150,11 @@ def test_torch_compile_is_measured_at_one_shape_alone() -> None:
     assert parse_shape(profiles()["entropy"], stages.COMPILED_SHAPE) in profiles()["entropy"].shapes["cuda"]
 
 
+def test_kernels_whose_races_are_meant_are_there() -> None:
+    sources = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "csrc" / "kernels" / "pairs").glob("*.*"))
+    assert all(f" {name}(" in sources for name in stages.INTENDED_RACES)
+
+
 def test_marks_come_from_where_the_stage_of_tests_looks() -> None:
     chosen = {part.words[1] for part in every("test")}
     files = [path for path in (ROOT / "tests").rglob("*.py") if MARKED in path.read_text(encoding="utf-8")]

@@ -246,6 +246,32 @@ def test_a_file_of_tests_is_judged_by_those_that_ran_and_a_warning_is_no_failure
     assert checking.judged(part, outcome, store.log(part))[0] == verdict
 
 
+REPORT = """========= Error: Race reported between Read access at void {}<bool=0>(int)+0x2b0 in exec.hpp:80
+=========     and Write access at void {}<bool=0>(int)+0x230 in file.hpp:13 [28 hazards]
+=========
+"""
+
+
+@pytest.mark.parametrize(
+    ("kernels", "status", "verdict"),
+    [
+        (("count_dense", "count_parts"), 9, "passed"),
+        (("count_dense", "entropy_rows"), 9, "failed"),
+        ((), 9, "failed"),  # something, but no race
+        (("count_dense",), 1, "failed"),  # it broke down besides
+    ],
+)
+def test_races_that_are_meant_are_counted_and_others_fail(
+    kernels: tuple[str, ...], status: int, verdict: str, place: Place
+) -> None:
+    log = place.results / "log"
+    log.write_text("".join(REPORT.format(name, name) for name in kernels), encoding="utf-8")
+    said = checking.judged(scripted("racecheck pairs", ""), Outcome(status, 1.0), log)
+    assert said[0] == verdict
+    if verdict == "passed":
+        assert said[1] == "2 races, 2 of them intended"
+
+
 def test_a_profiler_that_saw_no_kernel_has_failed(place: Place) -> None:
     part = scripted("ncu", "")
     log = place.results / "log"
