@@ -6,6 +6,7 @@ import json
 import os
 import re
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 from pyharness.bpe.splitting.text_splitter import TextSplitter
@@ -162,49 +163,43 @@ def _train(tokenizer: Any, trainer: Any, request: TrainingRequest, notes: Iterab
     return feed.result({FILE: text.encode()}, size, None if merges is None else len(merges), notes)
 
 
+_OF_LIBRARY = partial(TrainerSpec, library="tokenizers")
+_OF_WORDS = partial(_OF_LIBRARY, patterns=())
 TRAINERS = (
-    TrainerSpec(
+    _OF_WORDS(
         name="wordpiece",
         train=train_wordpiece,
         summary="WordPiece as BERT has it: BertNormalizer (cased), BertPreTokenizer, ##",
         algorithm="wordpiece",
-        library="tokenizers",
-        patterns=(),
         options=frozenset({"min_frequency", "special", "initial_alphabet", "limit_alphabet"}),
         deterministic=False,
     ),
-    TrainerSpec(
+    _OF_WORDS(
         name="words",
         train=train_words,
         summary="the most frequent words of BertPreTokenizer, cased; the rest is unknown",
         algorithm="words",
-        library="tokenizers",
-        patterns=(),
         options=frozenset({"min_frequency", "special"}),
     ),
-    TrainerSpec(
+    _OF_WORDS(
         name="characters",
         train=train_characters,
         summary="the most frequent characters; the rest is unknown",
         algorithm="characters",
-        library="tokenizers",
-        patterns=(),
         options=frozenset({"min_frequency", "special"}),
     ),
-    TrainerSpec(
+    _OF_LIBRARY(
         name="tokenizers-bpe",
         train=train_bpe,
         summary="byte-level BPE of the tokenizers library",
         algorithm="bpe",
-        library="tokenizers",
         options=frozenset({"min_frequency", "max_token_length", "special"}),
     ),
-    TrainerSpec(
+    _OF_LIBRARY(
         name="tokenizers-unigram",
         train=train_unigram,
         summary="byte-level Unigram of the tokenizers library",
         algorithm="unigram",
-        library="tokenizers",
         options=frozenset({"max_token_length", "special"}),
         deterministic=False,  # the same pieces, but scores and order follow a hash map's order
     ),

@@ -232,9 +232,9 @@ def test_an_eighth_of_the_ids_is_compared(text: Text) -> None:
     assert eighth.ratio(np.array([6, 3]), np.array([2, 1]), np.array([True, False])) == 3
 
 
-def test_numbers_are_aligned_from_the_right_where_triples_are_tokens(tmp_path: Path) -> None:
-    assert digits.aligned(7, [1, 3, 3])
-    assert digits.aligned(6, [3, 1, 2]) is False
+def test_numbers_are_in_whole_groups_from_the_right_where_triples_are_tokens(tmp_path: Path) -> None:
+    assert digits.in_whole_groups(7, [1, 3, 3])
+    assert digits.in_whole_groups(6, [3, 1, 2]) is False
     chance = random.Random(7)
     drawn = ["".join(chance.choices("12", k=chance.randint(4, 9))) for _ in range(1600)]  # eight triples
     lines = [f"{a} of {b} or {n}" for n, (a, b) in enumerate(zip(drawn[::2], drawn[1::2], strict=True))]

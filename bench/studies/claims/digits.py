@@ -4,8 +4,9 @@
 
 Two BPE of one size learn from the same documents, by patterns whose digits are in groups of three: from the left, as in
 the pattern of llama3, or from the right, where the groups are thousands. A number of four digits or more (held-out
-text) is aligned if each token ends a multiple of three digits before its end. The claim: from the right more numbers
-are aligned; confirmed where the whole interval of the difference in shares is above 0. Tokens/number are printed too.
+text) is in whole groups if each token ends a multiple of three digits before its end. The claim: from the right more
+numbers are; confirmed where the whole interval of the difference in shares is above 0. Tokens/number are printed too.
+The metric ``digit_alignment`` asks for less: a token ends at each thousands place, and may end elsewhere, too.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ from pyharness.statistics.jackknife import GROUPS, Groups
 SIZE = 16384
 DIRECTIONS = {"left": "llama3", "right": "digits_right_to_left"}  # which differ in the groups alone
 NUMBER = re.compile(r"[0-9]{4,}")
-Counts = NDArray[np.int64]  # [3, GROUPS]: numbers, aligned ones, their tokens
+Counts = NDArray[np.int64]  # [3, GROUPS]: numbers, those in whole groups, their tokens
 
 
-def aligned(digits: int, lengths: list[int]) -> bool:
+def in_whole_groups(digits: int, lengths: list[int]) -> bool:
     """Whether tokens of so many digits each end a multiple of three before the end of a number.
 
-    >>> aligned(4, [1, 3]), aligned(4, [3, 1]), aligned(6, [3, 3]), aligned(6, [6]), aligned(4, [1, 1, 2])
-    (True, False, True, True, False)
+    >>> [in_whole_groups(digits, lengths) for digits, lengths in ((4, [1, 3]), (4, [3, 1]), (6, [6]), (4, [1, 1, 2]))]
+    [True, False, True, False]
     """
     return all((digits - end) % 3 == 0 for end in np.cumsum(lengths).tolist())
 
@@ -49,7 +50,7 @@ def counted(text: Text, direction: str, size: int) -> Counts:
     for document, group in zip(text.measured.documents, text.measured.groups.tolist(), strict=True):
         for number in NUMBER.findall(document):
             digits = lengths[tokenizer.encode(number)].tolist()
-            sums[:, group] += 1, aligned(len(number), digits), len(digits)
+            sums[:, group] += 1, in_whole_groups(len(number), digits), len(digits)
     return sums
 
 
@@ -65,17 +66,17 @@ def rows(text: Text, size: int = SIZE) -> Iterator[Row]:
         return share(right, 1, groups) - share(left, 1, groups)
 
     value, interval = estimated("gain", documents, gain)
-    yield Row(text.name, f"aligned, right less left, {int(left[0].sum()):,} numbers", f"{value:+.3f}",
+    yield Row(text.name, f"in whole groups, right less left, {int(left[0].sum()):,} numbers", f"{value:+.3f}",
               shown(interval, "+.3f"), within(interval, np.nextafter(0, 1), np.inf))  # fmt: skip
     for name, sums in (("left", left), ("right", right)):
-        for what, row in (("aligned share", 1), ("tokens/number", 2)):
+        for what, row in (("share in whole groups", 1), ("tokens/number", 2)):
             value, interval = estimated(what, documents, partial(share, sums, row))
             yield Row(text.name, f"from the {name}: {what}", f"{value:.3f}", shown(interval, ".3f"), "")
 
 
 CLAIM = Claim(
     "digits grouped from the right stand at the same places in numbers of any length",
-    "confirmed where the share of aligned numbers is higher from the right than from the left, refuted where lower",
+    "confirmed where more numbers are in whole groups from the right than from the left, refuted where fewer",
     rows,
     ("English", "code", "Estonian"),
 )
