@@ -167,7 +167,7 @@ def _rederive(record: Record, form: str, output: Path | None, force: bool) -> No
 @click.command()
 @click.argument("record", type=click.Path(path_type=Path))
 @click.argument("a")
-@click.argument("b", required=False)
+@click.argument("others", metavar="[B]...", nargs=-1)
 @click.option("--fail-on", type=click.Choice(["worse", "any"]),
               help="Be a gate: end with 1 where B is worse, or where anything differs.")  # fmt: skip
 @_FORMAT
@@ -175,16 +175,17 @@ def _rederive(record: Record, form: str, output: Path | None, force: bool) -> No
 @_FORCE
 @reports_errors
 def compare(
-    record: Path, a: str, b: str | None, fail_on: FailOn | None, form: str, output: Path | None, force: bool
+    record: Path, a: str, others: tuple[str, ...], fail_on: FailOn | None, form: str, output: Path | None, force: bool
 ) -> None:
-    """Compare two tokenizers of one record, or two records.
+    """Compare tokenizers of one record, each with the first that is named, or two records.
 
     \b
-    pyharness compare RECORD TOKENIZER_A TOKENIZER_B
+    pyharness compare RECORD TOKENIZER_A TOKENIZER_B [TOKENIZER_C ...]
     pyharness compare RECORD_A RECORD_B
 
-    Only metrics that the text determines are compared. Each difference B - A has a paired 95 % interval over the same
-    documents; text that is not the same on both sides is refused.
+    Each difference B - A of a metric that the text determines has a paired 95 % interval over the same documents; text
+    that is not the same on both sides is refused. Times are compared within one record: with an interval and a verdict
+    where the rows took turns (rounds=10 of a benchmark), and without one where they did not.
 
     With --fail-on the output ends with a line for each reason, what is worse first. Ids that differ are always named,
     with the first document: they fail under "any", and under "worse" where both are one tokenizer with one vocabulary.
@@ -197,13 +198,13 @@ def compare(
     from pyharness import store
     from pyharness.report import comparison
 
-    _check_output(output, force, [record] if b is not None else [record, Path(a)])
+    _check_output(output, force, [record] if others else [record, Path(a)])
     first = store.read(record)
-    title = f"{record}: {a}" + ("" if b is None else f" and {b}")
-    if b is None:
-        pairs = comparison.pairs_of_records(first, store.read(Path(a)))
+    title = f"{record}: {' and '.join((a, *others))}"
+    if others:
+        pairs = comparison.pairs_of_rows(first, a, *others)
     else:
-        pairs = comparison.pairs_of_rows(first, a, b)
+        pairs = comparison.pairs_of_records(first, store.read(Path(a)))
     if fail_on is not None:
         _gate(pairs, fail_on, title, form, output, force)
     differences = comparison.some(comparison.differences(pairs))

@@ -44,7 +44,7 @@ class Silent:
         """Say nothing."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
     """A finished run: prints as tables, shows itself in a notebook."""
 
@@ -55,9 +55,9 @@ class Result:
         """One row per number, with its interval."""
         return report.to_frame(report.flat_sheet(self.record))
 
-    def compare(self, first: str, second: str) -> list[comparison.Difference]:
-        """Paired differences of two tokenizers of this run."""
-        return comparison.rows(self.record, first, second)
+    def compare(self, first: str, second: str, *others: str) -> pd.DataFrame:
+        """Paired differences of tokenizers of this run, each from the first: one row per number."""
+        return report.to_frame(report.flat_differences(comparison.rows(self.record, first, second, *others)))
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write the record and, beside it, the state that its numbers are computed from.
@@ -84,6 +84,10 @@ class Result:
 
     def __str__(self) -> str:
         return report.to_text(report.sheets(self.record))
+
+    def __repr__(self) -> str:
+        """Return the tables: what a prompt shows of a result."""
+        return str(self)
 
     def _repr_html_(self) -> str:
         return report.to_html(report.sheets(self.record))

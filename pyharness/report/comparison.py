@@ -1,4 +1,7 @@
-"""Two rows on the same text: the difference of every deterministic metric, with its paired interval.
+"""Rows on the same text: the difference of every metric, with its paired interval.
+
+Times are compared within one record. Where rows took turns, the rounds pair them; else there is no interval, and so no
+verdict: what the machine did meanwhile is between the two.
 
 An interval is about as much other text of the same kind. A metric that grows with the text (an entropy, the share of a
 vocabulary that occurs) may order two rows one way on little text and the other way on more: its differences on nested
@@ -102,12 +105,16 @@ def pairs_of_records(a: Record, b: Record) -> list[Pair]:
     return pairs
 
 
-def pairs_of_rows(record: Record, first: str, second: str) -> list[Pair]:
-    """Every case of one tokenizer of a record with that of another."""
+def pairs_of_rows(record: Record, first: str, second: str, *others: str) -> list[Pair]:
+    """Every case of one tokenizer of a record with that of each other."""
     labels = list(record.data["tokenizers"])
-    for label in (first, second):
+    for label in (first, second, *others):
         if label not in labels:
             raise suggest("tokenizer in this record", label, labels)
+    return [pair for other in dict.fromkeys((second, *others)) for pair in _pairs(record, first, other)]
+
+
+def _pairs(record: Record, first: str, second: str) -> list[Pair]:
     known = {_without_row(result): result for result in record.results if result.case.tokenizer == second}
     mine = [one for one in record.results if one.case.tokenizer == first]
     pairs = [Pair(record, one, record, known.get(_without_row(one))) for one in mine]
@@ -121,9 +128,9 @@ def records(a: Record, b: Record) -> list[Difference]:
     return some(differences(pairs_of_records(a, b)))
 
 
-def rows(record: Record, first: str, second: str) -> list[Difference]:
-    """Two tokenizers of one record."""
-    return some(differences(pairs_of_rows(record, first, second)))
+def rows(record: Record, first: str, second: str, *others: str) -> list[Difference]:
+    """Tokenizers of one record, each of the others with the first."""
+    return some(differences(pairs_of_rows(record, first, second, *others)))
 
 
 def differences(pairs: Iterable[Pair]) -> list[Difference]:
@@ -135,8 +142,8 @@ def some(found: list[Difference]) -> list[Difference]:
     """Return differences; raises ``InputError`` where there are none."""
     if not found:
         raise InputError(
-            "no deterministic metric was measured on both sides: there is nothing to compare; "
-            "pyharness gate compares times, in turns"
+            "no metric that can be compared was measured on both sides; of two records, times cannot: "
+            "pyharness gate compares these, in turns"
         )
     return found
 
@@ -158,11 +165,13 @@ def _differences(pair: Pair) -> Iterator[Difference]:
     metrics = metrics_of(pair)
     theirs = {(measurement.metric, measurement.part): measurement for measurement in other.measurements}
     title, of_one_record = pair.title, pair.a is pair.b
+    in_rounds = one.case.parameters.get("rounds", 0) > 0
     for mine in one.measurements:
         metric = metrics.get(mine.metric)
         match = theirs.get((mine.metric, mine.part))
-        if metric and match is not None and (metric["deterministic"] or metric.get("in_turn")):
-            yield _difference(title, mine, match, metric, in_turn=of_one_record and bool(metric.get("in_turn")))
+        if metric and match is not None and (metric["deterministic"] or of_one_record or metric.get("in_turn")):
+            in_turn = of_one_record and (in_rounds or bool(metric.get("in_turn")))
+            yield _difference(title, mine, match, metric, in_turn=in_turn and not metric["deterministic"])
 
 
 def _check_groups(pair: Pair, other: CaseResult) -> None:

@@ -23,6 +23,7 @@ _NOTES = (
     "±: half of the paired 95 % interval of the difference, of as much other text of this kind;",
     "-: too few documents, or a metric without an interval.",
 )
+_OUT_OF_TURN = "Times of rows that did not take turns have no verdict: run the benchmark with rounds=10."
 
 
 def difference_sheets(differences: Sequence[Difference]) -> list[Sheet]:
@@ -32,8 +33,10 @@ def difference_sheets(differences: Sequence[Difference]) -> list[Sheet]:
         if difference.a is not None and difference.b is not None:
             by_title.setdefault(difference.title, []).append(_row(difference, difference.a, difference.b))
     last = list(by_title)[-1:]
+    timed = any(not one.deterministic and one.interval is None for one in differences)
+    notes = (*_NOTES, *(_OUT_OF_TURN,) * timed)
     return [
-        Sheet(title, _HEADINGS, tuple(rows), (*_along_curve(title, differences), *_NOTES * (title in last)))
+        Sheet(title, _HEADINGS, tuple(rows), (*_along_curve(title, differences), *notes * (title in last)))
         for title, rows in by_title.items()
     ]
 

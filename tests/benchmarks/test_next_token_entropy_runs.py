@@ -69,7 +69,7 @@ def test_rows_with_a_model_each_compare_on_bits_per_byte(tmp_path: Path) -> None
     """The parameters are the same, because the model is the one that the tokenizer came with."""
     rows = [f"file:{tiny.build(tmp_path / kind, kind)}" for kind in ("gpt2", "llama")]
     outcome = session.run([*rows, "raw_bytes"], [written(tmp_path / "texts.jsonl", TEXTS)], ["next_token_entropy"])
-    (difference,) = (one for one in outcome.compare(*rows) if one.metric == "bits_per_byte")
+    (difference,) = (one for one in comparison.rows(outcome.record, *rows) if one.metric == "bits_per_byte")
     assert difference.interval is not None
     assert difference.verdict in ("better", "worse", "not resolved")
     assert difference.title.endswith("texts.jsonl"), "nothing varies among what was measured"

@@ -13,9 +13,11 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 
 import pyharness
 from pyharness import report, store
+from pyharness.cli import main
 from pyharness.commands import session
 from pyharness.report import comparison
 from pyharness.types import Case, InputError
@@ -137,18 +139,71 @@ def test_cases_are_told_apart_by_name() -> None:
 
 
 def test_comparing_two_rows_gives_paired_intervals(result: session.Result) -> None:
-    found = {(d.metric, d.part): d for d in result.compare("raw_bytes", "mistral:v3")}
+    found = {(d.metric, d.part): d for d in comparison.rows(result.record, "raw_bytes", "mistral:v3")}
     difference = found["bytes_per_token", None]
     assert difference.b is not None
     assert difference.interval is not None
     assert difference.interval[0] < difference.b - 1 < difference.interval[1]
     assert difference.verdict == "better"
     assert found["tokens_per_word", None].verdict == "better"
-    assert not any(metric.endswith("per_second") for metric, _ in found)
     text = report.to_text(report.difference_sheets(list(found.values())))
     assert max(map(len, text.splitlines())) <= 80
     with pytest.raises(InputError, match="did you mean 'mistral:v3'"):
         result.compare("raw_bytes", "mistral:v2")
+    frame = result.compare("raw_bytes", "mistral:v3")
+    assert len(frame) == len(found)
+    (row,) = frame[frame.metric == "bytes_per_token"].to_dict("records")
+    assert (row["a"], row["b"], row["low"], row["high"]) == (1.0, difference.b, *difference.interval)
+
+
+def test_times_of_rows_that_did_not_take_turns_have_no_verdict(result: session.Result) -> None:
+    timed = [one for one in comparison.rows(result.record, "raw_bytes", "mistral:v3") if not one.deterministic]
+    assert {"encode_bytes_per_second", "load_seconds"} <= {one.metric for one in timed}
+    assert not any(one.interval for one in timed)
+    assert {one.verdict for one in timed} <= {"", "same"}
+    assert "did not take turns have no verdict" in report.to_text(report.difference_sheets(timed), 200)
+
+
+@pytest.mark.parametrize(("rounds", "verdict"), [(10, "better"), (0, "")])
+def test_rounds_pair_times(result: session.Result, rounds: int, verdict: str) -> None:
+    data = json.loads(json.dumps(result.record.data))
+    data["results"] = [one for one in data["results"] if one["benchmark"] == "throughput"]
+    for one in data["results"]:
+        faster = one["tokenizer"] == "mistral:v3"
+        one["parameters"] |= {"rounds": rounds} if rounds else {}
+        for measured in one["measurements"]:  # the machine slows down by half meanwhile
+            measured["samples"] = [100.0 - 5 * number + faster for number in range(10)]
+            measured["value"] = 77.5 + faster
+    record = store.Record.from_json(data, "rounds")
+    (speed,) = [
+        one
+        for one in comparison.rows(record, "raw_bytes", "mistral:v3")
+        if (one.metric, one.part) == ("encode_bytes_per_second", "steady")
+    ]
+    assert speed.verdict == verdict
+    assert speed.interval == ((1.0, 1.0) if rounds else None)
+
+
+def test_any_number_of_rows_is_compared_with_the_first(result: session.Result, tmp_path: Path) -> None:
+    record = renamed(result.record, {"mistral:v3": "other"})
+    both = {name: dict(about) for name, about in (record.data | result.record.data)["tokenizers"].items()}
+    three = json.loads(json.dumps(result.record.data)) | {"tokenizers": both | {"other": {}}}
+    three["results"] += [one for one in json.loads(json.dumps(record.data))["results"] if one["tokenizer"] == "other"]
+    path = tmp_path / "three.json"
+    path.write_bytes(store.dump(three))
+    names = ["raw_bytes", "mistral:v3", "other", "mistral:v3"]
+    done = CliRunner().invoke(main, ["compare", str(path), *names, "--format", "json"])
+    assert done.exit_code == 0, done.output
+    rows = json.loads(done.stdout)
+    titles = {one["cases"].split(" | ")[1] for one in rows}
+    assert titles == {"raw_bytes -> mistral:v3", "raw_bytes -> other"}, "a name that is given twice counts once"
+    pairwise = comparison.rows(result.record, "raw_bytes", "mistral:v3")
+    assert len(rows) == 2 * len(pairwise)
+
+
+def test_a_result_is_its_tables_at_a_prompt(result: session.Result) -> None:
+    assert repr(result) == str(result)
+    assert repr(result).startswith("Ranking by bytes per token")
 
 
 def regrouped(record: store.Record, groups: tuple[int, ...] | None, works: bool) -> store.Record:
