@@ -190,7 +190,7 @@ def test_any_number_of_rows_is_compared_with_the_first(result: session.Result, t
     three = json.loads(json.dumps(result.record.data)) | {"tokenizers": both | {"other": {}}}
     three["results"] += [one for one in json.loads(json.dumps(record.data))["results"] if one["tokenizer"] == "other"]
     path = tmp_path / "three.json"
-    path.write_bytes(store.dump(three))
+    path.write_text(store.dump(three), encoding="utf-8")
     names = ["raw_bytes", "mistral:v3", "other", "mistral:v3"]
     done = CliRunner().invoke(main, ["compare", str(path), *names, "--format", "json"])
     assert done.exit_code == 0, done.output
