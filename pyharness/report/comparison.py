@@ -165,7 +165,7 @@ def _differences(pair: Pair) -> Iterator[Difference]:
     metrics = metrics_of(pair)
     theirs = {(measurement.metric, measurement.part): measurement for measurement in other.measurements}
     title, of_one_record = pair.title, pair.a is pair.b
-    in_rounds = one.case.parameters.get("rounds", 0) > 0
+    in_rounds = bool(one.case.parameters.get("rounds"))
     for mine in one.measurements:
         metric = metrics.get(mine.metric)
         match = theirs.get((mine.metric, mine.part))

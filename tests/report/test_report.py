@@ -13,22 +13,14 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
 import pyharness
 from pyharness import report, store
-from pyharness.cli import main
 from pyharness.commands import session
 from pyharness.report import comparison
 from pyharness.types import Case, InputError
 
-BENCHMARKS = ["compression", "fairness", "reachability", "throughput", "latency", "load"]
 NASTY = ("=cmd()|'/c calc'!A0", "<script>alert(1)</script>", "a|b`c`", "\x1b[31mred\u202egnp.exe", "x" * 200)
-
-
-@pytest.fixture(scope="module")
-def result() -> session.Result:
-    return pyharness.run(tokenizers=["raw_bytes", "mistral:v3"], corpora=["sample"], benchmarks=BENCHMARKS)
 
 
 def renamed(record: store.Record, names: dict[str, str]) -> store.Record:
@@ -136,130 +128,6 @@ def test_cases_are_told_apart_by_name() -> None:
     given: tuple[dict[str, Any], ...] = ({"threads": 2, "bytes": 5}, {"width": 768}, {"context": 512, "model": "m"}, {})
     names = [report.case_name(Case("load", "raw_bytes", None, parameters)) for parameters in given]
     assert names == ["load x2", "load d=768", "load context=512", "load"]
-
-
-def test_comparing_two_rows_gives_paired_intervals(result: session.Result) -> None:
-    found = {(d.metric, d.part): d for d in comparison.rows(result.record, "raw_bytes", "mistral:v3")}
-    difference = found["bytes_per_token", None]
-    assert difference.b is not None
-    assert difference.interval is not None
-    assert difference.interval[0] < difference.b - 1 < difference.interval[1]
-    assert difference.verdict == "better"
-    assert found["tokens_per_word", None].verdict == "better"
-    text = report.to_text(report.difference_sheets(list(found.values())))
-    assert max(map(len, text.splitlines())) <= 80
-    with pytest.raises(InputError, match="did you mean 'mistral:v3'"):
-        result.compare("raw_bytes", "mistral:v2")
-    frame = result.compare("raw_bytes", "mistral:v3")
-    assert len(frame) == len(found)
-    (row,) = frame[frame.metric == "bytes_per_token"].to_dict("records")
-    assert (row["a"], row["b"], row["low"], row["high"]) == (1.0, difference.b, *difference.interval)
-
-
-def test_times_of_rows_that_did_not_take_turns_have_no_verdict(result: session.Result) -> None:
-    timed = [one for one in comparison.rows(result.record, "raw_bytes", "mistral:v3") if not one.deterministic]
-    assert {"encode_bytes_per_second", "load_seconds"} <= {one.metric for one in timed}
-    assert not any(one.interval for one in timed)
-    assert {one.verdict for one in timed} <= {"", "same"}
-    assert "did not take turns have no verdict" in report.to_text(report.difference_sheets(timed), 200)
-
-
-@pytest.mark.parametrize(("rounds", "verdict"), [(10, "better"), (0, "")])
-def test_rounds_pair_times(result: session.Result, rounds: int, verdict: str) -> None:
-    data = json.loads(json.dumps(result.record.data))
-    data["results"] = [one for one in data["results"] if one["benchmark"] == "throughput"]
-    for one in data["results"]:
-        faster = one["tokenizer"] == "mistral:v3"
-        one["parameters"] |= {"rounds": rounds} if rounds else {}
-        for measured in one["measurements"]:  # the machine slows down by half meanwhile
-            measured["samples"] = [100.0 - 5 * number + faster for number in range(10)]
-            measured["value"] = 77.5 + faster
-    record = store.Record.from_json(data, "rounds")
-    (speed,) = [
-        one
-        for one in comparison.rows(record, "raw_bytes", "mistral:v3")
-        if (one.metric, one.part) == ("encode_bytes_per_second", "steady")
-    ]
-    assert speed.verdict == verdict
-    assert speed.interval == ((1.0, 1.0) if rounds else None)
-
-
-def test_any_number_of_rows_is_compared_with_the_first(result: session.Result, tmp_path: Path) -> None:
-    record = renamed(result.record, {"mistral:v3": "other"})
-    both = {name: dict(about) for name, about in (record.data | result.record.data)["tokenizers"].items()}
-    three = json.loads(json.dumps(result.record.data)) | {"tokenizers": both | {"other": {}}}
-    three["results"] += [one for one in json.loads(json.dumps(record.data))["results"] if one["tokenizer"] == "other"]
-    path = tmp_path / "three.json"
-    path.write_text(store.dump(three), encoding="utf-8")
-    names = ["raw_bytes", "mistral:v3", "other", "mistral:v3"]
-    done = CliRunner().invoke(main, ["compare", str(path), *names, "--format", "json"])
-    assert done.exit_code == 0, done.output
-    rows = json.loads(done.stdout)
-    titles = {one["cases"].split(" | ")[1] for one in rows}
-    assert titles == {"raw_bytes -> mistral:v3", "raw_bytes -> other"}, "a name that is given twice counts once"
-    pairwise = comparison.rows(result.record, "raw_bytes", "mistral:v3")
-    assert len(rows) == 2 * len(pairwise)
-
-
-def test_a_result_is_its_tables_at_a_prompt(result: session.Result) -> None:
-    assert repr(result) == str(result)
-    assert repr(result).startswith("Ranking by bytes per token")
-
-
-def regrouped(record: store.Record, groups: tuple[int, ...] | None, works: bool) -> store.Record:
-    """The record of one case with replicates, whose documents are in groups, or that does not say in which."""
-    data = json.loads(json.dumps(record.data))
-    data["results"] = [one for one in data["results"] if one["benchmark"] == "compression"][:1]
-    (one,) = data["results"]
-    for measurement in one["measurements"]:
-        measurement["replicates"] = [float(group) for group in range(32)]
-    one["details"].pop("groups")
-    if groups is not None:
-        one["details"]["groups"] = {"documents": list(groups)}
-    data["corpora"][one["corpus"]]["spec"] = "path:a.jsonl?work=id" if works else "path:a.jsonl"
-    return store.Record.from_json(data, "regrouped")
-
-
-@pytest.mark.parametrize(
-    ("older", "newer", "works", "refused"),
-    [
-        ((0, 2), (2, 0), True, True),
-        ((0, 2), (0, 2), True, False),
-        (None, (0, 2), True, True),
-        (None, (0, 2), False, False),
-        (None, None, True, False),
-    ],
-)
-def test_records_that_group_documents_otherwise_are_not_paired(
-    result: session.Result, older: tuple[int, ...] | None, newer: tuple[int, ...] | None, works: bool, refused: bool
-) -> None:
-    sides = (regrouped(result.record, groups, works) for groups in (older, newer))
-    with contextlib.nullcontext() if not refused else pytest.raises(InputError, match="older than groups of works"):
-        assert comparison.records(*sides)
-
-
-def test_another_case_of_a_record_says_how_its_text_is_grouped(result: session.Result) -> None:
-    new, old = (regrouped(result.record, groups, False) for groups in ((0, 2), (2, 0)))
-    silent = json.loads(json.dumps(old.data))
-    silent["results"].append({**json.loads(json.dumps(silent["results"][0])), "tokenizer": "another", "key": "another"})
-    del silent["results"][0]["details"]["groups"]
-    with pytest.raises(InputError, match="in other groups on the two sides"):
-        comparison.records(store.Record.from_json(silent, "silent"), new)
-
-
-def test_comparing_across_different_text_is_refused(result: session.Result) -> None:
-    data = json.loads(json.dumps(result.record.data))
-    for one in data["results"]:
-        if "tally" in one["details"]:
-            one["details"]["tally"]["digest"] = "0" * 32
-    other = store.Record.from_json(data, "other")
-    with pytest.raises(InputError, match="not the same text on both sides"):
-        comparison.records(result.record, other)
-    same = comparison.records(result.record, result.record)
-    assert {d.verdict for d in same} <= {"same", ""}
-    empty = store.Record({**data, "results": []}, ())
-    with pytest.raises(InputError, match="share no case"):
-        comparison.records(result.record, empty)
 
 
 def places(data: Any) -> Iterator[tuple[Any, Any]]:
