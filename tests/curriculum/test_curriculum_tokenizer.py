@@ -101,6 +101,8 @@ def test_a_file_says_all_that_the_model_does(model: CurriculumModel, tmp_path: P
     row = tokenizers.load(f"file:{tmp_path}")
     text = "the 漢 ab éa"
     assert row.encode_batch([text]).ids.tolist() == CurriculumTokenizer(model).encode_batch([text]).ids.tolist()
+    with pytest.raises(InputError, match="no rules of BPE"):
+        tokenizers.load(f"native+file:{tmp_path}")
 
 
 def signed(**changed: Any) -> bytes:

@@ -31,6 +31,7 @@ import tokenizer_files  # noqa: E402
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer  # noqa: E402
 from pyharness.bpe.formats.importing import import_model  # noqa: E402
 from pyharness.bpe.formats.own.file import load_bytes, save_bytes  # noqa: E402
+from pyharness.curriculum import CurriculumModel, CurriculumTokenizer, file_format  # noqa: E402
 from pyharness.types import InputError  # noqa: E402
 from pyharness.vocabularies.files import minbpe_file  # noqa: E402
 from pyharness.vocabularies.huggingface import traits as huggingface_traits  # noqa: E402
@@ -59,6 +60,17 @@ def use(data: bytes, **known: Any) -> None:
         tokenizer_files.check_round_trip(tokenizer, text, tokenizer.decode(found.document(index)))
     again = BpeTokenizer(load_bytes(save_bytes(model), "our own")).encode_batch(TEXTS, 2)
     assert found.ids.tolist() == again.ids.tolist(), "another model came back from our own file"
+
+
+def use_curriculum(data: bytes) -> None:
+    """Read a vocabulary that grew in rounds, encode and decode with it, write its file and read that."""
+    model = file_format.load_bytes(data, "input")
+    tokenizer = CurriculumTokenizer(model)
+    found = tokenizer.encode_batch(TEXTS)
+    for index, text in enumerate(TEXTS):
+        tokenizer_files.check_round_trip(tokenizer, text, tokenizer.decode(found.document(index)))
+    again = CurriculumTokenizer(file_format.load_bytes(file_format.save_bytes(model), "our own"))
+    assert found.ids.tolist() == again.encode_batch(TEXTS, 2).ids.tolist(), "another model came back"
 
 
 def use_tokenizer_json(data: bytes) -> None:
@@ -134,6 +146,15 @@ def own_files() -> dict[str, bytes]:
     return {name: save_bytes(model) for name, model in models.items()}
 
 
+def curriculum_files() -> dict[str, bytes]:
+    alphabet = tuple(bytes([byte]) for byte in range(256))
+    grown = CurriculumModel(strings=(*alphabet, b"he", b"hel", b"lo"), sizes=(256, 258, 259), special=("<s>",))
+    letters = CurriculumModel(
+        strings=(b"h", b"e", "中".encode(), b"he"), symbols="characters", sizes=(3, 4), unknown="<unk>"
+    )
+    return {"bytes": file_format.save_bytes(grown), "characters": file_format.save_bytes(letters)}
+
+
 KINDS: Mapping[str, Kind] = {
     "tokenizer_json": Kind(use_tokenizer_json, tokenizer_jsons, json_mutation),
     "rank_file": Kind(
@@ -147,6 +168,7 @@ KINDS: Mapping[str, Kind] = {
         line_mutation,
     ),
     "model_file": Kind(use, own_files, model_file_mutation),
+    "curriculum": Kind(use_curriculum, curriculum_files, model_file_mutation),
 }
 
 
