@@ -130,7 +130,10 @@ class ReferenceCodec:
         _library()
         from tokenizers import Tokenizer
 
-        return Tokenizer.from_str(self.tokenizer_json)
+        try:
+            return Tokenizer.from_str(self.tokenizer_json)
+        except BaseException as error:  # a panic of Rust, too
+            raise InputError(f"the BPE of the codec was refused by tokenizers: {str(error)[:200]}") from None
 
     def _has_id(self, number: int) -> bool:
         """Whether all bytes of its character are symbols that the training met."""

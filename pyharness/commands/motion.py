@@ -19,6 +19,7 @@ from pyharness.types import InputError, Tally
 
 FILE = "actions.json"
 TRAINER = "fast"
+MOST_LINE_BYTES = 1 << 26
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +76,21 @@ def _clips(fitted: FittedCodec, name: str) -> Iterable[Clip]:
     return corpus.read()
 
 
+def _lines(name: str, source: IO[bytes]) -> Iterator[tuple[str, bytes]]:
+    number = 0
+    while line := source.readline(MOST_LINE_BYTES + 1):
+        number += 1
+        if len(line) > MOST_LINE_BYTES:
+            raise InputError(
+                f"{name} line {number} has more than {MOST_LINE_BYTES:,} bytes: it is no chunk of a stream"
+            )
+        yield f"{name} line {number}", line
+
+
 def decoded(codec: Path, sources: Iterable[tuple[str, IO[bytes]]], said: Callable[[str], None]) -> Iterator[bytes]:
     """Rows of clips from a stream; ``said`` is told of chunks that the codec answers with zeros."""
     fitted = codec_files.load(codec)
-    lines = ((f"{name} line {number}", line) for name, source in sources for number, line in enumerate(source, 1))
+    lines = (line for name, source in sources for line in _lines(name, source))
     zeros = 0
     for clip in streams.read(fitted, lines):
         zeros += clip.zeros

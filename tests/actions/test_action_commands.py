@@ -160,6 +160,14 @@ def test_what_is_wrong_is_said(folder: Path, arguments: tuple[str, ...], message
     assert not (folder / "new").exists()
 
 
+def test_a_line_without_end_is_not_held(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pyharness.commands.motion.MOST_LINE_BYTES", 400)
+    header = (folder / "ids.jsonl").read_bytes().splitlines(keepends=True)[0]
+    done = pyharness("decode", folder / "codec" / "actions.json", given=header + b"[" * 500)
+    assert done.exit_code == 2
+    assert "standard input line 2 has more than 400 bytes" in done.stderr
+
+
 def test_a_codec_is_replaced_with_force(folder: Path) -> None:
     spec = f"motions:{folder / 'clips.jsonl'}?chunk=16&skip=1"
     for more, status in (((), 0), ((), 2), (("--force", "-q"), 0)):

@@ -105,6 +105,28 @@ def test_a_digest_that_does_not_fit_is_refused(tmp_path: Path) -> None:
         codec_files.load(altered(FAST, tmp_path / "codec.json", lambda _: None, signed=False))
 
 
+def test_a_bpe_that_the_library_refuses_is_said(tmp_path: Path) -> None:
+    pytest.importorskip("tokenizers")
+    fitted = Recipe(vocab_size=400, reference=True).fit([MADE])
+    path = altered(fitted, tmp_path / "codec.json", lambda content: content.update(tokenizer='{"version": "1.0"}'))
+    with pytest.raises(InputError, match="the BPE of the codec was refused by tokenizers"):
+        codec_files.load(path).codec.decode(np.zeros(3, np.uint32), 8)
+
+
+def test_a_dimension_that_never_moved_in_training_is_said_and_may_move_later(tmp_path: Path) -> None:
+    moving = np.cumsum(np.random.default_rng(2).normal(size=(64, 2)), axis=0)
+    rows = [np.column_stack([moving, np.full(64, 3.25)]), np.column_stack([moving[::-1], np.linspace(3, 4, 64)])]
+    (tmp_path / "clips.jsonl").write_text("".join(json.dumps({"frames": row.tolist()}) + "\n" for row in rows))
+    spec = f"motions:{tmp_path / 'clips.jsonl'}?chunk=8"
+    codec = Recipe(vocab_size=400).fit([f"shard:0/2:{spec}"]).codec
+    assert codec.notes[0] == "1 dimensions have no spread in the training part and keep their unit: 2"
+    for one in chunks.read(open_corpus(f"shard:1/2:{spec}"), Tally()):
+        numbers = codec.quantised(one.frames)
+        assert codec.decode(codec.encode(numbers), 8).tolist() == numbers.tolist()
+        off = (codec.restored(numbers, 8) - one.frames) / codec.half_widths
+        assert np.linalg.norm(off) <= np.sqrt(24) / 20 * (1 + 1e-6)
+
+
 def test_other_files_are_none(tmp_path: Path) -> None:
     assert not codec_files.is_one(tmp_path)
     assert not codec_files.is_one(tmp_path / "nothing")
