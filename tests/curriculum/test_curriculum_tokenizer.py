@@ -13,10 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from oracles import curriculum as oracle
 from pyharness import tokenizers
 from pyharness.curriculum import CurriculumModel, CurriculumTokenizer, load, save
 from pyharness.curriculum import model as curriculum_model
 from pyharness.curriculum.file_format import load_bytes, save_bytes
+from pyharness.metrics import reachability
 from pyharness.types import HasModelEncoder, HasVocabulary, InputError, TokenKind
 from pyharness.vocabularies.files.own_file import digest
 
@@ -81,6 +83,17 @@ def test_abilities_and_special_tokens() -> None:
     assert tokenizer.decode(np.array([257, 261], np.uint32)) == b"the<|end|>"
     with pytest.raises(InputError, match="id 262 is not in the vocabulary, which ends at 261"):
         tokenizer.decode(np.array([0, 262], np.uint32))
+
+
+def test_the_self_tokenization_test_finds_what_no_text_of_its_own_gives() -> None:
+    strings = ("a", "b", "c", "cb", "ccb", "cac")  # cac is no two strings
+    model = CurriculumModel(strings=tuple(one.encode() for one in strings), symbols="characters", sizes=(3, 6))
+    tokenizer = CurriculumTokenizer(model)
+    failed = [token for token, one in enumerate(strings) if oracle.encode(one, dict(enumerate(strings))) != [token]]
+    tested = reachability.examine_model(tokenizer, tokenizer.vocabulary())
+    assert tested is not None
+    assert tested.failed.tolist() == failed
+    assert (tested.tested, failed) == (6, [5])
 
 
 def test_the_vocabulary_of_a_round_is_the_first_strings() -> None:
