@@ -151,7 +151,7 @@ def about(scoring: Scoring) -> dict[str, Any]:
         "bos": model.bos,
         "context": scoring.context,
         "stride": scoring.stride,
-        "stores_logits": not model.from_hidden,
+        "stores_logits": model.head == "whole",
     }
 
 

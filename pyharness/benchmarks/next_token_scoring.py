@@ -44,7 +44,7 @@ class Scoring:
 
     def __post_init__(self) -> None:
         """Ask for the bytes of tokens, where the tokenizer exposes them; bound the logits that a batch has."""
-        if not self.model.from_hidden:
+        if self.model.head == "whole":
             self.batch_tokens = min(self.batch_tokens, MOST_LOGITS // self.model.columns)
         self.vocabulary = self.tokenizer.vocabulary() if isinstance(self.tokenizer, HasVocabulary) else None
 

@@ -58,7 +58,7 @@ def _load(name: str, device: str, dtype: str) -> CausalModel:
         longest=_longest(folder, getattr(text, "max_position_embeddings", None)),
         # Some configurations carry a default beyond a small vocabulary, which no embedding stands for.
         bos=bos if isinstance(bos, int) and 0 <= bos < columns else None,
-        from_hidden=False,
+        head="whole",
     )
     return probed(model)
 

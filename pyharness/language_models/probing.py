@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pyharness.language_models.causal import CausalModel
+from pyharness.language_models.causal import CausalModel, Head
 from pyharness.language_models.windows import Layout
 from pyharness.types import InputError
 
@@ -17,7 +17,7 @@ CAUSAL_SHARE = {"float32": 1e-3, "bfloat16": 0.05, "float16": 0.01}  # of the la
 
 
 def probed(model: CausalModel) -> CausalModel:
-    """Return the model, with ``from_hidden`` found out; refuse one whose predictions change with what follows."""
+    """Return the model, with ``head`` found out; refuse one whose predictions change with what follows."""
     import torch
 
     length = min(PROBED, model.longest or PROBED)
@@ -33,22 +33,34 @@ def probed(model: CausalModel) -> CausalModel:
             raise InputError(
                 f"language model {model.folder.name!r} is not causal: its predictions change with the text after them"
             )
-        same = _is_linear(model, batch, logits)
-    return replace(model, from_hidden=same)
+        found = head_of(model, batch, logits)
+    return replace(model, head=found)
 
 
-def _is_linear(model: CausalModel, batch: Layout, logits: Any) -> bool:
-    """Tell whether logits are hidden @ weight^T + bias: no soft cap, no scale, no other surprise."""
+def head_of(model: CausalModel, batch: Layout, logits: Any) -> Head:
+    """Find the quickest way to the logits [windows, longest, columns] of a batch that gives them, and not others."""
     import torch
 
     head = model.network.get_output_embeddings()
-    if not isinstance(head, torch.nn.Linear) or model.network.base_model is model.network:
-        return False
+    if model.network.base_model is model.network:
+        return "whole"
     output = model.network.base_model(**model.inputs(batch))
     hidden = getattr(output, "last_hidden_state", None)
-    if hidden is None or hidden.shape[-1] != head.weight.shape[1]:
-        return False
+    if hidden is None:
+        return "whole"
     known = torch.from_numpy(batch.scored).to(model.device)
-    apart = (head(hidden).float() - logits)[known].abs().max()
+    linear = isinstance(head, torch.nn.Linear) and hidden.shape[-1] == head.weight.shape[1]
+    if linear and _same(model, head(hidden)[known], logits[known]):
+        return "linear"
+    try:
+        rows = model.logits_of(type(output), hidden.flatten(0, 1)).view_as(logits)
+    except Exception:  # its head takes more than hidden states: what is missing raises whatever the class raises
+        return "whole"
+    return "rows" if _same(model, rows[known], logits[known]) else "whole"
+
+
+def _same(model: CausalModel, ours: Any, logits: Any) -> bool:
+    import torch
+
     ulps = FLOAT32_ULPS * torch.finfo(torch.float32).eps if model.dtype == "float32" else 0.0
-    return bool(apart <= ulps * logits[known].abs().max())
+    return bool((ours.float() - logits).abs().max() <= ulps * logits.abs().max())

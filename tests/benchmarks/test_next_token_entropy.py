@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,12 @@ import pytest
 import language_models as tiny
 from language_models import TEXTS, measured, values
 from oracles.word_positions import length_class, places
-from pyharness import language_models, tokenizers
-from pyharness.benchmarks import Findings, benchmarks, next_token_scoring
+from pyharness import tokenizers
+from pyharness.benchmarks import Findings, benchmarks
 from pyharness.benchmarks.next_token_entropy import own_tokenizer
 from pyharness.benchmarks.next_token_scoring import Scoring
 from pyharness.kernels.arrays import devices
-from pyharness.language_models import Window, batches, loading
+from pyharness.language_models import loading
 from pyharness.metrics import language_model
 from pyharness.statistics.jackknife import interval
 from pyharness.tokenizers.families.raw_bytes import RawBytes
@@ -97,7 +97,7 @@ def test_equals_a_loop_in_double_precision(model: Folder, kind: str, context: in
     findings = measured(folder, TEXTS, context=context, stride=stride)
     oracle = expected(folder, TEXTS, tiny.END_OF_TEXT, context or tiny.CONTEXT, stride or tiny.CONTEXT // 2)
     assert values(findings) == pytest.approx(oracle, abs=2e-5)
-    assert findings.details["model"]["stores_logits"] == (kind == "gemma2"), "Gemma 2 caps its logits"
+    assert findings.details["model"]["stores_logits"] is False
     assert findings.details["unscored_tokens"] == 0
 
 
@@ -138,21 +138,6 @@ def test_padding_columns_count_unless_they_are_ignored(model: Folder, kind: str)
     assert values(ignored) == pytest.approx(expected(folder, TEXTS, 261, tiny.CONTEXT, half, tiny.IDS), abs=2e-5)
     assert values(ignored)["bits_per_byte", None] < values(whole)["bits_per_byte", None]
     assert (whole.details["model"]["counted_columns"], ignored.details["model"]["counted_columns"]) == (320, tiny.IDS)
-
-
-def test_batches_are_smaller_where_logits_must_be_stored(model: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    exact = values(measured(model("gemma2"), TEXTS))
-    sizes: list[int] = []
-
-    def noting(found: Iterable[Window], batch_tokens: int) -> Iterator[list[Window]]:
-        sizes.append(batch_tokens)
-        return batches(found, batch_tokens)
-
-    monkeypatch.setattr(language_models, "batches", noting)
-    monkeypatch.setattr(next_token_scoring, "MOST_LOGITS", 40 * tiny.IDS)
-    assert values(measured(model("gemma2"), TEXTS)) == pytest.approx(exact, abs=1e-5)
-    measured(model("llama"), TEXTS)
-    assert sizes == [40, 4096]
 
 
 def test_half_precision_is_close_and_said(model: Folder) -> None:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyharness.language_models import Layout, Window, batches, sliding_windows
+import language_models as tiny
+from language_models import TEXTS, measured, values
+from pyharness import language_models
+from pyharness.benchmarks import next_token_scoring
+from pyharness.language_models import Layout, Window, batches, loading, probing, sliding_windows
 
 
 @st.composite
@@ -75,3 +82,24 @@ def test_the_example_in_the_documentation() -> None:
     assert list(sliding_windows([0, 1], 4, 2)) == []
     assert list(batches([], 4)) == []
     assert len(Window(0, 2, 6, 5)) == 4
+
+
+def test_batches_are_smaller_where_logits_must_be_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch", reason="needs the extra torch")
+    pytest.importorskip("transformers", reason="needs the extra hub")
+    sizes: list[int] = []
+
+    def noting(found: Iterable[Window], batch_tokens: int) -> Iterator[list[Window]]:
+        sizes.append(batch_tokens)
+        return batches(found, batch_tokens)
+
+    folder = tiny.build(tmp_path, "gemma2")
+    monkeypatch.setattr(language_models, "batches", noting)
+    monkeypatch.setattr(next_token_scoring, "MOST_LOGITS", 40 * tiny.IDS)
+    exact = measured(folder, TEXTS)
+    monkeypatch.setattr(loading, "_LOADED", {})
+    monkeypatch.setattr(probing, "head_of", lambda *_: "whole")
+    stored = measured(folder, TEXTS)
+    assert values(stored) == pytest.approx(values(exact), abs=1e-6)
+    assert stored.details["model"]["stores_logits"]
+    assert sizes == [4096, 40]

@@ -1,0 +1,74 @@
+"""Speed of predictions by a capped head: ``pytest bench/speed/test_next_token_speed.py -s``, of a made-up model.
+
+The network's own head over chunks of the scored hidden states takes turns with the network as a whole, which stores all
+logits of a batch. Nothing here asserts a time, because machines differ and neighbours disturb; the test asserts that
+both say the same.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import language_models as tiny
+from pyharness import language_models
+from pyharness.benchmarks.next_token_scoring import MOST_LOGITS
+from pyharness.language_models import CausalModel, Layout
+from speed_fixtures import Benchmark, report
+
+ROUNDS = 3
+COLUMNS = 32_768
+CONTEXT = 256
+TOKENS = 4096
+BATCH = 4096
+
+pytest.importorskip("torch", reason="needs the extra torch")
+pytest.importorskip("transformers", reason="needs the extra hub")
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Iterator[CausalModel]:
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    changes: dict[str, Any] = {"hidden_size": 64, "max_position_embeddings": CONTEXT, "initializer_range": 0.02}
+    tiny.build(tmp_path, "gemma2", tokenizer=False, vocab_size=COLUMNS, **changes)
+    yield language_models.load(str(tmp_path), "cpu", "float32")
+    torch.set_num_threads(before)
+
+
+def scores(model: CausalModel, sequence: np.ndarray[tuple[int], np.dtype[np.int64]]) -> list[float]:
+    """NLL of every token, in the batches that the benchmark makes."""
+    most = min(BATCH, MOST_LOGITS // COLUMNS) if model.head == "whole" else BATCH
+    windows = language_models.sliding_windows([len(sequence)], CONTEXT, CONTEXT // 2)
+    batches = language_models.batches(windows, most)
+    return [nll for batch in batches for nll in model.score(Layout.of([sequence], batch), COLUMNS)[1].tolist()]
+
+
+def test_chunks_of_hidden_states_beside_all_logits(benchmark: Benchmark, model: CausalModel) -> None:
+    ways = {way: replace(model, head=way) for way in ("rows", "whole")}
+    assert model.head == "rows"
+    sequence, times, found = np.random.default_rng(3).integers(0, COLUMNS, TOKENS), [], {}
+    for _ in range(ROUNDS):
+        start = [time.process_time()]
+        for way, one in ways.items():
+            found[way] = scores(one, sequence)
+            start.append(time.process_time())
+        times.append(np.diff(start))
+    np.testing.assert_allclose(found["rows"], found["whole"], atol=1e-5)
+    benchmark.pedantic(scores, args=(model, sequence), rounds=1)
+    seconds = np.median(times, axis=0)
+    share = [own / theirs for own, theirs in times]
+    report(
+        benchmark,
+        f"{TOKENS} tokens, {COLUMNS} logits: rows {seconds[0]:.2f} s, whole {seconds[1]:.2f} s of processor time, "
+        f"share {np.median(share):.2f} [{min(share):.2f}, {max(share):.2f}]; load {os.getloadavg()[0]:.1f}",
+    )
