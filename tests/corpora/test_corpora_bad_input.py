@@ -30,7 +30,7 @@ pq: Any = pytest.importorskip("pyarrow.parquet")
     [
         ("", ["unknown corpus ''", "sample", "FAMILY"]),
         ("smple:prose", ["'smple'", "did you mean 'sample'"]),
-        ("zzzz", ["'zzzz'", "known: datasets, installed, parallel, path, repeat, sample, shard"]),
+        ("zzzz", ["'zzzz'", "known: datasets, installed, motions, parallel, path, repeat, sample, shard"]),
         ("sample:pros", ["part of the sample 'pros'", "'prose'"]),
         ("sample?split=line", ["sample option 'split'", "max_bytes"]),
         ("sample:code?languages=eng_Latn", ["languages=", "sample:parallel"]),
