@@ -143,6 +143,7 @@ def prepare(options: Mapping[str, str], progress: Callable[[TrainingProgress], N
     A target that no threshold reaches costs the row's cases, not the run.
     """
     row = EntropyRow.of(options)
+    _loaded.cache_clear()
     if row.corpus is not None:
         _train(row, row.corpus, progress)
     elif _file(row) is None:
@@ -155,7 +156,6 @@ def prepare(options: Mapping[str, str], progress: Callable[[TrainingProgress], N
         Phases(progress).gauge("finding the threshold", "bytes")
         with suppress(InputError):
             thresholds.found(predictor, row.rule, row.target, text)
-    _loaded.cache_clear()
 
 
 def _train(row: EntropyRow, corpus: str, progress: Callable[[TrainingProgress], None] | None) -> None:
