@@ -1,10 +1,11 @@
-"""Count the instructions per element of the entropy kernel's inner loop, from the disassembly of a build.
+"""Count the instructions per element of the entropy kernels' inner loops, and what a thread and a block of them take.
 
-usage: python bench/device/check_sass.py LIBRARY [--limit 11]
+usage: python bench/device/check_sass.py LIBRARY
 
 LIBRARY is the built ``_cuda`` module (or any object that ``cuobjdump`` reads). The disassemblers come with the CUDA
-toolkit, or from PyPI: ``nvidia-cuda-cuobjdump`` and ``nvidia-cuda-nvdisasm``. Exit code 1: a loop is over the limit,
-has fewer than four loads in flight, or its kernel touches local memory; 2: nothing could be counted.
+toolkit, or from PyPI: ``nvidia-cuda-cuobjdump`` and ``nvidia-cuda-nvdisasm``. Exit code 1: a loop is over its limit of
+instructions or has fewer than four loads in flight, or a kernel touches local memory, or takes so many registers or
+so much shared memory that a multiprocessor holds fewer threads than docs/gpu.md says; 2: nothing could be counted.
 """
 
 from __future__ import annotations
@@ -23,8 +24,21 @@ from tempfile import TemporaryDirectory
 BYTES_PER_LOAD = 16
 ELEMENT_BYTES = {"__nv_bfloat16": 2, "__half": 2, "float": 4}
 LOADS_IN_FLIGHT = 4
-LIMIT_BF16 = 11.0  # a bf16 element has room for about 15 at the copy rate of an H200: docs/gpu.md
-KERNEL = re.compile(r"entropy_rows<(?P<type>\w+), \(?(?:bool\))?(?P<top>true|false|1|0)>")
+# Instructions per bf16 element; at the copy rate of an H200 there is room for about 15: docs/gpu.md.
+LIMITS = {"entropy": 9.0, "all": 10.0}
+BLOCK = 256  # threads
+REGISTERS, SHARED_BYTES = 65_536, 100 * 1024  # of a multiprocessor; of shared memory the least since sm_80
+# Threads that a multiprocessor holds at once, by kernel and outputs. On other architectures the compiler pairs
+# registers, and long rows get 1,280.
+THREADS = {
+    ("entropy_rows", "entropy"): 2048,
+    ("entropy_rows", "all"): 1536,
+    ("entropy_short_rows", "entropy"): 1280,
+    ("entropy_short_rows", "all"): 1024,
+}
+MOST_THREADS = {"sm_80": 2048, "sm_90": 2048}
+KERNEL = re.compile(r"(?P<name>entropy_(?:short_)?rows)<(?P<type>\w+), \(?(?:bool\))?(?P<top>true|false|1|0)>")
+RESOURCES = re.compile(r"^ *Function (\S+):\s+REG:(\d+) STACK:\d+ SHARED:(\d+)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,18 +60,33 @@ class Loop:
     """The loop of a kernel that loads most: instructions from its first to its branch back."""
 
     architecture: str
-    kernel: str
+    kernel: str  # entropy_rows or entropy_short_rows
     element: str
     outputs: str  # "entropy" or "all"
     instructions: int
     elements: int
     in_flight: int  # 16-byte loads under way at once
     local: int  # instructions that touch local memory, in the whole kernel
+    registers: int | None  # of a thread; None where the listing has no resources
+    shared: int  # bytes of a block
 
     @property
     def per_element(self) -> float:
         """Instructions per element."""
         return self.instructions / self.elements
+
+    @property
+    def threads(self) -> int | None:
+        """Threads that a multiprocessor holds at once."""
+        if self.registers is None:
+            return None
+        allocated = -(-self.registers // 8) * 8  # registers are handed out in eights
+        return min(REGISTERS // allocated // BLOCK, SHARED_BYTES // max(1, self.shared)) * BLOCK
+
+    @property
+    def needed_threads(self) -> int:
+        """The fewest threads that will do."""
+        return min(THREADS[self.kernel, self.outputs], MOST_THREADS.get(self.architecture, 1280))
 
 
 def functions(sass: str) -> Iterator[tuple[str, str, list[Instruction]]]:
@@ -73,21 +102,22 @@ def functions(sass: str) -> Iterator[tuple[str, str, list[Instruction]]]:
 
 
 def inner_loop(body: list[Instruction]) -> list[Instruction]:
-    """Return the instructions of the backward branch that spans most 16-byte loads, the shortest of equals."""
+    """Return the instructions of the shortest backward branch over four streamed loads, else over most of them."""
     best: list[Instruction] = []
     for branch in body:
         target = branch.branch_target
         if target is None or target >= branch.address:
             continue
         loop = [one for one in body if target <= one.address <= branch.address]
-        if (loads(loop), -len(loop)) > (loads(best), -len(best)) and loads(loop):
+        counts = [min(loads(one), LOADS_IN_FLIGHT) for one in (loop, best)]
+        if counts[0] and (counts[0], -len(loop)) > (counts[1], -len(best)):
             best = loop
     return best
 
 
 def loads(instructions: list[Instruction]) -> int:
-    """Count global loads of 16 bytes."""
-    return sum(bool(re.search(r"\bLDG\.\S*128", one.text)) for one in instructions)
+    """Count global loads of 16 bytes that leave the cache first (``__ldcs``): the others are of states."""
+    return sum(bool(re.search(r"\bLDG\.\S*EF\.\S*128", one.text)) for one in instructions)
 
 
 def loads_in_flight(loop: list[Instruction]) -> int:
@@ -97,23 +127,27 @@ def loads_in_flight(loop: list[Instruction]) -> int:
 
 
 def entropy_loops(sass: str) -> list[Loop]:
-    """Find the inner loop of every ``entropy_rows`` kernel in a disassembly."""
+    """Find the inner loop of every kernel that reads rows, in a disassembly and its list of resources."""
     loops = []
+    resources = {name: (int(registers), int(shared)) for name, registers, shared in RESOURCES.findall(sass)}
     for architecture, mangled, body in functions(sass):
         match = KERNEL.search(demangled(mangled))
         if not match:
             continue
         loop = inner_loop(body)
+        registers, shared = resources.get(mangled, (None, 0))
         loops.append(
             Loop(
                 architecture=architecture,
-                kernel=mangled,
+                kernel=match["name"],
                 element=match["type"].removeprefix("__nv_").removeprefix("__"),
                 outputs="all" if match["top"] in ("true", "1") else "entropy",
                 instructions=len(loop),
                 elements=loads(loop) * BYTES_PER_LOAD // ELEMENT_BYTES[match["type"]],
                 in_flight=loads_in_flight(loop),
                 local=sum(bool(re.search(r"\b(LDL|STL)\b", one.text)) for one in body),
+                registers=registers,
+                shared=shared,
             )
         )
     return loops
@@ -134,8 +168,8 @@ def disassembler() -> str:
     raise FileNotFoundError("no cuobjdump with nvdisasm: pip install nvidia-cuda-cuobjdump nvidia-cuda-nvdisasm")
 
 
-def disassemble(library: Path) -> str:
-    """Return the machine code of the entropy kernels for all architectures in ``library``."""
+def disassemble(library: Path) -> list[str]:
+    """Return the machine code of the entropy kernels and what they take, one listing per architecture."""
     tool = Path(disassembler())
     path = os.pathsep.join((str(tool.parent), os.environ.get("PATH", "")))
     with TemporaryDirectory() as folder:
@@ -156,17 +190,19 @@ def disassemble(library: Path) -> str:
         # Alone, where the build has kept the source's name: a whole library takes 12 s, most of them for CUB's kernels.
         run("-xelf", "entropy.", str(library.resolve()))
         cubins = sorted(Path(folder).glob("*.cubin"))
-        return "".join(run("-sass", str(path)) for path in cubins or [library.resolve()])
+        return [run("-sass", str(path)) + run("-res-usage", str(path)) for path in cubins or [library.resolve()]]
 
 
-def complaint(loop: Loop, limit: float) -> str | None:
-    """Name the fault of a loop; None without one."""
+def complaint(loop: Loop) -> str | None:
+    """Name the fault of a loop or its kernel; None without one."""
     if loop.local:
         return "uses local memory"
     if loop.in_flight < LOADS_IN_FLIGHT:
         return f"has fewer than {LOADS_IN_FLIGHT} loads in flight"
-    if loop.element == "bfloat16" and loop.per_element > limit:
-        return f"is over {limit:g}"
+    if loop.element == "bfloat16" and loop.per_element > LIMITS[loop.outputs]:
+        return f"is over {LIMITS[loop.outputs]:g}"
+    if loop.threads is not None and loop.threads < loop.needed_threads:
+        return f"leaves room for fewer than {loop.needed_threads} threads"
     return None
 
 
@@ -174,23 +210,22 @@ def main() -> int:
     """Print one line per kernel and architecture."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("library", type=Path)
-    parser.add_argument("--limit", type=float, default=LIMIT_BF16, help="instructions per bf16 element")
     arguments = parser.parse_args()
     try:
-        loops = entropy_loops(disassemble(arguments.library))
+        loops = [loop for listing in disassemble(arguments.library) for loop in entropy_loops(listing)]
     except (FileNotFoundError, ValueError) as error:
         sys.stderr.write(f"{error}\n")
         return 2
     if not loops or not all(loop.elements for loop in loops):
-        sys.stderr.write(f"{arguments.library} has no entropy_rows kernel with 16-byte loads in a loop\n")
+        sys.stderr.write(f"{arguments.library} has no kernel of entropy with 16-byte loads in a loop\n")
         return 2
     for loop in loops:
         sys.stdout.write(
-            f"{loop.architecture:8} {loop.element:9} {loop.outputs:8} {loop.instructions:4} instructions for "
-            f"{loop.elements:3} elements: {loop.per_element:5.2f} each, {loop.in_flight} loads in flight: "
-            f"{complaint(loop, arguments.limit) or 'ok'}\n"
+            f"{loop.architecture:8} {loop.kernel:18} {loop.element:9} {loop.outputs:8} {loop.instructions:4} "
+            f"instructions for {loop.elements:3} elements: {loop.per_element:5.2f} each, {loop.in_flight} loads in "
+            f"flight, {loop.registers} registers, {loop.threads} threads: {complaint(loop) or 'ok'}\n"
         )
-    return int(any(complaint(loop, arguments.limit) for loop in loops))
+    return int(any(complaint(loop) for loop in loops))
 
 
 if __name__ == "__main__":

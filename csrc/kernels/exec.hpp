@@ -59,14 +59,18 @@ PH_DEVICE unsigned ph_max2(unsigned a, unsigned b, ph_half) {
       __hmax2(*reinterpret_cast<const __half2*>(&a), *reinterpret_cast<const __half2*>(&b));
   return *reinterpret_cast<const unsigned*>(&largest);
 }
-PH_DEVICE unsigned ph_bits(ph_bf16 value) { return __bfloat16_as_ushort(value); }
-PH_DEVICE unsigned ph_bits(ph_half value) { return __half_as_ushort(value); }
 
 // 2^x in one instruction, relative error below 2^-22 (PTX ISA, ex2); subnormal results are zero.
 PH_DEVICE float ph_exp2(float exponent) {
   float power;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(exponent));
   return power;
+}
+// Within (0.5, 2), an absolute error of at most 2^-22 (PTX ISA, lg2).
+PH_DEVICE float ph_log2(float power) {
+  float exponent;
+  asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(exponent) : "f"(power));
+  return exponent;
 }
 
 // Values that other threads change by atomics meanwhile. volatile would be of system scope in global memory,

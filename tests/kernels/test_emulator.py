@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -41,36 +42,105 @@ BUILDS = {
 Run = Callable[[str, str, int], "subprocess.CompletedProcess[str]"]
 
 
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One line of the entropy kernel changed, in what build that shows and how."""
+
+    header: str
+    right: str
+    wrong: str
+    build: str
+    shown: str  # in the errors; "": a wrong result
+
+
+ENTROPY = "kernels/entropy"
+FAULTS = {
+    "dropped_fence": Fault(
+        f"{ENTROPY}/joining.hpp", "    __threadfence();  // the part is there", "    // the part is there", "race",
+        "data race",
+    ),
+    "dropped_second_fence": Fault(
+        f"{ENTROPY}/joining.hpp", "    if (last) __threadfence();", "", "race", "data race",
+    ),
+    "joined_too_early": Fault(
+        f"{ENTROPY}/joining.hpp", "splits.launch + static_cast<unsigned>(splits.count);",
+        "splits.launch + static_cast<unsigned>(splits.count) - 1;", "portable", "",
+    ),
+    "lost_tail": Fault(
+        f"{ENTROPY}/row.hpp", "add_edge(running, row, tail, columns - tail, lane, scale);", ";", "portable", "",
+    ),
+    "lost_row": Fault(
+        f"{ENTROPY}/entropy.cu", "slot += static_cast<int>(blockDim.x) / lanes", "slot += rows_per_block", "portable",
+        "",
+    ),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Compiler:
+    """Programs of the emulator, compiled in a folder."""
+
+    program: str
+    folder: Path
+
+    def compile(self, name: str, build: str, source: Path, flags: Sequence[str], first: Path | None = None) -> Path:
+        """An object file; headers are looked for in ``first`` before the sources."""
+        target = self.folder / f"{build}_{name}.o"
+        ahead = [] if first is None else [f"-I{first}"]
+        subprocess.run([self.program, *ahead, *FLAGS, *flags, "-c", str(source), "-o", str(target)], check=True)
+        return target
+
+    def link(self, build: str, objects: Sequence[Path], name: str) -> None:
+        flags = BUILDS[build][1]
+        subprocess.run([self.program, *flags, *map(str, objects), "-o", str(self.folder / name)], check=True)
+
+    def run(self, name: str, case: str, seed: int) -> subprocess.CompletedProcess[str]:
+        command = [str(self.folder / name), case, str(seed)]
+        return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
 @pytest.fixture(scope="session")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """Compile the programs; returns ``run(build, case, seed)``."""
-    compiler = shutil.which("g++")
-    if compiler is None:
+def compiler(tmp_path_factory: pytest.TempPathFactory) -> Compiler:
+    """Compile the programs, one per build."""
+    program = shutil.which("g++")
+    if program is None:
         pytest.skip("g++ is not on the PATH: the emulator's faults are planted in a program of its own")
-    folder = tmp_path_factory.mktemp("emulator")
-
-    def compile_one(build: str, source: Path, flags: tuple[str, ...]) -> str:
-        target = folder / f"{build}_{source.stem}.o"
-        subprocess.run([compiler, *FLAGS, *flags, "-c", str(source), "-o", str(target)], check=True)
-        return str(target)
-
+    made = Compiler(program, tmp_path_factory.mktemp("emulator"))
     jobs = [
-        (build, source, flags)
+        (source.stem, build, source, flags)
         for build, both in BUILDS.items()
         for sources, flags in zip((SCHEDULER, WATCHED), both, strict=True)
         for source in sources
     ]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        objects = list(pool.map(lambda job: compile_one(*job), jobs))
-    for build, (_, flags) in BUILDS.items():
-        mine = [path for path, job in zip(objects, jobs, strict=True) if job[0] == build]
-        subprocess.run([compiler, *flags, *mine, "-o", str(folder / build)], check=True)
+        objects = list(pool.map(lambda job: made.compile(*job), jobs))
+    for build in BUILDS:
+        made.link(build, [path for path, job in zip(objects, jobs, strict=True) if job[1] == build], build)
+    return made
 
-    def run_one(build: str, case: str, seed: int) -> subprocess.CompletedProcess[str]:
-        command = [str(folder / build), case, str(seed)]
-        return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
-    return run_one
+@pytest.fixture(scope="session")
+def run(compiler: Compiler) -> Run:
+    """``run(build, case, seed)``."""
+    return compiler.run
+
+
+@pytest.fixture(scope="session", params=FAULTS)
+def faulty(request: pytest.FixtureRequest, compiler: Compiler) -> tuple[Fault, str]:
+    """The program with a fault in its entropy kernel; returns the fault and the program's name."""
+    fault = FAULTS[request.param]
+    name, sources = str(request.param), compiler.folder / f"{request.param}_sources"
+    shutil.copytree(KERNELS / "entropy", sources / ENTROPY)
+    changed = sources / fault.header
+    text = changed.read_text(encoding="utf-8")
+    assert text.count(fault.right) == 1
+    changed.write_text(text.replace(fault.right, fault.wrong), encoding="utf-8")
+    kernel = compiler.compile(
+        name, fault.build, sources / ENTROPY / "entropy.cu", BUILDS[fault.build][1], first=sources
+    )
+    others = [path.stem for path in (*SCHEDULER, *WATCHED) if path.stem != "entropy"]
+    compiler.link(fault.build, [kernel, *(compiler.folder / f"{fault.build}_{stem}.o" for stem in others)], name)
+    return fault, name
 
 
 def place(marker: str) -> str:
@@ -87,6 +157,16 @@ def place(marker: str) -> str:
 def test_correct_kernels_pass(run: Run, build: str, case: str, seed: int) -> None:
     done = run(build, case, seed)
     assert (done.returncode, done.stderr) == (RIGHT, "")
+
+
+def test_a_fault_in_the_entropy_kernel_is_caught(compiler: Compiler, faulty: tuple[Fault, str]) -> None:
+    """By one of the orders at least: in the order of blocks, seed 0, each ends before the next starts."""
+    fault, name = faulty
+    runs = [compiler.run(name, "entropy", seed) for seed in SEEDS]
+    if fault.shown:
+        assert any(fault.shown in done.stderr for done in runs)
+    else:
+        assert WRONG in [done.returncode for done in runs]
 
 
 @pytest.mark.parametrize("seed", SEEDS)

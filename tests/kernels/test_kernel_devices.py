@@ -139,14 +139,15 @@ def check_sass() -> ModuleType:
     return module
 
 
-def listing(loads: int, arithmetic: int, early: int) -> str:
+def listing(loads: int, arithmetic: int, early: int, registers: int = 32) -> str:
     """Disassemble an imaginary kernel: a loop of ``loads`` loads, ``early`` of them before the first exponential."""
     loop = ["LDG.E.EF.128 R4, desc[UR8][R4.64]"] * early + ["MUFU.EX2 R1, R2"]
     loop += ["LDG.E.EF.128 R4, desc[UR8][R4.64]"] * (loads - early) + ["FADD R1, R1, R2"] * (arithmetic - 1)
     body = ["MOV R1, R2", *loop, "@P0 BRA 0x10", "EXIT"]
     name = "_ZN12_GLOBAL__N_112entropy_rowsI13__nv_bfloat16Lb0EEEvi"
     lines = [f"        /*{16 * index:04x}*/                   {text} ;" for index, text in enumerate(body)]
-    return "\n".join(["\tcode for sm_90", f"\t\tFunction : {name}", *lines])
+    resources = [f" Function {name}:", f"  REG:{registers} STACK:0 SHARED:1280 LOCAL:0 CONSTANT[0]:704"]
+    return "\n".join(["\tcode for sm_90", f"\t\tFunction : {name}", *lines, *resources])
 
 
 def test_instructions_are_counted_from_the_loop_only() -> None:
@@ -154,21 +155,33 @@ def test_instructions_are_counted_from_the_loop_only() -> None:
     (loop,) = sass.entropy_loops(listing(loads=4, arithmetic=283, early=4))
     assert (loop.architecture, loop.element, loop.outputs) == ("sm_90", "bfloat16", "entropy")
     assert (loop.instructions, loop.elements, loop.per_element) == (288, 32, 9.0)
-    assert sass.complaint(loop, 11) is None
+    assert (loop.registers, loop.shared, loop.threads) == (32, 1280, 2048)
+    assert sass.complaint(loop) is None
+
+
+def test_loads_of_states_are_no_loads_of_logits() -> None:
+    """Joining parts reads 16 bytes at a time in a loop, too, and a shorter one."""
+    sass = check_sass()
+    joining = ["LDG.E.128 R4, desc[UR8][R4.64]"] * 4 + ["@P0 BRA 0x2000"]
+    lines = [f"        /*{0x2000 + 16 * index:04x}*/                   {text} ;" for index, text in enumerate(joining)]
+    text = listing(loads=4, arithmetic=283, early=4).replace("\n Function", "\n" + "\n".join(lines) + "\n Function")
+    (loop,) = sass.entropy_loops(text)
+    assert (loop.instructions, loop.in_flight) == (288, 4)
 
 
 @pytest.mark.parametrize(
     ("text", "word"),
     [
-        (listing(4, 350, 4), "over 11"),
+        (listing(4, 284, 4), "over 9"),
         (listing(4, 283, 2), "loads in flight"),
         (listing(4, 283, 4).replace("MOV R1, R2", "STL [R1], R2"), "local memory"),
+        (listing(4, 283, 4, registers=33), "fewer than 2048 threads"),
     ],
 )
 def test_a_slow_loop_is_a_complaint(text: str, word: str) -> None:
     sass = check_sass()
     (loop,) = sass.entropy_loops(text)
-    assert word in sass.complaint(loop, 11)
+    assert word in sass.complaint(loop)
 
 
 def test_the_built_kernels_are_within_their_budget(

@@ -9,6 +9,7 @@
 
 #if defined(PH_EMULATED)
 #include "kernels/emulator/emulator.hpp"
+#include "kernels/entropy/entropy.hpp"
 #endif
 
 namespace pyharness::bindings {
@@ -39,12 +40,25 @@ std::optional<std::string> why_unavailable() {
   return reason;
 }
 
+#if defined(PH_EMULATED)
+void set_entropy_tuning(int threads, std::int64_t blocks, std::int64_t loads_per_part,
+                        std::int64_t loads_of_short_rows) {
+  if (threads < 32 || threads > 256 || threads % 32 != 0 || blocks < 1 || loads_per_part < 1)
+    throw std::invalid_argument("this tuning cannot be launched");
+  kernels::entropy_tuning() = {threads, blocks, loads_per_part, loads_of_short_rows};
+}
+#endif
+
 void bind_devices(py::module_& module) {
   module.def("device_count", &kernels::device_count);
   module.def("why_unavailable", &why_unavailable);
   module.def("device_info", &device_info, py::arg("device") = 0);
 #if defined(PH_EMULATED)
   module.def("set_seed", &emulator::set_seed, py::arg("seed"));
+  const kernels::EntropyTuning usual;
+  module.def("set_entropy_tuning", &set_entropy_tuning, py::kw_only(), py::arg("threads") = usual.threads,
+             py::arg("blocks") = usual.blocks, py::arg("loads_per_part") = usual.loads_per_part,
+             py::arg("loads_of_short_rows") = usual.loads_of_short_rows);
   py::register_exception<emulator::Error>(module, "EmulatorError", PyExc_RuntimeError);
 #endif
 }

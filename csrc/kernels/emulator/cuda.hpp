@@ -223,14 +223,17 @@ template <class Half>
 unsigned ph_max2(unsigned a, unsigned b, Half half) {
   return ph_larger(a, b, half) | ph_larger(a >> 16, b >> 16, half) << 16;
 }
-inline unsigned ph_bits(ph_bf16 value) { return value.bits; }
-inline unsigned ph_bits(ph_half value) { return value.bits; }
 
 // As coarse as the device's instruction: the last two of 24 bits are cut off, and subnormals are zero.
 inline float ph_exp2(float exponent) {
   const float power = std::exp2(exponent);
   if (power < std::numeric_limits<float>::min()) return 0.0f;
   return std::bit_cast<float>(std::bit_cast<std::uint32_t>(power) & ~3u);
+}
+
+inline float ph_log2(float power) {
+  constexpr float kCoarse = 1 << 22;
+  return std::floor(std::log2(power) * kCoarse) / kCoarse;
 }
 
 // ---- the host side of launches

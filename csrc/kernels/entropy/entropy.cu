@@ -1,11 +1,13 @@
-// One read of each logit. A block takes a row, or part of one where rows are few; then another joins them.
+// One read of each logit. A block takes a row; where rows are few, several share one and the last joins them;
+// where rows are short, a block takes several.
 #include <algorithm>
+#include <atomic>
 #include <stdexcept>
 #include <string>
 
+#include "kernels/entropy/call.hpp"
 #include "kernels/entropy/entropy.hpp"
-#include "kernels/entropy/row.hpp"
-#include "kernels/entropy/state.hpp"
+#include "kernels/entropy/joining.hpp"
 #include "kernels/exec.hpp"
 #include "shared/entropy_checks.hpp"
 
@@ -13,45 +15,24 @@ namespace pyharness::kernels {
 namespace {
 
 // From counting instructions and multiprocessors; not yet measured on a GPU. A thread's reduction is about
-// two loads' worth of instructions, so that 32 loads hide it. 1024 blocks and 8192 warps are 8 and 64 for
-// each of 128 multiprocessors: where rows are few, warps with little to do are better than idle schedulers.
+// two loads' worth of instructions, so that 32 loads hide it. 8192 warps are 64 for each of 128
+// multiprocessors: where rows are few, warps with little to do are better than idle schedulers.
 constexpr int kLoadsPerThread = 32;
-constexpr std::int64_t kBlocksToFill = 1024;
 constexpr std::int64_t kWarpsToFill = 8192;
 
-struct RowsCall {
-  Logits logits;
-  Targets targets;
-  std::int64_t first_column;
-  float scale;           // log2(e) / temperature
-  int splits;            // blocks per row
-  EntropyState* states;  // [rows, splits], or null to finish at once
-  Finish finish;
-};
-
-PH_DEVICE std::int64_t target_of(const Targets& targets, std::int64_t row) {
-  return targets.wide ? static_cast<const std::int64_t*>(targets.data)[row]
-                      : static_cast<const std::int32_t*>(targets.data)[row];
-}
-
-template <class Logit>
-PH_DEVICE float target_logit(const Logit* row, std::int64_t at, const RowsCall& call) {
-  if (!call.targets.data) return -INFINITY;
-  const std::int64_t id = target_of(call.targets, at);
-  if (id < call.first_column) return -INFINITY;  // first: the difference of any two ids may overflow
-  const std::int64_t column = id - call.first_column;
-  return column < call.logits.columns ? ph_float(row[column]) : -INFINITY;
-}
+// Blocks of short rows that a multiprocessor holds at once, so at most 48 or 64 registers a thread. Asked for
+// a number, the compiler takes all that it leaves; without one, long rows get by with fewer
+// (bench/device/check_sass.py).
+template <bool kTop>
+constexpr int kShortBlocks = kTop ? 4 : 5;
 
 // ---- kernels
 
 template <class Logit, bool kTop>
-PH_GLOBAL void __launch_bounds__(kMostThreads) entropy_rows(const RowsCall call) {
-  const unsigned splits = static_cast<unsigned>(call.splits);
-  const std::int64_t at = blockIdx.x / splits;
-  const int part_index = static_cast<int>(blockIdx.x % splits);
-  const int columns = static_cast<int>(call.logits.columns);
-  const Logit* const row = static_cast<const Logit*>(call.logits.data) + at * call.logits.row_stride;
+PH_GLOBAL void __launch_bounds__(kMostThreads) entropy_rows(const RowsCall call, const Splits splits) {
+  const std::int64_t at = blockIdx.x;
+  const int part_index = static_cast<int>(blockIdx.y);
+  const Logit* const row = row_of<Logit>(call, at);
 
   // Under way while the row is read: two reads, one after the other, at the end of a block would be waited
   // for.
@@ -59,38 +40,46 @@ PH_GLOBAL void __launch_bounds__(kMostThreads) entropy_rows(const RowsCall call)
   if (threadIdx.x == 0 && part_index == 0) target = target_logit(row, at, call);
 
   Running<kTop> running;
-  add_part(running, row, columns, part_index, call.splits, call.scale);
+  const Lane lane{static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x)};
+  add_part(running, row, static_cast<int>(call.logits.columns), part_index, splits.count, lane, call.scale);
+  Arrivals seen = 0;  // under way while the block merges
+  if (threadIdx.x == 0 && splits.count > 1) seen = ph_relaxed_load(splits.arrivals + at);
   EntropyState state = merge_block(running, call.scale);
-
-  if (threadIdx.x != 0) return;
-  if (state.sum == 0.0f) state = empty_state();
-  if (kTop && state.argmax != kNoColumn) {
-    look_again(state, row, columns);
-    state.argmax += static_cast<std::int32_t>(call.first_column);
+  if (threadIdx.x >= kWarp) return;
+  if (threadIdx.x == 0) {
+    settle<Logit, kTop>(state, row, call);
+    state.target = target;
   }
-  state.target = target;
-  if (call.states)
-    call.states[at * call.splits + part_index] = state;
-  else
-    finish_row(state, at, call.finish);
+  if (splits.count > 1 && !join_parts(state, at, part_index, seen, splits, call.scale)) return;
+  if (threadIdx.x == 0) hand_out(state, at, call);
 }
 
-// One warp per row: joins the parts, then stores or finishes.
-PH_GLOBAL void entropy_join(const EntropyState* parts, std::int64_t rows, int splits, float scale,
-                            EntropyState* states, const Finish finish) {
-  const std::int64_t row = (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / kWarp;
-  if (row >= rows) return;
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  const EntropyState* const mine = parts + row * splits;
-  EntropyState state = empty_state();
-  for (int part = lane; part < splits; part += kWarp) state = merge(state, mine[part], scale);
-  state = merge_warp<true>(state, scale);
-  if (lane != 0) return;
-  state.target = mine[0].target;
-  if (states)
-    states[row] = state;
-  else
-    finish_row(state, row, finish);
+// 8, 16 or 32 lanes per row, and one finish for all rows of the block: 32 at most, whole warps of them.
+template <class Logit, bool kTop>
+PH_GLOBAL void __launch_bounds__(kMostThreads, kShortBlocks<kTop>)
+    entropy_short_rows(const RowsCall call, int lanes, int rows_per_block) {
+  PH_SHARED(EntropyState, states, kWarp);
+  const int thread = static_cast<int>(threadIdx.x);
+  const Lane lane{thread % lanes, lanes};
+  const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * rows_per_block;
+  const int rows =
+      static_cast<int>(call.logits.rows - first < rows_per_block ? call.logits.rows - first : rows_per_block);
+  for (int slot = thread / lanes; slot < rows_per_block; slot += static_cast<int>(blockDim.x) / lanes) {
+    Running<kTop> running;
+    if (slot < rows)
+      add_part(running, row_of<Logit>(call, first + slot), static_cast<int>(call.logits.columns), 0, 1, lane,
+               call.scale);
+    const EntropyState state = merge_lanes<kTop>(state_of(running), lanes, call.scale);
+    if (lane.index == 0) states[slot] = state;
+  }
+  __syncthreads();
+  if (thread >= rows) return;
+  const std::int64_t at = first + thread;
+  const Logit* const row = row_of<Logit>(call, at);
+  EntropyState state = states[thread];
+  settle<Logit, kTop>(state, row, call);
+  state.target = target_logit(row, at, call);
+  hand_out(state, at, call);
 }
 
 PH_GLOBAL void entropy_merge_rows(EntropyState* states, const EntropyState* other, std::int64_t rows,
@@ -143,52 +132,91 @@ std::int64_t read_target(const Targets& targets, std::int64_t row, Stream stream
   return targets.wide ? wide : narrow;
 }
 
-// The same on every device, so that results are. For the widest logits: half of them load twice as many at
-// once.
+// How rows are laid over blocks. The same on every device, so that results are.
+struct Layout {
+  int splits = 1;
+  int lanes = 0;  // 0: whole blocks
+  int rows_per_block = 1;
+  int threads = kWarp;
+};
+
+// For the widest logits: half of them load twice as many at once.
 int splits_of(std::int64_t rows, std::int64_t columns) {
-  const std::int64_t loads = columns / kPerLoad<float>;
-  const std::int64_t most = loads / (kMostThreads * kLoadsInFlight);
-  return static_cast<int>(std::max<std::int64_t>(1, std::min(divide_up(kBlocksToFill, rows), most)));
+  const EntropyTuning& tuning = entropy_tuning();
+  const std::int64_t most = std::min(columns / kPerLoad<float> / tuning.loads_per_part, kMostSplits);
+  return static_cast<int>(std::max<std::int64_t>(1, std::min(divide_up(tuning.blocks, rows), most)));
 }
 
-int threads_of(const RowsCall& call, int per_load) {
-  const std::int64_t loads = call.logits.columns / per_load / call.splits;
+// So many lanes that none has more than two batches of loads: one would leave half of them without work.
+Layout short_layout(std::int64_t rows, std::int64_t loads) {
+  Layout layout;
+  layout.lanes = 8;
+  while (layout.lanes < kWarp && loads > 2 * kLoadsInFlight * layout.lanes) layout.lanes *= 2;
+  const int per_warp = kWarp / layout.lanes;
+  const auto wanted = std::clamp<std::int64_t>(divide_up(rows, entropy_tuning().blocks), 1, kWarp);
+  layout.rows_per_block = static_cast<int>(divide_up(wanted, per_warp)) * per_warp;
+  layout.threads = std::min(layout.rows_per_block * layout.lanes, entropy_tuning().threads);
+  return layout;
+}
+
+Layout layout_of(std::int64_t rows, std::int64_t columns, int per_load) {
+  const EntropyTuning& tuning = entropy_tuning();
+  if (columns / per_load <= tuning.loads_of_short_rows) return short_layout(rows, columns / per_load);
+  Layout layout;
+  layout.splits = splits_of(rows, columns);
+  const std::int64_t loads = columns / per_load / layout.splits;
   const std::int64_t enough = divide_up(loads, kLoadsPerThread * kWarp);
   const std::int64_t useful = divide_up(loads, kLoadsInFlight * kWarp);
-  const std::int64_t to_fill = divide_up(kWarpsToFill, call.logits.rows * call.splits);
+  const std::int64_t to_fill = divide_up(kWarpsToFill, rows * layout.splits);
   const std::int64_t warps = std::max(enough, std::min(to_fill, useful));
-  return static_cast<int>(std::clamp<std::int64_t>(warps, 1, kMostThreads / kWarp)) * kWarp;
+  layout.threads = static_cast<int>(std::clamp<std::int64_t>(warps, 1, tuning.threads / kWarp)) * kWarp;
+  return layout;
+}
+
+// Never the same twice, and scattered, so that no memory names one by chance.
+Arrivals next_launch() {
+  static std::atomic<Arrivals> launches{0};
+  return (launches.fetch_add(1) + 1) * 0x9E3779B97F4A7C15u << kArrivalBits;
+}
+
+template <class Logit, bool kTop>
+void launch_rows(const RowsCall& call, void* workspace, Stream stream) {
+  const std::int64_t rows = call.logits.rows;
+  const Layout layout = layout_of(rows, call.logits.columns, kPerLoad<Logit>);
+  if (layout.lanes != 0) {
+    PH_LAUNCH((entropy_short_rows<Logit, kTop>), blocks_for(rows, layout.rows_per_block), layout.threads, 0,
+              stream, call, layout.lanes, layout.rows_per_block);
+    return;
+  }
+  Splits splits;
+  splits.count = layout.splits;
+  if (splits.count > 1) {
+    splits.parts = static_cast<EntropyState*>(workspace);
+    splits.arrivals = reinterpret_cast<Arrivals*>(splits.parts + rows * splits.count);
+    splits.launch = next_launch();
+  }
+  PH_LAUNCH((entropy_rows<Logit, kTop>), dim3(blocks_for(rows, 1), static_cast<unsigned>(splits.count)),
+            layout.threads, 0, stream, call, splits);
 }
 
 template <class Logit>
-void launch_rows(const RowsCall& call, bool top, Stream stream) {
-  const unsigned grid = blocks_for(call.logits.rows * call.splits, 1);
-  const int block = threads_of(call, kPerLoad<Logit>);
+void launch_rows(const RowsCall& call, bool top, void* workspace, Stream stream) {
   if (top)
-    PH_LAUNCH((entropy_rows<Logit, true>), grid, block, 0, stream, call);
+    launch_rows<Logit, true>(call, workspace, stream);
   else
-    PH_LAUNCH((entropy_rows<Logit, false>), grid, block, 0, stream, call);
+    launch_rows<Logit, false>(call, workspace, stream);
 }
 
-void run_rows(RowsCall call, EntropyState* states, bool top, void* workspace, Stream stream) {
+void run_rows(const RowsCall& call, bool top, void* workspace, Stream stream) {
   if (call.logits.rows == 0) return;
-  call.splits = splits_of(call.logits.rows, call.logits.columns);
-  call.states = call.splits > 1 ? static_cast<EntropyState*>(workspace) : states;
   switch (call.logits.type) {
     case LogitType::kFloat32:
-      launch_rows<float>(call, top, stream);
-      break;
+      return launch_rows<float>(call, top, workspace, stream);
     case LogitType::kFloat16:
-      launch_rows<ph_half>(call, top, stream);
-      break;
+      return launch_rows<ph_half>(call, top, workspace, stream);
     case LogitType::kBfloat16:
-      launch_rows<ph_bf16>(call, top, stream);
-      break;
+      return launch_rows<ph_bf16>(call, top, workspace, stream);
   }
-  if (call.splits == 1) return;
-  const unsigned grid = blocks_for(call.logits.rows, kMostThreads / kWarp);
-  PH_LAUNCH(entropy_join, grid, kMostThreads, 0, stream, call.states, call.logits.rows, call.splits,
-            call.scale, states, call.finish);
 }
 
 }  // namespace
@@ -196,24 +224,22 @@ void run_rows(RowsCall call, EntropyState* states, bool top, void* workspace, St
 std::size_t entropy_workspace(std::int64_t rows, std::int64_t columns) {
   if (rows <= 0) return 0;
   const int splits = splits_of(rows, columns);
-  return splits == 1
-             ? 0
-             : static_cast<std::size_t>(rows) * static_cast<std::size_t>(splits) * sizeof(EntropyState);
+  return splits == 1 ? 0 : Splits::bytes(rows, splits);
 }
 
 void entropy(const Logits& logits, const Targets& targets, const EntropyScale& scale,
              const EntropyOutputs<float>& outputs, void* workspace, Stream stream) {
   check_columns(0, logits.columns);
   check_outputs(outputs, targets, logits.rows);
-  const RowsCall call{logits, targets, 0, scale_of(scale.temperature), 1, nullptr, finish_of(scale, outputs)};
-  run_rows(call, nullptr, outputs.argmax || outputs.margin, workspace, stream);
+  const RowsCall call{logits, targets, 0, scale_of(scale.temperature), nullptr, finish_of(scale, outputs)};
+  run_rows(call, outputs.argmax || outputs.margin, workspace, stream);
 }
 
 void entropy_states(const Logits& logits, const Targets& targets, std::int64_t first_column,
                     double temperature, EntropyState* states, void* workspace, Stream stream) {
   check_columns(first_column, logits.columns);
-  const RowsCall call{logits, targets, first_column, scale_of(temperature), 1, nullptr, {}};
-  run_rows(call, states, true, workspace, stream);
+  const RowsCall call{logits, targets, first_column, scale_of(temperature), states, {}};
+  run_rows(call, true, workspace, stream);
 }
 
 void entropy_merge(EntropyState* states, const EntropyState* other, std::int64_t rows, double temperature,

@@ -11,7 +11,23 @@
 
 namespace pyharness::kernels {
 
-// Bytes for `workspace` below: rows are split over blocks where there are too few of them to fill a device.
+// Sizes of launches. Results agree within rounding whatever they are; tests make them small, so that few
+// numbers take every path. From counting multiprocessors; not yet measured on a GPU.
+struct EntropyTuning {
+  int threads = 256;                       // of a block at most: 32, 64, .., 256
+  std::int64_t blocks = 1024;              // that fill a device: of fewer rows, each is split
+  std::int64_t loads_per_part = 1024;      // of 16 bytes: the least that is worth a block
+  std::int64_t loads_of_short_rows = 256;  // rows of so many at most share a block
+};
+
+// What calls from now on use; to be changed by tests alone.
+inline EntropyTuning& entropy_tuning() {
+  static EntropyTuning tuning;
+  return tuning;
+}
+
+// Bytes for `workspace` below, of any content: rows are split over blocks where there are too few of them to
+// fill a device.
 std::size_t entropy_workspace(std::int64_t rows, std::int64_t columns);
 
 // One read of every logit. Targets are ids in 0..columns-1 (check_targets); with another one, nll is +inf.

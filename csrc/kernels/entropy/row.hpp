@@ -1,4 +1,4 @@
-// How one block reads its part of a row, for the kernels in entropy.cu: 16 bytes at a time with four such
+// How lanes read a row, or part of one, for the kernels in entropy.cu: 16 bytes at a time with four such
 // loads in flight. The budget at 4.3 TB/s is about 15 instructions per bf16 element;
 // bench/device/check_sass.py counts them.
 #pragma once
@@ -13,7 +13,6 @@
 
 namespace pyharness::kernels {
 
-inline constexpr int kWarp = 32;
 inline constexpr int kMostThreads = 256;
 inline constexpr int kLoadsInFlight = 4;
 
@@ -51,21 +50,10 @@ PH_DEVICE float largest_of(const uint4& bits, Half half) {
   return fmaxf(first, second);
 }
 
-// -inf, which adds nothing; and one logit among it.
+// -inf, which adds nothing.
 PH_DEVICE uint4 nothing(float) { return {0xff800000u, 0xff800000u, 0xff800000u, 0xff800000u}; }
 PH_DEVICE uint4 nothing(ph_bf16) { return {0xff80ff80u, 0xff80ff80u, 0xff80ff80u, 0xff80ff80u}; }
 PH_DEVICE uint4 nothing(ph_half) { return {0xfc00fc00u, 0xfc00fc00u, 0xfc00fc00u, 0xfc00fc00u}; }
-
-PH_DEVICE unsigned first_word(float logit) { return __float_as_uint(logit); }
-PH_DEVICE unsigned first_word(ph_bf16 logit) { return ph_bits(logit) | 0xff800000u; }
-PH_DEVICE unsigned first_word(ph_half logit) { return ph_bits(logit) | 0xfc000000u; }
-
-template <class Logit>
-PH_DEVICE uint4 alone(Logit logit) {
-  uint4 bits = nothing(Logit{});
-  bits.x = first_word(logit);
-  return bits;
-}
 
 // The state of one thread. With kTop, `best` is the first column of the load that holds `top`, and `second`
 // the largest logit of all other loads: a second look at one load per row then gives the argmax and the true
@@ -118,13 +106,37 @@ PH_DEVICE void add(Running<kTop>& running, const uint4 (&bits)[kLoads], int colu
   }
 }
 
-// The columns of a row that one block reads: [first, last) in whole aligned loads, and the elements before
+// One logit outside of aligned loads.
+template <bool kTop>
+PH_DEVICE void add_one(Running<kTop>& running, float logit, int column, float scale) {
+  if (kTop) {
+    running.best = logit > running.top ? column : running.best;
+    running.second = fmaxf(running.second, fminf(running.top, logit));
+    running.top = fmaxf(running.top, logit);
+  }
+  const float m = fmaxf(running.max, logit);
+  const float exponent = exponent_of(running.max, m, scale);
+  const float factor = ph_exp2(exponent);
+  const float z = (logit - m) * scale;
+  const float power = ph_exp2(z);
+  running.weighted = (running.weighted + exponent * running.sum) * factor;
+  running.weighted += fmaxf(z, kLeastExponent) * power;
+  running.sum = running.sum * factor + power;
+  running.max = m;
+}
+
+// Who reads: one of `count` lanes that share the columns.
+struct Lane {
+  int index;
+  int count;
+};
+
+// The columns of a row that a block reads: [first, last) in whole aligned loads, and the elements before
 // the row's first and after its last aligned load, fewer than a load at each end.
 struct Part {
   int head;   // elements before the first aligned load
   int first;  // loads
-  int last;
-  int tail;  // column of the first element after the last aligned load
+  int last;   // of the last part: after it comes the tail
 };
 
 template <class Logit>
@@ -136,51 +148,48 @@ PH_DEVICE Part part_of(const Logit* row, int columns, int part, int splits) {
   const int each = (loads + splits - 1) / splits;
   const int first = part * each < loads ? part * each : loads;
   const int last = first + each < loads ? first + each : loads;
-  return {head, first, last, head + loads * kPerLoad<Logit>};
+  return {head, first, last};
 }
 
 template <class Logit, bool kTop>
-PH_DEVICE void add_loads(Running<kTop>& running, const Logit* row, const Part& part, float scale) {
+PH_DEVICE void add_loads(Running<kTop>& running, const Logit* row, const Part& part, Lane lane, float scale) {
   const uint4* const loads = reinterpret_cast<const uint4*>(row + part.head);
-  const int threads = static_cast<int>(blockDim.x);
-  const int step = threads * kPerLoad<Logit>;
-  int load = part.first + static_cast<int>(threadIdx.x);
-  for (; load < part.last - (kLoadsInFlight - 1) * threads; load += kLoadsInFlight * threads) {
+  const int step = lane.count * kPerLoad<Logit>;
+  int load = part.first + lane.index;
+  for (; load < part.last - (kLoadsInFlight - 1) * lane.count; load += kLoadsInFlight * lane.count) {
     uint4 bits[kLoadsInFlight];
 #pragma unroll
-    for (int k = 0; k < kLoadsInFlight; ++k) bits[k] = __ldcs(loads + load + k * threads);
+    for (int k = 0; k < kLoadsInFlight; ++k) bits[k] = __ldcs(loads + load + k * lane.count);
     add<Logit>(running, bits, part.head + load * kPerLoad<Logit>, step, scale);
   }
   if (load >= part.last) return;
   uint4 bits[kLoadsInFlight];  // the rest together too: one after the other, each would be waited for
 #pragma unroll
   for (int k = 0; k < kLoadsInFlight; ++k)
-    bits[k] = load + k * threads < part.last ? __ldcs(loads + load + k * threads) : nothing(Logit{});
+    bits[k] = load + k * lane.count < part.last ? __ldcs(loads + load + k * lane.count) : nothing(Logit{});
   add<Logit>(running, bits, part.head + load * kPerLoad<Logit>, step, scale);
 }
 
-// `count` elements outside aligned loads, one per thread at most.
+// `count` elements outside aligned loads: fewer than a load, and at least 8 lanes, so one each at most.
 template <class Logit, bool kTop>
-PH_DEVICE void add_edge(Running<kTop>& running, const Logit* row, int first, int count, float scale) {
-  const int thread = static_cast<int>(threadIdx.x);
-  if (thread >= count) return;
-  const uint4 bits[1] = {alone(row[first + thread])};
-  add<Logit>(running, bits, first + thread, 0, scale);
+PH_DEVICE void add_edge(Running<kTop>& running, const Logit* row, int first, int count, Lane lane,
+                        float scale) {
+  if (lane.index < count) add_one(running, ph_float(row[first + lane.index]), first + lane.index, scale);
 }
 
 // In ascending order of columns: of equal logits, a thread keeps the first.
 template <class Logit, bool kTop>
 PH_DEVICE void add_part(Running<kTop>& running, const Logit* row, int columns, int part_index, int splits,
-                        float scale) {
+                        Lane lane, float scale) {
   const Part part = part_of(row, columns, part_index, splits);
-  if (part_index == 0) add_edge(running, row, 0, part.head, scale);
-  add_loads(running, row, part, scale);
-  if (part_index == splits - 1) add_edge(running, row, part.tail, columns - part.tail, scale);
+  if (part_index == 0) add_edge(running, row, 0, part.head, lane, scale);
+  add_loads(running, row, part, lane, scale);
+  const int tail = part.head + part.last * kPerLoad<Logit>;
+  if (part_index == splits - 1) add_edge(running, row, tail, columns - tail, lane, scale);
 }
 
-// The whole block's state, in its first warp.
 template <bool kTop>
-PH_DEVICE EntropyState merge_block(const Running<kTop>& running, float scale) {
+PH_DEVICE EntropyState state_of(const Running<kTop>& running) {
   EntropyState state = empty_state();
   state.max = running.max;
   state.sum = running.sum;
@@ -190,13 +199,19 @@ PH_DEVICE EntropyState merge_block(const Running<kTop>& running, float scale) {
     state.second = running.second;
     state.argmax = running.best;
   }
-  state = merge_warp<kTop>(state, scale);
+  return state;
+}
+
+// The whole block's state, in its first warp.
+template <bool kTop>
+PH_DEVICE EntropyState merge_block(const Running<kTop>& running, float scale) {
+  EntropyState state = merge_lanes<kTop>(state_of(running), kWarp, scale);
   PH_SHARED(EntropyState, warps, kMostThreads / kWarp);
   if (threadIdx.x % kWarp == 0) warps[threadIdx.x / kWarp] = state;
   __syncthreads();
   if (threadIdx.x >= kWarp) return state;
   state = threadIdx.x < blockDim.x / kWarp ? warps[threadIdx.x] : empty_state();
-  return merge_warp<kTop>(state, scale);
+  return merge_lanes<kTop>(state, kWarp, scale);
 }
 
 // From the column of a load to the column in it; and that load's own second largest logit.

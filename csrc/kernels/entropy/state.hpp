@@ -11,6 +11,7 @@
 
 namespace pyharness::kernels {
 
+inline constexpr int kWarp = 32;
 inline constexpr double kLn2 = 0.693147180559945309417;
 inline constexpr double kLog2E = 1.442695040888963407360;
 // Stands for exponents of -inf where 0 * inf would be NaN: 2^-200 is 0 in float, and -200 * 0 is 0.
@@ -43,14 +44,15 @@ PH_DEVICE EntropyState merge(const EntropyState& a, const EntropyState& b, float
   return merged;
 }
 
-// The merge of 32 lanes' states in every lane. The maximum first, then one rescale and plain sums: the error
-// of 2^z enters once, not at each of five levels. kTop: `second` and `argmax` too. `target` is left alone.
+// The merge of the states of `lanes` neighbours (8, 16 or 32) in each of them; all lanes of a warp call. The
+// maximum first, then one rescale and plain sums: the error of 2^z enters once, not at each level. kTop:
+// `second` and `argmax` too. `target` is left alone.
 template <bool kTop>
-PH_DEVICE EntropyState merge_warp(EntropyState state, float scale) {
+PH_DEVICE EntropyState merge_lanes(EntropyState state, int lanes, float scale) {
   constexpr unsigned kAll = 0xffffffffu;
   float m = state.max;
 #pragma unroll
-  for (int flip = 16; flip > 0; flip /= 2) {
+  for (int flip = lanes / 2; flip > 0; flip /= 2) {
     const float other = __shfl_xor_sync(kAll, m, flip);
     if (kTop) {
       const float other_second = __shfl_xor_sync(kAll, state.second, flip);
@@ -67,7 +69,7 @@ PH_DEVICE EntropyState merge_warp(EntropyState state, float scale) {
   state.sum *= factor;
   state.max = m;
 #pragma unroll
-  for (int flip = 16; flip > 0; flip /= 2) {
+  for (int flip = lanes / 2; flip > 0; flip /= 2) {
     state.sum += __shfl_xor_sync(kAll, state.sum, flip);
     state.weighted += __shfl_xor_sync(kAll, state.weighted, flip);
   }
@@ -81,12 +83,23 @@ struct Finish {
   double unit;  // from nats to the unit of the outputs
 };
 
+// The logarithm of a positive sum, its exponent apart: a float would be off by up to 9.5e-7 (sums reach
+// 2^31), and double's log2 is a subroutine that all lanes of a warp would wait for. The fraction is in
+// [1/sqrt 2, sqrt 2), where the instruction errs by at most 2^-22 (PTX ISA, lg2).
+PH_DEVICE double log2_of(float sum) {
+  constexpr unsigned kInverseRoot2 = 0x3f3504f3u;
+  const unsigned bits = __float_as_uint(sum);
+  const unsigned exponent = (bits - kInverseRoot2) & 0xff800000u;  // where it stands in a float
+  return static_cast<int>(exponent) / (1 << 23) +
+         static_cast<double>(ph_log2(__uint_as_float(bits - exponent)));
+}
+
 // Once per row, so in double: the two terms of the entropy are up to 18 each, where floats are 1.9e-6 apart.
 PH_DEVICE void finish_row(const EntropyState& state, std::int64_t row, const Finish& finish) {
   const EntropyOutputs<float>& out = finish.outputs;
   const bool ok = state.sum > 0.0f;  // not for NaN
   const double s = state.sum;
-  const double log_s = kLn2 * log2(s);
+  const double log_s = kLn2 * log2_of(state.sum);
   const double m = state.max;
   const double over_t = finish.inverse_temperature;
   const double unit = ok ? finish.unit : static_cast<double>(NAN);
