@@ -139,9 +139,9 @@ def _cases(place: Place, stage: str, kernel: str, limit: int) -> Part:
         (stage, kernel),
         (*tool, *command),
         limit,
-        (*PACKAGE, CASES),
+        (*PACKAGE, CASES, "tests/support"),
         programs=tool[:1],
-        modules=("cupy",),
+        modules=("cupy", "pytest"),
         rehearsal=command[:-1],
     )
 
@@ -178,7 +178,7 @@ def _profiling(place: Place, *arguments: str) -> tuple[str, ...]:
 
 def _profile(place: Place, kernel: str, dtype: str) -> Part:
     words = ("profile", kernel, dtype)
-    left_out = ("--without", COMPILED) if kernel == "entropy" else ()
+    left_out = () if kernel == "pair_histogram" else ("--without", COMPILED)
     arguments = (kernel, "--dtype", dtype, *left_out)
     return _timed(place, words, arguments, 300)
 

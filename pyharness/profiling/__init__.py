@@ -18,6 +18,9 @@ from pyharness.plugins.registry import discover
 Shape: TypeAlias = tuple[int, ...]
 DeviceKind: TypeAlias = Literal["cpu", "cuda"]
 Phase: TypeAlias = Literal["cold", "warm"]
+# From bytes to a call that copies within the device, and the bytes it reads and writes: about as many, and for large
+# problems as many as there are. A small copy pays for its launch as a small kernel does.
+Copying: TypeAlias = Callable[[int], tuple[Callable[[], Any], int]]
 
 BYTES_OF: Mapping[str, int] = {"bf16": 2, "fp16": 2, "fp32": 4, "uint32": 4}
 
@@ -132,8 +135,8 @@ class Device(Protocol):
         """Mark a phase for a profiler that is watching; what the phase started has ended with it."""
         ...
 
-    def copying(self) -> tuple[Callable[[], Any], int]:
-        """Return a call that copies a buffer within this device, and the bytes it reads and writes."""
+    def copying(self) -> Copying:
+        """Return what makes the copies that are the memory roof; its buffers are there for all of them."""
         ...
 
     def multiplying(self, dtype: str) -> tuple[Callable[[], Any], int]:

@@ -60,6 +60,11 @@ def normal(kind: DeviceKind, dtype: str, shape: tuple[int, int], scale: float, s
     return values
 
 
+def copied_bytes(wanted: int, most: int) -> int:
+    """Size of a copy that reads and writes ``wanted`` bytes together, within a buffer of ``most``."""
+    return max(1, min(wanted // 2, most))
+
+
 def on_host(array: Any) -> NDArray[Any]:
     """Return a numpy array of the values: float64 for torch's bf16, which numpy does not know."""
     if type(array).__module__.partition(".")[0] == "torch":

@@ -44,7 +44,7 @@ def header(record: ProfileRecord) -> dict[str, Any]:
     }
 
 
-_OWN = {OURS: "this package", COPY: "of a buffer within the device: the memory roof"}
+_OWN = {OURS: "this package", COPY: "of as many bytes within the device, launch included: the memory roof"}
 
 
 def _metric(name: str) -> dict[str, Any]:

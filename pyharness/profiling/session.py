@@ -8,7 +8,7 @@ from typing import Any
 
 from pyharness.kernels.arrays.devices import cuda_reason
 from pyharness.plugins.registry import suggest
-from pyharness.profiling import Device, DeviceKind, Problem, Profile, Task
+from pyharness.profiling import Copying, Device, DeviceKind, Problem, Profile, Task
 from pyharness.profiling.measuring import Samples, interleaved, reason_of
 from pyharness.profiling.plan import Plan, check_memory
 from pyharness.profiling.record import COPY, OURS, Outcome, ProfileRecord, Roof
@@ -17,7 +17,7 @@ from pyharness.statistics.stopping import StoppingRule
 from pyharness.system.environment import fingerprint, version_of
 from pyharness.types import InputError, Status, Unsupported
 
-LIBRARIES = ("torch", "cupy-cuda13x", "cupy-cuda12x", "polars", "triton")
+LIBRARIES = ("torch", "cupy-cuda13x", "cupy-cuda12x", "polars", "triton", "liger-kernel")
 RULES: Mapping[DeviceKind, StoppingRule] = {
     "cpu": StoppingRule(max_seconds=12.0),  # four problems in a minute: a shared processor is rarely ever quiet
     "cuda": StoppingRule(),
@@ -92,7 +92,7 @@ def _check_memory(plan: Plan, device: Device) -> None:
             check_memory(plan.profile, problem, device.free_bytes())
 
 
-def _copying(device: Device) -> tuple[Callable[[], Any], int]:
+def _copying(device: Device) -> Copying:
     try:
         return device.copying()
     except MemoryError as error:  # cupy's is one too
@@ -112,7 +112,7 @@ def _profile(
     plan: Plan,
     problem: Problem,
     device: Device,
-    copying: tuple[Callable[[], Any], int],
+    copying: Copying,
     rule: StoppingRule,
     say: Say,
 ) -> tuple[Outcome, dict[str, str]]:
@@ -136,14 +136,15 @@ def _profile(
         return _failed(task.problem, device, error), {}
     floor = task.floor(result)
     del result
+    copy, copy_bytes = copying(floor.bytes)
     samples = {}
     for phase in device.phases:
         say(f"{name}: {phase}")
         with device.range(phase):
-            samples[phase] = interleaved(device, {**calls, COPY: copying[0]}, phase, rule)
+            samples[phase] = interleaved(device, {**calls, COPY: copy}, phase, rule)
     reason = _reason(samples)
     status: Status = "failed" if reason else "ok"
-    outcome = Outcome(task.problem, task.data, floor, copying[1], samples, missing, status, reason)
+    outcome = Outcome(task.problem, task.data, floor, copy_bytes, samples, missing, status, reason)
     return outcome, {peer.name: peer.about for peer in task.peers}
 
 

@@ -14,6 +14,7 @@ from pyharness import report
 from pyharness.commands.profiling import as_data, as_record
 from pyharness.profiling import (
     Axis,
+    Copying,
     Floor,
     Peer,
     Problem,
@@ -130,7 +131,7 @@ def test_a_run_that_is_cut_off_has_left_what_it_had_finished(known: Callable[[Pr
 
 def test_a_device_too_full_for_the_copy_is_one_error(known: Callable[[Profile], None]) -> None:
     class Full(FakeDevice):
-        def copying(self) -> tuple[Callable[[], Any], int]:
+        def copying(self) -> Copying:
             raise MemoryError("Out of memory allocating 1,073,741,824 bytes")
 
     with pytest.raises(InputError, match="no memory on the cpu for the copy that is its roof: MemoryError: Out of"):

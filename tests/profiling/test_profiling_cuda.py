@@ -11,11 +11,14 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from pyharness.kernels.arrays.devices import DeviceInfo, cuda_reason
 from pyharness.profiling import Floor, Problem
+from pyharness.profiling.arrays import copied_bytes
 from pyharness.profiling.machines.clocks import ClockWatch, device_state, watching
+from pyharness.profiling.machines.cpu import Cpu
 from pyharness.profiling.machines.cuda import Cuda, bus_id
 from pyharness.profiling.measuring import Samples
 from pyharness.profiling.record import Outcome, ProfileRecord
@@ -53,8 +56,13 @@ class Recorder:
             record=lambda: self.log.append(name), synchronize=lambda: self.log.append(f"wait for {name}")
         )
 
-    def empty(self, size: int, dtype: str) -> Any:
-        return SimpleNamespace(fill=lambda value: self.log.append(f"overwrite {size} bytes"))
+    def zeros(self, size: int, dtype: str) -> Any:
+        if dtype == "uint64":
+            return SimpleNamespace(max=lambda: self.log.append(f"read {8 * size} bytes"))
+        return np.zeros(min(size, 1 << 10), dtype)  # the copy's buffers, smaller
+
+    def copyto(self, target: Any, source: Any) -> None:
+        self.log.append(f"copy {len(source)} bytes to {len(target)}")
 
     def RawKernel(self, source: str, name: str) -> Any:  # noqa: N802 -- cupy's name
         assert f"void {name}(" in source
@@ -64,7 +72,7 @@ class Recorder:
 @pytest.mark.parametrize(
     ("phase", "expected"),
     [
-        ("cold", ["overwrite 100000000 bytes", "hold", "start", "call", "stop", "wait for stop"]),
+        ("cold", ["read 100000000 bytes", "hold", "start", "call", "stop", "wait for stop"]),
         ("warm", ["call", "hold", "start", "call", "stop", "wait for stop"]),
     ],
 )
@@ -72,6 +80,22 @@ def test_events_are_close_around_the_call(phase: Any, expected: list[str]) -> No
     cupy = Recorder()
     assert Cuda(cupy, INFO, None).seconds(lambda: cupy.log.append("call"), phase) == 1.5
     assert cupy.log == expected
+
+
+@pytest.mark.parametrize(("floor", "half"), [(128, 64), (129, 64), (1, 1)])
+def test_a_small_problem_is_held_against_a_copy_of_as_many_bytes(floor: int, half: int) -> None:
+    cupy = Recorder()
+    call, counted = Cuda(cupy, INFO, None).copying()(floor)
+    call()
+    assert cupy.log == [f"copy {half} bytes to {half}"]
+    assert counted == 2 * half
+
+
+def test_a_large_problem_is_held_against_the_largest_copy() -> None:
+    assert copied_bytes(1 << 40, 1 << 30) == 1 << 30
+    call, counted = Cpu(2).copying()(2000)
+    call()
+    assert counted == 2000
 
 
 def test_a_device_without_nvidia_smi_says_that_nobody_watches() -> None:

@@ -22,27 +22,33 @@ def torch_peers(logits: Any, problem: Problem) -> tuple[Peer, ...]:
     size = problem.shape[0] * problem.shape[1] * BYTES_OF[problem.dtype]
     agrees = partial(differs, absolute=1e-4, relative=PRECISION[problem.dtype])
 
-    def bound(function: Callable[[Any, Any], Any], compiled: bool = False) -> Callable[[], Any]:
-        torch = _torch(problem)
-        if not compiled:
-            return lambda: function(torch, logits)
-        torch.compiler.reset()  # after eight shapes of one function torch would run it as it is
-        call = torch.compile(lambda values: function(torch, values), dynamic=False, fullgraph=True)
-        return lambda: call(logits)
+    def bound(function: Callable[[Any, Any], Any]) -> Callable[[], Any]:
+        torch = torch_of(problem)
+        return lambda: function(torch, logits)
 
     formula = "-(softmax * log_softmax).sum in the logits' dtype"
     categorical = "distributions.Categorical(logits=...).entropy() in the logits' dtype"
     peers = [
-        Peer("torch softmax", formula, lambda: bound(_formula), 3 * size, agrees),
+        Peer("torch softmax", formula, lambda: bound(entropy_formula), 3 * size, agrees),
         Peer("torch Categorical", categorical, lambda: bound(_categorical), 4 * size, agrees),
     ]
     if problem.device == "cuda":
         about = f"torch.compile of {formula}"
-        peers.append(Peer("torch compiled", about, lambda: bound(_formula, compiled=True), 3 * size, agrees))
+        peers.append(Peer("torch compiled", about, lambda: compiled(problem, entropy_formula, logits),
+                          3 * size, agrees))  # fmt: skip
     return tuple(peers)
 
 
-def _torch(problem: Problem) -> Any:
+def compiled(problem: Problem, function: Callable[..., Any], *arrays: Any) -> Callable[[], Any]:
+    """Return a call of ``function(torch, *arrays)`` as torch.compile makes it, for this shape alone."""
+    torch = torch_of(problem)
+    torch.compiler.reset()  # after eight shapes of one function torch would run it as it is
+    call = torch.compile(lambda *values: function(torch, *values), dynamic=False, fullgraph=True)
+    return lambda: call(*arrays)
+
+
+def torch_of(problem: Problem) -> Any:
+    """Return torch with the threads of a problem; raises ``Unsupported`` where it cannot be used."""
     torch = torch_for(problem.device)
     if torch is None:
         raise Unsupported(f"torch for {problem.device} is not installed: pip install torch")
@@ -51,7 +57,8 @@ def _torch(problem: Problem) -> Any:
     return torch
 
 
-def _formula(torch: Any, logits: Any) -> Any:
+def entropy_formula(torch: Any, logits: Any) -> Any:
+    """Entropy as users of torch write it, in the dtype of the logits."""
     return -(torch.softmax(logits, -1) * torch.log_softmax(logits, -1)).sum(-1)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from math import sqrt
 from typing import Any
 
@@ -11,10 +9,11 @@ import numpy as np
 
 from pyharness import kernels
 from pyharness.kernels.entropy.entropy import MOST_COLUMNS
-from pyharness.profiling import BYTES_OF, Axis, Floor, Peer, Problem, Profile, Task
-from pyharness.profiling.arrays import SEED, array_library, differs, normal, on_host, torch_for
+from pyharness.profiling import BYTES_OF, Axis, Floor, Problem, Profile, Task
+from pyharness.profiling.arrays import SEED, differs, normal, on_host, torch_for
 from pyharness.profiling.kernels.entropy import FLOP_PER_LOGIT, SPREAD, reference
 from pyharness.profiling.kernels.entropy_peers import PRECISION
+from pyharness.profiling.kernels.linear_peers import peers
 
 EXCERPT = 2  # rows
 CHUNK = 1 << 13  # vocabulary rows in float64 at a time
@@ -56,38 +55,9 @@ def prepare(problem: Problem) -> Task:
         f"normally distributed, logits of standard deviation {SPREAD:g}",
         ours,
         check,
-        _peers(hidden, weight, problem),
+        peers(hidden, weight, problem),
         lambda _: floor(problem),
     )
-
-
-def _peers(hidden: Any, weight: Any, problem: Problem) -> tuple[Peer, ...]:
-    rows, _, vocabulary = problem.shape
-    size = rows * vocabulary * BYTES_OF[problem.dtype]
-    agrees = partial(differs, absolute=1e-4, relative=PRECISION[problem.dtype])
-
-    def product() -> Callable[[], Any]:
-        library = torch_for(problem.device) or array_library(problem.device)
-        logits = hidden @ weight.T  # fresh pages are not the product's work: every call writes into these
-        return lambda: library.matmul(hidden, weight.T, out=logits)
-
-    def unfused() -> Callable[[], Any]:
-        torch = torch_for(problem.device)
-
-        def call() -> Any:
-            logits = hidden @ weight.T
-            return -(torch.softmax(logits, -1) * torch.log_softmax(logits, -1)).sum(-1)
-
-        return call
-
-    def same_logits(logits: Any, ours: Any) -> str | None:
-        return agrees(kernels.entropy(logits).entropy, ours)
-
-    peers = [Peer("bare product", "hidden @ weight.T into memory at hand, and no entropy", product, size, same_logits)]
-    if torch_for(problem.device) is not None:
-        about = "hidden @ weight.T, stored, then -(softmax * log_softmax).sum"
-        peers.append(Peer("torch unfused", about, unfused, 4 * size, agrees))
-    return tuple(peers)
 
 
 PROFILES = (

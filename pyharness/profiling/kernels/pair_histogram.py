@@ -65,7 +65,9 @@ def prepare(problem: Problem) -> Task:
         data,
         lambda: kernels.pair_histogram(tokens, threads=problem.threads),
         check,
-        cuda_peers(tokens) if on_cuda else (*numpy_peers(tokens), *polars_peers(tokens, problem.threads)),
+        cuda_peers(tokens, problem.shape[1])
+        if on_cuda
+        else (*numpy_peers(tokens), *polars_peers(tokens, problem.threads)),
         lambda result: replace(floor(problem), bytes=floor(problem).bytes + BYTES_PER_PAIR * len(result)),
     )
 

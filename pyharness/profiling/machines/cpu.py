@@ -12,8 +12,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from pyharness.profiling import DeviceKind, Phase
-from pyharness.profiling.arrays import normal, torch_for
+from pyharness.profiling import Copying, DeviceKind, Phase
+from pyharness.profiling.arrays import copied_bytes, normal, torch_for
 from pyharness.system.environment import available_memory_bytes, cores, cpu_model
 from pyharness.types import Unsupported
 
@@ -69,17 +69,23 @@ class Cpu:
         """No profiler listens."""
         return nullcontext()
 
-    def copying(self) -> tuple[Callable[[], Any], int]:
-        """Copy 256 MiB, each thread its own part; numpy releases the interpreter while it copies."""
+    def copying(self) -> Copying:
+        """Copy up to 256 MiB, each thread its own part; numpy releases the interpreter while it copies."""
         source, target = np.ones(COPY_BYTES, np.uint8), np.zeros(COPY_BYTES, np.uint8)
-        parts = list(zip(np.array_split(target, self.threads), np.array_split(source, self.threads), strict=True))
         pool = ThreadPoolExecutor(self.threads)
 
-        def copy() -> None:
-            for _ in pool.map(lambda part: np.copyto(*part), parts):
-                pass
+        def of_bytes(wanted: int) -> tuple[Callable[[], Any], int]:
+            size = copied_bytes(wanted, COPY_BYTES)
+            halves = (np.array_split(array[:size], self.threads) for array in (target, source))
+            parts = list(zip(*halves, strict=True))
 
-        return copy, 2 * COPY_BYTES
+            def copy() -> None:
+                for _ in pool.map(lambda part: np.copyto(*part), parts):
+                    pass
+
+            return copy, 2 * size
+
+        return of_bytes
 
     def multiplying(self, dtype: str) -> tuple[Callable[[], Any], int]:
         """Multiply two square matrices, through torch or else numpy (whose BLAS is left to choose its threads)."""

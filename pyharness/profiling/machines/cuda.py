@@ -8,8 +8,8 @@ from dataclasses import asdict
 from typing import Any
 
 from pyharness.kernels.arrays.devices import DeviceInfo
-from pyharness.profiling import DeviceKind, Phase
-from pyharness.profiling.arrays import normal, torch_for
+from pyharness.profiling import Copying, DeviceKind, Phase
+from pyharness.profiling.arrays import copied_bytes, normal, torch_for
 from pyharness.profiling.machines.clocks import ClockWatch, device_state
 
 COPY_BYTES = 1 << 30
@@ -38,7 +38,7 @@ class Cuda:
         self.cupy = cupy
         self.info = info
         self.watch = watch
-        self._scratch = cupy.empty(2 * info.l2_bytes, dtype="uint8")
+        self._scratch = cupy.zeros(2 * info.l2_bytes // 8, dtype="uint64")
         self._hold = cupy.RawKernel(_HOLD, "hold")
         self._start, self._stop = cupy.cuda.Event(), cupy.cuda.Event()
 
@@ -47,7 +47,7 @@ class Cuda:
         """What cold means, and whether anybody watched the clock."""
         cache = f"{self.info.l2_bytes / 1e6:.0f} MB"
         return (
-            f"cold: the second-level cache ({cache}) is overwritten before every sample; warm: it is not.",
+            f"cold: twice the size of the second-level cache ({cache}) is read before every sample; warm: it is not.",
             self.watch.about if self.watch else "clocks are not watched, nvidia-smi is missing: no sample is dropped.",
         )
 
@@ -58,7 +58,8 @@ class Cuda:
         event and the launch, and that wait would be counted. Calls that wait for the device themselves are not helped.
         """
         if phase == "cold":
-            self._scratch.fill(1)
+            # Read, not written: lines that are still to be written back would be at the cost of the call.
+            self._scratch.max()
         else:
             call()  # the others of the round have been through the cache since the last one
         self._hold((1,), (1,), (self.cupy.int64(HOLD_CYCLES),))
@@ -93,10 +94,16 @@ class Cuda:
         finally:
             self.cupy.cuda.nvtx.RangePop()
 
-    def copying(self) -> tuple[Callable[[], Any], int]:
-        """Copy 1 GiB within the device: far more than its caches hold."""
+    def copying(self) -> Copying:
+        """Copy up to 1 GiB within the device: far more than its caches hold."""
         source, target = (self.cupy.zeros(COPY_BYTES, dtype="uint8") for _ in range(2))
-        return lambda: self.cupy.copyto(target, source), 2 * COPY_BYTES
+
+        def of_bytes(wanted: int) -> tuple[Callable[[], Any], int]:
+            size = copied_bytes(wanted, COPY_BYTES)
+            to, origin = target[:size], source[:size]
+            return lambda: self.cupy.copyto(to, origin), 2 * size
+
+        return of_bytes
 
     def multiplying(self, dtype: str) -> tuple[Callable[[], Any], int]:
         """Multiply two square matrices, through torch or else cupy. float32 is float32: no TF32."""

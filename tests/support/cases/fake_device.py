@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from pyharness.profiling import (
+    Copying,
     DeviceKind,
     Phase,
 )
@@ -49,8 +50,8 @@ class FakeDevice:
         self.log.append(name)
         return nullcontext()
 
-    def copying(self) -> tuple[Callable[[], Any], int]:
-        return lambda: 0.1, GB
+    def copying(self) -> Copying:
+        return lambda wanted: (lambda: 0.1, GB)
 
     def multiplying(self, dtype: str) -> tuple[Callable[[], Any], int]:
         if dtype == "fp16":
