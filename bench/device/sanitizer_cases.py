@@ -2,43 +2,56 @@
 
 usage: compute-sanitizer --tool memcheck python bench/device/sanitizer_cases.py
 
-Only cupy makes arrays: torch's start-up under the sanitizer takes minutes.
+Only cupy makes arrays: torch's start-up under the sanitizer takes minutes. Its pool is off: it rounds up to 512 bytes
+and hands out parts of larger blocks, in which a small overrun hits nobody. Pairs are counted with the sizes of the
+tests, too, so that tables grow, thin out and overflow on few tokens.
 """
 
 from __future__ import annotations
 
 import sys
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from pyharness import kernels
 from pyharness.kernels.arrays.devices import require_cuda
+from pyharness.kernels.pairs import device as pairs_on_device
 
-# One warp; several; unaligned rows and tails; rows split over blocks.
-SHAPES = ((3, 1), (4, 7), (5, 1100), (3, 32_003), (2, 128_256))
+# Short rows, one and several a warp, more than a block takes; long ones, unaligned and with tails; split over blocks.
+SHAPES = ((3, 1), (70, 7), (2, 260), (5, 1100), (3, 32_003), (2, 128_256))
+DTYPES = ("float32", "float16", "bfloat16")
 METHODS: tuple[Any, ...] = ("sort", "partition", "dense")
 OUTPUTS: tuple[Any, ...] = ("entropy", "log_sum_exp", "nll", "max_probability", "argmax", "margin")
 TOLERANCE = 1e-5
 
 
 def entropy_cases(cupy: Any) -> None:
-    """All outputs and entropy alone, contiguous and with an odd row stride, with a chunked vocabulary."""
+    """All outputs and entropy alone, contiguous and with an odd row stride, in every dtype."""
     random = np.random.default_rng(0)
-    for (rows, columns), dtype, padding in product(SHAPES, (np.float32, np.float16), (0, 3)):
-        host = (random.standard_normal((rows, columns + padding)) * 4).astype(dtype)
-        host[:, : columns // 3] = -np.inf
-        logits = cupy.asarray(host)[:, :columns]
+    for (rows, columns), dtype, padding in product(SHAPES, DTYPES, (0, 3)):
+        values = random.standard_normal((rows, columns + padding)) * 4
+        values[:, : columns // 3] = -np.inf
+        host, device = logits_of(values, dtype, columns, cupy)
         targets = random.integers(0, columns, rows)
-        wanted = kernels.entropy(host[:, :columns], targets=targets, outputs=OUTPUTS)
-        results = kernels.entropy(logits, targets=cupy.asarray(targets), outputs=OUTPUTS)
+        wanted = kernels.entropy(host, targets=targets, outputs=OUTPUTS)
+        results = kernels.entropy(device, targets=cupy.asarray(targets), outputs=OUTPUTS)
         for name in OUTPUTS:
-            np.testing.assert_allclose(
-                getattr(results, name).get(), getattr(wanted, name), atol=TOLERANCE, err_msg=name
-            )
-        alone = kernels.entropy(logits)
+            found = getattr(results, name).get()
+            np.testing.assert_allclose(found, getattr(wanted, name), atol=TOLERANCE, err_msg=name)
+        alone = kernels.entropy(device)
         np.testing.assert_allclose(alone.entropy.get(), wanted.entropy, atol=TOLERANCE)
+
+
+def logits_of(values: Any, dtype: str, columns: int, cupy: Any) -> tuple[Any, Any]:
+    """The first columns of values, on the host and on the device; bfloat16 as the tests hand it out."""
+    from backends import Bfloat16Array, bfloat16_bits
+
+    host = bfloat16_bits(values) if dtype == "bfloat16" else values.astype(dtype)
+    pair = host[:, :columns], cupy.asarray(host)[:, :columns]
+    return (Bfloat16Array(pair[0]), Bfloat16Array(pair[1])) if dtype == "bfloat16" else pair
 
 
 def linear_entropy_cases(cupy: Any) -> None:
@@ -52,22 +65,31 @@ def linear_entropy_cases(cupy: Any) -> None:
 
 
 def pair_histogram_cases(cupy: Any) -> None:
-    """Every method, with and without segments and weights."""
+    """Every method, with and without segments and weights; usual sizes on many tokens, the tests' on few."""
+    from pair_counts import SMALL
+
+    for tuning, count in (({}, 20_000), (SMALL, 500)):
+        pairs_on_device.TUNING.clear()
+        pairs_on_device.TUNING.update(tuning)
+        for vocab_size, segments in product((50, 3000), (False, True)):
+            count_pairs(count, vocab_size, segments, cupy)
+    pairs_on_device.TUNING.clear()
+
+
+def count_pairs(count: int, vocab_size: int, segments: bool, cupy: Any) -> None:
+    """By every method that takes ids below ``vocab_size``."""
     random = np.random.default_rng(2)
-    for vocab_size, segments in product((50, 3000), (False, True)):
-        tokens = (random.zipf(1.3, 20_000) % vocab_size).astype(np.uint32)
-        offsets = np.array([0, 0, 1, 777, 20_000]) if segments else None
-        weights = np.array([5, 4, 3, 2], np.uint64) if segments else None
-        wanted = kernels.pair_histogram(tokens, offsets, weights)
-        for method in METHODS:
-            if method == "dense" and vocab_size > 2048:
-                continue
-            ours, cuts, counts = (
-                None if array is None else cupy.asarray(array) for array in (tokens, offsets, weights)
-            )
-            histogram: Any = kernels.pair_histogram(ours, cuts, counts, method=method)
-            for name in ("left", "right", "count"):
-                np.testing.assert_array_equal(getattr(histogram, name).get(), getattr(wanted, name), err_msg=method)
+    tokens = (random.zipf(1.3, count) % vocab_size).astype(np.uint32)
+    offsets = np.array([0, 0, 1, 77, count]) if segments else None
+    weights = np.array([5, 4, 3, 2], np.uint64) if segments else None
+    wanted = kernels.pair_histogram(tokens, offsets, weights)
+    for method in METHODS:
+        if method == "dense" and vocab_size > pairs_on_device.TUNING.get("dense_ids", 2048):
+            continue
+        ours, cuts, counts = (None if array is None else cupy.asarray(array) for array in (tokens, offsets, weights))
+        histogram: Any = kernels.pair_histogram(ours, cuts, counts, method=method)
+        for name in ("left", "right", "count"):
+            np.testing.assert_array_equal(getattr(histogram, name).get(), getattr(wanted, name), err_msg=method)
 
 
 CASES = {
@@ -82,6 +104,8 @@ def main() -> None:
     require_cuda()  # before cupy, which a dry run may lack
     import cupy
 
+    sys.path.append(str(Path(__file__).parents[2] / "tests" / "support"))
+    cupy.cuda.set_allocator(None)  # every array its own allocation
     for name in sys.argv[1:] or CASES:
         CASES[name](cupy)
         sys.stdout.write(f"{name}: equal to the CPU\n")

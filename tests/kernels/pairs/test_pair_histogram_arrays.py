@@ -6,6 +6,7 @@ import json
 import lzma
 import os
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -155,3 +156,11 @@ def test_real_text_against_numpy(
     assert (answer.left == pairs[order] >> np.uint64(32)).all()
     assert (answer.right == (pairs[order] & np.uint64(WIDE))).all()
     assert (answer.count == counts[order].astype(np.uint64)).all()
+
+
+@pytest.mark.parametrize("size", [0, 1, 7, 5 * pair_uploads.STAGED_AT_ONCE // 4 + 3])
+def test_staging_copies_every_item_by_as_many_threads_as_pay(size: int) -> None:
+    column, pinned = np.arange(size, dtype=np.uint32), np.zeros(size, np.uint32)
+    with ThreadPoolExecutor(2) as pool:
+        pair_uploads.stage(pinned, column, pool)
+    assert (pinned == column).all()
