@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import pytest
 from curriculum import __main__ as program
 from curriculum import bodies, rows, scoring, tables, training
 from curriculum.curves import Curves
-from curriculum.scoring import Window
+from curriculum.scoring import Passage
 from curriculum.study import ARMS, AT_FLOOR, BASE, CHOOSES, MATCHED, ON, ON_BYTES, ON_GROWN, SCRATCH, Study, run
 from curriculum.tiers import PUBLISHED, SMALL
 from curriculum.training import Cut
@@ -34,7 +35,18 @@ TINY = replace(
     SMALL, shape=Shape(1, 16, 16, 2, 8), keys=(8, 4), characters=1000, steps=(4, 2), sizes=(12, 16), sampled=8, given=4,
     scored=12, hidden_from=4, probe_of=1,
 )  # fmt: skip
-WINDOWS = [Window("abc ", "fed cab abc ", group) for group in range(6) for _ in range(4)]
+PASSAGES = [Passage("abc fed cab abc\n" * 5, group) for group in range(6) for _ in range(2)]
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """Tiny operations in several threads take minutes on a machine that others use."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 def network(ids: int = 8, grows: bool = True) -> Any:
@@ -94,31 +106,49 @@ def test_wider_networks_keep_old_rows_and_one_matrix() -> None:
     assert logits(made, [8, 9]).shape[-1] == 10
 
 
-def test_a_fixed_window_scores_the_same_characters_for_every_vocabulary() -> None:
+def test_every_token_behind_what_is_given_is_scored_once_with_equal_context() -> None:
+    chance = np.random.default_rng(6)
+    for _ in range(300):
+        lengths = chance.integers(1, 9, chance.integers(0, 80)).tolist()
+        starts = np.cumsum([0, *lengths])[:-1]
+        given, scored = (int(one) for one in chance.integers(1, 40, 2))
+        last = sum(lengths) - scoring.END
+        seen = []
+        for first, middle, end in scoring.stretches(lengths, given, scored):
+            assert first < middle < end
+            begin = given + (int(starts[middle]) - given) // scored * scored
+            assert first == middle - 1 or starts[first] >= begin - given
+            assert first == 0 or starts[first - 1] < begin - given or first == middle - 1
+            seen += range(middle, end)
+        assert seen == [place for place, start in enumerate(starts) if given <= start < last]
+
+
+def test_scores_are_those_of_the_network_token_by_token() -> None:
     import torch
 
     grown = Grown((*LETTERS.strings, "ab", "abc", " f", "ed"))
-    made = network(12)
-    sums = scoring.fixed(made, grown, [WINDOWS[0]])
-    given, scored = (grown.encode(part) for part in ("abc ", "fed cab abc "))
-    assert (len(given), len(scored)) == (2, 8)
-    chances = torch.log_softmax(logits(made, [*given, *scored]).double(), -1)[0]
-    expected = -sum(chances[place, token].item() for place, token in enumerate(scored, len(given) - 1))
+    made, text = network(12), "abc fed cab abc\n" * 5
+    sums = scoring.fixed(made, grown, [Passage(text, 0)], 8, 8)
+    ids = grown.encode(text)
+    lengths = [len(grown.strings[token]) for token in ids]
+    expected, size = 0.0, 0
+    for first, middle, end in scoring.stretches(lengths, 8, 8):
+        chances = torch.log_softmax(logits(made, ids[first:end]).double(), -1)[0]
+        expected -= sum(chances[place - first - 1, ids[place]].item() for place in range(middle, end))
+        size += sum(lengths[middle:end])
     assert sums["nats"] == pytest.approx([expected], rel=1e-5)
-    assert sums["characters"] == [12]
-    by_group = scoring.fixed(made, grown, WINDOWS)
-    assert by_group["characters"] == [48] * 6
-    by_tokens = scoring.by_tokens(made, grown, WINDOWS[:1], context=4)
-    ids = grown.encode("abc fed cab abc ")
-    starts = range(0, len(ids) - 3, 4)
-    assert by_tokens["characters"] == [sum(len(grown.strings[t]) for s in starts for t in ids[s + 1 : s + 4])]
+    assert sums["characters"] == [size]
+    assert 80 - 8 - scoring.END <= size <= 80 - 8 - scoring.END + 3
+    by_group = scoring.fixed(made, grown, PASSAGES, 8, 8)
+    assert by_group["characters"] == [2 * size] * 6
+    by_tokens = scoring.by_tokens(made, grown, PASSAGES[:1], context=4)
+    rows = range(0, len(ids) - 3, 4)
+    assert by_tokens["characters"] == [sum(lengths[place] for row in rows for place in range(row + 1, row + 4))]
 
 
-def test_windows_are_cut_from_what_is_printable() -> None:
-    held_out = HeldOut(("é" + "x" * 40, "y" * 15, "z" * 16), (7, 7, 3), (True, False, True))
-    assert scoring.windows(held_out, 4, 12) == [
-        Window("xxxx", "x" * 12, 1), Window("xxxx", "x" * 12, 1), Window("zzzz", "z" * 12, 0),
-    ]  # fmt: skip
+def test_passages_have_what_is_printable() -> None:
+    held_out = HeldOut(("é" + "x" * 4, "y\n", "z\t"), (7, 7, 3), (True, False, True))
+    assert scoring.passages(held_out) == [Passage("xxxx", 1), Passage("y\n", 1), Passage("z", 0)]
 
 
 def test_a_text_shorter_than_a_window_is_refused() -> None:
@@ -133,13 +163,13 @@ def test_the_rate_falls_and_stays() -> None:
 
 
 def study(path: Path) -> Study:
-    return Study(TINY, TEXT, WINDOWS, LETTERS, Results.read(path), seed=0)
+    return Study(TINY, TEXT, PASSAGES, LETTERS, Results.read(path), seed=0)
 
 
 def test_a_tiny_run_that_is_ended_goes_on(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl.gz"
     first = study(path)
-    first.results.settle(program.setting_of(TINY, TEXT, WINDOWS))
+    first.results.settle(program.setting_of(TINY, TEXT, PASSAGES))
     run([first])
     whole = Results.read(path)
     names = {BASE, *ARMS, ON, ON_BYTES, ON_GROWN, SCRATCH, MATCHED, AT_FLOOR}
@@ -197,7 +227,7 @@ def test_without_a_gpu_the_tier_says_what_it_would_do(monkeypatch: pytest.Monkey
 
 def test_the_published_network_has_no_biases() -> None:
     tier = replace(PUBLISHED, shape=TINY.shape, device="cpu")
-    made = Study(tier, TEXT, WINDOWS, LETTERS, Results(Path("none")), 0)._fresh(LETTERS)
+    made = Study(tier, TEXT, PASSAGES, LETTERS, Results(Path("none")), 0)._fresh(LETTERS)
     biases = [one for name, one in made.named_parameters() if name.endswith("bias")]
     assert biases
     assert not any(one.requires_grad or bool(one.any()) for one in biases)

@@ -13,7 +13,7 @@ import pytest
 from curriculum import __main__ as program
 from curriculum import ngram, ngram_tables
 from curriculum.ngram import CURRICULUM, EPSILONS, PARTS, RANDOM, SYMBOLS, Source, Tier, method
-from curriculum.scoring import Window
+from curriculum.scoring import Passage
 from pyharness.curriculum import CurriculumModel, CurriculumTokenizer
 from pyharness.symbol_models import SymbolModel
 from pyharness.types import Tokens
@@ -30,21 +30,23 @@ def made_text(seed: int, words: int = 300) -> str:
 
 @pytest.fixture(scope="module")
 def source() -> Source:
-    windows = [Window(text[:32], text[32:128], group) for group in range(6) for text in [made_text(100 + group)]]
-    return Source("made", [made_text(seed) for seed in range(24)], windows)
+    passages = [Passage(made_text(100 + group)[:200], group) for group in range(6)]
+    return Source("made", [made_text(seed) for seed in range(24)], passages)
 
 
-def test_scored_are_the_tokens_after_what_is_given() -> None:
-    tokenizer = CurriculumTokenizer(
-        CurriculumModel(strings=(*(bytes([b]) for b in range(256)), b"ab"), sizes=(256, 257))
-    )
+def test_scored_are_tokens_behind_what_is_given_and_before_the_end() -> None:
+    model = CurriculumModel(strings=(*(bytes([b]) for b in range(256)), b"ab"), sizes=(256, 257))
+    tokenizer = CurriculumTokenizer(model)
     tokens = tokenizer.encode_batch(["abacabad" * 9])
-    model = SymbolModel.train([(tokens.ids, tokens.offsets)], 257, 3)
-    found = ngram.score(model, tokenizer, [Window("aba", "cab", 1), Window("ba", "bé", 0)])
-    assert found["characters"] == [2, 3]
-    ids = np.array([256, 97, 99, 256], np.uint32)  # "ab", "a", then "c", "ab": nothing crosses the end of what is given
-    nll = model.score(ids, np.array([0, 4])).nll
-    assert found["nats"][1] == pytest.approx(nll[2:].sum())
+    symbols = SymbolModel.train([(tokens.ids, tokens.offsets)], 257, 3)
+    text = "abacabadé" * 12  # 120 bytes, 108 characters
+    found = ngram.score(symbols, tokenizer, [Passage(text, 1), Passage("ab", 0)])
+    ids = tokenizer.encode_batch([text]).ids
+    sizes = np.where(ids == 256, 2, 1)
+    starts = np.cumsum(sizes) - sizes
+    asked = (starts >= 64) & (starts < 120 - 32)
+    assert found["nats"] == pytest.approx([0, symbols.score(ids, np.array([0, len(ids)])).nll[asked].sum()])
+    assert found["characters"] == pytest.approx([0, sizes[asked].sum() * 108 / 120])
 
 
 def test_random_groups_stay_in_their_document() -> None:

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from curriculum import ngram, ngram_tables, scoring, tables
-from curriculum.ngram import GIVEN, SCORED, Source
-from curriculum.scoring import Window
+from curriculum.ngram import GIVEN, Source
+from curriculum.scoring import Passage
 from curriculum.study import Study, run
 from curriculum.tiers import TIERS, Tier
 from curriculum.vocabulary import Grown
@@ -69,24 +69,24 @@ def in_data(name: str) -> str:
     return f"path:{data}/corpora/{name}.jsonl.xz"
 
 
-def read(given: argparse.Namespace, tier: Tier) -> tuple[str, list[Window], Grown]:
-    """Text of the training, windows of held-out works, and the characters of both."""
+def read(given: argparse.Namespace, tier: Tier) -> tuple[str, list[Passage], Grown]:
+    """Text of the training, passages of held-out works, and the characters of both."""
     texts = Texts.read(given.text or in_data(BOOKS), tier.documents, given.work_field)
     text = scoring.kept("\n".join(ordered((*texts.before, *texts.further), tier.characters, seed=0)))
-    windows = scoring.windows(texts.held_out, tier.given, tier.scored)
-    alphabet = sorted({*text, *("".join(one.given + one.scored for one in windows))})
-    return text, windows, Grown(tuple(alphabet))
+    passages = scoring.passages(texts.held_out)
+    alphabet = sorted({*text, *"".join(one.text for one in passages)})
+    return text, passages, Grown(tuple(alphabet))
 
 
-def setting_of(tier: Tier, text: str, windows: Sequence[Window]) -> Mapping[str, Any]:
+def setting_of(tier: Tier, text: str, passages: Sequence[Passage]) -> Mapping[str, Any]:
     """Return what decides the results; texts by their digests."""
-    of_windows = "".join(f"{one.given}\0{one.scored}\0{one.group}\0" for one in windows)
+    held_out = "".join(f"{one.text}\0{one.group}\0" for one in passages)
     fields = _plain(asdict(tier))
     del fields["lacks"]
     return {
         **fields,
         "text": hashlib.sha256(text.encode()).hexdigest(),
-        "windows": hashlib.sha256(of_windows.encode()).hexdigest(),
+        "passages": hashlib.sha256(held_out.encode()).hexdigest(),
         "libraries": {name: version_of(name) for name in ("torch", "transformers")},
     }
 
@@ -118,9 +118,9 @@ def not_run(tier: Tier, seeds: int) -> str:
 
 def measure(given: argparse.Namespace, tier: Tier, results: Results) -> None:
     networks.settle()
-    text, windows, alphabet = read(given, tier)
-    results.settle(setting_of(tier, text, windows))
-    run([Study(tier, text, windows, alphabet, results, seed) for seed in range(given.seeds)])
+    text, passages, alphabet = read(given, tier)
+    results.settle(setting_of(tier, text, passages))
+    run([Study(tier, text, passages, alphabet, results, seed) for seed in range(given.seeds)])
 
 
 def sources(given: argparse.Namespace) -> Iterator[Source]:
@@ -135,7 +135,7 @@ def sources(given: argparse.Namespace) -> Iterator[Source]:
 def measure_symbol_models(given: argparse.Namespace, results: Results) -> None:
     texts = list(sources(given))
     digests = {one.name: hashlib.sha256("\0".join(one.documents).encode()).hexdigest() for one in texts}
-    results.settle({"bytes": given.bytes, "texts": digests, "windows": [GIVEN, SCORED]})
+    results.settle({"bytes": given.bytes, "texts": digests, "scored": GIVEN})
     for one in texts:
         ngram.Tier(one, results, given.seeds).run()
 

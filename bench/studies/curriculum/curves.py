@@ -11,7 +11,7 @@ import numpy as np
 from curriculum.slopes import Bits, Estimate, estimate
 from small_model.results import Key, Results
 
-FIXED_WINDOWS, TOKEN_WINDOWS = "fixed", "tokens_windows"
+FIXED_WINDOWS, TOKEN_WINDOWS = "fixed", "token_windows"
 
 Point: TypeAlias = tuple[str, int]  # a method, and a round
 Number: TypeAlias = Callable[[Sequence[int], Bits], float]  # of sizes and bits per character of all points

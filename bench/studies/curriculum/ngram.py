@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 
 from curriculum import scoring
-from curriculum.scoring import Sums, Window
+from curriculum.scoring import Passage, Sums, stretches
 from pyharness import trainers
 from pyharness.bpe import BpeTokenizer
 from pyharness.curriculum import CurriculumModel, CurriculumTokenizer, FixpointEncoder, expand, file_format
 from pyharness.symbol_models import SymbolModel
 from pyharness.trainers import TrainingRequest
-from pyharness.types import InputError, Tokenizer, Tokens, offsets_of
+from pyharness.types import HasVocabulary, InputError, Tokenizer, Tokens, offsets_of
 from small_model.results import Key, Results
 from small_model.texts import HeldOut, Texts, ordered
 
@@ -30,7 +30,7 @@ ROUNDS, PER_ROUND, ORDER, THREADS = 5, 3000, 5, 2
 PARTS = ROUNDS + 1  # of the text: one for the symbols, and one for each round
 EPSILONS = (0.1, 0.3, 0.5)
 PUBLISHED_EPSILON = 0.3
-GIVEN, SCORED = 32, 96  # characters of a window
+GIVEN = 64  # bytes of a passage that are not scored, at its beginning
 SYMBOLS, RANDOM = "bytes", "random groups"
 BPE = {"BPE": "none", "BPE in pieces": "gpt2"}  # with split patterns
 CURRICULUM = f"curriculum {PUBLISHED_EPSILON}"
@@ -38,11 +38,11 @@ CURRICULUM = f"curriculum {PUBLISHED_EPSILON}"
 
 @dataclass(frozen=True)
 class Source:
-    """A text: documents to learn from, and windows of held-out works."""
+    """A text: documents to learn from, and passages of held-out works."""
 
     name: str
     documents: Sequence[str]
-    windows: Sequence[Window]
+    passages: Sequence[Passage]
 
     @classmethod
     def read(cls, name: str, specifications: Sequence[str], work_field: str, size: int, documents: int) -> Source:
@@ -53,7 +53,7 @@ class Source:
         joined = HeldOut(
             *(tuple(x for one in held_out for x in getattr(one, part)) for part in ("texts", "groups", "opens"))
         )
-        return cls(name, ordered(texts, size, seed=0), scoring.windows(joined, GIVEN, SCORED, keep=str))
+        return cls(name, ordered(texts, size, seed=0), scoring.passages(joined, keep=str))
 
     def part(self, parts: int) -> Sequence[str]:
         """The first of ``PARTS`` parts, which are alike: documents are in random order."""
@@ -143,7 +143,7 @@ class Tier:
         self, how: str, number: int, tokenizer: Tokenizer, parts: int = PARTS, seed: int = 0,
         about: Mapping[str, Any] | None = None,
     ) -> None:  # fmt: skip
-        """Train a symbol model on a part of the text, in tokens, and score the windows."""
+        """Train a symbol model on a part of the text, in tokens, and score the passages."""
         if self._has(how, number, parts, seed):
             return
         start = time.perf_counter()
@@ -151,7 +151,7 @@ class Tier:
         tokens = tokenizer.encode_batch(documents)
         ids = _alphabet(tokenizer)
         model = SymbolModel.train([(tokens.ids, tokens.offsets)], ids, ORDER, THREADS)
-        sums = score(model, tokenizer, self.source.windows)
+        sums = score(model, tokenizer, self.source.passages)
         line = {
             "ids": ids, "tokens": len(tokens.ids), "bytes": sum(len(text.encode()) for text in documents),
             "model_seconds": round(time.perf_counter() - start, 2), **(about or {}), "fixed": sums,
@@ -177,20 +177,25 @@ def _drawn(tokens: Tokens, length: int, chance: random.Random) -> list[int]:
             return found
 
 
-def score(model: SymbolModel, tokenizer: Tokenizer, windows: Sequence[Window]) -> Sums:
-    """Nats and characters of each group: of what is scored, after what is given, which are encoded by themselves."""
-    given, scored = (tokenizer.encode_batch([getattr(one, part) for one in windows]) for part in ("given", "scored"))
-    rows = [np.concatenate(row) for row in zip(_rows(given), _rows(scored), strict=True)]
-    ends = np.cumsum([0, *map(len, rows)])
-    nll = model.score(np.concatenate(rows).astype(np.uint32), ends, THREADS).nll
-    firsts = ends[:-1] + np.diff(given.offsets)
-    nats = [float(nll[first:end].sum()) for first, end in zip(firsts, ends[1:], strict=True)]
-    groups = [one.group for one in windows]
-    return {
-        "nats": np.bincount(groups, nats).tolist(),
-        "characters": np.bincount(groups, [len(one.scored) for one in windows]).tolist(),
-    }
+def score(model: SymbolModel, tokenizer: Tokenizer, passages: Sequence[Passage]) -> Sums:
+    """Nats and characters of each group: of the tokens that start behind what is given, and not near the end.
+
+    Tokens may be parts of a character: what they have is counted in bytes, and made characters by the passage's ratio.
+    """
+    tokens = tokenizer.encode_batch([one.text for one in passages])
+    nll = model.score(tokens.ids, tokens.offsets, THREADS).nll
+    sizes = np.array([len(string) for string in _strings(tokenizer)])[tokens.ids]
+    nats, characters = np.zeros(len(passages)), np.zeros(len(passages))
+    for place, passage in enumerate(passages):
+        part = slice(*tokens.offsets[place : place + 2])
+        for _, first, end in stretches(sizes[part].tolist(), GIVEN, len(passage.text.encode())):
+            nats[place] += nll[part][first:end].sum()
+            characters[place] += sizes[part][first:end].sum() * len(passage.text) / len(passage.text.encode())
+    groups = [one.group for one in passages]
+    return {"nats": np.bincount(groups, nats).tolist(), "characters": np.bincount(groups, characters).tolist()}
 
 
-def _rows(tokens: Tokens) -> Iterator[np.ndarray[Any, np.dtype[np.uint32]]]:
-    yield from np.split(tokens.ids, tokens.offsets[1:-1])
+def _strings(tokenizer: Tokenizer) -> Sequence[bytes]:
+    assert isinstance(tokenizer, HasVocabulary)  # of our own
+    vocabulary = tokenizer.vocabulary()
+    return [vocabulary[token] or b"" for token in range(len(vocabulary))]

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Iterator, Sequence
 
 from curriculum.curves import Curves, Point
-from curriculum.ngram import BPE, CURRICULUM, EPSILONS, GIVEN, PARTS, RANDOM, SCORED, SYMBOLS, method
+from curriculum.ngram import BPE, CURRICULUM, EPSILONS, GIVEN, PARTS, RANDOM, SYMBOLS, method
 from curriculum.slopes import SLOPES, Estimate
 from curriculum.tables import table
 from small_model.results import Key, Results
@@ -23,10 +23,10 @@ def report(results: Results) -> str:
 
 def _introduction(results: Results) -> Iterator[str]:
     yield (
-        f"Symbol models of order 5 on {results.setting['bytes']:,} bytes of each text; windows of held-out works, "
-        f"{GIVEN} characters given and {SCORED} scored. Intervals of 95 % are over works. This tier tests how tokens "
-        "are grouped. It does not test the published slope: nothing here is a network, and five tokens are more text "
-        "the longer they are. Verdict on the slope: not testable here, because there is no network."
+        f"Symbol models of order 5 on {results.setting['bytes']:,} bytes of each text; passages of held-out works are "
+        f"scored behind their first {GIVEN} bytes. Intervals of 95 % are over works. This tier tests how tokens are "
+        "grouped. It does not test the published slope: nothing here is a network, and five tokens are more text the "
+        "longer they are. Verdict on the slope: not testable here, because there is no network."
     )
 
 

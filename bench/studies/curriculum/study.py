@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from curriculum import bodies, rows, scoring, training
-from curriculum.scoring import Window
+from curriculum.scoring import Passage, Sums
 from curriculum.tiers import Tier
 from curriculum.training import Cut
 from curriculum.vocabulary import Grown
@@ -46,7 +46,7 @@ class Study:
 
     tier: Tier
     text: str
-    windows: Sequence[Window]
+    passages: Sequence[Passage]
     alphabet: Grown
     results: Results
     seed: int
@@ -134,7 +134,7 @@ class Study:
         """The network of characters that all rounds begin with; it must be the one that was scored."""
         network, cut = self._fresh(self.alphabet), self._cut(self.alphabet)
         about = training.train(network, cut, self.tier, self.tier.steps[0], self._chance(0))
-        sums = scoring.fixed(network, self.alphabet, self.windows)
+        sums = self._score(network, self.alphabet)
         if not self._has(BASE, 0):
             self._keep(BASE, "round 0", network, self.alphabet, about)
         elif not np.allclose(self._line(BASE, 0)["fixed"]["nats"], sums["nats"], rtol=1e-5):
@@ -174,20 +174,20 @@ class Study:
         self, arm: Arm, number: int, network: Any, vocabularies: tuple[Grown, Grown], steps: int, more: dict[str, Any]
     ) -> None:
         old, new = vocabularies
-        probe = [one for place, one in enumerate(self.windows) if place % self.tier.probe_of == 0]
-        before = _bits(scoring.fixed(network, old, probe))
+        probe = [one for place, one in enumerate(self.passages) if place % self.tier.probe_of == 0]
+        before = _bits(self._score(network, old, probe))
         if arm.method:
             widened = self._rows(arm, number, network, vocabularies)
             rows.widen(network, widened)
         if arm.grows and self.tier.keys is not None:
             bodies.grow_body(network, self.tier.keys[1], self.seed * 100 + number)
             network.to(self.tier.device)
-        more["grown"] = scoring.fixed(network, new, self.windows)
-        seen = [(0, _bits(scoring.fixed(network, new, probe)))]
+        more["grown"] = self._score(network, new)
+        seen = [(0, _bits(self._score(network, new, probe)))]
 
         def watch(step: int) -> None:
             if step in PROBED or step == steps:
-                seen.append((step, _bits(scoring.fixed(network, new, probe))))
+                seen.append((step, _bits(self._score(network, new, probe))))
 
         about = training.train(network, self._cut(new), self.tier, steps, self._chance(number), watch=watch)
         self._keep(arm.name, f"round {number}", network, new, {**about, "before": before, "probe": seen, **more})
@@ -208,11 +208,15 @@ class Study:
             about = training.train(network, self._cut(vocabulary), self.tier, steps, self._chance(number, 3), recipe)
             self._keep(name, f"round {number}", network, vocabulary, about)
 
+    def _score(self, network: Any, vocabulary: Grown, passages: Sequence[Passage] | None = None) -> Sums:
+        """Nats and characters of all passages, or of some."""
+        return scoring.fixed(network, vocabulary, passages or self.passages, self.tier.given, self.tier.scored)
+
     def _keep(self, method: str, stage: str, network: Any, vocabulary: Grown, about: Mapping[str, Any]) -> None:
         start = time.perf_counter()
         sums = {
-            "fixed": scoring.fixed(network, vocabulary, self.windows),
-            "tokens_windows": scoring.by_tokens(network, vocabulary, self.windows, self.tier.shape.context),
+            "fixed": self._score(network, vocabulary),
+            "token_windows": scoring.by_tokens(network, vocabulary, self.passages, self.tier.shape.context),
         }
         facts = {
             "ids": len(vocabulary.strings),
@@ -222,7 +226,7 @@ class Study:
         self.results.add({"seed": self.seed, "method": method, "stage": stage, **facts, **about, **sums})
 
 
-def _bits(sums: scoring.Sums) -> float:
+def _bits(sums: Sums) -> float:
     return sum(sums["nats"]) / sum(sums["characters"]) / float(np.log(2))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -56,10 +57,17 @@ def _setting(results: Results) -> Iterator[str]:
         f"{setting['steps'][0]:,} steps of {shape['context'] * shape['batch']:,} tokens, a round "
         f"{setting['steps'][1]:,}. "
         f"Scored are {sum(sums['characters']):,.0f} characters of held-out works in {len(sums['characters'])} groups, "
-        f"each window {setting['given']} characters that are given and {setting['scored']} that are scored. "
-        f"Groups at {setting['epsilon']:g} nats. Seeds: {len(base)}. Base: {Curves(results).bits((BASE, 0))} bits per "
+        f"stretches of {setting['scored']} behind {setting['given']} that are given. "
+        f"Groups {_threshold(setting)}. Seeds: {len(base)}. Base: {_bits(Curves(results).bits((BASE, 0)))} bits per "
         f"character, {_mean(base, 'seconds'):.0f} s."
     )
+
+
+def _threshold(setting: Mapping[str, Any]) -> str:
+    said = [f"below {setting['epsilon']:g} nats"] if math.isfinite(setting["epsilon"]) else []
+    if setting["row_quantile"] is not None:
+        said.append(f"below the {setting['row_quantile']:g}-quantile of their window")
+    return " and ".join(said)
 
 
 def _growth(results: Results, rounds: Sequence[int]) -> Iterator[str]:
@@ -129,7 +137,7 @@ def _control(results: Results, name: str, number: int) -> list[object]:
 
 def _slopes(results: Results, rounds: Sequence[int]) -> Iterator[str]:
     yield "Slopes, bits per character for ten times the tokens:\n"
-    head = ("curve", "its first point", "windows of", *SLOPES)
+    head = ("curve", "its first point", "context", *SLOPES)
     yield from table(head, _slope_rows(results, rounds), left=3)
 
 
@@ -137,7 +145,7 @@ def _slope_rows(results: Results, rounds: Sequence[int]) -> Iterator[list[object
     last = rounds[-1]
     for name in (*ARMS, MATCHED, AT_FLOOR):
         of = [Curves(results, kind) for kind in (FIXED_WINDOWS, TOKEN_WINDOWS)]
-        for curves, windows in zip(of, ("characters", "tokens"), strict=True):
+        for curves, windows in zip(of, ("equal", f"{results.setting['shape']['context']} tokens"), strict=True):
             found = [curves.number(_curve(name, rounds), slope) for slope in SLOPES.values()]
             if any(found):
                 yield [name, "the base", windows, *found]
@@ -146,7 +154,7 @@ def _slope_rows(results: Results, rounds: Sequence[int]) -> Iterator[list[object
             same = {SCRATCH: "characters trained as long", SCRATCH_BYTES: "characters trained on as much text"}
         for anchor, said in same.items():
             if (slope := of[0].number([(anchor, last), (name, last)], slopes.end_points)) is not None:
-                yield [name, said, "characters", slope, None]
+                yield [name, said, "equal", slope, None]
 
 
 def _curve(name: str, rounds: Sequence[int]) -> list[Point]:
