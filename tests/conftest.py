@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+import pyharness
 from backends import backend as backend  # the fixture
+from pyharness.commands import session
 
 SUPPORT = Path(__file__).parent / "support"
 
@@ -45,6 +47,13 @@ def data() -> Path:
     if not folder:
         pytest.skip("PYHARNESS_DATA is not set: it names a folder of real corpora and tokenizer files")
     return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def result() -> session.Result:
+    """A run of two rows that the tests of reports show, compare and edit."""
+    benchmarks = ["compression", "fairness", "reachability", "throughput", "latency", "load"]
+    return pyharness.run(tokenizers=["raw_bytes", "mistral:v3"], corpora=["sample"], benchmarks=benchmarks)
 
 
 @pytest.fixture

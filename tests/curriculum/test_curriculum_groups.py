@@ -76,7 +76,7 @@ def test_vectors_of_groups(vector: dict[str, Any]) -> None:
 
 
 @given(st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_a_group_falls_below_the_threshold_and_ends_where_it_must(data: st.DataObject) -> None:
     values = data.draw(st.lists(st.sampled_from([0.0, 0.1, 0.2, 0.3, 1.0]), min_size=1, max_size=40))
     counter = GroupCounter(0.3)

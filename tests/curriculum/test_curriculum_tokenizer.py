@@ -34,7 +34,7 @@ CHARACTERS = CurriculumModel(
 
 
 @given(st.lists(st.text(st.characters(codec="utf-8")) | st.text("the 漢", max_size=40), max_size=6))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_decoding_gives_the_text_back(texts: list[str]) -> None:
     tokenizer = CurriculumTokenizer(MODEL)
     tokens = tokenizer.encode_batch(texts, threads=2)

@@ -73,7 +73,7 @@ def test_vectors_of_encoding(vector: dict[str, Any]) -> None:
     st.lists(st.text("ab", min_size=2, max_size=5), max_size=12, unique=True),
     st.lists(st.text("ab", max_size=80), min_size=1, max_size=5),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_no_neighbours_join_and_nothing_is_lost(strings: list[str], texts: list[str]) -> None:
     vocabulary = ["a", "b", *strings]
     encoded = encode(vocabulary, texts)
