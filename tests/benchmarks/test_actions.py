@@ -134,6 +134,18 @@ def test_rows_of_actions_are_no_tokenizers() -> None:
         tokenizers.load(f"actions:fast?{OPTIONS}")
 
 
+def test_every_benchmark_of_text_skips_them() -> None:
+    spec = tokenizers.resolve(f"actions:bins?{OPTIONS}")
+    texts = {"none": None, "parallel": open_corpus("sample:parallel")}
+    for benchmark in benchmarks().values():
+        if benchmark.name != "actions":
+            parameters = {name: one[0] if isinstance(one, list) else one for name, one in benchmark.parameters.items()}
+            corpus = texts.get(benchmark.corpus, open_corpus("sample:prose"))
+            case = Case(benchmark.name, spec.name, None if corpus is None else corpus.name, parameters)
+            with pytest.raises(Unsupported):
+                benchmark.run(Work(case, spec, lambda: tokenizers.load(spec), corpus, 1))
+
+
 def test_a_codec_that_loses_something_gets_no_number(monkeypatch: pytest.MonkeyPatch) -> None:
     def decode(self: FastCodec, ids: Any, frames: int) -> Any:
         del ids
