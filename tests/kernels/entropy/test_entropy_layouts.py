@@ -42,7 +42,8 @@ def random_case(case: int) -> Case:
     """Rows of every kind in memory that is aligned or not, with ties, masked logits and rows without a distribution."""
     generator = np.random.default_rng(case)
     rows = int(generator.choice([1, 2, 5, 37], p=[0.3, 0.3, 0.2, 0.2]))
-    columns = int(generator.choice([generator.integers(1, 40), generator.integers(250, 270), 1000, 1500]))
+    kinds = int(generator.integers(1, 40)), int(generator.integers(250, 270)), 1000, 1500
+    columns = int(generator.choice(kinds))
     values = generator.normal(0, float(generator.choice([0.01, 3, 30])), (rows, columns))
     values = np.round(values) if generator.random() < 0.3 else values  # with ties
     values[generator.random((rows, columns)) < generator.choice([0, 0.5])] = -np.inf
