@@ -113,7 +113,7 @@ def test_every_token_behind_what_is_given_is_scored_once_with_equal_context() ->
         starts = np.cumsum([0, *lengths])[:-1]
         given, scored = (int(one) for one in chance.integers(1, 40, 2))
         last = sum(lengths) - scoring.END
-        seen = []
+        seen: list[int] = []
         for first, middle, end in scoring.stretches(lengths, given, scored):
             assert first < middle < end
             begin = given + (int(starts[middle]) - given) // scored * scored
