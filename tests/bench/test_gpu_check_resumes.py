@@ -225,6 +225,7 @@ TESTS = {  # MARK stands for the mark, which would make tests for a device of th
     "warns": ("import warnings\n@MARK\ndef test_a():\n    warnings.warn('a version')\n", "passed"),
     "fails": ("@MARK\ndef test_a():\n    assert 0\n", "failed"),
     "skips": ("@MARK\ndef test_a():\n    pytest.skip('no device')\n", "nothing ran"),
+    "has none": ("# MARK is named only\ndef test_a():\n    assert 0\n", "passed"),
     "breaks": ("import no_such_module\n@MARK\ndef test_a():\n    pass\n", "failed"),
 }
 
