@@ -192,13 +192,24 @@ def test_a_tiny_run_that_is_ended_goes_on(tmp_path: Path) -> None:
     assert "replicated" not in report
     assert f"| {CHOOSES} | 2 | 1 |" in report
 
-    kept = gzip.decompress(path.read_bytes()).splitlines(keepends=True)
-    path.write_bytes(gzip.compress(b"".join(kept[:-9])))
-    run([study(path)])
-    again = Results.read(path)
-    assert list(again.lines) == list(whole.lines)
-    for key, line in again.lines.items():
-        assert line["fixed"] == whole.lines[key]["fixed"], key
+    lines = gzip.decompress(path.read_bytes()).splitlines(keepends=True)
+    for kept in (len(lines) - 9, 3):  # the second ends within the chain that chooses vocabularies
+        path.write_bytes(gzip.compress(b"".join(lines[:kept])))
+        run([study(path)])
+        again = Results.read(path)
+        assert list(again.lines) == list(whole.lines)
+        for key, line in again.lines.items():
+            assert line["fixed"] == whole.lines[key]["fixed"], key
+            assert line.get("new") == whole.lines[key].get("new"), key
+
+
+def test_rounds_that_add_nothing_end_it_and_that_is_said(tmp_path: Path) -> None:
+    for sizes, said in (((8, 9), "No round has added a token"), ((12, 12), "There are 1 of 2 rounds")):
+        tier = replace(TINY, sizes=sizes)
+        ended = Study(tier, TEXT, PASSAGES, LETTERS, Results.read(tmp_path / f"{sizes}.gz"), seed=0)
+        ended.results.settle(program.setting_of(tier, TEXT, PASSAGES))
+        run([ended])
+        assert said in tables.report(ended.results, tier.lacks)
 
 
 def test_numbers_over_seeds_and_works(tmp_path: Path) -> None:

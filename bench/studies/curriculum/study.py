@@ -23,6 +23,7 @@ from small_model.results import Key, Results
 
 PROBED = {times << power for power in range(16) for times in (1, 3)}  # steps after which a few windows are scored
 FIXED, GROWN = "fixed", "grown"
+OF_GROWTH = ("new", "growth", "grouping_seconds")  # what the line of the arm that chooses has beside
 CHOOSES = f"{rows.METHODS[0]} {FIXED}"  # the arm whose entropy decides the vocabularies of its seed
 ARMS = tuple(f"{method} {body}" for body in (FIXED, GROWN) for method in rows.METHODS)
 BASE = "characters"
@@ -146,10 +147,11 @@ class Study:
 
     def _chain(self, arm: Arm) -> None:
         """Go on from the base, round by round; a chain that was ended begins again."""
-        if all(self._has(arm.name, number) for number in self._rounds()) and self._rounds():
+        rounds = range(1, len(self.tier.sizes) + 1) if arm.name == CHOOSES else self._rounds()
+        if all(self._has(arm.name, number) for number in rounds):
             return
         network, old = copy.deepcopy(self._base), self.alphabet
-        for number in range(1, len(self.tier.sizes) + 1):
+        for number in rounds:
             more: dict[str, Any] = {}
             new = old if not arm.method else self._grown(arm, number, network, old, more)
             if new is None:
@@ -159,9 +161,10 @@ class Study:
             old = new
 
     def _grown(self, arm: Arm, number: int, network: Any, old: Grown, more: dict[str, Any]) -> Grown | None:
-        """Vocabulary of a round: chosen by the network of the arm that chooses, taken over by the others."""
-        if arm.name != CHOOSES or self._has(CHOOSES, number):
-            return self._vocabulary(number) if self._has(CHOOSES, number) else None
+        """Vocabulary of a round, which one arm chooses and the others take over; None if there is nothing to add."""
+        if self._has(CHOOSES, number):
+            more |= {name: self._line(CHOOSES, number)[name] for name in OF_GROWTH if arm.name == CHOOSES}
+            return self._vocabulary(number)
         start = time.perf_counter()
         groups, seen = training.found_groups(network, self._cut(old), self.tier, self._chance(number, 1))
         new = old.grow(groups, self.tier.sizes[number - 1])

@@ -28,6 +28,10 @@ CONTROLS = {
 def report(results: Results, lacks: str) -> str:
     """Everything, as Markdown."""
     rounds = sorted({int(key.stage.split()[1]) for key in results.lines if key.method == CHOOSES})
+    if not rounds:
+        return (
+            "\n".join(_setting(results)) + "\n\nNo round has added a token: there are no groups, or it was not run.\n"
+        )
     parts = (_setting(results), _growth(results, rounds), _arms(results, rounds), _controls(results, rounds),
              _slopes(results, rounds), _verdicts(results, rounds, lacks))  # fmt: skip
     return "\n\n".join("\n".join(part) for part in parts) + "\n"
@@ -84,6 +88,9 @@ def _growth(results: Results, rounds: Sequence[int]) -> Iterator[str]:
             f"{_mean(growth, 'entropy'):.3f}", f"{statistics.fmean(read):.3f}",
             f"{_mean(lines, 'grouping_seconds'):.1f}",
         ])  # fmt: skip
+    asked = len(results.setting["sizes"])
+    if len(rounds) < asked:
+        yield f"There are {len(rounds)} of {asked} rounds: the next one added nothing, or was not run.\n"
     yield "Growth, means over seeds:\n"
     yield from table(head, rows)
 
