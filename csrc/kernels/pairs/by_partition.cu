@@ -124,8 +124,7 @@ class Partition {
     const std::size_t size = std::size_t{1} << bits;
     const DeviceArray<unsigned> sizes(memory_, size + 1, "the sizes of buckets");  // and the bits of ids
     fill(sizes.data(), 0, (size + 1) * sizeof(unsigned), stream_);
-    PairCodes codes;
-    codes.bucket_bits = bits;
+    PairCodes codes = codes_for(bits, 0);  // which says nothing of the ids yet
     allow_shared(&measure_buckets<Pairs>, size * sizeof(unsigned));
     PH_LAUNCH((measure_buckets<Pairs>), blocks_for(pairs.tiles), tuning_.threads, size * sizeof(unsigned),
               stream_, pairs, codes, sizes.data(), sizes.data() + size);

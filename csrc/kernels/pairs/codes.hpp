@@ -18,9 +18,10 @@ struct PairCodes {
   int fine_bits = 0;    // of the bucket's number, which the second pass tells apart; 0: there is none
   int id_bits = 0;      // of the right id; ids are below 2^id_bits
   int left_bits = 0;    // of the left id above its lowest bucket_bits
+  unsigned mask = 0;    // of a bucket's number
 
   PH_DEVICE unsigned bucket(std::uint32_t left, std::uint32_t right) const {
-    return (left ^ spread(left >> bucket_bits, right)) & ((1u << bucket_bits) - 1);
+    return (left ^ spread(left >> bucket_bits, right)) & mask;
   }
   PH_DEVICE unsigned coarse(unsigned bucket) const { return bucket >> fine_bits; }
 
@@ -38,7 +39,7 @@ struct PairCodes {
   PH_DEVICE Word key(unsigned bucket, Word rest) const {
     const auto right = static_cast<std::uint32_t>(rest & ((Word{1} << id_bits) - 1));
     const auto above = static_cast<std::uint32_t>(rest >> id_bits & ((Word{1} << left_bits) - 1));
-    const std::uint32_t low = (bucket ^ spread(above, right)) & ((1u << bucket_bits) - 1);
+    const std::uint32_t low = (bucket ^ spread(above, right)) & mask;
     return static_cast<Word>(above << bucket_bits | low) << 32 | right;
   }
 
@@ -54,6 +55,7 @@ struct PairCodes {
 inline PairCodes codes_for(int bucket_bits, Word ids) {
   PairCodes codes;
   codes.bucket_bits = bucket_bits;
+  codes.mask = (1u << bucket_bits) - 1;
   codes.fine_bits = bucket_bits <= kMostPassBits ? 0 : bucket_bits / 2;
   while (codes.id_bits < 32 && ids >> codes.id_bits != 0) ++codes.id_bits;
   codes.left_bits = codes.id_bits > bucket_bits ? codes.id_bits - bucket_bits : 0;
@@ -65,18 +67,18 @@ inline int rest_bits(const PairCodes& codes) { return codes.fine_bits + codes.le
 // address of shared memory would queue. Where a pair is frequent, the first lane has it.
 struct Crowd {
   unsigned lanes;
-  unsigned lane;
+  bool has_me;
 
   template <class Value>
   PH_DEVICE static Crowd of(Value value) {
-    const Value first = __shfl_sync(0xffffffffu, value, 0);
-    return {__ballot_sync(0xffffffffu, value == first), threadIdx.x % 32};
+    const bool has_me = value == __shfl_sync(0xffffffffu, value, 0);
+    return {__ballot_sync(0xffffffffu, has_me), has_me};
   }
-  PH_DEVICE bool has_me() const { return lanes >> lane & 1; }
-  PH_DEVICE bool speaks() const { return lane == 0 || !has_me(); }
-  PH_DEVICE unsigned size() const { return has_me() ? static_cast<unsigned>(__popc(lanes)) : 1; }
+  PH_DEVICE bool speaks() const { return !has_me || threadIdx.x % 32 == 0; }
+  PH_DEVICE unsigned size() const { return has_me ? static_cast<unsigned>(__popc(lanes)) : 1; }
+  // Of a lane in the crowd.
   PH_DEVICE unsigned rank() const {
-    return has_me() ? static_cast<unsigned>(__popc(lanes & ((1u << lane) - 1))) : 0;
+    return static_cast<unsigned>(__popc(lanes & ((1u << threadIdx.x % 32) - 1)));
   }
 };
 

@@ -50,7 +50,7 @@ template <class Pairs>
 PH_GLOBAL void __launch_bounds__(kMostPartitionThreads, 2)
     measure_buckets(Pairs pairs, PairCodes codes, unsigned* sizes, unsigned* ids) {
   PH_DYNAMIC_SHARED(unsigned, counts);
-  const unsigned buckets = 1u << codes.bucket_bits;
+  const unsigned buckets = codes.mask + 1;
   for (unsigned bucket = threadIdx.x; bucket < buckets; bucket += blockDim.x) counts[bucket] = 0;
   __syncthreads();
   unsigned seen = 0;
@@ -144,14 +144,15 @@ struct SecondPass {
   template <class Visit>
   PH_DEVICE void for_each(std::int64_t tile, Visit&& visit) const {
     const CoarseBucket bucket = buckets[bucket_of_tile[tile]];
-    const std::int64_t positions = blockDim.x * kPositionsPerThread;
-    const std::int64_t first = bucket.begin + (tile - bucket.first_tile) * positions + threadIdx.x;
+    const int positions = static_cast<int>(blockDim.x) * kPositionsPerThread;
+    const std::int64_t first = bucket.begin + (tile - bucket.first_tile) * positions;
+    const int end = bucket.end - first < positions ? static_cast<int>(bucket.end - first) : positions;
 #pragma unroll
     for (int item = 0; item < kPositionsPerThread; ++item) {
-      const std::int64_t at = first + item * static_cast<std::int64_t>(blockDim.x);
-      const bool is_pair = at < bucket.end;
-      const Rest rest = is_pair ? from.rest[at] : 0;
-      visit(is_pair ? codes.fine(rest) : kNoBin, rest, kWeighted && is_pair ? from.weight[at] : 0);
+      const int at = item * static_cast<int>(blockDim.x) + static_cast<int>(threadIdx.x);
+      const bool is_pair = at < end;
+      const Rest rest = is_pair ? (from.rest + first)[at] : 0;
+      visit(is_pair ? codes.fine(rest) : kNoBin, rest, kWeighted && is_pair ? (from.weight + first)[at] : 0);
     }
   }
 };
@@ -220,7 +221,7 @@ PH_GLOBAL void __launch_bounds__(kMostPartitionThreads, kScatterBlocks<Pass>)
       unsigned rank = 0;
       if (bin != kNoBin && crowd.speaks()) rank = atomicAdd(&bins.counts[bin], crowd.size());
       const unsigned shared_rank = __shfl_sync(0xffffffffu, rank, 0);
-      if (crowd.has_me()) rank = shared_rank + crowd.rank();
+      if (crowd.has_me) rank = shared_rank + crowd.rank();
       rest[item] = its_rest;
       if constexpr (Pass::kWeighted) weight[item] = its_weight;
       place[item++] = bin != kNoBin ? bin << 16 | rank : kNoBin;

@@ -44,37 +44,38 @@ PH_DEVICE std::int64_t segment_of(const std::int64_t* offsets, std::int64_t low,
 DeviceArray<std::int64_t> find_tile_segments(const PairChunk& chunk, DeviceMemory& memory,
                                              const PairTuning& tuning, Stream stream);
 
-// 0 past the end.
-PH_DEVICE Word key_at(const PairChunk& chunk, std::int64_t position) {
-  if (position >= chunk.last) return 0;
-  const std::uint32_t* const token = chunk.tokens + (position - chunk.first);
-  return static_cast<Word>(token[0]) << 32 | token[1];
-}
-
 // Calls visit(position, key, weight) for each position of a tile on every thread of the block, all threads
 // together: weight is 0 where no pair starts, or one that counts zero times.
 template <bool kSegmented, bool kWeighted, class Visit>
 PH_DEVICE void for_each_pair(const PairChunk& chunk, const std::int64_t* tile_segments, std::int64_t tile,
                              Visit&& visit) {
   const int threads = static_cast<int>(blockDim.x);
-  const int thread = static_cast<int>(threadIdx.x);
   const std::int64_t begin = chunk.first + tile * threads * kPositionsPerThread;
+  const std::int64_t ahead = chunk.last - begin;
+  // Within the tile, 32 bits do: 64 would take more instructions than all else that is done to a position.
+  const int end =
+      ahead < threads * kPositionsPerThread ? static_cast<int>(ahead) : threads * kPositionsPerThread;
   // With segments a thread takes neighbouring positions, so that one search serves them all; without,
   // neighbouring threads do, and reads coalesce.
-  const std::int64_t start = begin + (kSegmented ? thread * kPositionsPerThread : thread);
+  const int step = kSegmented ? 1 : threads;
+  const int start = static_cast<int>(threadIdx.x) * (kSegmented ? kPositionsPerThread : 1);
+  const std::uint32_t* const tokens = chunk.tokens + (begin - chunk.first) + start;
+  const auto key_at = [&](int item) -> Word {  // 0 past the end
+    if (start + item * step >= end) return 0;
+    return static_cast<Word>(tokens[item * step]) << 32 | tokens[item * step + 1];
+  };
   std::int64_t segment = 0;
-  if (kSegmented && start < chunk.last)
-    segment = segment_of(chunk.offsets, tile_segments[tile], tile_segments[tile + 1], start);
-  const std::int64_t step = kSegmented ? 1 : threads;
-  Word next_key = key_at(chunk, start);
+  if (kSegmented && start < end)
+    segment = segment_of(chunk.offsets, tile_segments[tile], tile_segments[tile + 1], begin + start);
+  Word next_key = key_at(0);
 #pragma unroll  // what visitors keep per item stays in registers
   for (int item = 0; item < kPositionsPerThread; ++item) {
-    const std::int64_t position = start + item * step;
+    const std::int64_t position = begin + start + item * step;
     const Word key = next_key;
     // Read before the visit, whose atomics no later read may pass: each would be waited for.
-    if (item + 1 < kPositionsPerThread) next_key = key_at(chunk, position + step);
+    if (item + 1 < kPositionsPerThread) next_key = key_at(item + 1);
     Word weight = 0;
-    if (position < chunk.last) {
+    if (start + item * step < end) {
       weight = 1;
       if (kSegmented) {
         while (chunk.offsets[segment + 1] <= position) ++segment;

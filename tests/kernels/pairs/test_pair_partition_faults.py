@@ -52,7 +52,7 @@ WRONG = (
         "const bool is_pair = at + 1 < part.end;",
     ),
     Fault("lost overflow", "buckets.hpp", "atomicExch(&block.overflows, 1u);", "share.bits;"),
-    Fault("crowd of one", "codes.hpp", "return has_me() ? static_cast<unsigned>(__popc(lanes)) : 1;", "return 1;"),
+    Fault("crowd of one", "codes.hpp", "return has_me ? static_cast<unsigned>(__popc(lanes)) : 1;", "return 1;"),
     Fault("parts that are not summed", "buckets.hpp", "&totals[part.whole]", "&totals[1]"),
 )
 RACING = (
