@@ -92,6 +92,11 @@ def test_the_command_reads_a_text_and_refuses_what_is_none(
     program.main()
     said = capsys.readouterr().out
     assert "### text: growth" in said
+    other = ["--tier", "small", "--tables", "--results", str(tmp_path / "results.gz")]
+    monkeypatch.setattr("sys.argv", ["curriculum", *other])
+    with pytest.raises(SystemExit, match="2"):
+        program.main()
+    assert "is of another tier; name another file with --results" in capsys.readouterr().err
     monkeypatch.setattr(
         "sys.argv", ["curriculum", "--tier", "ngram", "--tables", "--results", str(tmp_path / "none.gz")]
     )

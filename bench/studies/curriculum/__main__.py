@@ -165,6 +165,8 @@ def report(given: argparse.Namespace) -> str:
         measure(given, tier, results)
     if not results.lines:
         raise InputError(f"{results.path} has nothing yet; leave --tables out to measure")
+    if ("texts" if tier is None else "shape") not in results.setting:
+        raise InputError(f"{results.path} is of another tier; name another file with --results")
     if tier is None:
         return ngram_tables.report(results)
     unknown = "" if given.published_text else "the text is not said to be the published one"
