@@ -30,7 +30,7 @@ from pyharness.report.profiles import profile_sheets_of
 from pyharness.report.ranking import ranking_sheets
 from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.store import PROFILE_KIND, Record
-from pyharness.types import CaseResult, Column, Measurement, Table
+from pyharness.types import CaseResult, Column, Fact, Measurement, Table
 
 Used: TypeAlias = tuple[CaseResult, Sequence[Measurement]]
 NoteFunction: TypeAlias = Callable[[Sequence[CaseResult], Mapping[str, Any]], Iterable[str]]
@@ -127,12 +127,20 @@ class Filling:
             *(heading(column, known, rows) for column in columns),
         )
         results = [result for row in rows for result, _ in used[row]]
-        notes = [*self._notes(label, results), *interval_notes(columns, known, rows)]
+        notes = [*self._notes(label, results), *self._interval_notes(label, columns, known, rows)]
         published = self.table.published
         if published is not None and any(known.has(row, metric) for row in rows for metric in published.metrics):
             cells += published_rows(published, columns)
             notes.append(published.source)
         return Sheet(self._title(label, variant, results), headings, tuple(cells), tuple(dict.fromkeys(notes)))
+
+    def _interval_notes(
+        self, label: str | None, columns: Sequence[Column | Fact], known: Rows, rows: Sequence[str]
+    ) -> Iterator[str]:
+        for note in interval_notes(columns, known, rows):
+            yield note
+            if label is not None and note.startswith("No interval:") and "document" in note:
+                yield from texts.more_documents(self.data, label)
 
     def _used(self, label: str | None, own: Sequence[CaseResult]) -> dict[str, list[Used]]:
         """Results of every row with what is read of them: all of the benchmark's own, other metrics of others."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from pyharness.corpora.files.formats import kind
 from pyharness.report.sheet import size
 from pyharness.types import CaseResult
 
@@ -50,3 +51,11 @@ def smoke_test(data: Mapping[str, Any], label: str) -> Iterator[str]:
     """Say of a text that is too small to be evidence that it is."""
     if data["corpora"].get(label, {}).get("smoke_test"):
         yield "The sample is a smoke test: differences and premiums on it are not evidence."
+
+
+def more_documents(data: Mapping[str, Any], label: str) -> Iterator[str]:
+    """Say of files that are read as one document each how they become many: an interval needs them."""
+    specification = str(data["corpora"].get(label, {}).get("spec", ""))
+    head, _, options = specification.partition("?")
+    if head.startswith("path:") and kind(head) not in ("jsonl", "parquet") and "split=" not in options:
+        yield "Files of many texts have intervals with ?split=paragraph or ?split=line, which make documents of these."

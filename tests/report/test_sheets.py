@@ -154,3 +154,18 @@ def test_file_names_that_are_no_text_can_be_compared_in_every_format(tmp_path: P
         assert b"udcff" in text.encode()
     report.to_parquet(sheet, tmp_path / "t.parquet")
     assert pd.read_parquet(tmp_path / "t.parquet").cases.tolist() == ["file:\\udcff | sample"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "advised"),
+    [("path:notes.txt", True), ("path:notes/?max_bytes=2MB", True), ("path:notes.txt?split=line", False),
+     ("path:notes.jsonl.xz", False), ("sample:prose", False)],
+)  # fmt: skip
+def test_a_file_that_is_one_document_says_how_to_get_intervals(spec: str, advised: bool) -> None:
+    reason = "2 documents, those that were cut counted once; an interval needs 64"
+    measured = [{"metric": "bytes_per_token", "value": 4.0, "no_interval": reason}]
+    one = record({"benchmark": "compression", "tokenizer": "a", "corpus": "x", "measurements": measured})
+    data = {**one.data, "corpora": {"x": {"spec": spec}}}
+    (sheet,) = report.sheets(store.Record.from_json(data, "record"))
+    assert f"No interval: {reason}." in sheet.notes
+    assert any("?split=paragraph" in note for note in sheet.notes) is advised
