@@ -22,6 +22,7 @@ from pyharness.types import (
     Corpus,
     HasSegments,
     InputError,
+    Listing,
     Measurement,
     MotionCorpus,
     ParallelCorpus,
@@ -122,6 +123,7 @@ class Benchmark:
     metrics: tuple[str, ...]
     tables: tuple[Table, ...] = ()  # how a report shows them; (): one table of the primary metrics, or of all
     role: Role = Role.COUNTS
+    listing: Listing | None = None  # what the details of its cases name
     ranks: str = ""  # the metric that rows are ranked by, text by text, at the head of a report
     own_process: bool = False  # measures in processes of its own: the worker's has not loaded the tokenizer
     whole_text: bool = False  # reads all of its corpus, once and from the front: its tally is that of the corpus

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,22 @@ from pyharness.benchmarks import Benchmark, Findings, Work
 from pyharness.corpora.batching import BATCH_SIZE, batches
 from pyharness.metrics import integrity, reachability
 from pyharness.metrics.reachability import UNREACHABLE, ModelTest, PipelineTest, Verdict
-from pyharness.types import Column, HasVocabulary, Ids, Measurement, Table, Tally, Tokenizer, TokenizerSpec, Vocabulary
+from pyharness.types import (
+    CaseResult,
+    Column,
+    HasVocabulary,
+    Ids,
+    Listing,
+    Measurement,
+    Table,
+    Tally,
+    Tokenizer,
+    TokenizerSpec,
+    Vocabulary,
+)
 
 LONG_TOKEN_BYTES = 64
+SHOWN = 8  # ids that stand in the place of a token
 LISTED = 4096  # dead tokens written out per layer; the counts are always whole
 
 
@@ -172,6 +185,35 @@ def _listed_witnesses(pipeline: PipelineTest, vocabulary: Vocabulary) -> list[di
     return [{"id": token, "token": _spelled(vocabulary, token), "witness": text} for token, text in listed]
 
 
+def dead_tokens(result: CaseResult) -> Iterator[tuple[str, ...]]:
+    """Id and text of the tokens that no text was found for, what stands in their place, and which argument says so."""
+    spelled = {one["id"]: one["spelled"] for one in result.details.get("model", ())}
+    common = _common_arguments(result)
+    for one in result.details.get("pipeline", ()):
+        instead = " ".join(map(repr, spelled[one["id"]])) if one["id"] in spelled else f"ids {_ids(one['instead'])}"
+        words = [str(one["verdict"]).replace("_", " ")]
+        if "argument" in one:
+            words.append(one["argument"] if one["argument"] in common else one["because"])
+        yield str(one["id"]), repr(one["token"]), instead, ": ".join(words)
+
+
+def arguments_in_common(result: CaseResult) -> Iterator[str]:
+    """Explain the arguments that say the same of every token."""
+    return (f"{kind}: {text}." for kind, text in _common_arguments(result).items())
+
+
+def _common_arguments(result: CaseResult) -> dict[str, str]:
+    texts: dict[str, set[str]] = {}
+    for one in result.details.get("pipeline", ()):
+        if "argument" in one:
+            texts.setdefault(one["argument"], set()).add(one["because"])
+    return {kind: some.pop() for kind, some in texts.items() if len(some) == 1}
+
+
+def _ids(ids: Sequence[int]) -> str:
+    return ", ".join(map(str, ids[:SHOWN])) + (f" and {len(ids) - SHOWN} more" if len(ids) > SHOWN else "")
+
+
 def settled(parameters: Mapping[str, Any], row: TokenizerSpec, device: str) -> Mapping[str, Any]:
     """Leave out parameters that are off, so that a case has the key that it has in records without them."""
     del row, device
@@ -202,6 +244,12 @@ BENCHMARKS = (
         parameters={"witnesses": False},  # whether the record holds a text for every id that needs one beside it
         settle=settled,
         tables=(TABLE,),
+        listing=Listing(
+            "Tokens that no text was found for",
+            ("id", "token", "its text gives", "verdict"),
+            dead_tokens,
+            arguments_in_common,
+        ),
         metrics=(*(metric.name for metric in reachability.REPORTED), "invalid_utf8_vocabulary"),
         underivable="they count verdicts on single tokens; those that are not alive are listed in the record's details",
     ),

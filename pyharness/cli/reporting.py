@@ -41,12 +41,15 @@ _FORCE = click.option("--force", is_flag=True, help="Replace the file that --out
     help=f"{_FORMATS_IN_WORDS}; JUnit XML of a gate.",
 )
 @click.option("--all", "every", is_flag=True, help="Show every metric in the tables, not only those they declare.")
+@click.option("--list-dead", "listed", is_flag=True, help="List all dead tokens that the record names, not only ten.")
 @_OUTPUT
 @_FORCE
 @click.option("--rederive", is_flag=True,
               help="Compute every number again from the state beside the record; print what differs.")  # fmt: skip
 @reports_errors
-def report(record: Path, form: str, every: bool, output: Path | None, force: bool, rederive: bool) -> None:
+def report(
+    record: Path, form: str, every: bool, listed: bool, output: Path | None, force: bool, rederive: bool
+) -> None:
     """Show a RECORD as tables, or as flat rows for other programs.
 
     It is of a run, a profile or a gate, or a calibration that gate --calibrate has kept.
@@ -77,7 +80,7 @@ def report(record: Path, form: str, every: bool, output: Path | None, force: boo
         raise InputError(f"record {str(record)!r} is no gate's, and has no JUnit XML: choose another --format")
     if rederive:
         _rederive(read, form, output, force)
-    _export(lambda: room.sheets(read, every), lambda: room.flat_sheet(read), str(record), form, output, force)
+    _export(lambda: room.sheets(read, every, listed), lambda: room.flat_sheet(read), str(record), form, output, force)
 
 
 def _check_calibration(path: Path, form: str, *, rederive: bool) -> None:

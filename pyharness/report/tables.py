@@ -26,6 +26,7 @@ from pyharness.report.columns import (
     published_rows,
     with_undeclared,
 )
+from pyharness.report.listings import listing_sheets
 from pyharness.report.profiles import profile_sheets_of
 from pyharness.report.ranking import ranking_sheets
 from pyharness.report.sheet import Cell, Heading, Sheet
@@ -36,10 +37,10 @@ Used: TypeAlias = tuple[CaseResult, Sequence[Measurement]]
 NoteFunction: TypeAlias = Callable[[Sequence[CaseResult], Mapping[str, Any]], Iterable[str]]
 
 
-def sheets(record: Record, every: bool = False) -> list[Sheet]:
+def sheets(record: Record, every: bool = False, all_entries: bool = False) -> list[Sheet]:
     """Every table that the record has results for, the ranking first.
 
-    ``every``: with all metrics, not only the declared columns.
+    ``every``: with all metrics, not only the declared columns; ``all_entries``: with all that listings name.
     """
     if record.data["kind"] == PROFILE_KIND:
         return profile_sheets_of(record)
@@ -48,7 +49,8 @@ def sheets(record: Record, every: bool = False) -> list[Sheet]:
         if result.status == "ok":
             finished.setdefault(result.case.corpus, []).append(result)
     filled = [sheet for name in _order(record) for sheet in _of_benchmark(record, name, finished, every)]
-    return [sheet for sheet in (*ranking_sheets(record), *filled, not_measured(record.results)) if sheet.rows]
+    last = (*listing_sheets(record, all_entries), not_measured(record.results))
+    return [sheet for sheet in (*ranking_sheets(record), *filled, *last) if sheet.rows]
 
 
 def _order(record: Record) -> list[str]:

@@ -62,7 +62,7 @@ from pyharness.types.results import (
     Status,
 )
 from pyharness.types.segments import HasCalibration, HasSegments, Segments
-from pyharness.types.tables import Column, Fact, Note, Pick, Published, Table
+from pyharness.types.tables import Column, Fact, Listing, Note, Pick, Published, Table
 from pyharness.types.tokenizers import (
     Engine,
     HasMergeModel,
@@ -130,6 +130,7 @@ __all__ = [
     "InputError",
     "Judgement",
     "Launch",
+    "Listing",
     "Measurement",
     "MergeModel",
     "Metric",

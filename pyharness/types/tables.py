@@ -68,3 +68,13 @@ class Table:
     published: Published | None = None
     # Describes the text in the title, from the results and the record's data; None: its label, size and documents.
     text: Callable[[Sequence[CaseResult], Mapping[str, Any]], str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What a benchmark can name, row by row of a tokenizer: a report shows the first, or all when asked."""
+
+    title: str
+    headings: tuple[str, ...]  # of what an entry says
+    entries: Callable[[CaseResult], Iterable[tuple[str, ...]]]
+    legend: Callable[[CaseResult], Iterable[str]]  # lines that explain words of the entries, once for all rows
