@@ -8,7 +8,7 @@ the last slice again, and labelled.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -17,8 +17,20 @@ import numpy as np
 from pyharness import tokenizers
 from pyharness.benchmarks import Benchmark, Findings, Role, Work, first_documents, rounds
 from pyharness.statistics.samples import median
+from pyharness.statistics.stopping import noise
 from pyharness.system.timing import Lap, lap
-from pyharness.types import Column, Measurement, Mismatch, Table, Tally, Tokenizer, Tokens, Unsupported
+from pyharness.types import (
+    CaseResult,
+    Column,
+    Format,
+    Measurement,
+    Mismatch,
+    Table,
+    Tally,
+    Tokenizer,
+    Tokens,
+    Unsupported,
+)
 
 STEADY_SLICES = 7
 REPLAYS = 3
@@ -134,15 +146,39 @@ def _rates(repetitions: Sequence[Repetition], no_decoding: str | None) -> list[M
 
 RATIOS = {"encode_bytes_per_second": "encode_speed_ratio", "decode_bytes_per_second": "decode_speed_ratio"}
 
+WHOLE_PERCENT = Format("{:.0f}", 100, "%")
+NOISY = 0.1  # spread of steady figures from which they are worth little
+
+
+def noisy(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
+    """Say what the spread is, and warn of rows that were measured amid noise."""
+    del data
+    yield "spread: standard deviation of the repetitions before it, over their mean."
+    rows = {
+        result.case.tokenizer: None
+        for result in results
+        for one in result.measurements
+        if one.part == "steady" and not one.paired and (noise(one.samples) or 0) > NOISY
+    }
+    if rows:
+        yield (
+            f"Spread by more than {NOISY:.0%}, so no evidence of a difference: {', '.join(rows)}. Measure on a quiet "
+            "machine, with rounds=10, or ask pyharness gate."
+        )
+
+
 TABLE = Table(
     "Throughput, MB/s",
     columns=(
         *(Column("encode_bytes_per_second", phase, part=phase) for phase in ("cold", "steady", "replay")),
+        Column("encode_bytes_per_second", "spread %", part="steady", shows="spread", format=WHOLE_PERCENT),
         Column("encode_tokens_per_second", "Mtok/s", part="steady"),
         Column("decode_bytes_per_second", "decode", part="steady"),
+        Column("decode_bytes_per_second", "spread %", part="steady", shows="spread", format=WHOLE_PERCENT),
     ),
     notes=(
         "cold: first text in a fresh process; steady: new text; replay: the same text again.",
+        noisy,
         rounds.no_ratio(RATIOS),
     ),
     sized=False,

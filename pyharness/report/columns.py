@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 from pyharness.metrics import all_metrics
 from pyharness.report.sheet import Cell, Heading
 from pyharness.statistics.intervals import interval_of
+from pyharness.statistics.stopping import noise
 from pyharness.types import COUNT, PLAIN, CaseResult, Column, Fact, Format, Measurement, Published, Table
 
 Measured: TypeAlias = tuple[CaseResult, Measurement]
@@ -128,6 +129,8 @@ def cell(column: Column | Fact, known: Rows, row: str) -> Cell:
         return shown
     if column.shows == "part":
         return replace(shown, value=one.part)
+    if column.shows == "spread":
+        return replace(shown, value=noise(one.samples))
     if column.shows == "value and part":
         shown = replace(shown, part=one.part)
     return replace(shown, interval=interval_of(one), bounds=bool(one.samples)) if column.interval else shown

@@ -28,7 +28,7 @@ class Column:
     each: bool = False  # one such column per part; neighbours that are repeated take turns, part by part
     pick: Pick = "first"  # where a row has several numbers: parts, or the texts of a table over all texts
     without: tuple[str, ...] = ()  # parts that are not picked from
-    shows: Literal["value", "value and part", "part"] = "value"
+    shows: Literal["value", "value and part", "part", "spread"] = "value"  # spread: deviation of the samples over mean
     interval: bool = False  # shown with its 95 % interval
     format: Format | None = None  # None: the metric's
     optional: bool = False  # left out of a table in which it is empty or 0 in every row

@@ -169,3 +169,21 @@ def test_a_file_that_is_one_document_says_how_to_get_intervals(spec: str, advise
     (sheet,) = report.sheets(store.Record.from_json(data, "record"))
     assert f"No interval: {reason}." in sheet.notes
     assert any("?split=paragraph" in note for note in sheet.notes) is advised
+
+
+def test_timings_stand_beside_their_spread_and_noise_is_said() -> None:
+    def row(name: str, samples: list[float]) -> dict[str, Any]:
+        measured = [
+            {"metric": "encode_bytes_per_second", "part": part, "value": samples[0], "samples": some}
+            for part, some in (("cold", samples[:1]), ("steady", samples))
+        ]
+        return {"benchmark": "throughput", "tokenizer": name, "corpus": "x", "parameters": {"threads": 1},
+                "measurements": measured}  # fmt: skip
+
+    (sheet,) = report.sheets(record(row("a", [1e7, 1.01e7, 0.99e7]), row("b", [1e7, 2e7, 3e7])))
+    shown = [dict(zip(sheet.columns[:4], row[:4], strict=True)) for row in sheet.texts]
+    (place,) = [index for index, title in enumerate(sheet.columns[:5]) if title == "spread %"]
+    assert [row[place] for row in sheet.texts] == ["1", "50"]
+    assert [one["cold"] for one in shown] == ["10.00", "10.00"]
+    (noise,) = [note for note in sheet.notes if note.startswith("Spread by more than 10%")]
+    assert noise.startswith("Spread by more than 10%, so no evidence of a difference: b.")
