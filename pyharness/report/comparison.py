@@ -142,8 +142,8 @@ def some(found: list[Difference]) -> list[Difference]:
     """Return differences; raises ``InputError`` where there are none."""
     if not found:
         raise InputError(
-            "no metric that can be compared was measured on both sides; of two records, times cannot: "
-            "pyharness gate compares these, in turns"
+            "no metric that two records can be compared by was measured on both sides: there is nothing to compare; "
+            "pyharness gate compares times, in turns"
         )
     return found
 
