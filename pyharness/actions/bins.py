@@ -60,8 +60,10 @@ class BinCodec:
     def quantised(self, frames: Values) -> Integers:
         """Numbers of bins, frame by frame; of values outside, those that such bins would have."""
         values.check(frames, self.dimensions)
-        places = np.floor((self.normalised(frames) + 1) / 2 * self.bins)
-        places[self.normalised(frames) == 1] = self.bins - 1
+        normalised = self.normalised(frames)
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
+            places = np.floor((normalised + 1) / 2 * self.bins)
+        places[normalised == 1] = self.bins - 1
         return values.rounded(places).ravel()
 
     def outside(self, numbers: Integers) -> int:

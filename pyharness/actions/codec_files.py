@@ -122,7 +122,10 @@ def _fitted(members: Members) -> FittedCodec:
     low, high = (_numbers(members, name) for name in ("low", "high"))
     if not len(low) or len(low) != len(high) or (high < low).any():
         raise InputError(f"{members.label}: 'low' and 'high' are not the bounds of as many dimensions")
-    codec = _READERS[members.choose("codec", tuple(_READERS))](members, Quantiles(low, high))
+    quantiles = Quantiles(low, high)
+    if not quantiles.bounded.all():
+        raise InputError(f"{members.label}: a dimension spans more than a number can hold")
+    codec = _READERS[members.choose("codec", tuple(_READERS))](members, quantiles)
     notes, trained_on = members.take("notes", list), members.take("trained_on", list)
     try:
         clips = frozenset(map(bytes.fromhex, trained_on))
@@ -141,6 +144,10 @@ def _fast(members: Members, quantiles: Quantiles) -> FastCodec:
     rules = flat.reshape(-1, 3).astype(np.uint32)
     _check_rules(members.label, rules, alphabet)
     bpe = IntegerBpe(_whole(members, "minimum", -FARTHEST, FARTHEST), alphabet, rules)
+    for number, (left, right, result) in enumerate(rules.tolist()):
+        joined = np.concatenate([bpe.strings[left], bpe.strings[right]])
+        if not np.array_equal(joined, bpe.strings[result]):
+            raise InputError(f"{members.label}: rule {number:,} makes id {result:,}, which stands for other numbers")
     return FastCodec(quantiles, _scale(members), bpe)
 
 
@@ -191,6 +198,9 @@ def _scale(members: Members) -> float:
 
 def _numbers(members: Members, name: str) -> NDArray[np.float64]:
     values = members.take(name, list)
-    if not all(type(value) in (int, float) and math.isfinite(value) for value in values):
-        raise InputError(f"{members.label}: {name!r} has what is no finite number")
-    return np.array(values, np.float64)
+    try:
+        if all(type(value) in (int, float) and math.isfinite(value) for value in values):
+            return np.array(values, np.float64)
+    except OverflowError:  # a whole number that no float holds
+        pass
+    raise InputError(f"{members.label}: {name!r} has what is no finite number")

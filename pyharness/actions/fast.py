@@ -25,7 +25,8 @@ def coefficients(normalised: Values, scale: float) -> Integers:
     >>> coefficients(np.array([[0.5, -0.25]] * 4), 10).tolist()
     [10, -5, 0, 0, 0, 0, 0, 0]
     """
-    return values.rounded(transformed(normalised) * scale).ravel()
+    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
+        return values.rounded(transformed(normalised) * scale).ravel()
 
 
 def chunk_of(numbers: Integers, frames: int, scale: float) -> Values:

@@ -116,7 +116,7 @@ class IntegerBpe:
         length, at = 0, 0
         while at < len(listed):
             if listed[at] < self.escape:
-                parts.append(self._strings[listed[at]])
+                parts.append(self.strings[listed[at]])
                 at += 1
             else:
                 number, at = self._unescaped(listed, at)
@@ -149,7 +149,7 @@ class IntegerBpe:
                 return (self.minimum - 1 - code // 2 if code % 2 else self.maximum + 1 + code // 2), at
 
     @cached_property
-    def _strings(self) -> list[Integers]:
+    def strings(self) -> list[Integers]:
         """Numbers that each id stands for, those of the escape left out."""
         strings = [np.array([self.minimum + symbol], np.int64) for symbol in range(self.alphabet)]
         for left, right, result in self.rules.tolist():
@@ -159,7 +159,7 @@ class IntegerBpe:
 
     @cached_property
     def _encoder(self) -> BpeEncoder:
-        symbols = [(string - self.minimum).astype(np.uint32) for string in self._strings]
+        symbols = [(string - self.minimum).astype(np.uint32) for string in self.strings]
         lengths = np.array([len(string) for string in symbols], np.int64)
         base = np.concatenate(symbols)
         model = MergeModel(

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pyharness.types import InputError
+
 Values = NDArray[np.float64]
 LOW, HIGH = 0.01, 0.99
 
@@ -25,17 +27,31 @@ class Quantiles:
     def of(cls, frames: Values) -> Quantiles:
         """Fit to frames, float64 [frames, dimensions], by linear interpolation between order statistics.
 
+        Raises:
+            InputError: a dimension spans more than a float64 holds.
+
         >>> Quantiles.of(np.linspace(0, 100, 101)[:, None]).high.tolist()
         [99.0]
         """
-        low, high = np.quantile(frames, [LOW, HIGH], axis=0)
-        return cls(low, high)
+        with np.errstate(over="ignore", invalid="ignore"):
+            low, high = np.quantile(frames, [LOW, HIGH], axis=0)
+        fitted = cls(low, high)
+        if len(wide := np.flatnonzero(~fitted.bounded)):
+            raise InputError(f"dimension {wide[0]} spans more than a number can hold: give the data in other units")
+        return fitted
+
+    @property
+    def bounded(self) -> NDArray[np.bool_]:
+        """Dimensions whose bounds and what lies between them are finite, [dimensions]."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            finite: NDArray[np.bool_] = np.isfinite(self.high - self.low)
+        return finite
 
     @property
     def unscaled(self) -> NDArray[np.bool_]:
-        """Dimensions without spread, [dimensions]: of less than 2^-40 of their size, which is rounding."""
+        """Dimensions without spread, [dimensions]: of 2^-40 of their size, which is rounding, or subnormal."""
         size = np.maximum(np.abs(self.low), np.abs(self.high))
-        narrow: NDArray[np.bool_] = self.high - self.low <= size * 2.0**-40
+        narrow: NDArray[np.bool_] = self.high - self.low <= np.maximum(size * 2.0**-40, np.finfo(np.float64).tiny)
         return narrow
 
     @property
@@ -49,8 +65,12 @@ class Quantiles:
         return self.low + (self.high - self.low) / 2
 
     def normalised(self, values: Values) -> Values:
-        """Float64 [frames, dimensions] in units of the data -> the same, mostly in -1..1."""
-        return (values - self.middles) / self.half_widths
+        """Float64 [frames, dimensions] in units of the data -> the same, mostly in -1..1.
+
+        What is too far away to be told is infinite or no number, which ``values.rounded`` refuses.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            return (values - self.middles) / self.half_widths
 
     def restored(self, values: Values) -> Values:
         """Inverse of ``normalised``."""

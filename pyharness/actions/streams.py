@@ -161,7 +161,11 @@ class _Reader:
             if not codec.zeros_for_damaged:
                 raise InputError(f"{where}: {error}") from None
             numbers, zeros = np.zeros(frames * codec.dimensions, np.int64), True
-        return codec.restored(numbers, frames).tolist(), zeros
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = codec.restored(numbers, frames)
+        if not np.isfinite(values).all():
+            raise InputError(f"{where}: the ids stand for values that no number holds")
+        return values.tolist(), zeros
 
     def close(self, where: str, row: dict[str, Any], rest: Iterator[tuple[str, bytes]]) -> None:
         wanted = {"clips": self._clips, "chunks": self._chunks, "digest": self._digest.hexdigest()}

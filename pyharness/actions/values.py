@@ -28,9 +28,11 @@ def rounded(numbers: NDArray[np.float64]) -> NDArray[np.int64]:
     Raises:
         InputError: a number is too large to be written.
     """
-    if len(numbers) and not float(np.abs(numbers).max()) <= LARGEST_NUMBER:
+    farthest = float(np.abs(numbers).max(initial=0))
+    if not farthest <= LARGEST_NUMBER:
+        steps = f"{farthest:.3g}" if np.isfinite(farthest) else "too many to count"
         raise InputError(
-            f"a value is {np.abs(numbers).max():.3g} steps from the fitted range, of which {LARGEST_NUMBER:.3g} can be "
+            f"a value is {steps} steps from the fitted range, of which {LARGEST_NUMBER:.3g} can be "
             "written: the data are in other units than those that the codec was fitted to"
         )
     return np.rint(numbers).astype(np.int64)

@@ -127,7 +127,8 @@ def train(algorithm: str, folder: Path, texts: tuple[str, ...], max_bytes: str |
         check_output()
     given = {name: value for name, value in options.items() if value is not None and value != ()}
     if algorithm == "fast":
-        _train_fast(folder, texts, given, [*(["--max-bytes"] if max_bytes else []), *exports], force=force, quiet=quiet)
+        others = [*(["--max-bytes"] if max_bytes else []), *(["--threads"] if threads is not None else []), *exports]
+        _train_fast(folder, texts, given, others, force=force, quiet=quiet)
         return
     if "scale" in given:
         raise InputError(f"--scale is for fast; leave it out for {algorithm}")

@@ -23,6 +23,7 @@ KINDS = ("replaced", "deleted", "unknown")
 DAMAGE = ("tried", "failed", "error")
 WHOLE_RANGE = 2.0  # of normalised values: the error of a damaged chunk counts as no more
 MOST_DIMENSIONS = 1 << 16
+LARGEST_SUM = 1 << 127
 
 
 @dataclass(slots=True)
@@ -50,12 +51,21 @@ class ActionState:
         return max(self.clips - 1, 0) % GROUPS
 
     def add(self, counts: dict[str, int], errors: NDArray[np.float64]) -> None:
-        """Add a chunk of the present clip: ``errors`` float64 [frames, dimensions]."""
+        """Add a chunk of the present clip: ``errors`` float64 [frames, dimensions].
+
+        Raises:
+            InputError: the errors are too large to be summed.
+        """
         self.counts[self.group] += [counts[name] for name in COUNTS]
         for sums, values in ((self.squares, (errors**2).sum(axis=0)), (self.largest, np.abs(errors).max(axis=0))):
             steps = [round(value * STEPS) for value in values.tolist()]
             here = sums[self.group]
             sums[self.group] = here + steps if sums is self.squares else np.maximum(here, steps)
+        if max(self.squares[self.group]) >= LARGEST_SUM:
+            raise InputError(
+                f"decoded values are up to {np.abs(errors).max():.3g} half ranges off, too far to be summed: the data "
+                "are in other units than those that the codec was fitted to"
+            )
 
     def add_damaged(self, kind: str, error: float | None) -> None:
         """Add damaged ids of the present clip: the root mean square error of what they gave; None: they failed."""

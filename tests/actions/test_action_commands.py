@@ -133,6 +133,12 @@ def test_a_stream_that_is_not_as_it_was_is_refused(folder: Path, kind: str, mess
         ),
         (("encode", "{codec}", "motions:{folder}/clips.jsonl"), "this codec was fitted with skip=1"),
         (("encode", "{codec}", "{folder}/far.jsonl"), "frames from 0 on: a value is 1."),
+        (("encode", "{codec}", "{folder}/farthest.jsonl"), "frames from 0 on: a value is too many to count steps from"),
+        (
+            ("train", "fast", "-c", "motions:{folder}/farthest.jsonl?chunk=3", "--out", "{folder}/new"),
+            "dimension 1 spans",
+        ),
+        (("train", "fast", "-c", "motions:made", "--threads", "-3", "--out", "{folder}/new"), "--threads is for text"),
         (("encode", "{codec}", "{folder}/clips.jsonl", "--lines"), "--lines is for text"),
         (("decode", "{codec}", "{folder}/ids.jsonl", "--format", "json"), "--format is for text"),
         (("decode", "{codec}", "{folder}/empty"), "is no header of a stream of actions"),
@@ -152,6 +158,8 @@ def test_a_stream_that_is_not_as_it_was_is_refused(folder: Path, kind: str, mess
 def test_what_is_wrong_is_said(folder: Path, arguments: tuple[str, ...], message: str) -> None:
     (folder / "wide.jsonl").write_text(json.dumps({"frames": [[1, 2, 3, 4, 5, 6]] * 3}) + "\n")
     (folder / "far.jsonl").write_text(json.dumps({"frames": [[0, 1e300, 2, 3]] * 3}) + "\n")
+    wide = [[0, 1.7e308 * (-1) ** step, 2, 3] for step in range(3)]
+    (folder / "farthest.jsonl").write_text(json.dumps({"frames": wide}) + "\n")
     (folder / "empty").write_text("")
     filled = [one.format(folder=folder, codec=folder / "codec" / "actions.json") for one in arguments]
     done = pyharness(*filled)

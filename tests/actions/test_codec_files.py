@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from pyharness.actions import chunks, codec_files
+from pyharness.actions import chunks, codec_files, streams
 from pyharness.actions.fitting import FittedCodec, Recipe
+from pyharness.actions.quantiles import Quantiles
 from pyharness.corpora import open_corpus
+from pyharness.corpora.motions.clip_files import Clip
 from pyharness.types import InputError, Tally
 
 MADE = "motions:made?clips=12&dims=3&chunk=8"
@@ -80,6 +83,8 @@ DOUBLING = [value for step in range(60) for value in (step, step, step + 1)]  # 
         (lambda content: content.update(low=[0.0]), "not the bounds of as many dimensions"),
         (lambda content: content.update(low=[9.0, 9.0, 9.0]), "not the bounds of as many dimensions"),
         (lambda content: content.update(low=[0.0, "1", 2.0]), "'low' has what is no finite number"),
+        (lambda content: content.update(low=[0.0, -(10**400), 2.0]), "'low' has what is no finite number"),
+        (lambda content: content.update(low=[-1.7e308] * 3, high=[1.7e308] * 3), "spans more than a number can hold"),
         (lambda content: content.update(scale=0), "'scale' is '0', which no codec has"),
         (lambda content: content.update(scale="10"), "'scale' is '10', which no codec has"),
         (lambda content: content.update(minimum=1 << 50), "'minimum' is"),
@@ -90,6 +95,10 @@ DOUBLING = [value for step in range(60) for value in (step, step, step + 1)]  # 
         (rules_of([0, 5, 1]), "rule 0 has an id that no rule before it made"),
         (rules_of([0, 0, 2]), "rule 0 has an id that no rule before it made"),
         (rules_of([0, 0, 0]), "rule 0 makes a token of 2 numbers, which cannot be"),
+        (
+            lambda content: content.update(alphabet=2, rules=[0, 1, 2, 1, 0, 2]),
+            "rule 1 makes id 2, which stands for other numbers",
+        ),
         (rules_of(DOUBLING), r"rule 23 makes a token of 16,777,216 numbers, which cannot be"),
         (lambda content: content.pop("source"), "'source' is 'None', not an object"),
     ],
@@ -125,6 +134,14 @@ def test_a_dimension_that_never_moved_in_training_is_said_and_may_move_later(tmp
         assert codec.decode(codec.encode(numbers), 8).tolist() == numbers.tolist()
         off = (codec.restored(numbers, 8) - one.frames) / codec.half_widths
         assert np.linalg.norm(off) <= np.sqrt(24) / 20 * (1 + 1e-6)
+
+
+def test_ids_whose_values_no_number_holds_are_said() -> None:
+    bounds = Quantiles(np.zeros(3), np.full(3, 1.79e308))
+    fitted = FittedCodec(replace(FAST.codec, quantiles=bounds), 12, 0)
+    edge = streams.written(fitted, [Clip("edge", "edge", [[1.79e308] * 3] * 12)])  # rounded up
+    with pytest.raises(InputError, match="line: the ids stand for values that no number holds"):
+        list(streams.read(fitted, (("line", line) for line in edge)))
 
 
 def test_other_files_are_none(tmp_path: Path) -> None:

@@ -112,12 +112,22 @@ def test_chunks_of_other_lengths_and_of_one_frame_come_back() -> None:
         (np.full((4, 3), np.nan), "no finite numbers"),
         (np.full((4, 3), np.inf), "no finite numbers"),
         (np.full((4, 3), 1e300), "steps from the fitted range"),
+        (np.array([[1.7e308] * 3, [-1.7e308] * 3] * 2), "too many to count steps from the fitted range"),
     ],
 )
 def test_what_is_no_chunk_is_refused(chunk: np.ndarray, message: str) -> None:
     for codec in (FAST, BinCodec(QUANTILES, 256)):
         with pytest.raises(InputError, match=message):
             codec.quantised(chunk)
+
+
+def test_a_spread_that_no_number_scales_by_is_none() -> None:
+    frames = np.arange(8)[:, None] % 2 * np.array([[5e-324, 1e-310, 1.0]])
+    quantiles = Quantiles.of(frames)
+    assert quantiles.unscaled.tolist() == [True, True, False]
+    assert np.allclose(quantiles.restored(quantiles.normalised(frames)), frames, rtol=0, atol=1e-15)
+    with pytest.raises(InputError, match="dimension 1 spans more than a number can hold"):
+        Quantiles.of(np.stack([np.arange(8.0), 1.7e308 * (-1.0) ** np.arange(8)], axis=1))
 
 
 def test_ids_of_another_number_of_coefficients_are_damaged() -> None:

@@ -15,6 +15,7 @@ from pyharness.actions.fast import FastCodec
 from pyharness.benchmarks import Findings, Work, benchmarks
 from pyharness.benchmarks.actions.benchmark import rederive
 from pyharness.corpora import open_corpus
+from pyharness.metrics.actions import COUNTS, ActionState
 from pyharness.types import Case, Damaged, InputError, Measurement, Tally, Unsupported
 
 MADE = "motions:made?clips=40&dims=3&chunk=8"
@@ -100,6 +101,14 @@ def test_every_number_derives_again() -> None:
             rederive({key: array for key, array in found.state.items() if key != name}, Case("actions", "r", "c"))
         with pytest.raises(InputError):
             rederive({**found.state, name: found.state[name][:-1]}, Case("actions", "r", "c"))
+
+
+def test_errors_too_large_to_be_kept_are_said() -> None:
+    state = ActionState.empty(np.ones(1))
+    state.add(dict.fromkeys(COUNTS, 1), np.full((4, 1), 2.0**40))  # as far as bins go
+    assert ActionState.of_arrays(state.arrays()).squares[0, 0] == 4 << 112
+    with pytest.raises(InputError, match=r"up to 1e\+17 half ranges off, too far to be summed"):
+        state.add(dict.fromkeys(COUNTS, 1), np.full((4, 1), 1e17))
 
 
 def test_clips_of_the_training_part_are_refused() -> None:
