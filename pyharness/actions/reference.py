@@ -111,7 +111,7 @@ class ReferenceCodec:
         return sum(not self._has_id(number) for number in (numbers - self.minimum).tolist())
 
     def encode(self, numbers: Integers) -> Ids:
-        """Ids of a chunk. Raises ``TypeError`` where a number would be half a surrogate pair."""
+        """Ids of a chunk. Raises ``TypeError`` where a number would be half a surrogate pair, or no character."""
         return np.array(self._tokenizer.encode(_text(numbers, self.minimum)).ids, np.uint32)
 
     def decode(self, ids: Ids, frames: int) -> Integers:
@@ -147,7 +147,11 @@ class ReferenceCodec:
 
 
 def _text(numbers: Integers, minimum: int) -> str:
-    return "".join(map(chr, np.maximum(numbers - minimum, 0).tolist()))
+    """A character for each number. Raises ``TypeError`` for one that is beyond the last character there is."""
+    try:
+        return "".join(map(chr, np.maximum(numbers - minimum, 0).tolist()))
+    except (ValueError, OverflowError):
+        raise TypeError(f"{int(np.max(numbers)):,} less {minimum:,} is no character") from None
 
 
 def _library() -> None:

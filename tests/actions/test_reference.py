@@ -62,6 +62,12 @@ def test_half_a_surrogate_pair_is_a_type_error() -> None:
     assert codec.outside(np.array([0xD800])) == 1
 
 
+@pytest.mark.parametrize("number", [0x110000, 1 << 40])
+def test_a_number_beyond_the_characters_is_a_type_error(number: int) -> None:
+    with pytest.raises(TypeError, match="is no character"):
+        fitted(0.0, 1.0).encode(np.array([number]))
+
+
 def test_a_vocabulary_smaller_than_the_range_is_refused() -> None:
     with pytest.raises(InputError, match=r"vocab_size=10 is too small: .* span 20 numbers"):
         fitted(-1.0, 1.0, vocab_size=10)
