@@ -81,8 +81,8 @@ def run(
     base = suite.read(suite.find(suite_name or suite.DEFAULT)) if suite_name or not rows else None
     declared = session.declare(rows, texts, [_benchmark(name) for name in chosen], base, device, memory)
     if resume and (done := _finished(declared, output)) is not None:
-        complain(f"{done} is finished: nothing is left to resume")
-        return
+        complain(f"{done.path} is finished: nothing is left to resume")
+        sys.exit(_status(done))
     with _claimed(declared.name, output, force, resume) as journal, listener(quiet) as watching:
         record = runner.run(suite.plan(declared, watching.preparing), journal, watching, resume, tracebacks)
     for result in record.results if tracebacks else ():
@@ -150,7 +150,7 @@ def _latest(name: str, ending: str) -> Path | None:
     return max(found)[2] if found else None
 
 
-def _finished(declared: Suite, output: Path | None) -> Path | None:
+def _finished(declared: Suite, output: Path | None) -> Record | None:
     """Return the record of this very run where that was finished before, and no other of its name has begun."""
     from pyharness import store
 
@@ -160,10 +160,10 @@ def _finished(declared: Suite, output: Path | None) -> Path | None:
     if record is None or not record.is_file() or store.journal_of(record).exists():
         return None
     try:
-        data = store.read(record).data
+        read = store.read(record)
     except InputError:  # somebody's file, which is in the way
         return None
-    return record if data["complete"] and data["suite"].get("digest") == declared.digest else None
+    return read if read.data["complete"] and read.data["suite"].get("digest") == declared.digest else None
 
 
 def _status(record: Record) -> int:

@@ -48,6 +48,10 @@ class Difference:
         known = [difference for difference in self.curve if difference is not None]
         return len(known) == len(self.curve) > 1 and (min(known) > 0 or max(known) < 0)
 
+    def _has_a_sign(self, low: float, high: float) -> bool:
+        """Whether all of the interval is on the side of ``b - a``: medians may differ one way, and rounds another."""
+        return self.a is not None and self.b is not None and (low > 0 if self.b > self.a else high < 0)
+
     @property
     def verdict(self) -> str:
         """``better`` or ``worse`` only when the paired interval excludes zero, and more text is no reason to doubt it.
@@ -63,7 +67,7 @@ class Difference:
             return "same"
         if self.interval is None and not self.exact:
             return ""
-        if self.interval is not None and self.interval[0] <= 0 <= self.interval[1]:
+        if self.interval is not None and not self._has_a_sign(*self.interval):
             return "not resolved"
         if self.grows_with_text and not self.holds_along_curve:
             return "size decides" if self.curve else "no curve"

@@ -23,7 +23,10 @@ _NOTES = (
     "±: half of the paired 95 % interval of the difference, of as much other text of this kind;",
     "-: too few documents, or a metric without an interval.",
 )
-_OUT_OF_TURN = "Times of rows that did not take turns have no verdict: run the benchmark with rounds=10."
+_IN_TURN = "±, of times: half of the interval of the median over rounds, which may lie to one side of B - A."
+_OUT_OF_TURN = (
+    "Times without ± have no verdict: rows did not take turns, or in fewer than 6 rounds. Measure with rounds=10."
+)
 
 
 def difference_sheets(differences: Sequence[Difference]) -> list[Sheet]:
@@ -33,8 +36,9 @@ def difference_sheets(differences: Sequence[Difference]) -> list[Sheet]:
         if difference.a is not None and difference.b is not None:
             by_title.setdefault(difference.title, []).append(_row(difference, difference.a, difference.b))
     last = list(by_title)[-1:]
-    timed = any(not one.deterministic and one.interval is None for one in differences)
-    notes = (*_NOTES, *(_OUT_OF_TURN,) * timed)
+    timed = [one for one in differences if not one.deterministic and None not in (one.a, one.b)]
+    in_turn, out_of_turn = (any((one.interval is None) == missing for one in timed) for missing in (False, True))
+    notes = (*_NOTES, *(_IN_TURN,) * in_turn, *(_OUT_OF_TURN,) * out_of_turn)
     return [
         Sheet(title, _HEADINGS, tuple(rows), (*_along_curve(title, differences), *notes * (title in last)))
         for title, rows in by_title.items()

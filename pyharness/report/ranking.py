@@ -8,10 +8,11 @@ other, and neighbours of two ranks may be no further apart than two rows of one.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pyharness.benchmarks import benchmarks
+from pyharness.benchmarks.notes import lossy
 from pyharness.report import comparison, texts
 from pyharness.report.cases import variant
 from pyharness.report.columns import Rows, cell
@@ -26,6 +27,7 @@ NOTES = (
     "#: rank on the text; rows of one rank are not told apart from the first of them by the paired 95 % interval.",
     "Rows are sorted by the mean over the texts of how far each is behind the best, in logarithms; ±: as below.",
 )
+NO_RANK = "No rank: too few documents for an interval of the differences, or rows that did not read the same text."
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +94,10 @@ def _sheets(record: Record, benchmark: str, metric: str) -> Iterator[Sheet]:
     if not any(len(column) > 1 for column in columns.values()):
         return
     rows, title = _ordered(list(columns.values())), f"Ranking by {metric.replace('_', ' ')}"
+    notes = tuple(_notes(record, measured, columns.values()))
     for start in range(0, len(columns), TEXTS):
         some = dict(list(columns.items())[start : start + TEXTS])
-        yield _sheet(record, title, metric, rows, some, _notes(record) if start + TEXTS >= len(columns) else ())
+        yield _sheet(record, title, metric, rows, some, notes if start + TEXTS >= len(columns) else ())
 
 
 def _sheet(
@@ -117,10 +120,14 @@ def _sheet(
     return Sheet(title, tuple(headings), tuple(cells), notes)
 
 
-def _notes(record: Record) -> tuple[str, ...]:
-    """What ranks mean, and what was met in the texts."""
+def _notes(record: Record, results: Sequence[CaseResult], columns: Iterable[Mapping[str, Ranked]]) -> Iterator[str]:
+    """What ranks mean and where there is none, which rows they flatter, and what was met in the texts."""
     data = record.data
-    return *NOTES, *dict.fromkeys(note for label in data["corpora"] for note in texts.smoke_test(data, label))
+    yield from NOTES
+    if any(one.rank is None for column in columns for one in column.values()):
+        yield NO_RANK
+    yield from lossy(results, data)
+    yield from dict.fromkeys(note for label in data["corpora"] for note in texts.smoke_test(data, label))
 
 
 def _cells(record: Record, ranked: Ranked | None, metric: str) -> tuple[Cell, Cell]:

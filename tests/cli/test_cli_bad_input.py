@@ -70,6 +70,11 @@ def test_a_finished_run_has_nothing_to_resume(tmp_path: Path) -> None:
         assert re.fullmatch(r"\S*custom-\S+\.json is finished: nothing is left to resume\n", again.stderr)
     assert record.read_bytes() == before
     assert "no unfinished run" in refused(*QUICK, "-b", "load", "--resume", "-o", str(record), cwd=tmp_path)
+    data = json.loads(before)
+    data["results"][0] |= {"status": "failed", "reason": "gone", "measurements": []}
+    record.write_text(json.dumps(data), encoding="utf-8")
+    again = call(*QUICK, "--resume", cwd=tmp_path)
+    assert (again.returncode, "is finished" in again.stderr) == (1, True), "the status is that of the run"
 
 
 def test_an_output_is_never_overwritten_unasked(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from pyharness import report, store
 from pyharness.cli import main
 from pyharness.commands import session
 from pyharness.report import comparison
+from pyharness.report.comparison import Difference
 from pyharness.types import InputError
 
 
@@ -39,7 +41,26 @@ def test_times_of_rows_that_did_not_take_turns_have_no_verdict(result: session.R
     assert {"encode_bytes_per_second", "load_seconds"} <= {one.metric for one in timed}
     assert not any(one.interval for one in timed)
     assert {one.verdict for one in timed} <= {"", "same"}
-    assert "did not take turns have no verdict" in report.to_text(report.difference_sheets(timed), 200)
+    text = report.to_text(report.difference_sheets(timed), 200)
+    assert "rows did not take turns" in text
+    assert "over rounds" not in text
+
+
+def test_notes_below_times_are_of_what_is_shown(result: session.Result) -> None:
+    found = [one for one in comparison.rows(result.record, "raw_bytes", "mistral:v3") if not one.deterministic]
+    in_turn = dataclasses.replace(found[0], a=1.0, b=2.0, interval=(0.1, 2.0))
+    too_long = dataclasses.replace(found[0], a=None, b=None, interval=None)  # no text of the length was there
+    text = report.to_text(report.difference_sheets([in_turn, too_long]), 200)
+    assert "interval of the median over rounds" in text
+    assert "take turns" not in text
+
+
+@pytest.mark.parametrize(("b", "verdict"), [(1.5, "better"), (0.5, "not resolved")])
+def test_medians_and_rounds_that_disagree_resolve_nothing(b: float, verdict: str) -> None:
+    one = Difference("a", "encode_bytes_per_second", None, 1.0, b, (0.1, 0.9), "higher", deterministic=False)
+    assert one.verdict == verdict
+    other = dataclasses.replace(one, b=2 - b, interval=(-0.9, -0.1))
+    assert other.verdict == {"better": "worse"}.get(verdict, verdict)
 
 
 @pytest.mark.parametrize(("rounds", "verdict"), [(10, "better"), (0, "")])

@@ -54,6 +54,23 @@ def test_a_reason_that_differs_by_token_stands_with_each() -> None:
     assert sheet.notes == ("never: it is never made.",)
 
 
+def test_a_row_names_its_tokens_once_for_all_texts() -> None:
+    data = dict(record({"pipeline": [dead(token) for token in range(3, 20)]}).data)
+    data["results"] = [one | {"corpus": text, "key": text} for one in data["results"] for text in ("x", "y")]
+    read = store.Record.from_json(data | {"corpora": {"x": {}, "y": {}}}, "record")
+    (some,), (whole,) = listing_sheets(read), listing_sheets(read, all_entries=True)
+    assert [row[1] for row in whole.texts] == [str(token) for token in range(3, 20)]
+    assert len(some.rows) == FIRST
+    assert some.notes == ("never: it is never made.", "a: 7 more; pyharness report --list-dead lists all.")
+
+
+def test_a_token_of_many_characters_takes_few_lines() -> None:
+    long = {**dead(3), "token": "x" * 9000}
+    read = record({"model": [{"id": 3, "spelled": ["x"] * 9000}], "pipeline": [long]})
+    text = report.to_text(list(listing_sheets(read, all_entries=True)), 80)
+    assert len(text.splitlines()) < 20
+
+
 @pytest.mark.parametrize("details", [{"pipeline": [{}]}, {"pipeline": 3}, {"model": [None]}])
 def test_details_that_were_edited_cost_their_lines_alone(details: dict[str, Any]) -> None:
     (sheet,) = listing_sheets(record(details))

@@ -12,7 +12,7 @@ import pytest
 import pyharness
 from pyharness import report, store
 from pyharness.report import comparison
-from pyharness.report.ranking import ranked, ranking_sheets
+from pyharness.report.ranking import NO_RANK, ranked, ranking_sheets
 from pyharness.types import InputError
 
 METRIC = "bytes_per_token"
@@ -79,6 +79,7 @@ def test_without_an_interval_there_is_a_value_and_no_rank() -> None:
     read = record(case("a", "text", 4.0, ()), case("b", "text", 3.0, ()))
     (sheet,) = ranking_sheets(read)
     assert sheet.texts == (("a", "4.0000", "-"), ("b", "3.0000", "-"))
+    assert NO_RANK in sheet.notes
     some = [4.0 + number / 1000 for number in range(32)]
     other = record(case("a", "text", 4.0, some), case("b", "text", 3.0, some, digest="2"))
     assert {one.rank for one in ranked(other, other.results, METRIC).values()} == {None}, "not one text: no rank"
@@ -99,6 +100,17 @@ def test_rows_are_sorted_over_all_texts_and_texts_are_told_apart() -> None:
     assert second.texts[-1][1:] == ("-", "-")
     assert (bool(first.notes), bool(second.notes)) == (False, True)
     assert max(map(len, report.to_text([first, second]).splitlines())) <= 80
+
+
+def test_rows_that_leave_text_out_are_named() -> None:
+    read = record(*column({"a": 4.0, "b": 3.0}, 1, 0))
+    (sheet,) = ranking_sheets(read)
+    assert not any("ossy" in note for note in sheet.notes)
+    assert NO_RANK not in sheet.notes
+    read.data["tokenizers"]["a"]["round_trip"] = "lossy"
+    (sheet,) = ranking_sheets(read)
+    (note,) = [note for note in sheet.notes if "Lossy" in note]
+    assert note.endswith(": a.")
 
 
 def test_one_row_has_no_rank() -> None:
