@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness.actions import values
-from pyharness.actions.quantiles import Quantiles
+from pyharness.actions.quantiles import OfQuantiles
 from pyharness.types import Damaged, Digest, Ids
 
 Values = NDArray[np.float64]
@@ -18,25 +18,14 @@ Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class BinCodec:
+class BinCodec(OfQuantiles):
     """Each value becomes the number of one of ``bins`` equal parts of -1 to 1, and back the middle of it."""
 
-    quantiles: Quantiles
     bins: int
     trained_on: frozenset[Digest] = frozenset()
     notes: tuple[str, ...] = ()
     lossless: bool = False
     zeros_for_damaged: bool = False
-
-    @property
-    def dimensions(self) -> int:
-        """Values of a frame."""
-        return len(self.quantiles.low)
-
-    @property
-    def half_widths(self) -> Values:
-        """Units of the data that 1 stands for."""
-        return self.quantiles.half_widths
 
     @property
     def vocab_size(self) -> int:
@@ -52,10 +41,6 @@ class BinCodec:
     def settings(self) -> Mapping[str, Any]:
         """What the record keeps."""
         return {**self.header, "vocab_size": self.vocab_size}
-
-    def normalised(self, frames: Values) -> Values:
-        """In units of the fitted quantiles."""
-        return self.quantiles.normalised(frames)
 
     def quantised(self, frames: Values) -> Integers:
         """Numbers of bins, frame by frame; of values outside, those that such bins would have."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pyharness.actions import values
 from pyharness.actions.integer_bpe import IntegerBpe
-from pyharness.actions.quantiles import Quantiles
+from pyharness.actions.quantiles import OfQuantiles, Quantiles
 from pyharness.actions.transform import restored, transformed
 from pyharness.types import Damaged, Digest, Ids
 
@@ -35,10 +35,9 @@ def chunk_of(numbers: Integers, frames: int, scale: float) -> Values:
 
 
 @dataclass(frozen=True)
-class FastCodec:
+class FastCodec(OfQuantiles):
     """A fitted codec. What lies outside the fitted range of coefficients is escaped, and nothing is lost."""
 
-    quantiles: Quantiles
     scale: float
     bpe: IntegerBpe
     trained_on: frozenset[Digest] = frozenset()
@@ -60,16 +59,6 @@ class FastCodec:
         return cls(quantiles, scale, IntegerBpe.fit(numbers, vocab_size, progress=progress))
 
     @property
-    def dimensions(self) -> int:
-        """Values of a frame."""
-        return len(self.quantiles.low)
-
-    @property
-    def half_widths(self) -> Values:
-        """Units of the data that 1 stands for."""
-        return self.quantiles.half_widths
-
-    @property
     def vocab_size(self) -> int:
         """Ids in all."""
         return self.bpe.vocab_size
@@ -83,10 +72,6 @@ class FastCodec:
     def settings(self) -> Mapping[str, Any]:
         """What the record keeps."""
         return {**self.header, "maximum": self.bpe.maximum, "rules": len(self.bpe.rules), "vocab_size": self.vocab_size}
-
-    def normalised(self, frames: Values) -> Values:
-        """In units of the fitted quantiles."""
-        return self.quantiles.normalised(frames)
 
     def quantised(self, frames: Values) -> Integers:
         """Coefficients, as ``coefficients`` lays them out."""

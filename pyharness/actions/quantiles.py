@@ -75,3 +75,24 @@ class Quantiles:
     def restored(self, values: Values) -> Values:
         """Inverse of ``normalised``."""
         return values * self.half_widths + self.middles
+
+
+@dataclass(frozen=True)
+class OfQuantiles:
+    """What all codecs have of the quantiles that they were fitted to."""
+
+    quantiles: Quantiles
+
+    @property
+    def dimensions(self) -> int:
+        """Values of a frame."""
+        return len(self.quantiles.low)
+
+    @property
+    def half_widths(self) -> Values:
+        """Units of the data that 1 stands for."""
+        return self.quantiles.half_widths
+
+    def normalised(self, frames: Values) -> Values:
+        """In units of the fitted quantiles."""
+        return self.quantiles.normalised(frames)

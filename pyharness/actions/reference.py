@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from pyharness.actions import values
 from pyharness.actions.fast import chunk_of, coefficients
-from pyharness.actions.quantiles import Quantiles
+from pyharness.actions.quantiles import OfQuantiles, Quantiles
 from pyharness.plugins import libraries
 from pyharness.types import Damaged, Digest, Ids, InputError
 from pyharness.vocabularies.files.byte_alphabet import BYTE_ALPHABET
@@ -32,10 +32,9 @@ HIGHEST = 0x110000  # characters end below it
 
 
 @dataclass(frozen=True)
-class ReferenceCodec:
+class ReferenceCodec(OfQuantiles):
     """A fitted codec; ``tokenizer_json`` is the file of its BPE."""
 
-    quantiles: Quantiles
     scale: float
     minimum: int
     tokenizer_json: str
@@ -73,16 +72,6 @@ class ReferenceCodec:
         return cls(quantiles, scale, minimum, bpe.to_str())
 
     @property
-    def dimensions(self) -> int:
-        """Values of a frame."""
-        return len(self.quantiles.low)
-
-    @property
-    def half_widths(self) -> Values:
-        """Units of the data that 1 stands for."""
-        return self.quantiles.half_widths
-
-    @property
     def vocab_size(self) -> int:
         """Ids in all."""
         return int(self._tokenizer.get_vocab_size())
@@ -96,10 +85,6 @@ class ReferenceCodec:
     def settings(self) -> Mapping[str, Any]:
         """What the record keeps."""
         return {**self.header, "vocab_size": self.vocab_size}
-
-    def normalised(self, frames: Values) -> Values:
-        """In units of the fitted quantiles."""
-        return self.quantiles.normalised(frames)
 
     def quantised(self, frames: Values) -> Integers:
         """Coefficients, before any is clamped."""

@@ -161,6 +161,7 @@ class Profile:
     floor: Callable[[Problem], Floor]
     needs: Callable[[Problem], int]  # bytes for the data and our own call
     prepare: Callable[[Problem], Task]
+    peers: tuple[str, ...]  # names of all of them; which ones a problem has, its device and dtype decide
     reads_text: bool = False  # whether tokens of real text can stand in for generated ones
 
 

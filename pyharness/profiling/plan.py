@@ -44,6 +44,9 @@ def plan(
     count = min(cores(), MOST_THREADS) if threads is None else threads
     if not 1 <= count <= MOST_THREADS:
         raise InputError(f"cannot run on {count} threads; give --threads from 1 to {MOST_THREADS}")
+    for name in left_out:
+        if name not in profile.peers:
+            raise suggest(f"peer of {profile.name}", name, profile.peers)
     text = _text(profile, shapes, corpus, tokenizer)
     chosen = [parse_shape(profile, shape) for shape in shapes] or list(profile.shapes[device])
     problems = [

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from pyharness.kernels.arrays.devices import cuda_reason
-from pyharness.plugins.registry import suggest
 from pyharness.profiling import Copying, Device, DeviceKind, Problem, Profile, Task
 from pyharness.profiling.measuring import Samples, interleaved, reason_of
 from pyharness.profiling.plan import Plan, check_memory
@@ -121,7 +120,6 @@ def _profile(
     say(f"{name}: data")
     try:
         task = _prepared(profile, problem, device)
-        _check_names(plan.left_out, task)
     except Unsupported as error:
         return Outcome(problem, status="skipped", reason=str(error)), {}
     except InputError:  # the user's text, or its size
@@ -146,13 +144,6 @@ def _profile(
     status: Status = "failed" if reason else "ok"
     outcome = Outcome(task.problem, task.data, floor, copy_bytes, samples, missing, status, reason)
     return outcome, {peer.name: peer.about for peer in task.peers}
-
-
-def _check_names(left_out: Sequence[str], task: Task) -> None:
-    names = [peer.name for peer in task.peers]
-    for name in left_out:
-        if name not in names:
-            raise suggest("peer", name, names)
 
 
 def _failed(problem: Problem, device: Device, error: Exception) -> Outcome:

@@ -45,6 +45,7 @@ def profile_of(ours: Callable[[], Any], *peers: Peer, check: Callable[[Any], str
         lambda problem: Floor(GB, 0, 0, problem.shape[0]),
         lambda problem: 8 * problem.shape[0],
         prepare,
+        tuple(peer.name for peer in peers),
     )
 
 

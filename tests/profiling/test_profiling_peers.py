@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from pyharness import kernels
-from pyharness.profiling import Peer, Problem
+from pyharness.profiling import Peer, Problem, profiles
 from pyharness.profiling.kernels import entropy_peers, linear_peers, pair_peers
 from pyharness.types import Unsupported
 
@@ -33,6 +33,7 @@ def test_runs_of_sorted_keys_are_the_counts(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setitem(sys.modules, "cupy", np)  # which has all that is called here
     peers = pair_peers.cuda_peers(tokens, 70_001)
     assert [peer.name for peer in peers] == ["cupy.unique", "CUB sort", "our sort"]
+    assert {peer.name for peer in peers} < set(profiles()["pair_histogram"].peers)
     peer, ours = named(peers, "CUB sort"), kernels.pair_histogram(tokens)
     assert "64 bits" in peer.about
     keys, counts = peer.build()()
@@ -40,6 +41,14 @@ def test_runs_of_sorted_keys_are_the_counts(monkeypatch: pytest.MonkeyPatch) -> 
     counts[3] += 1
     assert peer.differs((keys, counts), ours) == "count 3 in the order of pairs differs"
     assert peer.differs((keys[1:], counts[1:]), ours) is not None
+
+
+@pytest.mark.parametrize("kernel", list(profiles()))
+def test_peers_on_a_processor_are_declared(kernel: str) -> None:
+    profile = profiles()[kernel]
+    shape = tuple(max(axis.least, 3) for axis in profile.axes)
+    task = profile.prepare(Problem(shape, profile.default_dtypes[-1], "cpu", 1))
+    assert {peer.name for peer in task.peers} <= set(profile.peers)
 
 
 def test_one_key_is_one_run() -> None:
@@ -60,8 +69,12 @@ def test_what_is_compiled_is_the_formula_for_one_shape(monkeypatch: pytest.Monke
     hidden, weight = torch.ones(3, 2), torch.zeros(5, 2)
     problem = Problem((3, 2, 5), "fp32", "cuda", 1)
     monkeypatch.setattr(linear_peers, "torch_for", lambda kind: torch)
-    of_logits = named(entropy_peers.torch_peers(hidden @ weight.T, problem), "torch compiled")
-    of_states = named(linear_peers.peers(hidden, weight, problem), "torch compiled")
+    on_logits, on_states = (
+        entropy_peers.torch_peers(hidden @ weight.T, problem), linear_peers.peers(hidden, weight, problem)
+    )  # fmt: skip
+    assert {peer.name for peer in on_logits} < set(profiles()["entropy"].peers)
+    assert {peer.name for peer in on_states} == set(profiles()["linear_entropy"].peers)
+    of_logits, of_states = (named(peers, "torch compiled") for peers in (on_logits, on_states))
     for peer in (of_logits, of_states):
         assert peer.build()().tolist() == pytest.approx([np.log(5)] * 3)
     assert asked == [{"dynamic": False, "fullgraph": True}] * 2

@@ -70,5 +70,6 @@ PROFILES = (
         floor=floor,
         needs=lambda problem: floor(problem).bytes,
         prepare=prepare,
+        peers=("torch softmax", "torch Categorical", "torch compiled", "numpy"),
     ),
 )

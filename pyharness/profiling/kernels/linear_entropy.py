@@ -74,5 +74,6 @@ PROFILES = (
         floor=floor,
         needs=needs,
         prepare=prepare,
+        peers=("bare product", "torch unfused", "torch compiled", "Liger"),
     ),
 )

@@ -128,6 +128,7 @@ PROFILES = (
         floor=floor,
         needs=needs,
         prepare=prepare,
+        peers=("numpy.unique", "polars", "cupy.unique", "CUB sort", "our sort"),
         reads_text=True,
     ),
 )
