@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pyharness.report import Sheet
     from pyharness.report.comparison import Pair
     from pyharness.report.failing import FailOn
+    from pyharness.report.page import Page
     from pyharness.store import Record
 
 
@@ -31,7 +32,7 @@ _FORCE = click.option("--force", is_flag=True, help="Replace the file that --out
 
 
 @click.command()
-@click.argument("record", type=click.Path(path_type=Path))
+@click.argument("records", metavar="RECORD...", type=click.Path(path_type=Path), nargs=-1, required=True)
 @click.option(
     "--format",
     "form",
@@ -48,11 +49,12 @@ _FORCE = click.option("--force", is_flag=True, help="Replace the file that --out
               help="Compute every number again from the state beside the record; print what differs.")  # fmt: skip
 @reports_errors
 def report(
-    record: Path, form: str, every: bool, listed: bool, output: Path | None, force: bool, rederive: bool
+    records: tuple[Path, ...], form: str, every: bool, listed: bool, output: Path | None, force: bool, rederive: bool
 ) -> None:
-    """Show a RECORD as tables, or as flat rows for other programs.
+    """Show a RECORD as tables, as flat rows for other programs, or as a page with charts.
 
-    It is of a run, a profile or a gate, or a calibration that gate --calibrate has kept.
+    Several records, of runs, are one page: --format html, the first is what the others are compared with.
+    A record is of a run, a profile or a gate, or a calibration that gate --calibrate has kept.
     A gate's Markdown is that of a comment on a pull request.
     What --output names is never overwritten without --force; a device or a FIFO is written into.
 
@@ -62,8 +64,13 @@ def report(
     """
     from pyharness import report as room
     from pyharness import store
+    from pyharness.report import page as pages
 
-    _check_output(output, force, [record])
+    _check_output(output, force, records)
+    if len(records) > 1:
+        _report_several(records, form, output, force, rederive=rederive)
+        return
+    (record,) = records
     read = store.read_any(record)
     if isinstance(read, Gate):
         if rederive:
@@ -80,7 +87,24 @@ def report(
         raise InputError(f"record {str(record)!r} is no gate's, and has no JUnit XML: choose another --format")
     if rederive:
         _rederive(read, form, output, force)
-    _export(lambda: room.sheets(read, every, listed), lambda: room.flat_sheet(read), str(record), form, output, force)
+    page = None if every or listed else lambda: pages.page_of([pages.Source(record.name, read, record)])
+    _export(
+        lambda: room.sheets(read, every, listed), lambda: room.flat_sheet(read),
+        str(record), form, output, force, page,
+    )  # fmt: skip
+
+
+def _report_several(paths: Sequence[Path], form: str, output: Path | None, force: bool, *, rederive: bool) -> None:
+    """Write one page about several records."""
+    from pyharness import store
+    from pyharness.report import page as pages
+
+    if form != "html" or rederive:
+        raise InputError("several records are shown by --format html alone: name one record, or choose that format")
+    if (lack := pages.lack()) is not None:
+        raise InputError(f"a page of several records cannot be written: {lack}")
+    sources = [pages.Source(path.name, store.read(path), path) for path in paths]
+    _put(pages.to_report(sources), output, force)
 
 
 def _check_calibration(path: Path, form: str, *, rederive: bool) -> None:
@@ -129,8 +153,9 @@ def _export(
     form: str,
     output: Path | None,
     force: bool,
+    page: Callable[[], Page] | None = None,
 ) -> None:
-    """Write tables for people or rows for programs, to a file or to standard output."""
+    """Write tables for people or rows for programs, to a file or to standard output; ``page``: what HTML shows."""
     from pyharness import report as room
 
     if form == "parquet":
@@ -141,11 +166,22 @@ def _export(
     text = {
         "text": lambda: room.to_text(tables(), width=width(), color=color() and output is None),
         "markdown": lambda: room.to_markdown(tables()),
-        "html": lambda: room.to_page(tables(), title),
+        "html": lambda: _page(page, tables, title),
         "csv": lambda: room.to_csv(rows()),
         "json": lambda: room.to_json(rows()),
     }["text" if form == "table" else form]()
     _put(text, output, force)
+
+
+def _page(page: Callable[[], Page] | None, tables: Callable[[], Sequence[Sheet]], title: str) -> str:
+    """Return a page or, where its libraries are missing, one of tables alone, and say so."""
+    from pyharness import report as room
+    from pyharness.report import page as pages
+
+    if (lack := pages.lack()) is not None:
+        complain(lack)
+        return room.to_page(tables(), title)
+    return pages.render(pages.page_of_sheets(title, tables()) if page is None else page())
 
 
 def _put(text: str, output: Path | None, force: bool) -> None:

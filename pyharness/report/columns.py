@@ -124,7 +124,8 @@ def cell(column: Column | Fact, known: Rows, row: str) -> Cell:
     if not measured:
         return Cell()
     result, one = _picked(column, measured)
-    shown = Cell(one.value, _format(column, one.value), case=result.case.key, reason=one.reason or one.no_interval)
+    reason, n = one.reason or one.no_interval, amount(result, one)
+    shown = Cell(one.value, _format(column, one.value), case=result.case.key, n=n, reason=reason)
     if one.value is None:
         return shown
     if column.shows == "part":
@@ -134,6 +135,13 @@ def cell(column: Column | Fact, known: Rows, row: str) -> Cell:
     if column.shows == "value and part":
         shown = replace(shown, part=one.part)
     return replace(shown, interval=interval_of(one), bounds=bool(one.samples)) if column.interval else shown
+
+
+def amount(result: CaseResult, one: Measurement) -> str | None:
+    """Say how much a number is of: repetitions, or documents of the text; None where the record does not tell."""
+    if one.samples:
+        return f"{len(one.samples):,} repetitions"
+    return None if result.tally is None else f"{result.tally.documents:,} documents"
 
 
 def _picked(column: Column, measured: Sequence[Measured]) -> Measured:

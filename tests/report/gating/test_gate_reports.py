@@ -140,7 +140,8 @@ def test_a_summary_that_cannot_be_written_is_a_warning(
 
 @pytest.mark.parametrize(
     ("form", "word"),
-    [("text", "Regression: 1 regression"), ("markdown", "**Regression: 1 regression"), ("html", "<td class=text>slow"),
+    [("text", "Regression: 1 regression"), ("markdown", "**Regression: 1 regression"),
+     ("html", '<th scope="row" class="text">slow'),
      ("csv", "slow,time,regression"), ("json", '"benchmark": "slow"'), ("junit", '<testsuites name="pyharness gate"')],
 )  # fmt: skip
 def test_report_shows_the_record_of_a_gate(tmp_path: Path, form: str, word: str) -> None:

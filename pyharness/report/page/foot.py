@@ -1,0 +1,109 @@
+"""Where the numbers of a page are from: machine, versions, texts, the command, and the record itself."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pyharness.report.page.parts import Download
+from pyharness.report.sheet import Cell, Heading, Sheet, text_row
+from pyharness.store import Record
+from pyharness.types import COUNT
+
+LARGEST_DOWNLOAD = 1_000_000  # bytes of a record that the page carries
+_CUSTOM = "custom"  # the name of a suite that was given by options
+
+
+def foot_sheets(record: Record) -> Iterator[Sheet]:
+    """Sheets on how, where and of what a record was made."""
+    data = record.data
+    yield _facts("How it was made", {**_made(data), "command": command(data)})
+    yield _facts("Machine and versions", _flat(data.get("environment", {})))
+    if texts := [_text(label, about) for label, about in data["corpora"].items()]:
+        headings = (
+            Heading("text", "name"),
+            Heading("specification", "prose"),
+            Heading("documents"),
+            Heading("bytes", unit="bytes"),
+            Heading("digest", "prose"),
+        )
+        yield Sheet("Texts", headings, tuple(texts))
+    if rows := [_row(label, about) for label, about in data["tokenizers"].items()]:
+        titles = ("specification", "library", "version", "source", "sha256")
+        yield Sheet("Rows", (Heading("row", "name"), *(Heading(one, "prose") for one in titles)), tuple(rows))
+
+
+def command(data: Mapping[str, Any]) -> str | None:
+    """Return a command that measures the same; None where the record does not tell.
+
+    >>> command({"kind": "pyharness-run", "suite": {"name": "quick"}})
+    'pyharness run quick'
+    """
+    suite = data.get("suite", {})
+    if data["kind"] != "pyharness-run" or not isinstance(suite.get("name"), str):
+        return None
+    if suite["name"] != _CUSTOM:
+        return shlex.join(["pyharness", "run", suite["name"]])
+    words = ["pyharness", "run"]
+    for option, entries in (("-t", suite.get("tokenizers", {})), ("-c", suite.get("corpora", {}))):
+        words += [word for name, spec in entries.items() for word in (option, f"{name}={spec}")]
+    for one in suite.get("benchmarks", ()):
+        given = "&".join(f"{name}={value}" for name, value in one.get("parameters", {}).items())
+        words += ["-b", "?".join(filter(None, (one.get("name"), given)))]
+    return shlex.join(words)
+
+
+def download(path: Path | None) -> Download | None:
+    """Return the file of a record, if it is small enough for a page."""
+    if path is None or not path.is_file() or path.stat().st_size >= LARGEST_DOWNLOAD:
+        return None
+    return Download(path.name, path.read_bytes(), "application/json")
+
+
+def _made(data: Mapping[str, Any]) -> dict[str, Any]:
+    suite = data.get("suite", {})
+    seconds = data.get("seconds")
+    return {
+        "created": data.get("created"),
+        "seconds": seconds,
+        "complete": "yes" if data.get("complete", True) else "no: the run was interrupted",
+        "suite": suite.get("name"),
+        "digest of the suite": suite.get("digest"),
+        "schema of the record": data["schema"],
+    }
+
+
+def _flat(about: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in about.items():
+        if isinstance(value, dict):
+            flat |= _flat(value, f"{before}{name} ")
+        else:
+            flat[before + name] = value
+    return flat
+
+
+def _facts(title: str, facts: Mapping[str, Any]) -> Sheet:
+    rows = tuple(text_row(name, _said(value)) for name, value in facts.items() if value is not None)
+    return Sheet(title, (Heading("what", "name"), Heading("value", "prose")), rows)
+
+
+def _said(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _text(label: str, about: Mapping[str, Any]) -> tuple[Cell, ...]:
+    tally = about.get("tally") or {}
+    counts = (Cell(tally.get("documents"), COUNT), Cell(tally.get("bytes"), COUNT))
+    return Cell(label), Cell(_word(about.get("spec"))), *counts, Cell(tally.get("digest"))
+
+
+def _row(label: str, about: Mapping[str, Any]) -> tuple[Cell, ...]:
+    return text_row(label, *(_word(about.get(one)) for one in ("spec", "library", "version", "source", "sha256")))
+
+
+def _word(value: object) -> str | None:
+    return None if value is None else str(value)
