@@ -7,6 +7,7 @@ import io
 
 from pyharness.report.sheet import Heading, Sheet
 
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\0")  # OWASP ASVS 5.0, 1.2.10, and the ends of lines
 _BOTH = "\r\n"  # as the end of a line, it makes the writer put quotes around either
 
 
@@ -30,5 +31,5 @@ def _writable(heading: Heading, value: object) -> object:
     if value is None:
         return ""
     if isinstance(value, str):
-        return f"'{value}" if value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
+        return f"'{value}" if value.startswith(_FORMULA) else value
     return float(value) if heading.kind == "number" and isinstance(value, int) else value

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import TypeAlias
 
 CellValue: TypeAlias = float | int | str | None
 
-_SPECIAL = re.compile(r"([\\`*\[\]|~])|(?<![^\W_])(_)|(_)(?![^\W_])")  # an underscore within a word marks nothing
-# Words that GitHub acts on: people, teams and addresses; issues, tickets, advisories; links; commits; symbols by name;
-# formulas.
+# What marks text in Markdown: an underscore within a word marks nothing.
+_SPECIAL = re.compile(r"([\\`*\[\]|~])|(?<![^\W_])(_)|(_)(?![^\W_])")
+# What GitHub acts on where it stands in text. It looks for names in the text of what Markdown has become, so that
+# neither a backslash nor an entity hides one; and it looks at nothing in code. (GitHub Docs, "Autolinked references and
+# URLs"; GitHub Desktop, app/src/lib/markdown-filters.) Each part takes more than GitHub does, and needs no word's end.
 _ACTS = re.compile(
-    r"@|#\w|[a-z]-\d|ghsa-|:/|www\.|mailto:|xmpp:|[0-9a-f]{7}|:[\w+-]+:|\$",
+    r"@"  # people and teams, who are notified; commits of others (user@5e1b7e2), addresses of mail
+    r"|#\w|[a-z]-\d|ghsa-"  # issues (#1, owner/repo#1, GH-1), tickets of other systems, advisories
+    r"|/(?:issues|pull|discussions)/"  # issues, by their path: owner/repo/issues/1
+    r"|[0-9a-f]{7}"  # commits: seven to forty digits
+    r"|:/|www\.|mailto:|xmpp:"  # links: http, https, ftp and whatever else has two slashes
+    r"|:[\w+-]+:"  # symbols by name
+    r"|\$",  # formulas
     re.IGNORECASE,
 )
-_BLOCK = re.compile(r"^(?=[-+=#>])|^(\d+)(?=[.)](?:\s|$))")  # what begins a list, a heading, a quotation
+# What begins a list, a heading, a quotation, the line below a heading or a table's head; an order to a robot (/merge).
+_BLOCK = re.compile(r"^(?=[-+=#>:/])|^(\d+)(?=[.)](?:\s|$))")
+_CLOSING = re.compile(r"(?<!\S)(?=#+$)")  # signs at the end of a heading are no part of it
 _CONTROL = re.compile(  # also lone surrogates, which no terminal or file can be given
     r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
@@ -39,23 +50,37 @@ def writable(value: CellValue) -> CellValue:
 
 
 def markdown(text: str) -> str:
-    r"""Text of others in a line or a cell of GitHub's Markdown: it marks nothing, links nowhere and notifies nobody.
+    r"""Text of others within a line of GitHub's Markdown: it marks nothing, links nowhere and notifies nobody.
 
-    A word that GitHub would act on stands in a code span, where it acts on nothing; in others, marks are escaped.
+    A word that GitHub would act on stands in a code span, where it acts on nothing; in others, marks are escaped. What
+    is rendered reads as ``visible(text)``.
 
     >>> markdown("a*b"), markdown("ask @someone"), markdown("<b>|")
     ('a\\*b', 'ask `@someone`', '&lt;b&gt;\\|')
     """
-    return " ".join(_code(word) if _ACTS.search(word) else _escaped(word) for word in visible(text).split(" "))
+    return _inert(text, _code)
 
 
 def markdown_line(text: str) -> str:
-    r"""Text of others as a line or an item of its own, which begins nothing else.
+    r"""Text of others as a line, an item or a heading of its own, which begins nothing else.
 
-    >>> markdown_line("# a"), markdown_line("1. a")
-    ('\\# a', '1\\. a')
+    >>> markdown_line("# a"), markdown_line("1. a"), markdown_line("a #")
+    ('\\# a', '1\\. a', 'a \\#')
     """
-    return _BLOCK.sub(r"\1\\", markdown(text.lstrip()))
+    return _CLOSING.sub(r"\\", _BLOCK.sub(r"\1\\", markdown(text.strip(" "))))
+
+
+def markdown_cell(text: str) -> str:
+    r"""Text of others in a cell of a table: a pipe ends the cell wherever it stands, in code as well.
+
+    >>> markdown_cell("a|b"), markdown_cell("@a|b")
+    ('a\\|b', '`@a\\|b`')
+    """
+    return _inert(text, lambda word: _code(word).replace("|", "\\|"))
+
+
+def _inert(text: str, code: Callable[[str], str]) -> str:
+    return " ".join(code(word) if _ACTS.search(word) else _escaped(word) for word in visible(text).split(" "))
 
 
 def _escaped(word: str) -> str:
@@ -64,7 +89,7 @@ def _escaped(word: str) -> str:
 
 
 def _code(word: str) -> str:
-    """Return a code span: its fence is longer than any in it, and ``\\|`` is a pipe in a cell before it is code."""
+    """Return a code span: its fence is longer than any in it."""
     fence = "`" * (1 + max(map(len, re.findall("`+", word)), default=0))
     pad = " " if word.startswith("`") or word.endswith("`") else ""
-    return f"{fence}{pad}{word}{pad}{fence}".replace("|", "\\|")
+    return f"{fence}{pad}{word}{pad}{fence}"

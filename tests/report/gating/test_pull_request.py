@@ -9,40 +9,25 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from gating.gates import gate, judgement
+from hostile import NAMES
 from pyharness import report
-from pyharness.report.sheet.escaping import markdown, visible
+from pyharness.report.sheet.escaping import visible
+from pyharness.report.sheet.shortening import shorten
 from pyharness.types import ArmFacts, SelfTest
 from workflows.rendered import read
 
 PARSER = MarkdownIt("commonmark").enable("table")
-HOSTILE = (
-    "@someone", "@owner/team", "(@someone)", "a@b.example", "#123", "owner/repo#1", "GH-7", "gh-7", "TICKET-12",
-    "GHSA-jfh8-c2jm-xxxx", "https://evil.example", "www.evil.example", "HTTP://X", "mailto:x", "//evil.example",
-    "[x](//evil.example)", "![x](//evil.example/a.png)", "[x]: //evil.example", "<https://evil.example>",
-    "<script>alert(1)</script>", "</details>", "<!--", "a|b", "a\\|b", "\\", "`", "``", "`@x`",
-    "``@x`", "`x`", "|@x|", "@x\\", "`https://x|y`",
-    "deadbeef0123", "abc1234", "1234567", "someone@deadbeef", ":tada:", "$x$", "$`x`$", "**a**", "_a_", "~~a~~",
-    "a\nb", "\r\n| x |", "\u202egnp", "\x1b[31m", "\u2066x", "&copy;", "&#64;someone", "<b", "# a", "- a", "1. a",
-    "2) a", "    a", "= a", "---", "> [!NOTE]", "[ ] x", "[^1]", "", " ", "  x  ", "\ud800", "\u2028",
-)  # fmt: skip
-SYMBOL = re.compile(r":[a-z0-9_+-]+:")
 DRIVES = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 TAGS = {"p", "strong", "code", "ul", "li", "details", "summary", "table", "thead", "tbody", "tr", "th", "td"}
-NAMES = st.lists(st.sampled_from(HOSTILE) | st.text(max_size=3), max_size=4).flatmap(
-    lambda parts: st.sampled_from(["", " "]).map(lambda between: between.join(parts))
-)
 
 
 def acts(text: str) -> list[str]:
     """What GitHub would act on in a piece of Markdown, and what has no place in a comment of ours."""
     seen = read(text)
-    symbols = [one for part in seen.texts for one in SYMBOL.findall(part)]
-    return [*seen.found, *symbols, *DRIVES.findall(text), *(seen.tags - TAGS)]
+    return [*seen.found, *DRIVES.findall(text), *(seen.tags - TAGS)]
 
 
 def cells(text: str) -> list[list[str]]:
@@ -58,17 +43,13 @@ def cells(text: str) -> list[list[str]]:
     return rows
 
 
-@given(NAMES)
-@example("a\\|b `` @x|")
-def test_text_of_others_is_shown_and_does_nothing(name: str) -> None:
-    table = f"| a | b |\n| --- | --- |\n| {markdown(name)} | end |\n"
-    assert acts(table) == []
-    ((*_,), (shown, last)) = cells(table)
-    assert (" ".join(shown.split()), last) == (" ".join(visible(name).split()), "end")
+@pytest.mark.parametrize("begin", range(0, len(NAMES), 50))
+def test_names_do_nothing_wherever_they_stand(begin: int) -> None:
+    for name in NAMES[begin : begin + 50]:
+        check_name(name)
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-def test_names_do_nothing_wherever_they_stand(name: str) -> None:
+def check_name(name: str) -> None:
     arm = ArmFacts("base", name, name, {}, {name: "1"})
     one = gate(
         judgement(name, "regression", 0.1, reason=name), judgement(f"{name}x", reason=name),
@@ -80,7 +61,7 @@ def test_names_do_nothing_wherever_they_stand(name: str) -> None:
     assert re.fullmatch(r"\*\*Pass: 1 regression, 1 passed; [\w ,;.]+\.\*\*", text.splitlines()[0])
     assert text.count("<details>") == text.count("</details>") == 2
     whole = [row for row in cells(text) if "regression" in row]
-    assert [" ".join(row[0].split()) for row in whole] == [" ".join(visible(name).split())]
+    assert [" ".join(row[0].split()) for row in whole] == [" ".join(shorten(visible(name), 300).split())]
 
 
 def test_the_verdict_comes_first_then_regressions_and_the_rest_is_folded() -> None:

@@ -1,7 +1,8 @@
 """What GitHub makes of a comment: its own Markdown parser, then names, numbers and commits in what is text.
 
-GitHub turns Markdown into HTML first (cmark-gfm, which links addresses), and then looks for mentions, issues and
-commits in the text of that, outside of code and links.
+GitHub turns Markdown into HTML first (cmark-gfm, which links addresses), and then looks for mentions, issues, commits
+and symbols in the text of that, outside of code and links: GitHub Desktop has the rules (app/src/lib/markdown-filters,
+https://github.com/desktop/desktop). Those here are wider: they ask for no end of a word, and no person need exist.
 """
 
 from __future__ import annotations
@@ -15,16 +16,18 @@ from cmarkgfm.cmark import Options
 _EXTENSIONS = ["table", "strikethrough", "autolink", "tagfilter", "tasklist"]
 _ACTS = {
     "mention or address": r"@\w",
-    "issue or ticket": r"(?i)#\d|[a-z]-\d|ghsa-",
+    "issue or ticket": r"(?i)#\d|[a-z]-\d|ghsa-|/(?:issues|pull|discussions)/\d",
     "commit": r"(?i)[0-9a-f]{7}",
     "link": r"(?i)\w:/*/\w|www\.",
     "formula": r"\$",
+    "symbol": r"(?i):[a-z0-9_+-]+:",
 }
 _CODE = {"code", "pre"}
 _PLAIN = {
     *("p", "strong", "em", "del", "br", "hr", "ul", "ol", "li", "blockquote", "details", "summary"),
     *("table", "thead", "tbody", "tr", "th", "td", "h1", "h2", "h3", "h4", "h5", "h6", "input", *_CODE),
 }
+_BLOCKS = {"th", "td", "p", "li", "summary", "h1", "h2", "h3", "h4", "h5", "h6"}
 _HARMLESS = {"align", "start", "type", "checked", "disabled"}  # attributes
 
 
@@ -37,6 +40,7 @@ class Reader(HTMLParser):
         self.tags: set[str] = set()
         self.texts: list[str] = []  # outside of code: where GitHub looks
         self.shown = ""
+        self.blocks: list[tuple[str, str]] = []  # cells, paragraphs, headings: tag and text
         self._code = 0
         self._text = ""
 
@@ -44,6 +48,8 @@ class Reader(HTMLParser):
         self._look()
         self.tags.add(tag)
         self._code += tag in _CODE
+        if tag in _BLOCKS:
+            self.blocks.append((tag, ""))
         if tag not in _PLAIN:
             self.found.append(f"<{tag}>")
         self.found += [f"<{tag} {name}>" for name, _ in attrs if name not in _HARMLESS]
@@ -54,6 +60,9 @@ class Reader(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         self.shown += data
+        if self.blocks:
+            tag, text = self.blocks[-1]
+            self.blocks[-1] = tag, text + data
         if self._code <= 0:
             self._text += data
 
