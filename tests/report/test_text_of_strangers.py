@@ -11,11 +11,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hostile import NAMES
 from pyharness import report
 from pyharness.report import Cell, Heading, Sheet
 from pyharness.report.sheet import escaping
 from pyharness.report.sheet.escaping import visible
+from strangers.names import NAMES
 from workflows.rendered import Reader, read
 
 TAGS = {"p", "code", "table", "thead", "tbody", "tr", "th", "td", "h3"}

@@ -12,11 +12,11 @@ import pytest
 from markdown_it import MarkdownIt
 
 from gating.gates import gate, judgement
-from hostile import NAMES
 from pyharness import report
 from pyharness.report.sheet.escaping import visible
 from pyharness.report.sheet.shortening import shorten
 from pyharness.types import ArmFacts, SelfTest
+from strangers.names import NAMES
 from workflows.rendered import read
 
 PARSER = MarkdownIt("commonmark").enable("table")
