@@ -40,6 +40,8 @@ RESULTS = "pyharness-results"
               help="Where pairs are counted and language models run [default: the suite's, or cpu].")  # fmt: skip
 @click.option("--memory-limit", "memory", metavar="SIZE",
               help="Memory that a case may take: 4GB [default: the suite's, or 3/4 of what is free].")  # fmt: skip
+@click.option("--max-bytes", metavar="SIZE", help="Read no more of each text than this, in whole documents: 20MB. Its "
+              "own max_bytes= holds where that is less [default: all of it].")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path), help=f"Record to write [default: in {RESULTS}/].")
 @click.option("--force", is_flag=True, help="Replace the file that --output names, if there is one.")
 @click.option("--resume", is_flag=True, help="Continue an unfinished run: finished cases are kept.")
@@ -53,6 +55,7 @@ def run(
     chosen: tuple[str, ...],
     device: str | None,
     memory: str | None,
+    max_bytes: str | None,
     output: Path | None,
     force: bool,
     resume: bool,
@@ -74,12 +77,15 @@ def run(
     from pyharness import report, suite
     from pyharness.cli.progress import listener
     from pyharness.commands import session
+    from pyharness.corpora.options import size
     from pyharness.running import runner
 
     if not quiet:
         check_output()
     base = suite.read(suite.find(suite_name or suite.DEFAULT)) if suite_name or not rows else None
-    declared = session.declare(rows, texts, [_benchmark(name) for name in chosen], base, device, memory)
+    if max_bytes is not None:
+        size("--max-bytes", max_bytes)
+    declared = session.declare(rows, texts, [_benchmark(name) for name in chosen], base, device, memory, max_bytes)
     if resume and (done := _finished(declared, output)) is not None:
         complain(f"{done.path} is finished: nothing is left to resume")
         sys.exit(_status(done))

@@ -100,6 +100,7 @@ def declare(
     base: suite.Suite | None = None,
     device: str | None = None,
     memory_limit: int | str | None = None,
+    max_bytes: int | str | None = None,
 ) -> suite.Suite:
     """Build a suite from names. Missing parts come from ``base``, or else from the defaults of a quick look."""
     chosen = _with_corpora(suite.selections(benchmarks), suite.entries(corpora, "corpora")) if benchmarks else None
@@ -108,6 +109,8 @@ def declare(
         declared = suite.Suite("custom", rows, texts, chosen or suite.selections(BENCHMARKS))
     else:
         declared = suite.override(base, suite.entries(tokenizers), suite.entries(corpora, "corpora"), chosen or ())
+    if max_bytes is not None:
+        declared = suite.cut(declared, str(max_bytes))
     if memory_limit is not None:
         declared = replace(declared, memory_limit=suite.memory_limit(memory_limit))
     return declared if device is None else replace(declared, device=device)
@@ -136,6 +139,7 @@ def run(
     overwrite: bool = False,
     device: str | None = None,
     memory_limit: int | str | None = None,
+    max_bytes: int | str | None = None,
     tracebacks: bool = False,
 ) -> Result:
     """Measure tokenizers on corpora.
@@ -144,13 +148,15 @@ def run(
     Raises ``InputError`` for anything unknown, before anything runs. The record is kept only when ``output`` is given;
     a file that is there already is refused, or replaced with ``overwrite``. Pairs are counted and language models run
     on ``device``, ``cpu`` or ``cuda`` (default: the suite's). A case that holds more than ``memory_limit`` (bytes, or
-    text such as ``4GB``; default: the suite's, or three quarters of what is free) is ended, and fails alone. With
-    ``tracebacks``, failures keep theirs among their details.
+    text such as ``4GB``; default: the suite's, or three quarters of what is free) is ended, and fails alone. No
+    more of each text is read than ``max_bytes`` (likewise; whole documents), or less where its own ``max_bytes=`` says
+    so. With ``tracebacks``, failures keep theirs among their details.
     """
     base = None
     if suite_name is not None or not tokenizers:
         base = suite.read(suite.find(os.fspath(suite_name or suite.DEFAULT)))
-    declared, listener = declare(tokenizers, corpora, benchmarks, base, device, memory_limit), listener or Silent()
+    declared = declare(tokenizers, corpora, benchmarks, base, device, memory_limit, max_bytes)
+    listener = listener or Silent()
     if output is not None:
         return _kept(declared, Path(output), listener, overwrite=overwrite, tracebacks=tracebacks)
     with tempfile.TemporaryDirectory(prefix="pyharness-") as folder:

@@ -15,12 +15,13 @@ import os
 import sys
 from collections.abc import Mapping
 
+from pyharness.corpora.options import size
 from pyharness.corpora.streaming import keyed, read
 from pyharness.plugins.registry import discover, suggest
 from pyharness.plugins.specification import CORPUS
 from pyharness.types import Corpus, CorpusFamily, InputError
 
-__all__ = ["families", "keyed", "open_corpus", "read"]
+__all__ = ["capped", "families", "keyed", "open_corpus", "read"]
 
 
 def families() -> Mapping[str, CorpusFamily]:
@@ -43,6 +44,27 @@ def open_corpus(spec: str) -> Corpus:
             if option not in family.options:
                 raise suggest(f"{wanted.name} option", option, family.options)
     return family.open(spec, wanted.argument or "", wanted.options)
+
+
+def capped(spec: str, max_bytes: str) -> str:
+    """Return the specification of the same corpus with no more of it read than ``max_bytes``: its option of that name.
+
+    What it says of itself stays where that is less. A corpus around another gives its options to that one, so
+    ``repeat:N:`` reads so much in each pass.
+
+    >>> capped("sample", "20kB"), capped("path:a.txt?max_bytes=9kB&split=line", "20kB")
+    ('sample?max_bytes=20kB', 'path:a.txt?max_bytes=9kB&split=line')
+
+    Raises:
+        InputError: ``max_bytes`` is no size, or the corpus has no such option.
+    """
+    wanted, most = CORPUS.parse(spec), size("max_bytes", max_bytes)
+    family = families().get(wanted.name)
+    if family is not None and not family.wraps and "max_bytes" not in family.options:
+        raise InputError(f"corpus {spec!r} cannot be cut at {max_bytes}: {wanted.name!r} has no option max_bytes")
+    if "max_bytes" in wanted.options and size("max_bytes", wanted.options["max_bytes"]) <= most:
+        return spec
+    return CORPUS.write(wanted.name, wanted.argument, {**wanted.options, "max_bytes": max_bytes})
 
 
 def _unknown(spec: str, name: str) -> InputError:

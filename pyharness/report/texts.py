@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ from pyharness.report.sheet import size
 from pyharness.types import CaseResult
 
 WHOLE_GROUPS_SINCE = 2  # schema of records whose groups hold whole documents
+_CAP = re.compile(r"[?&]max_bytes=([^&]*)")
 _MET = {
     "empty_documents": "empty documents left out",
     "cut_documents": "long documents cut",
@@ -43,8 +45,14 @@ def notes(data: Mapping[str, Any], label: str) -> Iterator[str]:
     tally = corpus.get("tally") or {}
     if tally.get("cut_documents") and data["schema"] < WHOLE_GROUPS_SINCE:
         yield "Too narrow: this record's intervals take the pieces of a cut document for documents."
-    if met := [f"{tally[name]:,} {what}" for name, what in _MET.items() if tally.get(name)]:
+    if met := [*_cap(corpus), *(f"{tally[name]:,} {what}" for name, what in _MET.items() if tally.get(name))]:
         yield f"Text as read: {', '.join(met)}."
+
+
+def _cap(corpus: Mapping[str, Any]) -> list[str]:
+    """Say how much of a text may be read, where its specification does."""
+    found = _CAP.search(str(corpus.get("spec", "")))
+    return [f"at most {found[1]}"] if found else []
 
 
 def smoke_test(data: Mapping[str, Any], label: str) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """Suites: TOML -> Suite -> Cases. A suite names tokenizers, corpora and benchmarks; its cases are their product."""
 
-from pyharness.suite.declaration import Entry, Selection, Suite, entries, named, override, selections
+from pyharness.suite.declaration import Entry, Selection, Suite, entries, named, selections
+from pyharness.suite.overriding import cut, override
 from pyharness.suite.parameters import powers_of_two
 from pyharness.suite.planning import Plan, plan
 from pyharness.suite.reading import DEFAULT, find, memory_limit, read, shipped, summary_of
@@ -11,6 +12,7 @@ __all__ = [
     "Plan",
     "Selection",
     "Suite",
+    "cut",
     "entries",
     "find",
     "memory_limit",

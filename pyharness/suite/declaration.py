@@ -8,7 +8,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from pyharness.plugins.specification import CORPUS, TOKENIZER, escaped
@@ -86,54 +86,6 @@ class Suite:
     def digest(self) -> str:
         """SHA-256 of the declaration: a run is resumed only under the same one."""
         return hashlib.sha256(json.dumps(self.as_json(), sort_keys=True).encode()).hexdigest()
-
-
-def override(base: Suite, rows: tuple[Entry, ...], texts: tuple[Entry, ...], chosen: tuple[Selection, ...]) -> Suite:
-    """Return the suite with the given parts in place of its own; limits to rows or corpora that are gone are dropped.
-
-    Labels that the suite never had stay: planning says that they are unknown.
-    """
-    gone_rows = _gone(base.tokenizers, rows)
-    gone_texts = _gone(base.corpora, texts)
-    return replace(
-        base,
-        tokenizers=rows or base.tokenizers,
-        corpora=texts or base.corpora,
-        selections=tuple(_narrowed(selection, gone_rows, gone_texts) for selection in chosen or base.selections),
-        reference=None if base.reference in gone_rows else base.reference,
-    )
-
-
-def _gone(before: Iterable[Entry], given: Iterable[Entry]) -> set[str]:
-    """Labels that the given entries, if any, replace."""
-    now = {entry.label for entry in given}
-    return {entry.label for entry in before} - now if now else set()
-
-
-def _narrowed(selection: Selection, rows: set[str], texts: set[str]) -> Selection:
-    return replace(
-        selection,
-        parameters=_with_references(selection.parameters, rows),
-        tokenizers=_without(selection.tokenizers, rows),
-        corpora=_without(selection.corpora, texts),
-    )
-
-
-def _with_references(parameters: Mapping[str, Any], gone: set[str]) -> dict[str, Any]:
-    """Parameters whose ``reference``, one label or a list of them, names no row that is gone."""
-    given = parameters.get("reference")
-    names = given if isinstance(given, list) else [given]
-    kept = [name for name in names if not (isinstance(name, str) and name in gone)]
-    if len(kept) == len(names):
-        return dict(parameters)
-    others = {name: value for name, value in parameters.items() if name != "reference"}
-    return {**others, "reference": kept} if kept else others
-
-
-def _without(labels: tuple[str, ...] | None, gone: set[str]) -> tuple[str, ...] | None:
-    if labels is None or not gone.intersection(labels):
-        return labels
-    return tuple(label for label in labels if label not in gone) or None
 
 
 def entries(
