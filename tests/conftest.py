@@ -12,6 +12,8 @@ from hypothesis import settings
 
 import pyharness
 from backends import backend as backend  # the fixture
+from browsing.opened import browser as browser  # the fixture
+from browsing.records import report as report  # the fixture
 from pyharness.commands import session
 
 SUPPORT = Path(__file__).parent / "support"

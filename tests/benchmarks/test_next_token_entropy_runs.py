@@ -2,45 +2,29 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import language_models as tiny
+from browsing.measuring import Here
 from language_models import measured, values, written
 from pyharness import report, store, suite
 from pyharness.benchmarks import Findings
 from pyharness.commands import session
 from pyharness.metrics.language_model import TOLERANCE
 from pyharness.report import comparison
-from pyharness.running.workers import pool, worker
-from pyharness.running.workers.request import Request
+from pyharness.running.workers import pool
 from pyharness.types import InputError
 
 pytest.importorskip("torch", reason="needs the extra torch")
 pytest.importorskip("transformers", reason="needs the extra hub")
 
 TEXTS = [f"he said hello to {n} wheels, {'hello ' * (n % 5)}" for n in range(100)]
-
-
-class Here:
-    """A worker in this process, which has imported what takes seconds to import."""
-
-    def __init__(self, threads: int, *_: Any) -> None:
-        self.threads = threads
-
-    def ask(self, request: dict[str, Any], time_limit: float, progress: Callable[[int], None]) -> Any:
-        return json.loads(json.dumps(worker.handle(Request.from_json(json.loads(json.dumps(request))), io.StringIO())))
-
-    def close(self) -> None:
-        """Nothing to end."""
 
 
 @pytest.fixture

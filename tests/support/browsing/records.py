@@ -1,0 +1,94 @@
+"""Records that a report is made of, each in its own way, and their pages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from browsing import texts
+from browsing.measuring import run_here
+from pyharness.cli import main
+
+ALL = ["compression", "fairness", {"name": "reachability", "witnesses": True}, "vocabulary", "segmentation"]
+TIMED = [{"name": "throughput", "bytes": 20_000, "threads": [1], "rounds": 0}, "latency", "load"]
+
+
+def page_of(*records: Path) -> Path:
+    """Write the page of records beside the first, as a user does."""
+    output = records[0].with_suffix(".html")
+    asked = ["report", *map(str, records), "--format", "html", "-o", str(output), "--force"]
+    answer = CliRunner().invoke(main, asked)
+    assert answer.exit_code == 0, answer.output
+    return output
+
+
+def measure(
+    path: Path, rows: Mapping[str, str], labelled: Mapping[str, str], benchmarks: list[Any], **top: Any
+) -> None:
+    """Measure a suite and keep its record."""
+    suite = {
+        "name": path.stem,
+        "tokenizers": [{"name": name, "spec": spec} for name, spec in rows.items()],
+        "corpora": [{"name": name, "spec": spec} for name, spec in labelled.items()],
+        "benchmarks": benchmarks,
+        **top,
+    }
+    file = path.with_name(f"{path.stem}.suite.toml")
+    file.write_text("".join(f"{name} = {_toml(value)}\n" for name, value in suite.items()), "utf-8")
+    run_here(path, suite_name=file)
+
+
+def _toml(value: Any) -> str:
+    """A value of TOML: as JSON has it, but for tables within lists."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{name} = {_toml(one)}" for name, one in value.items()) + "}"
+    return f"[{', '.join(map(_toml, value))}]" if isinstance(value, list) else json.dumps(value)
+
+
+def quick(path: Path) -> None:
+    """What ``pyharness run`` measures, of fewer rows on less text."""
+    rows = {"raw_bytes": "raw_bytes", **texts.write_rows(path.parent)}
+    labelled = texts.write(path.parent)
+    benchmarks = ["compression", "fairness", "reachability", *TIMED]
+    chosen = {name: labelled[name] for name in ("en", "aligned")}
+    measure(path, {name: rows[name] for name in ("raw_bytes", "plain", "grown")}, chosen, benchmarks, reference="plain")
+
+
+def full(path: Path) -> None:
+    """All kinds of rows on all texts, and what needs no clock."""
+    rows = {"raw_bytes": "raw_bytes", **texts.write_rows(path.parent)}
+    measure(path, rows, texts.write(path.parent), ALL, reference="grown")
+
+
+def failed(path: Path) -> None:
+    """Nothing was measured: every case has failed or was skipped."""
+    measure(
+        path, {"raw_bytes": "raw_bytes", "bytes": "raw_bytes"}, texts.write(path.parent), ["compression", "fairness"]
+    )
+    data = json.loads(path.read_text("utf-8"))
+    for number, case in enumerate(data["results"]):
+        reason = f"the process died: signal {number % 7}"
+        case |= {"status": ("failed", "skipped")[number % 3 == 0], "reason": reason, "measurements": [], "details": {}}
+    path.write_text(json.dumps(data | {"metrics": {}}), "utf-8")
+
+
+RECORDS: dict[str, Callable[[Path], None]] = {"quick": quick, "full": full, "failed": failed}
+
+
+@pytest.fixture(scope="session")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Path of the page of a record, by its name in ``RECORDS``; the record lies beside it."""
+
+    @cache
+    def page(name: str) -> Path:
+        path = tmp_path_factory.mktemp(name) / f"{name}.json"
+        RECORDS[name](path)
+        return page_of(path)
+
+    return page
