@@ -26,8 +26,8 @@ _ACTS = re.compile(
 # What begins a list, a heading, a quotation, the line below a heading or a table's head; an order to a robot (/merge).
 _BLOCK = re.compile(r"^(?=[-+=#>:/])|^(\d+)(?=[.)](?:\s|$))")
 _CLOSING = re.compile(r"(?<!\S)(?=#+$)")  # signs at the end of a heading are no part of it
-_CONTROL = re.compile(  # also lone surrogates, which no terminal or file can be given
-    r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+_CONTROL = re.compile(  # also lone surrogates, which no terminal or file can be given, and what no XML can hold
+    r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
 )
 
 

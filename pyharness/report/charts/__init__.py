@@ -1,0 +1,8 @@
+"""Charts as SVG text: data in, markup out, of values that a record has and a table shows."""
+
+from __future__ import annotations
+
+from pyharness.report.charts.dots import Dot, dots
+from pyharness.report.charts.palette import PAGE, PALETTE, Colour
+
+__all__ = ["PAGE", "PALETTE", "Colour", "Dot", "dots"]

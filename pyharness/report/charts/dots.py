@@ -1,0 +1,128 @@
+"""Rows with values as dots: their 95 % intervals, every sample, and a line at the reference; in panels, if need be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from pyharness.report.charts.drawing import FONT_SIZE, Spec, draw
+from pyharness.report.charts.labels import labels, spoken
+from pyharness.report.charts.palette import INK, QUIET, SERIES
+from pyharness.report.charts.scales import Scale
+from pyharness.report.sheet import Cell
+
+MOST_ROWS = 60  # more are drawn from both ends; what is between, the table has
+_LONGEST = 26  # characters of a label
+_ROW, _WIDTH, _NARROW = 20, 460, 200  # pixels: of a row, of a panel alone, of one of several
+_BESIDE = 3  # panels
+
+
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """One row of one panel: a number as a table shows it, and what it is the median of."""
+
+    row: str
+    cell: Cell
+    samples: tuple[float, ...] = ()
+    panel: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """A dot in what is shown: its value times the scale of its format."""
+
+    dot: Dot
+    value: float | None
+    interval: tuple[float, float] | None
+    samples: tuple[float, ...]
+
+    @classmethod
+    def of(cls, dot: Dot) -> _Shown:
+        """Scale a dot."""
+        scale, cell = dot.cell.format.scale, dot.cell
+        value = cell.value * scale if isinstance(cell.value, int | float) else None
+        interval = None if cell.interval is None or value is None else tuple(end * scale for end in cell.interval)
+        samples = tuple(one * scale for one in dot.samples)
+        return cls(dot, value, interval, samples)  # type: ignore[arg-type]
+
+    @property
+    def numbers(self) -> tuple[float | None, ...]:
+        """All that has a place on the axis."""
+        return self.value, *(self.interval or ()), *self.samples
+
+
+def dots(
+    drawn: Sequence[Dot], name: str, axis: str, *, reference: str | None = None, at: float | None = None,
+    log: bool = False,
+) -> str:  # fmt: skip
+    """Return SVG text.
+
+    Args:
+        drawn: rows in their order, panel by panel; a row may be missing from a panel.
+        name: of the chart, for those who cannot see it.
+        axis: what the values are, with their unit.
+        reference: the row whose value has a line through its panel, and a diamond.
+        at: where a line stands in every panel, in the unit of the cells' values as shown.
+        log: whether the axis is logarithmic; what is not above zero is said in words.
+    """
+    rows = list(dict.fromkeys(dot.row for dot in drawn))
+    left_out = len(rows) - MOST_ROWS
+    kept = rows if left_out <= 0 else [*rows[: MOST_ROWS // 2], *rows[-(MOST_ROWS // 2) :]]
+    shown = [_Shown.of(dot) for dot in drawn if dot.row in set(kept)]
+    scale = Scale.of((number for one in shown for number in (*one.numbers, at)), log)
+    row_labels = labels(kept, _LONGEST)
+    if left_out > 0:
+        axis = f"{axis} (rows {MOST_ROWS // 2 + 1} to {MOST_ROWS // 2 + left_out}: in the table)"
+    panels = labels((dot.panel for dot in drawn), _LONGEST)
+    values = [{"l": row_labels[one.dot.row], "p": panels[one.dot.panel], **datum}
+              for one in shown for datum in _data(one, scale, reference)]  # fmt: skip
+    if at is not None:
+        values += [{"k": "at", "v": scale.place(at), "p": panel} for panel in panels.values()]
+    size = {"width": _WIDTH if len(panels) == 1 else _NARROW, "height": _ROW * len(kept)}
+    layers: Spec = {"layer": _layers(list(row_labels.values()), scale, axis), **size}
+    if len(panels) == 1:
+        return draw({"data": {"values": values}, **layers}, name)
+    facet = {"facet": {"field": "p", "sort": list(panels.values())}, "columns": _BESIDE, "spec": layers}
+    return draw({"data": {"values": values}, **facet}, name)
+
+
+def _data(one: _Shown, scale: Scale, reference: str | None) -> Iterator[Spec]:
+    """What is drawn of a dot, kind by kind."""
+    place, dot = scale.place(one.value), one.dot
+    is_reference = dot.row == reference
+    said = ", ".join(filter(None, (spoken(dot.row), spoken(dot.panel))))
+    if place is None:
+        why = "no number" if one.value is None else f"{dot.cell.text}, which this scale has no place for"
+        yield {"k": "none", "v": scale.low, "t": why, "d": f"{said}: {why}"}
+        return
+    if is_reference:
+        yield {"k": "at", "v": place}
+    if one.interval is not None:
+        low, high = (scale.place(end) for end in one.interval)
+        yield {"k": "interval", "v": scale.low if low is None else low, "w": scale.low if high is None else high}
+    yield from ({"k": "sample", "v": scale.place(sample)} for sample in one.samples if scale.place(sample) is not None)
+    yield {"k": "reference" if is_reference else "dot", "v": place, "d": f"{said}: {dot.cell.text}"}
+
+
+def _layers(rows: Sequence[str], scale: Scale, axis: str) -> list[Spec]:
+    x = {"field": "v", "type": "quantitative", "scale": scale.encoded(), "title": axis, "axis": scale.axis()}
+    row_axis = {"title": None, "ticks": False, "domain": False, "labelPadding": 6, "grid": True}
+    y = {"field": "l", "type": "nominal", "scale": {"domain": list(rows)}, "sort": None, "axis": row_axis}
+    described = {"description": {"field": "d"}}
+    first, second = SERIES[0].light, SERIES[1].light
+    marks: tuple[tuple[str, Spec, Spec], ...] = (
+        ("at", {"type": "rule", "color": QUIET.light, "strokeDash": [4, 3], "aria": False}, {"x": x}),
+        ("interval", {"type": "rule", "color": first, "strokeWidth": 2, "aria": False},
+         {"x": x, "x2": {"field": "w"}, "y": y}),
+        ("sample", {"type": "tick", "color": QUIET.light, "thickness": 1, "size": 11, "aria": False}, {"x": x, "y": y}),
+        ("dot", {"type": "point", "shape": "circle", "filled": True, "color": first, "size": 55, "opacity": 1},
+         {"x": x, "y": y, **described}),
+        ("reference", {"type": "point", "shape": "diamond", "filled": True, "color": second, "size": 90, "opacity": 1},
+         {"x": x, "y": y, **described}),
+        ("none", {"type": "text", "align": "left", "dx": 3, "fontSize": FONT_SIZE, "color": INK.light},
+         {"x": x, "y": y, "text": {"field": "t"}, **described}),
+    )  # fmt: skip
+    return [
+        {"transform": [{"filter": f"datum.k === '{kind}'"}], "mark": mark, "encoding": encoding}
+        for kind, mark, encoding in marks
+    ]

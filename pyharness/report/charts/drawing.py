@@ -1,0 +1,97 @@
+"""A chart that is described becomes SVG text: no script, no inline style, nothing that is asked for from elsewhere.
+
+Vega-Lite draws, in the library's own engine and with a font that it brings: the same description is the same text on a
+machine without any. What it writes is read as XML and copied by lists of elements and attributes, so that nothing else
+is ever on a page, whatever stands in a name.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+from xml.etree import ElementTree as ET
+
+from pyharness.plugins.libraries import load
+from pyharness.report.charts.labels import spoken
+from pyharness.report.charts.palette import GRID, INK, QUIET
+
+Spec: TypeAlias = dict[str, Any]
+VEGA_LITE = "5.20"
+FONT = "Liberation Sans"  # comes with the library
+FONT_SIZE = 12
+_SVG = "http://www.w3.org/2000/svg"
+_ELEMENTS = {"svg", "g", "path", "line", "rect", "text", "tspan", "circle"}
+_ATTRIBUTES = {
+    "viewBox", "transform", "d", "x", "y", "x1", "x2", "y1", "y2", "width", "height", "r", "dx", "dy", "fill", "stroke",
+    "fill-opacity", "stroke-opacity", "opacity", "stroke-width", "stroke-dasharray", "stroke-linecap", "text-anchor",
+    "font-size", "font-weight", "role", "aria-label", "aria-hidden",
+}  # fmt: skip
+_USUAL = {"opacity": "1", "font-size": f"{FONT_SIZE}px", "stroke-width": "1"}
+_NUMBER = re.compile(r"-?\d+\.\d{3,}(?:e[-+]?\d+)?")
+_CONFIG: Spec = {
+    "font": FONT,
+    "background": None,
+    "view": {"stroke": None},
+    "axis": {
+        "labelFontSize": FONT_SIZE, "titleFontSize": FONT_SIZE, "labelColor": QUIET.light, "titleColor": INK.light,
+        "titleFontWeight": "normal", "labelLimit": 0, "titleLimit": 0, "gridColor": GRID.light, "aria": False,
+        "domainColor": QUIET.light, "tickColor": QUIET.light,
+    },
+    "text": {"fontSize": FONT_SIZE, "color": INK.light},
+    "header": {
+        "labelFontSize": FONT_SIZE, "labelColor": INK.light, "labelFontWeight": "bold", "labelLimit": 0,
+        "labelAnchor": "start", "title": None,
+    },
+}  # fmt: skip
+
+
+def draw(spec: Mapping[str, Any], name: str) -> str:
+    """Return the SVG text of a Vega-Lite description; ``name`` is what the whole is called.
+
+    Raises:
+        InputError: the library that draws is not installed.
+    """
+    engine = load("drawing charts", "vl_convert", "report", "vl-convert-python")
+    whole = {"config": _CONFIG, "padding": 4, **spec}
+    drawn = engine.vegalite_to_svg(json.dumps(whole, allow_nan=False), vl_version=VEGA_LITE, allowed_base_urls=[])
+    return _tidied(drawn, name)
+
+
+def _tidied(drawn: str, name: str) -> str:
+    root = ET.fromstring(drawn)  # noqa: S314 -- written by the engine above; no entities are declared
+    kept = _copied(root)
+    del kept.attrib["width"], kept.attrib["height"]
+    kept.attrib |= {
+        "xmlns": _SVG, "class": "chart", "role": "graphics-document", "aria-label": spoken(name),
+        "font-family": "sans-serif", "font-size": f"{FONT_SIZE}px",
+    }  # fmt: skip
+    return ET.tostring(kept, encoding="unicode")
+
+
+def _copied(element: ET.Element) -> ET.Element:
+    """Copy an element with what is known; a group around nothing is left out."""
+    known = {key: _rounded(key, value) for key, value in element.attrib.items() if _is_kept(key, value)}
+    copy = ET.Element(element.tag.removeprefix(f"{{{_SVG}}}"), known)
+    copy.text = element.text
+    children = [_copied(one) for one in element if one.tag.removeprefix(f"{{{_SVG}}}") in _ELEMENTS]
+    copy.extend(one for one in children if not _is_empty(one))
+    return copy
+
+
+def _is_kept(key: str, value: str) -> bool:
+    return key in _ATTRIBUTES and _USUAL.get(key) != value
+
+
+def _rounded(key: str, value: str) -> str:
+    """Round coordinates: no screen shows a thousandth of a pixel."""
+    return value if key.startswith("aria") else _NUMBER.sub(lambda match: f"{float(match[0]):.2f}", value)
+
+
+def _is_empty(element: ET.Element) -> bool:
+    if element.tag == "g":
+        return len(element) == 0
+    if element.tag == "path":
+        return element.get("d", "") in ("", "M0,0h0v0h0Z") or not {"fill", "stroke"} & element.attrib.keys()
+    return element.tag == "text" and not (element.text or len(element))

@@ -1,0 +1,33 @@
+"""Names in charts: short, visible, and never two alike."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+
+from pyharness.report.sheet.escaping import visible
+from pyharness.report.sheet.shortening import shorten, shorten_apart
+
+LONGEST_SPOKEN = 200  # characters of a name that is read out
+
+
+def labels(names: Iterable[str], width: int) -> dict[str, str]:
+    r"""Label each name; those that differ in invisible characters alone are numbered.
+
+    >>> labels(["a", "a\u200b", "file:/a/long/path/tokenizer.json"], 16)
+    {'a': 'a', 'a\u200b': 'a (2)', 'file:/a/long/path/tokenizer.json': 'file:…nizer.json'}
+    """
+    met: dict[str, int] = {}
+    unlike: dict[str, str] = {}
+    for name in dict.fromkeys(names):
+        shown = "".join(one for one in visible(name) if unicodedata.category(one) not in ("Cf", "Cn"))
+        looks = unicodedata.normalize("NFKC", shown).strip()
+        met[looks] = met.get(looks, 0) + 1
+        unlike[name] = shown if met[looks] == 1 else f"{shown} ({met[looks]})"
+    short = shorten_apart(unlike.values(), width)
+    return {name: short[shown] for name, shown in unlike.items()}
+
+
+def spoken(name: str) -> str:
+    """Return a name as text for those who listen."""
+    return shorten(visible(name), LONGEST_SPOKEN)

@@ -1,0 +1,48 @@
+"""What an axis spans, and where a value stands on it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+_MARGIN = 0.04  # of the span, on both sides
+_LARGEST = 300  # a power of ten that is a number
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """A linear or logarithmic axis."""
+
+    low: float
+    high: float
+    log: bool = False
+
+    @classmethod
+    def of(cls, values: Iterable[float | None], log: bool = False) -> Scale:
+        """Span values; of a logarithmic axis those above zero."""
+        known = [one for one in values if one is not None and math.isfinite(one) and (one > 0 or not log)]
+        if not known:
+            return cls(1, 10, log) if log else cls(0, 1)
+        low, high = (math.log10(min(known)), math.log10(max(known))) if log else (min(known), max(known))
+        margin = _MARGIN * (high - low) or (0.1 if log else abs(low) * 0.05 or 1)
+        low, high = low - margin, high + margin
+        return cls(10 ** max(low, -_LARGEST), 10 ** min(high, _LARGEST), log) if log else cls(low, high)
+
+    def place(self, value: float | None) -> float | None:
+        """Where a value is drawn; None where it has no place: a logarithmic axis has none for zero and below."""
+        if value is None or not math.isfinite(value) or (self.log and value <= 0):
+            return None
+        return min(max(value, self.low), self.high)
+
+    def encoded(self) -> dict[str, Any]:
+        """As Vega-Lite has it."""
+        kind = {"type": "log"} if self.log else {"zero": False}
+        return {"domain": [self.low, self.high], "nice": False, **kind}
+
+    def axis(self, ticks: int = 5) -> dict[str, Any]:
+        """Labels of the axis: powers and their parts as 1k, 2M; others as they are."""
+        size = max(abs(self.low), abs(self.high))
+        short = {"format": "~s"} if size >= 10_000 or (self.log and self.high / self.low > 1000) else {}
+        return {"tickCount": ticks, "labelFlush": True, "labelOverlap": "greedy", **short}

@@ -1,0 +1,1 @@
+"""Charts and pages, and records that they are made of."""

@@ -1,0 +1,37 @@
+"""Charts as those who cannot see them meet them."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree as ET
+
+SVG = "{http://www.w3.org/2000/svg}"
+HOSTILE = (
+    "<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "</style>", "</svg><b>", "{{7*7}}", "]]>",
+    "<![CDATA[", "javascript:alert(1)", "&amp;&#60;", "\ud800 lone", "nul \x00 end", "\u202egpj.exe",
+    "e" + "\u0301" * 50, "\ufffe\uffff", "' onload='x", "a\nb\r\n\tc", "datum.v", "\\u003cscript\\u003e", "${7*7}",
+    "long" * 25_000,
+)  # fmt: skip
+COLOUR = re.compile("#[0-9a-f]{6}")
+
+
+def parsed(svg: str) -> ET.Element:
+    """Return a chart that is well-formed XML and holds nothing that acts."""
+    root = ET.fromstring(svg)  # noqa: S314 -- our own, which may fail here
+    for element in root.iter():
+        assert element.tag.removeprefix(SVG) in {"svg", "g", "path", "line", "rect", "text", "tspan", "circle"}
+        assert not {"style", "href", "id", "class"} & element.attrib.keys() - ({"class"} if element is root else set())
+        assert not any(key.startswith("on") for key in element.attrib)
+        assert "url(" not in "".join(value for key, value in element.attrib.items() if key != "aria-label")
+    return root
+
+
+def spoken_marks(svg: str) -> list[str]:
+    """Return what is read out of each mark."""
+    said = (one.attrib["aria-label"] for one in parsed(svg).iter() if one.get("role") == "graphics-symbol")
+    return [label for label in said if not label.startswith("Title text")]  # of a panel
+
+
+def written(svg: str) -> list[str]:
+    """Return all texts of a chart."""
+    return ["".join(one.itertext()) for one in parsed(svg).iter(f"{SVG}text")]
