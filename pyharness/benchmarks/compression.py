@@ -12,7 +12,7 @@ from pyharness import corpora
 from pyharness.benchmarks import Benchmark, Findings, Work, notes
 from pyharness.corpora.batching import BATCH_SIZE, batches
 from pyharness.metrics import compression, continued_words, corpus_metrics, counters
-from pyharness.metrics.counting import id_digests, measuring, pairs, state_arrays
+from pyharness.metrics.counting import histograms, id_digests, measuring, pairs, state_arrays
 from pyharness.metrics.counting.id_digests import IdDigests
 from pyharness.metrics.counting.sampling import DocumentSample
 from pyharness.metrics.counting.state import CorpusState, Facts
@@ -135,12 +135,12 @@ class Counted:
         return [*measurements, self.for_words.unless_too_small(continued_words.measure(self.words))]
 
     def details(self, list_unused: bool = False) -> dict[str, Any]:
-        """Sums by group, samples, and lengths of tokens."""
+        """Sums by group, samples, and histograms of the tokens."""
         total = self.state.total()
         details: dict[str, Any] = {
             "groups": {name: sums.tolist() for name, sums in sorted(self.state.counters.items())},
             "samples": {"pairs_bytes": self.for_pairs.bytes, "words_bytes": self.for_words.bytes},
-            "token_length_histogram": token_lengths(total.histogram, self.state.facts),
+            "histograms": histograms.as_details(histograms.histograms(total)),
         }
         if list_unused:
             unused = (total.histogram == 0) & self.state.facts.counted
@@ -176,20 +176,6 @@ def _spectrum(arrays: State, name: str) -> pairs.Spectrum:
     if int(types.astype(object).sum()) > MOST_PAIRS:
         raise InputError(f"a spectrum of more than {MOST_PAIRS:,} {name}")
     return pairs.Spectrum(counts.astype(np.uint64), types.astype(np.int64))
-
-
-def token_lengths(histogram: np.typing.NDArray[np.uint64], facts: Facts) -> dict[str, dict[str, int]]:
-    """Tokens by length in bytes: entries of the vocabulary, and emitted tokens."""
-    if facts.lengths is None:
-        return {}
-    entries = np.bincount(facts.lengths[facts.counted])
-    emitted = np.zeros(int(facts.lengths.max(initial=0)) + 1, np.uint64)
-    np.add.at(emitted, facts.lengths, histogram)
-    by_length = {"vocabulary": entries, "emitted": emitted}
-    return {
-        name: {str(length): int(counts[length]) for length in np.flatnonzero(counts)}
-        for name, counts in by_length.items()
-    }
 
 
 def run(work: Work) -> Findings:

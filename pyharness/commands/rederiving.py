@@ -108,6 +108,8 @@ def _compared(record: Record, recorded: CaseResult, derived: CaseResult) -> _Com
         values = [side.get((metric, part), _MISSING) for side in sides]
         comparison.compare(name, *(_without_names(value) for value in values))
     for name, value in _plain(dict(derived.details)).items():
+        if name in store.ADDED_DETAILS and name not in recorded.details:
+            continue  # an older record
         comparison.compare(f"details.{name}", _plain(recorded.details.get(name, _MISSING)), value)
     return comparison
 

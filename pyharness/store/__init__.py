@@ -16,10 +16,11 @@ from pyharness.store.gate_records import (
 )
 from pyharness.store.journal import Journal, Taken, journal_of
 from pyharness.store.json_lines import dump
-from pyharness.store.older import LIFTED
+from pyharness.store.older import ADDED_DETAILS, LIFTED
 from pyharness.store.records import GATE_KIND, KIND, PROFILE_KIND, SCHEMA, SCHEMA_FILE, Record, is_unfinished, read
 from pyharness.store.results import (
     groups_of,
+    histograms_of,
     measurement_as_json,
     measurement_from_json,
     result_as_json,
@@ -30,6 +31,7 @@ from pyharness.store.shape import Misshapen
 from pyharness.store.states import NoState, StateReader, path_beside, sha256_of
 
 __all__ = [
+    "ADDED_DETAILS",
     "GATE_KIND",
     "GATE_SCHEMA",
     "GATE_SCHEMA_FILE",
@@ -49,6 +51,7 @@ __all__ = [
     "gate_as_json",
     "gate_from_json",
     "groups_of",
+    "histograms_of",
     "is_unfinished",
     "journal_of",
     "measurement_as_json",

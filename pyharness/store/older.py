@@ -17,6 +17,7 @@ _LIFTED: Mapping[str, Sequence[tuple[tuple[str, ...], str]]] = {
     "fairness": ((("rows",), "aligned_rows"),),
 }
 _PARTS = {"aligned_rows": "reference"}  # metric -> key of the details that says what it is about
+ADDED_DETAILS = frozenset({"histograms"})  # that older records lack
 LIFTED = frozenset(metric for places in _LIFTED.values() for _, metric in places)
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import asdict
+from itertools import pairwise
 from typing import Any
 
 from pyharness.statistics.jackknife import GROUPS
+from pyharness.store import nouns
 from pyharness.store.older import lifted
 from pyharness.store.shape import LARGEST, Misshapen, check_tally, get, number, number_or_null, short
-from pyharness.types import Case, CaseResult, Failure, Measurement, TextRead
+from pyharness.types import Case, CaseResult, Failure, Histogram, Measurement, TextRead
 
 _STATUSES = ("ok", "skipped", "failed")
 _DIGEST = re.compile("[0-9a-f]{16}")
@@ -91,6 +93,7 @@ def result_from_json(data: Mapping[str, Any]) -> CaseResult:
         tally,
         groups_of(details),
         ids_of(details),
+        histograms_of(details),
     )
 
 
@@ -125,6 +128,26 @@ def groups_of(details: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
         for name, values in sums
         if isinstance(values, list) and all(isinstance(value, int) for value in values)
     }
+
+
+def histograms_of(details: Mapping[str, Any]) -> dict[str, Histogram]:
+    """Histograms that stand among details, those that are some: ascending edges, and a count of 0 or more per bin."""
+    named = details.get("histograms")
+    known = {}
+    for name, one in named.items() if isinstance(named, dict) else ():
+        try:
+            known[name] = nouns.from_json(Histogram, one, name)
+        except Misshapen:
+            continue
+    return {name: one for name, one in known.items() if _is_one(one)}
+
+
+def _is_one(histogram: Histogram) -> bool:
+    bins = list(pairwise(histogram.edges))
+    counts = histogram.counts.values()
+    return all(low < high for low, high in bins) and all(
+        len(values) == len(bins) and min(values, default=0) >= 0 for values in counts
+    )
 
 
 def ids_of(details: Mapping[str, Any]) -> str | None:

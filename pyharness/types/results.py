@@ -113,6 +113,14 @@ class Measurement:
 
 
 @dataclass(frozen=True, slots=True)
+class Histogram:
+    """Whole numbers in bins: bin i is about ``edges[i] <= x < edges[i + 1]``."""
+
+    edges: tuple[int, ...]  # ascending, one more than there are bins
+    counts: Mapping[str, tuple[int, ...]]  # what is counted -> a number of 0 or more for each bin
+
+
+@dataclass(frozen=True, slots=True)
 class CaseResult:
     """The outcome of one case."""
 
@@ -125,3 +133,4 @@ class CaseResult:
     tally: TextRead | None = None  # of the text that was read
     groups: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # sums by group of documents, where kept
     ids: str | None = None  # digest of all ids, where kept: equal where ids are
+    histograms: Mapping[str, Histogram] = field(default_factory=dict)  # of the tokens of a text, by name

@@ -27,3 +27,17 @@ def conditional_entropy(tokens: Sequence[Hashable]) -> float:
         following = [right for left, right in pairs if left == current]
         total += len(following) / len(pairs) * renyi_entropy(probabilities(following), 1)
     return total
+
+
+def bin_of(value: int, edges: Sequence[int]) -> int:
+    """Index of the bin [edges[i], edges[i + 1]) that a value lies in."""
+    return next(index for index, (low, high) in enumerate(pairwise(edges)) if low <= value < high)
+
+
+def tokens_by_rank(tokens: Sequence[Hashable], edges: Sequence[int]) -> list[tuple[int, int]]:
+    """Tokens and types of each bin of ranks, from 1 for the commonest."""
+    bins = [[0, 0] for _ in edges[1:]]
+    for rank, (_, count) in enumerate(Counter(tokens).most_common(), 1):
+        bins[bin_of(rank, edges)][0] += count
+        bins[bin_of(rank, edges)][1] += 1
+    return [(count, types) for count, types in bins]

@@ -1,0 +1,77 @@
+"""Histograms of a text's tokens: by rank of their frequency, and by length. Integers, from the state of a pass.
+
+Edges are 1, 2, 3, 4, 6, 8, 12, 16, 24, ...: two to an octave, the same for every tokenizer. Lengths below 16 bytes have
+a bin each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyharness.metrics.counting.state import Counts
+from pyharness.types import Histogram
+
+RANKS, LENGTHS = "token_ranks", "token_lengths"  # the histograms, by name
+TEXT, TYPES, VOCABULARY = "text", "types", "vocabulary"  # what is counted: tokens of the text, ids, entries
+SINGLE = 16  # bytes: shorter tokens have a bin for each length
+
+
+def histograms(counts: Counts) -> dict[str, Histogram]:
+    """Every histogram that the tokens of a text have; of a hidden vocabulary, lengths are not known."""
+    if not counts.histogram.any():
+        return {}
+    lengths = by_length(counts)
+    return {RANKS: by_rank(counts), **({} if lengths is None else {LENGTHS: lengths})}
+
+
+def as_details(known: Mapping[str, Histogram]) -> dict[str, Any]:
+    """Histograms as JSON values, as they stand among the details of a case."""
+    return {
+        name: {"edges": list(one.edges), "counts": {what: list(values) for what, values in one.counts.items()}}
+        for name, one in known.items()
+    }
+
+
+def by_rank(counts: Counts) -> Histogram:
+    """Tokens and types by rank: the commonest id has rank 1; equal counts do not matter to the sums.
+
+    ``text`` are tokens, ``types`` the ids that these are: as many as the bin has ranks, but for the last bin. There
+    must be a token.
+    """
+    descending = np.sort(counts.histogram[counts.histogram > 0])[::-1]
+    edges = _edges(1, len(descending), single=2)
+    starts = np.array(edges[:-1]) - 1
+    types = np.minimum(np.array(edges[1:]) - 1, len(descending)) - starts
+    return Histogram(edges, _integers({TEXT: np.add.reduceat(descending, starts), TYPES: types}))
+
+
+def by_length(counts: Counts) -> Histogram | None:
+    """Tokens of the text and entries of the vocabulary by bytes; None where the vocabulary is hidden.
+
+    ``vocabulary`` are the ids of V; ``text`` are tokens of every kind.
+    """
+    lengths = counts.facts.lengths
+    if lengths is None:
+        return None
+    edges = _edges(0, int(lengths.max(initial=0)), SINGLE)
+    bins = np.searchsorted(edges, lengths, side="right") - 1
+    text = np.zeros(len(edges) - 1, np.uint64)
+    np.add.at(text, bins, counts.histogram)
+    vocabulary = np.bincount(bins[counts.facts.counted], minlength=len(text))
+    return Histogram(edges, _integers({TEXT: text, VOCABULARY: vocabulary}))
+
+
+def _edges(first: int, last: int, single: int) -> tuple[int, ...]:
+    """Edges of bins that hold ``first`` to ``last``: of one number each below ``single``, then two to an octave."""
+    edges = [first]
+    while (edge := edges[-1]) <= last:
+        edges.append(edge + (1 if edge < single else 1 << edge.bit_length() - 2))
+    return tuple(edges)
+
+
+def _integers(counts: Mapping[str, NDArray[np.uint64] | NDArray[np.int64]]) -> dict[str, tuple[int, ...]]:
+    return {name: tuple(values.tolist()) for name, values in counts.items()}
