@@ -113,6 +113,8 @@ def heading(column: Column | Fact, known: Rows, rows: Sequence[str]) -> Heading:
     about = known.data["metrics"].get(column.metric) or {}
     direction = about.get("direction", metric.direction if metric else "none")
     unit = about.get("unit", metric.unit if metric else "")
+    if column.shows == "spread":
+        unit, direction = "of the mean", "lower"
     return Heading(column.title or column.metric.replace("_", " "), "number", unit, direction, column.metric)
 
 

@@ -1,32 +1,77 @@
-"""A number on the page can be traced: value, interval, unit, what it is of, and the case that it is from."""
+"""Cells as the page shows them. A number can be traced: value, interval, unit, what it is of, and its case."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from pyharness.report.sheet import Cell, Heading
+from pyharness.report.sheet import Cell, Heading, Kind, Sheet
+from pyharness.report.sheet.escaping import visible
+from pyharness.report.sheet.shortening import shorten, shorten_apart
+
+LONGEST: dict[Kind, int] = {"name": 40, "word": 60, "number": 80, "prose": 300}  # characters of a cell
+LONGEST_LINE = 200  # of a title, a heading or a note
+LONGEST_KEY = 400  # of a case
+MOST_ROWS = 200  # of one table; of more, as many from the top as from the bottom
 
 
-def tip(cell: Cell, heading: Heading) -> str:
-    """Say in full what a cell shows; nothing of a cell of text.
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A cell as it stands in the markup, before any escape."""
 
-    >>> tip(Cell(4.3649, interval=(4.2, 4.6), n="12 documents", case="a | b"), Heading("x", unit="bytes/token"))
-    '4.3649 bytes/token; 95 % interval 4.2 to 4.6; of 12 documents; a | b'
-    """
-    return "; ".join(_said(cell, heading))
+    text: str
+    tip: str  # shown on hovering and focus: all of it
+    kind: Kind
+    value: str | None = None  # of a number
+    shade: int | None = None
+
+
+def shown_rows(sheet: Sheet) -> list[list[Shown]]:
+    """Rows of a sheet: long names are cut, no two of a column alike."""
+    columns = [_names(sheet, place) if one.kind == "name" else {} for place, one in enumerate(sheet.headings)]
+    return [
+        [_shown(cell, heading, names) for cell, heading, names in zip(row, sheet.headings, columns, strict=True)]
+        for row in sheet.rows
+    ]
+
+
+def halves(rows: Sequence[Sequence[Shown]]) -> tuple[Sequence[Sequence[Shown]], Sequence[Sequence[Shown]]]:
+    """Rows that stand in the table, and those between the top and the bottom of it that do not."""
+    if len(rows) <= MOST_ROWS:
+        return rows, ()
+    half = MOST_ROWS // 2
+    return [*rows[:half], *rows[-half:]], rows[half:-half]
+
+
+def _names(sheet: Sheet, place: int) -> dict[str, str]:
+    """Names of a column by what they are in full: what cannot be seen is written out before any is cut."""
+    texts = dict.fromkeys(row[place].text for row in sheet.rows)
+    seen = dict.fromkeys(map(visible, texts))
+    if len(seen) < len(texts):  # one is spelled as another is written out
+        return {text: f"{shorten(visible(text), LONGEST['name'])} ({number})" for number, text in enumerate(texts, 1)}
+    short = shorten_apart(seen, LONGEST["name"])
+    return {text: short[visible(text)] for text in texts}
+
+
+def _shown(cell: Cell, heading: Heading, names: dict[str, str]) -> Shown:
+    whole = cell.text
+    text = names[whole] if names else shorten(visible(whole), LONGEST[heading.kind])
+    if isinstance(cell.value, int | float):
+        return Shown(text, "; ".join(_said(cell, heading)), heading.kind, repr(cell.value), cell.shade)
+    cut = None if text == visible(whole) else whole
+    return Shown(text, "; ".join(filter(None, (cut, cell.reason, _key(cell)))), heading.kind, None, cell.shade)
 
 
 def _said(cell: Cell, heading: Heading) -> Iterator[str]:
-    if isinstance(cell.value, int | float):
-        yield " ".join(filter(None, (repr(cell.value), heading.unit)))
+    """What a number is, from its value to its case."""
+    yield " ".join(filter(None, (repr(cell.value), heading.unit)))
     if cell.interval is not None:
-        yield f"95 % interval {cell.interval[0]!r} to {cell.interval[1]!r}"
-    if cell.reason is not None:
-        yield cell.reason
-    if cell.n is not None:
-        yield f"of {cell.n}"
-    if cell.case is not None:
-        yield cell.case
+        yield "95 % interval {:.6g} to {:.6g}".format(*cell.interval)
+    yield from filter(None, (cell.reason, f"of {cell.n}" if cell.n else None, _key(cell)))
+
+
+def _key(cell: Cell) -> str | None:
+    return None if cell.case is None else shorten(visible(cell.case), LONGEST_KEY)
 
 
 def meaning(heading: Heading) -> str:

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import base64
+import re
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyharness.plugins.libraries import is_installed, load
-from pyharness.report.page.cells import meaning, tip
+from pyharness.report.page.cells import LONGEST_LINE, halves, meaning, shown_rows
 from pyharness.report.page.parts import Figure, Page, Section
 from pyharness.report.page.policy import policy
-from pyharness.report.sheet import Cell, Sheet
+from pyharness.report.page.theme import theme
+from pyharness.report.sheet import Sheet
 from pyharness.report.sheet.escaping import visible
+from pyharness.report.sheet.shortening import shorten
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 PURPOSE, EXTRA = "the HTML report", "report"
 MODULES = {"jinja2": "Jinja2", "altair": "altair", "vl_convert": "vl-convert-python"}
+_VIEW = re.compile(r'<svg (?=[^<>]*viewBox="[\d.-]+ [\d.-]+ ([\d.]+) ([\d.]+)")')
 _FOLDER = Path(__file__).parent
 
 
@@ -37,13 +41,18 @@ def render(page: Page) -> str:
     Raises:
         InputError: Jinja2 is not installed.
     """
-    style, script = (_asset(name) for name in ("style.css", "script.js"))
+    style, script = theme() + _asset("style.css"), _asset("script.js")
     template = _environment().get_template("page.html.j2")
     return template.render(page=page, style=style, script=script, policy=policy(style, script))
 
 
 def _asset(name: str) -> str:
     return (_FOLDER / "assets" / name).read_text(encoding="utf-8")
+
+
+def _sized(svg: str) -> str:
+    """Give a drawing the size that it is drawn for: text in it is as large as other text, on narrow screens, too."""
+    return _VIEW.sub(r'<svg width="\1" height="\2" ', svg, count=1)
 
 
 @lru_cache(maxsize=1)
@@ -67,8 +76,15 @@ def _environment() -> Environment:
         "sheet": lambda block: isinstance(block, Sheet),
         "figure": lambda block: isinstance(block, Figure),
         "section": lambda block: isinstance(block, Section),
-        "numeric": lambda cell: isinstance(cell, Cell) and isinstance(cell.value, int | float),
     }
-    environment.filters |= {"markup": markup, "base64": lambda data: base64.b64encode(data).decode()}
-    environment.globals |= {"tip": tip, "meaning": meaning}
+    environment.filters |= {
+        "base64": lambda data: base64.b64encode(data).decode(),
+        "drawing": lambda svg: markup(_sized(svg)),
+        "halves": halves,
+        "markup": markup,
+        "short": lambda text: shorten(visible(text), LONGEST_LINE),
+        "shown_rows": shown_rows,
+        "visible": visible,
+    }
+    environment.globals["meaning"] = meaning
     return environment

@@ -38,7 +38,7 @@ def page_of(sources: Sequence[Source]) -> Page:
     (source, *_) = sources
     sections = tuple(_sections(source.record))
     downloads = tuple(filter(None, (download(source.path) for source in sources)))
-    return Page(source.name, sections, tuple(foot_sheets(source.record)), downloads)
+    return Page(source.name, sections, foot=tuple(foot_sheets(source.record)), downloads=downloads)
 
 
 def page_of_sheets(title: str, sheets: Iterable[Sheet]) -> Page:

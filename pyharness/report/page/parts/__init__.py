@@ -45,5 +45,6 @@ class Page:
 
     title: str
     sections: tuple[Section, ...]
+    about: str = ""  # what it is about, in a sentence
     foot: tuple[Sheet, ...] = ()
     downloads: tuple[Download, ...] = ()

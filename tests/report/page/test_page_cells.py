@@ -1,0 +1,111 @@
+"""Every number of a page can be traced: what the markup says of it is what the record says."""
+
+from __future__ import annotations
+
+import pytest
+
+from paged import made, reading
+from pyharness import store
+from pyharness.report import page
+from pyharness.report.page import cells
+from pyharness.report.sheet import Cell, Heading, Sheet, text_row
+from pyharness.statistics.intervals import interval_of
+from pyharness.statistics.stopping import noise
+
+
+@pytest.fixture(scope="module")
+def record() -> store.Record:
+    return made.record(made.names("row", 3), made.names("text", 2))
+
+
+@pytest.fixture(scope="module")
+def tree(record: store.Record) -> reading.Element:
+    return reading.read(page.to_report([page.Source("a.json", record)]))
+
+
+def traced(record: store.Record) -> dict[tuple[str, str], list[str]]:
+    """What cells may say, by key of the case and value: of each measurement, and of the spread of its samples."""
+    said: dict[tuple[str, str], list[str]] = {}
+    for result in record.results:
+        for one in result.measurements:
+            unit, interval = record.data["metrics"][one.metric]["unit"], interval_of(one)
+            n = f"of {len(one.samples)} repetitions" if one.samples else "of 407 documents"
+            ends = [] if interval is None else ["95 % interval {:.6g} to {:.6g}".format(*interval)]
+            for parts in ([f"{one.value!r} {unit}", n], [f"{one.value!r} {unit}", *ends, n]):
+                said.setdefault((result.case.key, repr(one.value)), []).append("; ".join((*parts, result.case.key)))
+            if one.samples:
+                spread = repr(noise(one.samples))
+                said[result.case.key, spread] = [f"{spread} of the mean; {n}; {result.case.key}"]
+    return said
+
+
+def test_numbers_are_the_records(record: store.Record, tree: reading.Element) -> None:
+    known, seen = traced(record), set[tuple[str, str]]()
+    for cell in tree.one("main").all("td"):
+        key = cell.tip.rpartition("; ")[2], str(cell.attributes.get("data-value"))
+        if " | " in key[0]:
+            assert cell.tip in known[key]
+            seen.add(key)
+    declared = {("compression", name) for name in ("bytes_per_token", "tokens_per_word", "vocabulary_used")}
+    for result in record.results:
+        for one in result.measurements:
+            if one.samples or (result.case.benchmark, one.metric) in declared:
+                assert (result.case.key, repr(one.value)) in seen
+
+
+def test_shown_numbers_are_those_of_the_tables(record: store.Record, tree: reading.Element) -> None:
+    from pyharness import report
+
+    tables = {one.one("caption").text: one for one in tree.one("main").all("table")}
+    for sheet in report.sheets(record):
+        rows = tables[sheet.title].one("tbody").all("tr")
+        texts = [tuple(one.text for one in row.children if isinstance(one, reading.Element)) for row in rows]
+        assert texts == list(sheet.texts)
+        heads = [one.text for one in tables[sheet.title].one("thead").all("th")]
+        assert heads == list(sheet.columns)
+
+
+def test_cells_with_more_to_say_are_reached_by_keyboard(tree: reading.Element) -> None:
+    for one in (*tree.all("td"), *tree.all("th")):
+        assert (one.attributes.get("tabindex") == "0") == bool(one.tip)
+
+
+def test_a_long_name_is_cut_and_whole_on_focus() -> None:
+    names = [f"file:/models/{'x' * 100}/{number}/tokenizer.json" for number in range(3)]
+    sheet = Sheet("t", (Heading("tokenizer", "name"),), tuple(text_row(name) for name in names))
+    shown = [row[0] for row in cells.shown_rows(sheet)]
+    assert len({one.text for one in shown}) == 3
+    assert all(len(one.text) <= cells.LONGEST["name"] for one in shown)
+    assert [one.tip for one in shown] == names
+
+
+@pytest.mark.parametrize("names", [("a\x1b", r"a\x1b"), ("K", "k"), ("a", "a\u202e"), ("e", "e" + "x" * 60)])
+def test_names_that_look_alike_are_told_apart(names: tuple[str, str]) -> None:
+    sheet = Sheet("t", (Heading("tokenizer", "name"),), tuple(text_row(name) for name in names))
+    assert len({row[0].text for row in cells.shown_rows(sheet)}) == 2
+
+
+@pytest.mark.parametrize(
+    ("cell", "text", "tip"),
+    [
+        (Cell(None, reason="no text", case="a | b"), "-", "no text; a | b"),
+        (Cell(0.0, case="a"), "0.0000", "0.0 u; a"),
+        (Cell(-1e-12), "-0.0000", "-1e-12 u"),
+        (Cell(1e12), "1000000000000.0000", "1000000000000.0 u"),
+        (Cell(3), "3.0000", "3 u"),
+        (Cell(1.5, interval=(1.0, 2.0), reason="x"), "1.5000 ±0.5000", "1.5 u; 95 % interval 1 to 2; x"),
+    ],
+)
+def test_a_cell_says_what_it_is(cell: Cell, text: str, tip: str) -> None:
+    ((shown,),) = cells.shown_rows(Sheet("t", (Heading("x", unit="u"),), ((cell,),)))
+    assert (shown.text, shown.tip) == (text, tip)
+
+
+def test_the_middle_of_many_rows_is_folded() -> None:
+    rows = tuple((Cell(f"row {number}"), Cell(number)) for number in range(450))
+    sheet = Sheet("many", (Heading("row", "name"), Heading("value")), rows)
+    tree = reading.read(page.render(page.page_of_sheets("t", [sheet])))
+    first, folded = (one.one("tbody") for one in tree.one("main").all("table"))
+    numbers = [[int(str(cell.attributes["data-value"])) for cell in one.all("td")] for one in (first, folded)]
+    assert numbers == [[*range(100), *range(350, 450)], [*range(100, 350)]]
+    assert tree.one("main").one("details").one("summary").text == "250 more rows of “many”"

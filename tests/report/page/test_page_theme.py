@@ -1,0 +1,62 @@
+"""Colours: text stands out from all that is behind it, on light and on dark screens."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from pyharness.report.page import theme
+from pyharness.report.page.rendering import _asset
+
+CONTRAST = 4.5  # WCAG 2.2, 1.4.3
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance, as WCAG defines it."""
+    parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    red, green, blue = (one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one: str, other: str) -> float:
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_contrast_of_known_pairs() -> None:
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+    assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_text_stands_out(place: int) -> None:
+    for behind in theme.BEHIND:
+        written = theme.WRITTEN if behind in ("page", "raised") else ("ink",)
+        for text in written:
+            assert contrast(theme.COLOURS[text][place], theme.COLOURS[behind][place]) >= CONTRAST, (text, behind)
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_shades_go_one_way_from_alike(place: int) -> None:
+    page = theme.COLOURS["shade-4"][place]
+    worse, better = (
+        [contrast(theme.COLOURS[f"shade-{one}"][place], page) for one in steps]
+        for steps in ((4, 3, 2, 1, 0), (4, 5, 6, 7, 8))
+    )
+    assert page == theme.COLOURS["page"][place]
+    assert worse == sorted(worse)
+    assert better == sorted(better)
+    assert min(worse[1], better[1]) > 1
+
+
+def test_colours_of_the_style_sheet_are_named_in_the_theme() -> None:
+    style = _asset("style.css")
+    assert {*re.findall(r"var\(--([\w-]+)\)", style)} <= {*theme.COLOURS}
+    assert not re.findall(r"#[0-9a-f]{3,8}\b", style)
+
+
+def test_paper_is_light_and_nothing_moves() -> None:
+    for media, rule in re.findall(r"@media ([^{]*)\{(.*?\}\})", theme.theme()):
+        assert media.startswith("screen"), rule
+    assert not re.search(r"transition|animation|scroll-behavior", _asset("style.css"))
