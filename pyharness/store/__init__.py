@@ -15,7 +15,7 @@ from pyharness.store.gate_records import (
     write_gate,
 )
 from pyharness.store.journal import Journal, Taken, journal_of
-from pyharness.store.json_lines import dump
+from pyharness.store.json_lines import dump, packed
 from pyharness.store.older import ADDED_DETAILS, LIFTED
 from pyharness.store.records import GATE_KIND, KIND, PROFILE_KIND, SCHEMA, SCHEMA_FILE, Record, is_unfinished, read
 from pyharness.store.results import (
@@ -56,6 +56,7 @@ __all__ = [
     "journal_of",
     "measurement_as_json",
     "measurement_from_json",
+    "packed",
     "path_beside",
     "read",
     "read_any",

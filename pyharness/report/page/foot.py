@@ -10,7 +10,7 @@ from typing import Any
 
 from pyharness.report.page.parts import Download
 from pyharness.report.sheet import Cell, Heading, Sheet, text_row
-from pyharness.store import Record
+from pyharness.store import Record, packed
 from pyharness.types import COUNT
 
 LARGEST_DOWNLOAD = 1_000_000  # bytes of a record that the page carries
@@ -57,10 +57,10 @@ def command(data: Mapping[str, Any]) -> str | None:
 
 
 def download(path: Path | None) -> Download | None:
-    """Return the file of a record, if it is small enough for a page."""
+    """Return the file of a record, packed, if it is small enough for a page."""
     if path is None or not path.is_file() or path.stat().st_size >= LARGEST_DOWNLOAD:
         return None
-    return Download(path.name, path.read_bytes(), "application/json")
+    return Download(f"{path.name.removesuffix('.xz')}.xz", packed(path.read_bytes()), "application/x-xz")
 
 
 def _made(data: Mapping[str, Any]) -> dict[str, Any]:
