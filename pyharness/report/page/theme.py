@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pyharness.report.charts.palette import PAGE, PALETTE
+
 COLOURS = {  # name: on light, on dark
-    "page": ("#ffffff", "#14171a"),
+    **{one.name: (one.light, one.dark) for one in (PAGE, *PALETTE)},
     "raised": ("#f3f5f7", "#20252a"),
-    "ink": ("#1b1d1f", "#e8eaec"),
-    "quiet": ("#55595e", "#b4b9be"),
     "line": ("#c9cdd1", "#444a51"),
     "link": ("#0b57a4", "#8ec5ff"),
     # A cell beside the reference row: 0 is far worse, 4 is alike, 8 is far better.
@@ -16,7 +16,7 @@ COLOURS = {  # name: on light, on dark
     "shade-1": ("#f9c79d", "#5f3314"),
     "shade-2": ("#fbdcc0", "#462917"),
     "shade-3": ("#fdeee0", "#2e2018"),
-    "shade-4": ("#ffffff", "#14171a"),
+    "shade-4": (PAGE.light, PAGE.dark),
     "shade-5": ("#e3effa", "#182735"),
     "shade-6": ("#c6dff5", "#1a3650"),
     "shade-7": ("#a5cdef", "#1c466c"),
@@ -35,7 +35,8 @@ def theme() -> str:
             f"@media screen and (prefers-color-scheme:dark){{:root{{color-scheme:dark;{dark}}}}}",
             f"@media screen{{:root:has(#light:checked){{color-scheme:light;{light}}}",
             f":root:has(#dark:checked){{color-scheme:dark;{dark}}}}}",
-            *_shades(),
+            *(f".{name}{{background:var(--{name})}}" for name in COLOURS if name.startswith("shade")),
+            *_drawings(),
         )
     )
 
@@ -44,7 +45,8 @@ def _set(place: int) -> str:
     return "".join(f"--{name}:{values[place]};" for name, values in COLOURS.items())
 
 
-def _shades() -> Iterator[str]:
-    for name in COLOURS:
-        if name.startswith("shade"):
-            yield f".{name}{{background:var(--{name})}}"
+def _drawings() -> Iterator[str]:
+    """Rules that give a drawing, which is in light colours, those of the page."""
+    for one in PALETTE:
+        for mark in ("fill", "stroke"):
+            yield f'svg [{mark}="{one.light}"]{{{mark}:var(--{one.name})}}'

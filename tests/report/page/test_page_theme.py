@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from pyharness.report.charts import palette
 from pyharness.report.page import theme
 from pyharness.report.page.rendering import _asset
 
@@ -48,6 +49,13 @@ def test_shades_go_one_way_from_alike(place: int) -> None:
     assert worse == sorted(worse)
     assert better == sorted(better)
     assert min(worse[1], better[1]) > 1
+
+
+@pytest.mark.parametrize("place", ["fill", "stroke"])
+def test_drawings_take_the_colours_of_the_page(place: str) -> None:
+    for colour in palette.PALETTE:
+        assert f'svg [{place}="{colour.light}"]{{{place}:var(--{colour.name})}}' in theme.theme()
+        assert theme.COLOURS[colour.name] == (colour.light, colour.dark)
 
 
 def test_colours_of_the_style_sheet_are_named_in_the_theme() -> None:
