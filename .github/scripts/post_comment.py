@@ -35,6 +35,7 @@ ACTS = re.compile(
     r"[@#]|[a-z]\\?-(?=\d)|ghsa(?=\\?-)"  # names, issues (#1, GH-1), tickets and advisories
     r"|[0-9a-f]{6}(?=[0-9a-f])"  # commits: seven figures and more
     r"|:(?=[/\\])|www(?=[.\\])|\](?=[(:])"  # links
+    r"|:(?=[\w+-]+:)"  # symbols by name
     r"|&(?!(?:amp|lt|gt);)|<(?!/?(?:details|summary)>)"  # what stands for these; tags
     r"|^(?:[ \t>*+-]|\d{1,9}[.)])*(?=```|~~~|/)",  # blocks of code, which may be drawn; orders to robots
     re.IGNORECASE | re.MULTILINE,

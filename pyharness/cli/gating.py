@@ -156,7 +156,7 @@ def _write(done: Gate, outputs: dict[str, Path], *, force: bool) -> None:
     from pyharness import report, store
     from pyharness.system import atomic_file
 
-    comment = report.to_pull_request(done)
+    comment = report.to_pull_request(report.gate_comment(done))
     texts = {"output": store.dump_gate, "markdown": lambda _: comment, "junit": report.to_junit}
     for name, path in outputs.items():
         atomic_file.write(path, texts[name](done), overwrite=force)
@@ -170,5 +170,5 @@ def _shown(done: Gate, form: str) -> str:
     if form == "json":
         return store.dump_gate(done)
     if form == "markdown":
-        return report.to_pull_request(done)
+        return report.to_pull_request(report.gate_comment(done))
     return report.to_text(report.gate_sheets(done), width=width(), color=color())

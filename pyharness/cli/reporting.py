@@ -117,8 +117,10 @@ def _check_calibration(path: Path, form: str, *, rederive: bool) -> None:
 def _export_gate(gate: Gate, title: str, form: str, output: Path | None, force: bool) -> None:
     from pyharness import report as room
 
-    if form in ("markdown", "junit"):
-        _put({"markdown": room.to_pull_request, "junit": room.to_junit}[form](gate), output, force)
+    if form == "markdown":
+        _put(room.to_pull_request(room.gate_comment(gate)), output, force)
+    elif form == "junit":
+        _put(room.to_junit(gate), output, force)
     else:
         _export(lambda: room.gate_sheets(gate), lambda: room.flat_gate(gate), title, form, output, force)
 

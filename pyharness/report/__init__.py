@@ -16,6 +16,7 @@ from pyharness.report.exporters import (
     to_markdown,
     to_page,
     to_parquet,
+    to_pull_request,
     to_text,
 )
 from pyharness.report.flat import flat_sheet
@@ -24,9 +25,9 @@ from pyharness.report.gating import (
     calibration_sheet,
     flat_calibration,
     flat_gate,
+    gate_comment,
     gate_sheets,
     to_junit,
-    to_pull_request,
     verdict_line,
 )
 from pyharness.report.profiles import profile_sheets
@@ -47,6 +48,7 @@ __all__ = [
     "flat_differences",
     "flat_gate",
     "flat_sheet",
+    "gate_comment",
     "gate_sheets",
     "profile_sheets",
     "sheets",

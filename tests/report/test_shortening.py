@@ -39,7 +39,7 @@ def test_a_table_of_80_columns_and_a_comment_tell_names_apart() -> None:
     text = report.to_text(report.gate_sheets(done), width=80)
     rows = [line.partition("  ")[0] for line in text.splitlines() if " pass " in line]
     assert len(set(rows)) == len(rows) == len(names)
-    comment = report.to_pull_request(done)
+    comment = report.to_pull_request(report.gate_comment(done))
     cells = [line.split("|")[1] for line in comment.splitlines() if line.startswith("| ") and "pass" in line]
     assert len(set(cells)) == len(cells) == len(names)
 

@@ -40,7 +40,7 @@ def seen_of(name: str) -> list[tuple[str, str]]:
     text = plain(visible(name))
     cells = [("th", text), ("th", "end"), ("td", text), ("td", "last"), ("td", "x"), ("td", text)]
     notes = re.sub("\n+", "\n", f"above\n{text}\n{text}").strip()
-    return [("h3", text), *cells, ("p", notes)]
+    return [*[("h3", text)] * bool(name), *cells, ("p", notes)]  # no title is no heading
 
 
 def wrong(name: str) -> list[object]:

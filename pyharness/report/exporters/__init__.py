@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pyharness.report.exporters.comment import to_pull_request
 from pyharness.report.exporters.csv import to_csv
 from pyharness.report.exporters.html import to_html, to_page
 from pyharness.report.exporters.json import to_json
@@ -9,4 +10,14 @@ from pyharness.report.exporters.markdown import to_markdown
 from pyharness.report.exporters.parquet import to_frame, to_parquet
 from pyharness.report.exporters.text import to_text
 
-__all__ = ["to_csv", "to_frame", "to_html", "to_json", "to_markdown", "to_page", "to_parquet", "to_text"]
+__all__ = [
+    "to_csv",
+    "to_frame",
+    "to_html",
+    "to_json",
+    "to_markdown",
+    "to_page",
+    "to_parquet",
+    "to_pull_request",
+    "to_text",
+]

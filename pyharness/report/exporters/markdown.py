@@ -9,15 +9,16 @@ from pyharness.report.sheet.escaping import markdown_cell, markdown_line
 
 
 def to_markdown(sheets: Iterable[Sheet]) -> str:
-    """Return sheets with their titles and notes."""
+    """Return sheets with their titles, if they have one, and notes."""
     parts = []
     for sheet in sheets:
-        lines = [f"### {markdown_line(sheet.title)}", "", *head_lines(sheet), *row_lines(sheet), ""]
+        title = [f"### {markdown_line(sheet.title)}", ""] if sheet.title else []
+        lines = [*title, *_head_lines(sheet), *row_lines(sheet), ""]
         parts.append("\n".join([*lines, *map(markdown_line, sheet.notes)]).rstrip())
     return "\n\n".join(parts) + "\n"
 
 
-def head_lines(sheet: Sheet) -> tuple[str, str]:
+def _head_lines(sheet: Sheet) -> tuple[str, str]:
     """Return the two lines that a table begins with."""
     ruler = ("--:" if heading.kind == "number" else ":--" for heading in sheet.headings)
     return _cells(map(markdown_cell, sheet.columns)), _cells(ruler)

@@ -2,7 +2,7 @@
 
 from pyharness.report.gating.calibration import calibration_sheet, flat_calibration
 from pyharness.report.gating.junit import to_junit
-from pyharness.report.gating.pull_request import to_pull_request
+from pyharness.report.gating.pull_request import gate_comment
 from pyharness.report.gating.sheets import flat_gate, gate_sheets
 from pyharness.report.gating.step_summary import append_step_summary
 from pyharness.report.gating.verdicts import verdict_line
@@ -12,8 +12,8 @@ __all__ = [
     "calibration_sheet",
     "flat_calibration",
     "flat_gate",
+    "gate_comment",
     "gate_sheets",
     "to_junit",
-    "to_pull_request",
     "verdict_line",
 ]

@@ -56,7 +56,7 @@ def check_name(name: str) -> None:
         suite=name, arms={"base": arm}, notes=(name,), declaration_faults=(name,),
         self_test=SelfTest((name,), {name: name}), about={name: name},
     )  # fmt: skip
-    text = report.to_pull_request(one)
+    text = report.to_pull_request(report.gate_comment(one))
     assert acts(text) == []
     assert re.fullmatch(r"\*\*Pass: 1 regression, 1 passed; [\w ,;.]+\.\*\*", text.splitlines()[0])
     assert text.count("<details>") == text.count("</details>") == 2
@@ -70,7 +70,7 @@ def test_the_verdict_comes_first_then_regressions_and_the_rest_is_folded() -> No
     judgements.insert(5, judgement("slower", "regression", 0.2, p=0.001))
     judgements.insert(5, judgement("slower", "pass", 0.0, figure="instructions"))
     judgements.append(judgement("unsure", "inconclusive", 0.04))
-    text = report.to_pull_request(gate(*judgements, verdict="regression"))
+    text = report.to_pull_request(report.gate_comment(gate(*judgements, verdict="regression")))
     first, *_ = text.splitlines()
     assert first == "**Regression: 2 regressions, 1 inconclusive, 8 passed.**"
     opened, folded, _ = text.split("<details>")
@@ -93,7 +93,7 @@ def test_a_comment_has_at_most_60_kb_of_whole_rows(regressions: int, others: int
     notes = tuple(f"備註 {n} @x " * 100 for n in range(1000))
     about = {f"{n} @x" * 50: "值 " * 1000 for n in range(1000)}
     one = gate(*judgements, verdict="regression" if regressions else "pass", notes=notes, about=about)
-    text = report.to_pull_request(one)
+    text = report.to_pull_request(report.gate_comment(one))
     assert len(text.encode()) <= 60_000
     assert len(text.encode()) > 55_000 or others + regressions < 3000
     assert text.count("<details>") == text.count("</details>")
@@ -112,6 +112,6 @@ def test_a_comment_has_at_most_60_kb_of_whole_rows(regressions: int, others: int
 
 def test_a_gate_that_compared_nothing_says_so() -> None:
     one = gate(verdict="incomparable", notes=("base does not build: no compiler",), arms={}, about={}, launches=())
-    text = report.to_pull_request(one)
+    text = report.to_pull_request(report.gate_comment(one))
     assert text.splitlines()[0] == "**Incomparable: nothing was compared.**"
     assert "- base does not build: no compiler" in text

@@ -43,9 +43,9 @@ def written(arguments: Mapping[str, str]) -> int:
     suite = arguments.get("--suite", "gate")
     done = gate(*judged, verdict="regression" if len(judged) > 1 else "pass", suite=suite)
     store.write_gate(Path(arguments["--output"]), done)
-    Path(arguments["--markdown"]).write_text(report.to_pull_request(done), encoding="utf-8")
+    Path(arguments["--markdown"]).write_text(report.to_pull_request(report.gate_comment(done)), encoding="utf-8")
     Path(arguments["--junit"]).write_text(report.to_junit(done), encoding="utf-8")
-    report.append_step_summary(report.to_pull_request(done))
+    report.append_step_summary(report.to_pull_request(report.gate_comment(done)))
     return done.exit_code
 
 

@@ -1,0 +1,164 @@
+"""Markdown for a pull request: a line that says it all, what must be seen, and the rest folded, in at most 60 kB.
+
+Bytes of UTF-8 are counted, of which a text has at least as many as of anything else that can be counted. GitHub says
+"maximum is 65536 characters": of the text of a pull request those are characters of Unicode, and comments were seen to
+take four times as many bytes (https://github.com/dead-claudia/github-limits/pull/13).
+"""
+
+from __future__ import annotations
+
+import html
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+
+from pyharness.report.exporters.markdown import row_lines, to_markdown
+from pyharness.report.sheet import Cell, Heading, Sheet
+from pyharness.report.sheet.escaping import markdown, markdown_line, visible
+from pyharness.report.sheet.shortening import shorten, shorten_apart
+
+MOST_BYTES = 60_000
+MOST_BYTES_OF_A_TABLE = 8_000  # of one that stands among many
+_MOST_BYTES_OF_REMARKS = 8_000
+_MOST_BYTES_OF_NOTES = 2_000
+_LONGEST = 300  # characters of a cell or a line, before escapes
+_ROOM_FOR_LEFT_OUT = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Tables below each other, which may be folded."""
+
+    sheets: tuple[Sheet, ...]
+    fold: str | None = None  # what the fold is called, in our own words: GitHub looks for names there as well
+    most: int = MOST_BYTES  # of a table
+    first: bool = False  # has its room before the others have
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """What a comment says, in order."""
+
+    headline: str
+    about: str = ""  # what was measured or compared, as Markdown
+    remarks: tuple[str, ...] = ()
+    parts: tuple[Part, ...] = ()
+
+
+def to_pull_request(comment: Comment) -> str:
+    """Return Markdown. Names in it notify nobody and link nowhere: ``report.sheet.escaping``.
+
+    There are whole rows alone; how many rows, tables and lines there was no room for is said where they are missing.
+    """
+    said = _limited([markdown_line(_shortened(one)) for one in comment.remarks], _MOST_BYTES_OF_REMARKS)
+    head = [f"**{inert(comment.headline)}**", comment.about, "\n".join(f"- {one}" for one in said)]
+    parts = [part for part in comment.parts if part.sheets]
+    left = MOST_BYTES - sum(_size(one) + 2 for one in (*head, *(_folded(part, "") for part in parts)))
+    written: dict[int, str] = {}
+    for place, part in sorted(enumerate(parts), key=lambda pair: not pair[1].first):
+        tables = _tables(part, left - _ROOM_FOR_LEFT_OUT * (len(parts) - len(written)))
+        left -= _size(tables)
+        written[place] = _folded(part, tables)
+    return "\n\n".join(filter(None, (*head, *(written[place] for place in range(len(parts)))))) + "\n"
+
+
+def counted(count: int, what: str) -> str:
+    """Return a number of things in words.
+
+    >>> counted(1, "row"), counted(1200, "row")
+    ('1 row', '1,200 rows')
+    """
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+
+
+def inert(text: str) -> str:
+    """Text of others as part of ``about``: short, and without effect."""
+    return markdown(_shortened(text))
+
+
+def _folded(part: Part, content: str) -> str:
+    if part.fold is None:
+        return content
+    return f"<details><summary>{html.escape(part.fold)}</summary>\n\n{content}\n\n</details>"
+
+
+def _tables(part: Part, most: int) -> str:
+    """Return the tables of a part that there is room for, and how many there is none for."""
+    tables: list[str] = []
+    missing: list[Sheet] = []
+    for sheet in part.sheets:
+        table = _table(sheet, min(part.most, most))
+        if table is None:
+            missing.append(sheet)
+        else:
+            tables.append(table)
+            most -= _size(table) + 2
+    if missing:
+        rows = sum(len(sheet.rows) for sheet in missing)
+        tables.append(_left_out(len(missing), "table", f" with {counted(rows, 'row')}"))
+    return "\n\n".join(tables)
+
+
+def _table(sheet: Sheet, most: int) -> str | None:
+    """Return a table of at most ``most`` bytes; None where there is no room for any row."""
+    title = f"**{markdown_line(_shortened(sheet.title))}**\n\n" if sheet.title else ""
+    short = _short(sheet)
+    lines = list(row_lines(short))
+    count = _fitting(lines, most - _size(title + to_markdown([replace(short, rows=())])))
+    if lines and not count:
+        return None
+    notes = [_left_out(len(lines) - count, "row")] if count < len(lines) else []
+    return title + to_markdown([replace(short, rows=short.rows[:count], notes=(*notes, *short.notes))]).rstrip("\n")
+
+
+def _limited(lines: Sequence[str], most: int) -> list[str]:
+    """Return lines while there is room, then how many there is none for."""
+    count = _fitting(lines, most)
+    return [*lines[:count], *[_left_out(len(lines) - count, "line")] * (count < len(lines))]
+
+
+def _fitting(lines: Sequence[str], most: int) -> int:
+    """Return how many lines there is room for and, where that is not all, for saying so."""
+    sizes = list(accumulate(_size(line) + 1 for line in lines))
+    return len(lines) if not lines or sizes[-1] <= most else bisect_right(sizes, most - _ROOM_FOR_LEFT_OUT)
+
+
+def _left_out(count: int, what: str, beside: str = "") -> str:
+    more = counted(count, what).replace(" ", " more ", 1)
+    return f"{more}{beside} {'is' if count == 1 else 'are'} left out here: the record has all."
+
+
+def _short(sheet: Sheet) -> Sheet:
+    """Cut what is long, and no two names to look alike; the title stands elsewhere."""
+    named = [heading.kind == "name" for heading in sheet.headings]
+    names = (cell.value for row in sheet.rows for cell, is_name in zip(row, named, strict=True) if is_name)
+    short = shorten_apart((visible(name) for name in names if isinstance(name, str)), _LONGEST)
+    return Sheet(
+        "",
+        tuple(_short_heading(heading) for heading in sheet.headings),
+        tuple(
+            tuple(_short_cell(cell, short if is_name else {}) for cell, is_name in zip(row, named, strict=True))
+            for row in sheet.rows
+        ),
+        tuple(_limited([_shortened(note) for note in sheet.notes], _MOST_BYTES_OF_NOTES)),
+    )
+
+
+def _short_heading(heading: Heading) -> Heading:
+    return replace(heading, title=_shortened(heading.title))
+
+
+def _short_cell(cell: Cell, names: dict[str, str]) -> Cell:
+    value = cell.value
+    if isinstance(value, str):
+        value = names.get(visible(value)) or _shortened(value)
+    return replace(cell, value=value, part=None if cell.part is None else _shortened(cell.part))
+
+
+def _shortened(text: str) -> str:
+    return shorten(visible(text), _LONGEST)
+
+
+def _size(text: str) -> int:
+    return len(text.encode())
