@@ -24,6 +24,7 @@ class BinCodec(OfQuantiles):
     bins: int
     trained_on: frozenset[Digest] = frozenset()
     notes: tuple[str, ...] = ()
+    skip: int = 0
     lossless: bool = False
     zeros_for_damaged: bool = False
 

@@ -41,15 +41,20 @@ _BEGINNING = f'{{"format": "{FORMAT}"'.encode()
 
 def content_of(fitted: FittedCodec) -> bytes:
     """The file of a codec."""
+    content = _content(fitted)
+    return (json.dumps({"format": FORMAT, "digest": digest_of(content), **content}) + "\n").encode()
+
+
+def _content(fitted: FittedCodec) -> dict[str, Any]:
+    """All members of the file of a codec but its digest."""
     codec = fitted.codec
-    content = {
+    return {
         "format": FORMAT, "version": VERSION, "written_by": version_of("pyharness"),
-        "codec": codec.header["codec"], "chunk_frames": fitted.chunk_frames, "skip": fitted.skip,
+        "codec": codec.header["codec"], "chunk_frames": fitted.chunk_frames, "skip": codec.skip,
         "low": codec.quantiles.low.tolist(), "high": codec.quantiles.high.tolist(), **_own(codec),
         "notes": list(codec.notes), "trained_on": sorted(one.hex() for one in codec.trained_on),
         "source": dict(fitted.source),
     }  # fmt: skip
-    return (json.dumps({"format": FORMAT, "digest": digest_of(content), **content}) + "\n").encode()
 
 
 def _own(codec: Codec) -> dict[str, Any]:
@@ -131,9 +136,12 @@ def _fitted(members: Members) -> FittedCodec:
         clips = frozenset(map(bytes.fromhex, trained_on))
     except (TypeError, ValueError):
         raise InputError(f"{members.label}: 'trained_on' has what is no digest") from None
-    codec = replace(codec, trained_on=clips, notes=tuple(map(str, notes)))
-    source = members.take("source", dict)
-    return FittedCodec(codec, _whole(members, "chunk_frames", 1, LONGEST), _whole(members, "skip", 0, 1 << 16), source)
+    skip = _whole(members, "skip", 0, 1 << 16)
+    codec = replace(codec, trained_on=clips, notes=tuple(map(str, notes)), skip=skip)
+    fitted = FittedCodec(codec, _whole(members, "chunk_frames", 1, LONGEST), members.take("source", dict))
+    if unknown := members.content.keys() - _content(fitted).keys():
+        raise InputError(f"{members.label} has a member {min(unknown)[:40]!r}, which version {VERSION} does not know")
+    return fitted
 
 
 def _fast(members: Members, quantiles: Quantiles) -> FastCodec:

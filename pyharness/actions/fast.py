@@ -42,6 +42,7 @@ class FastCodec(OfQuantiles):
     bpe: IntegerBpe
     trained_on: frozenset[Digest] = frozenset()
     notes: tuple[str, ...] = ()
+    skip: int = 0
     lossless: bool = True
     zeros_for_damaged: bool = False
 

@@ -29,7 +29,6 @@ class FittedCodec:
 
     codec: Codec
     chunk_frames: int
-    skip: int  # leading values of a frame in files, which are no action
     source: Mapping[str, Any] = field(default_factory=dict)  # what it was fitted to; JSON values
 
 
@@ -65,14 +64,14 @@ class Recipe:
             raise InputError(f"{' and '.join(corpora)} differ in chunk= or skip=; a codec is fitted to one")
         counted = Tally() if tally is None else tally
         read = [chunk for one in opened for chunk in chunks.read(one, counted)]
-        codec = replace(self._fitted(read, progress), trained_on=frozenset(one.clip for one in read))
+        chunk_frames, skip = next(iter(known))
+        codec = replace(self._fitted(read, progress), trained_on=frozenset(one.clip for one in read), skip=skip)
         left_out, short = sum(one.left_out for one in read), counted.empty_documents
         source = {
             "corpora": list(corpora), "clips": len(codec.trained_on), "chunks": len(read), "frames_left_out": left_out,
             "clips_left_out": short, "digest": f"{counted.digest:032x}",
         }  # fmt: skip
-        chunk_frames, skip = next(iter(known))
-        return FittedCodec(replace(codec, notes=tuple(_notes(codec, self.vocab_size))), chunk_frames, skip, source)
+        return FittedCodec(replace(codec, notes=tuple(_notes(codec, self.vocab_size))), chunk_frames, source)
 
     def _fitted(self, read: Sequence[Chunk], progress: Callable[[int], None] | None) -> Codec:
         frames = [one.frames for one in read]
@@ -109,6 +108,15 @@ def motions(spec: str) -> MotionCorpus:
             f"corpus {spec!r} is text; a codec of actions is fitted to clips: motions:clips.jsonl?chunk=32"
         )
     return corpus
+
+
+def refuse_others(codec: ActionCodec, corpus: MotionCorpus) -> None:
+    """Refuse clips whose frames begin elsewhere than those that a codec was fitted to: as many values, and others."""
+    if corpus.skip != codec.skip:
+        raise InputError(
+            f"corpus {corpus.name!r} is read with skip={corpus.skip}, and the codec was fitted to clips read with "
+            f"skip={codec.skip}; write skip={codec.skip}"
+        )
 
 
 def refuse_training(codec: ActionCodec, clip: Digest) -> None:

@@ -40,6 +40,7 @@ class ReferenceCodec(OfQuantiles):
     tokenizer_json: str
     trained_on: frozenset[Digest] = frozenset()
     notes: tuple[str, ...] = ()
+    skip: int = 0
     lossless: bool = False
     zeros_for_damaged: bool = True
 

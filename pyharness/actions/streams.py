@@ -58,9 +58,9 @@ def _rows(fitted: FittedCodec, clips: Iterable[Clip]) -> Iterator[dict[str, Any]
     for clip in clips:
         if len(clip.frames[0]) != codec.dimensions:
             raise InputError(
-                f"{clip.where}: frames have {fitted.skip + len(clip.frames[0])} values, and this codec takes "
-                f"{fitted.skip + codec.dimensions}, of which it skips {fitted.skip}; choose clips with dims=: "
-                f"motions:FILE?dims={fitted.skip + codec.dimensions}&skip={fitted.skip}"
+                f"{clip.where}: frames have {codec.skip + len(clip.frames[0])} values, and this codec takes "
+                f"{codec.skip + codec.dimensions}, of which it skips {codec.skip}; choose clips with dims=: "
+                f"motions:FILE?dims={codec.skip + codec.dimensions}&skip={codec.skip}"
             )
         for number, start in enumerate(range(0, len(clip.frames), fitted.chunk_frames)):
             frames = np.array(clip.frames[start : start + fitted.chunk_frames], np.float64)

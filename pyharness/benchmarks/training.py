@@ -44,6 +44,7 @@ from pyharness.types import (
     TokenizerSpec,
     TokenKind,
     Unsupported,
+    counted,
 )
 
 CHECKED_BYTES = 1 << 20  # of the text, for the round trip
@@ -138,7 +139,7 @@ def _round_trip(tokenizer: Tokenizer, texts: Sequence[str]) -> str:
             raise Wrong(f"document {number} does not come back from its ids")
         if decoded != tokenizer.normalize(text).encode():
             raise Wrong(f"document {number} does not come back from its ids, not even normalised")
-    return f"round trip ({tokenizer.round_trip}) of {len(chosen):,} documents"
+    return f"round trip ({tokenizer.round_trip}) of {counted(len(chosen), 'document')}"
 
 
 def _front(texts: Sequence[str]) -> Sequence[str]:

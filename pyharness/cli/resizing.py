@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from pyharness.cli.console import check_output, reports_errors, show
-from pyharness.types import InputError
+from pyharness.types import InputError, counted
 
 if TYPE_CHECKING:
     from pyharness.commands.resizing import Made
@@ -238,13 +238,13 @@ def _ids(details: Mapping[str, Any]) -> str:
 def _reused(reused: Mapping[str, str]) -> str:
     """Which tokens have lost their ids: they are no longer in the file."""
     some = ", ".join([*reused.values()][:_SHOWN]) + (", ..." if len(reused) > _SHOWN else "")
-    return f"{len(reused):,} {'id' if len(reused) == 1 else 'ids'}: {some}"
+    return f"{counted(len(reused), 'id')}: {some}"
 
 
 def _text(details: Mapping[str, Any]) -> str:
     if not details["documents"]:
         return "not read: this order does not depend on it"
-    return f"{details['bytes'] / 1e6:,.1f} MB in {details['documents']:,} documents"
+    return f"{details['bytes'] / 1e6:,.1f} MB in {counted(details['documents'], 'document')}"
 
 
 def _unreachable(tested: Mapping[str, Mapping[str, int]]) -> str:

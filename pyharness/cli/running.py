@@ -87,7 +87,8 @@ def run(
         size("--max-bytes", max_bytes)
     declared = session.declare(rows, texts, [_benchmark(name) for name in chosen], base, device, memory, max_bytes)
     if resume and (done := _finished(declared, output)) is not None:
-        complain(f"{done.path} is finished: nothing is left to resume")
+        anew = "; to measure it again, leave --resume out" if force else ""
+        complain(f"{done.path} is finished: nothing is left to resume{anew}")
         sys.exit(_status(done))
     with _claimed(declared.name, output, force, resume) as journal, listener(quiet) as watching:
         record = runner.run(suite.plan(declared, watching.preparing), journal, watching, resume, tracebacks)

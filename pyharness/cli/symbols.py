@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pyharness.cli.console import check_output, reports_errors, show
+from pyharness.types import counted
 
 if TYPE_CHECKING:
     from pyharness.commands.symbols import Trained
@@ -76,7 +77,7 @@ def _summarise(row: str, trained: Trained, out: Path, *, flattering: bool) -> No
     rows = [
         ("model", f"order {model.order}, {model.alphabet_size:,} symbols: ids of {row}"),
         ("n-grams", ", ".join(f"{count:,} of {n}" for n, count in enumerate(model.distinct_ngrams, start=1))),
-        ("text", f"{tally.bytes / 1e6:,.1f} MB in {tally.documents:,} documents"),
+        ("text", f"{tally.bytes / 1e6:,.1f} MB in {counted(tally.documents, 'document')}"),
         ("bits/symbol", f"{judged.nll:.4f} on {where}; expected, {judged.entropy:.4f}"),
         ("bits/byte", f"{judged.bits_per_byte:.4f}"),
         ("seconds", ", ".join(f"{phase} {seconds:.2f}" for phase, seconds in trained.seconds.items())),

@@ -13,7 +13,7 @@ import click
 
 from pyharness.cli.console import check_output, complain, reports_errors, show
 from pyharness.system import ending
-from pyharness.types import InputError
+from pyharness.types import InputError, counted
 
 if TYPE_CHECKING:
     from pyharness.commands.training import Outcome
@@ -203,7 +203,8 @@ def _summarise(
         rows.append(("merges", f"{trained.merges:,}"))
     if trainer.algorithm == "scaffold-bpe":
         rows.append(("scaffold", f"{trained.details['scaffold_tokens']:,} tokens that only lead to others"))
-    rows.append(("text", f"{tally.bytes / 1e6:,.1f} MB in {tally.documents:,} documents" + _distinct(trained.details)))
+    read = f"{tally.bytes / 1e6:,.1f} MB in {counted(tally.documents, 'document')}"
+    rows.append(("text", read + _distinct(trained.details)))
     if trainer.loadable:
         rows += _judged(outcome, text)
     rows.append(("seconds", ", ".join(f"{phase} {seconds:.2f}" for phase, seconds in trained.seconds.items())))

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import IO
 
 from pyharness.actions import codec_files, streams
-from pyharness.actions.fitting import FittedCodec, Recipe, motions
+from pyharness.actions.fitting import FittedCodec, Recipe, motions, refuse_others
 from pyharness.commands.training import RECORD
 from pyharness.corpora import open_corpus
 from pyharness.corpora.motions.clip_files import Clip, check_clips, clips_of
@@ -63,16 +64,20 @@ def encoded(codec: Path, clips: Sequence[str]) -> Iterator[bytes]:
     if not clips or "-" in clips:
         raise InputError("name the files of clips, clips.jsonl or clips.jsonl.xz: standard input has no name that says")
     fitted = codec_files.load(codec)
-    return streams.written(fitted, (clip for one in clips for clip in _clips(fitted, one)))
+    read = (clip for one in clips for clip in _clips(fitted, one))
+    if (first := next(read, None)) is None:
+        raise InputError(f"{', '.join(clips)}: there is no clip to encode; check the file, and dims= if it is given")
+    return streams.written(fitted, chain([first], read))
 
 
 def _clips(fitted: FittedCodec, name: str) -> Iterable[Clip]:
     if not name.startswith("motions:"):
         check_clips(Path(name))
-        return clips_of(Path(name), skip=fitted.skip)
+        return clips_of(Path(name), skip=fitted.codec.skip)
     corpus = open_corpus(name)
-    if not isinstance(corpus, Motions) or corpus.skip != fitted.skip:
-        raise InputError(f"{name}: this codec was fitted with skip={fitted.skip}; write that, too")
+    if not isinstance(corpus, Motions):
+        raise InputError(f"{name} is no corpus of clips")
+    refuse_others(fitted.codec, corpus)
     return corpus.read()
 
 

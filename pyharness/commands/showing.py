@@ -26,6 +26,7 @@ from pyharness.types import (
     Tokenizer,
     TokenizerSpec,
     Unsupported,
+    counted,
 )
 
 LONGEST = 1 << 20  # bytes of a text
@@ -191,9 +192,9 @@ def sheets(found: Sequence[Shown]) -> list[Sheet]:
 
 def _title(shown: Shown) -> str:
     count = len(shown.units)
-    what = "tokens" if any(unit.id is not None for unit in shown.units) else "units"
+    what = "token" if any(unit.id is not None for unit in shown.units) else "unit"
     ratio = f", {shown.size / count:.3f} bytes each" if count else ""
-    return f"{shown.row}: {count:,} {what} of {shown.size:,} bytes{ratio}"
+    return f"{shown.row}: {counted(count, what)} of {counted(shown.size, 'byte')}{ratio}"
 
 
 def _row(unit: Unit) -> tuple[Cell, ...]:

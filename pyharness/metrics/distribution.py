@@ -27,7 +27,7 @@ def renyi_entropy(p: NDArray[np.float64], alpha: float) -> float:
     if alpha == 0:
         return math.log2(len(p))
     # Where one type has nearly all of p, rounding can leave a sum above 1, and so an entropy of -1e-16.
-    return max(float(np.log2((p**alpha).sum()) / (1 - alpha)), 0.0)
+    return max(0.0, float(np.log2((p**alpha).sum()) / (1 - alpha)))  # in this order: max(-0.0, 0.0) is -0.0
 
 
 def efficiency(entropy: float, types: int) -> float:

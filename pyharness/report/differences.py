@@ -9,64 +9,84 @@ from pyharness.report.sheet import NOTHING, Cell, Heading, Sheet
 from pyharness.report.sheet.escaping import writable
 from pyharness.types import Format
 
-_VALUE = Format("{:.5g}")
-_DIFFERENCE = Format("{:+.4g}")
-_WIDTH = Format("{:.2g}")
-_HEADINGS = (
-    Heading("metric", "prose"),
-    *(Heading(title) for title in ("A", "B", "B - A", "±")),
-    Heading("verdict", "word"),
-)
+_METRIC, _VERDICT = Heading("metric", "prose"), Heading("verdict", "word")
+_VALUE, _DIFFERENCE, _WIDTH = Format("{:.5g}"), Format("{:+.4g}"), Format("{:.2g}")
+_TIME, _TIME_DIFFERENCE, _END = Format("{:.4g}"), Format("{:+.3g}"), Format("{:+.2g}")  # as narrow: a column more
 _FLAT = ("cases", "metric", "part", "a", "b", "difference", "low", "high", "direction", "verdict")
 _WORDS = ("cases", "metric", "part", "direction", "verdict")
-_NOTES = (
-    "±: half of the paired 95 % interval of the difference, of as much other text of this kind;",
-    "-: too few documents, or a metric without an interval.",
-)
-_IN_TURN = "±, of times: half of the interval of the median over rounds, which may lie to one side of B - A."
+_OF_TEXT = "±: half of the paired 95 % interval of the difference, of as much other text of this kind;"
+_IN_TURN = "low, high: 95 % interval of the median over rounds of B - A, and may lie to one side of the B - A shown;"
+_NEITHER = "-: too few documents, or a metric without an interval."
 _OUT_OF_TURN = (
-    "Times without ± have no verdict: rows did not take turns, or in fewer than 6 rounds. Measure with rounds=10."
+    "Times without an interval have no verdict: rows did not take turns, or in fewer than 6 rounds. Measure with "
+    "rounds=10."
 )
 
 
 def difference_sheets(differences: Sequence[Difference]) -> list[Sheet]:
     """Sheets for people, in the order of the cases."""
-    by_title: dict[str, list[tuple[Cell, ...]]] = {}
+    by_title: dict[str, list[Difference]] = {}
     for difference in differences:
         if difference.a is not None and difference.b is not None:
-            by_title.setdefault(difference.title, []).append(_row(difference, difference.a, difference.b))
-    last = list(by_title)[-1:]
-    timed = [one for one in differences if not one.deterministic and None not in (one.a, one.b)]
-    in_turn, out_of_turn = (any((one.interval is None) == missing for one in timed) for missing in (False, True))
-    notes = (*_NOTES, *(_IN_TURN,) * in_turn, *(_OUT_OF_TURN,) * out_of_turn)
-    return [
-        Sheet(title, _HEADINGS, tuple(rows), (*_along_curve(title, differences), *notes * (title in last)))
-        for title, rows in by_title.items()
-    ]
+            by_title.setdefault(difference.title, []).append(difference)
+    last, notes = list(by_title)[-1:], _notes([one for shown in by_title.values() for one in shown])
+    return [_sheet(title, shown, (*_along_curve(shown), *notes * (title in last))) for title, shown in by_title.items()]
+
+
+def _notes(shown: Sequence[Difference]) -> tuple[str, ...]:
+    in_turn = any(_in_turn(one) for one in shown)
+    out_of_turn = any(not one.deterministic and one.interval is None for one in shown)
+    of_text = any(one.deterministic for one in shown) or not in_turn
+    chosen = {_OF_TEXT: of_text, _IN_TURN: in_turn, _NEITHER: True, _OUT_OF_TURN: out_of_turn}
+    return tuple(note for note, wanted in chosen.items() if wanted)
+
+
+def _in_turn(difference: Difference) -> bool:
+    return not difference.deterministic and difference.interval is not None
+
+
+def _sheet(title: str, shown: Sequence[Difference], notes: tuple[str, ...]) -> Sheet:
+    """One pair of rows. Half of an interval says nothing of one whose middle is elsewhere: of times, both ends are."""
+    ends = any(map(_in_turn, shown))
+    numbers = ("A", "B", "B - A", *(("low", "high") if ends else ("±",)))
+    rows = tuple(_row(one, *(_ends if ends else _half)(one)) for one in shown)
+    return Sheet(title, (_METRIC, *map(Heading, numbers), _VERDICT), rows, notes)
+
+
+def _row(difference: Difference, *numbers: Cell) -> tuple[Cell, ...]:
+    name = difference.metric if difference.part is None else f"{difference.metric} {difference.part}"
+    return Cell(name), *numbers, Cell(difference.verdict)
+
+
+def _half(one: Difference) -> tuple[Cell, ...]:
+    half = None if one.interval is None else (one.interval[1] - one.interval[0]) / 2
+    return Cell(one.a, _VALUE), Cell(one.b, _VALUE), Cell(_b_minus_a(one), _DIFFERENCE), Cell(half, _WIDTH)
+
+
+def _ends(one: Difference) -> tuple[Cell, ...]:
+    low, high = one.interval or (None, None)
+    difference = Cell(_b_minus_a(one), _TIME_DIFFERENCE)
+    return Cell(one.a, _TIME), Cell(one.b, _TIME), difference, Cell(low, _END), Cell(high, _END)
+
+
+def _b_minus_a(one: Difference) -> float | None:
+    return None if one.a is None or one.b is None else one.b - one.a
 
 
 def flat_differences(differences: Sequence[Difference]) -> Sheet:
     """One row per metric, part and pair of cases, values in full."""
     rows = []
     for one in differences:
-        difference = None if one.a is None or one.b is None else one.b - one.a
         low, high = one.interval or (None, None)
-        values = (one.title, one.metric, one.part, one.a, one.b, difference, low, high, one.direction, one.verdict)
+        values = (one.title, one.metric, one.part, one.a, one.b, _b_minus_a(one), low, high, one.direction, one.verdict)
         rows.append(tuple(Cell(writable(value)) for value in values))
     headings = tuple(Heading(title, "word" if title in _WORDS else "number") for title in _FLAT)
     return Sheet("differences", headings, tuple(rows))
 
 
-def _row(difference: Difference, a: float, b: float) -> tuple[Cell, ...]:
-    name = difference.metric if difference.part is None else f"{difference.metric} {difference.part}"
-    half = None if difference.interval is None else (difference.interval[1] - difference.interval[0]) / 2
-    numbers = (Cell(a, _VALUE), Cell(b, _VALUE), Cell(b - a, _DIFFERENCE), Cell(half, _WIDTH))
-    return Cell(name), *numbers, Cell(difference.verdict)
-
-
-def _along_curve(title: str, differences: Sequence[Difference]) -> Iterator[str]:
+def _along_curve(shown: Sequence[Difference]) -> Iterator[str]:
     """Say of what grows with the text how the difference goes with its size."""
-    growing = [one for one in differences if one.title == title and one.grows_with_text and one.curve]
+    growing = [one for one in shown if one.grows_with_text and one.curve]
     if not growing:
         return
     yield "These grow with the text, so that sign and size of B - A can change with more of it;"

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pyharness.metrics.counting.id_digests import Kept, first_difference, kept_of
 from pyharness.report.comparison import Pair
 from pyharness.store import NoState, Record, StateReader
-from pyharness.types import CaseResult, InputError
+from pyharness.types import CaseResult, InputError, counted
 
 
 def comparable(pair: Pair) -> bool:
@@ -62,7 +62,7 @@ def _where(pair: Pair, other: CaseResult, states: dict[int, StateReader | NoStat
     read = pair.one.tally.documents if pair.one.tally is not None else found.document + 1
     behind = "" if found.document < read else f", behind the {read:,} of the corpus"
     return (
-        f"in {found.documents:,} of {found.compared:,} documents, first in document {found.document} "
+        f"in {found.documents:,} of {counted(found.compared, 'document')}, first in document {found.document} "
         f"(from 0{behind}), at ids {found.token} to {found.last_token}{_of_text(pair, found.text)}"
     )
 
@@ -73,7 +73,7 @@ def _of_text(pair: Pair, text: range | None) -> str:
         return ""
     about = pair.a.data["tokenizers"].get(pair.one.case.tokenizer)
     exact = isinstance(about, Mapping) and about.get("round_trip") == "exact"
-    return f", in {len(text):,} bytes from byte {text.start:,}{'' if exact else ' of what they decode to'}"
+    return f", in {counted(len(text), 'byte')} from byte {text.start:,}{'' if exact else ' of what they decode to'}"
 
 
 def _opened(record: Record, states: dict[int, StateReader | NoState], stack: contextlib.ExitStack) -> StateReader:

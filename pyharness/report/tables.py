@@ -31,7 +31,7 @@ from pyharness.report.profiles import profile_sheets_of
 from pyharness.report.ranking import ranking_sheets
 from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.store import PROFILE_KIND, Record
-from pyharness.types import CaseResult, Column, Fact, Measurement, Table
+from pyharness.types import CaseResult, Column, Fact, Measurement, Table, counted
 
 Used: TypeAlias = tuple[CaseResult, Sequence[Measurement]]
 NoteFunction: TypeAlias = Callable[[Sequence[CaseResult], Mapping[str, Any]], Iterable[str]]
@@ -209,8 +209,8 @@ def _by_row(used: Mapping[str, Sequence[Used]]) -> dict[str, dict[str, list[Meas
     return measured
 
 
-def _named(name: str, value: object, counted: bool) -> str:
+def _named(name: str, value: object, is_count: bool) -> str:
     """Name a parameter in a title: ``2 threads``, or ``context=512``."""
-    if not counted:
+    if not is_count:
         return f"{name}={value}"
-    return f"{value} {name.removesuffix('s')}" if value == 1 else f"{value} {name}"
+    return counted(value, name.removesuffix("s")) if isinstance(value, int) else f"{value} {name}"

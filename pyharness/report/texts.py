@@ -8,7 +8,7 @@ from typing import Any
 
 from pyharness.corpora.files.formats import kind
 from pyharness.report.sheet import size
-from pyharness.types import CaseResult
+from pyharness.types import CaseResult, counted
 
 WHOLE_GROUPS_SINCE = 2  # schema of records whose groups hold whole documents
 _CAP = re.compile(r"[?&]max_bytes=([^&]*)")
@@ -25,9 +25,9 @@ def describe(results: Sequence[CaseResult], data: Mapping[str, Any], label: str)
     tally = corpus.get("tally")
     text = label
     if tally:
-        read = f"{tally['documents']:,} documents"
+        read = counted(tally["documents"], "document")
         if (uncut := _uncut(results)) is not None and uncut != tally["documents"]:
-            read = f"{uncut:,} documents in {tally['documents']:,} pieces"
+            read = f"{counted(uncut, 'document')} in {counted(tally['documents'], 'piece')}"
         text += f" ({size(tally['bytes'])}, {read})"
     return text + (" [smoke test]" if corpus.get("smoke_test") else "")
 

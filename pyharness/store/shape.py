@@ -7,9 +7,9 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
-from pyharness.types import InputError
+from pyharness.types import Direction, InputError
 
 LARGEST = 1e150  # squares of what is smaller are finite, and so are their sums
 DEEPEST = 64  # levels of lists and objects within a record
@@ -81,7 +81,8 @@ def check_top(data: Mapping[str, Any]) -> None:
     for name in (metrics := get(data, "metrics", dict)):
         about = get(metrics, name, dict)
         get(about, "unit", str)
-        get(about, "direction", str)
+        if (direction := get(about, "direction", str)) not in get_args(Direction):
+            raise Misshapen(f"'direction' is {short(direction)}; known: {', '.join(get_args(Direction))}")
         get(about, "deterministic", bool)
         for flag in ("grows_with_text", "exact"):
             get(about, flag, bool, default=False)

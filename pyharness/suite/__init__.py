@@ -1,6 +1,7 @@
 """Suites: TOML -> Suite -> Cases. A suite names tokenizers, corpora and benchmarks; its cases are their product."""
 
-from pyharness.suite.declaration import Entry, Selection, Suite, entries, named, selections
+from pyharness.suite.declaration import Entry, Selection, Suite, entries, selections
+from pyharness.suite.naming import named
 from pyharness.suite.overriding import cut, override
 from pyharness.suite.parameters import powers_of_two
 from pyharness.suite.planning import Plan, plan

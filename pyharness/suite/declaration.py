@@ -12,13 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pyharness.plugins.specification import CORPUS, TOKENIZER, escaped
+from pyharness.suite import naming
 from pyharness.types import InputError
 
 DEVICES = ("cpu", "cuda")
 TIME_LIMIT_SECONDS = 600.0
 _VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")  # as the shell has it: ${NAME} or ${NAME:-otherwise}
-# A specification has no "=" before its first ":" or "?"; one in a path is behind a "/" or its family's colon.
-_NAMED = re.compile(r"([^:?=/]+)=(.+)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,21 +130,9 @@ def _identity(spec: str, key: str) -> Any:
     return parsed.engine, parsed.name, path, tuple(sorted(parsed.options.items()))
 
 
-def named(text: str) -> tuple[str | None, str]:
-    """Take ``NAME=SPEC`` apart; a specification alone has no name.
-
-    >>> named("o200k=file:/x/o200k_base.tiktoken?pattern=o200k_base")
-    ('o200k', 'file:/x/o200k_base.tiktoken?pattern=o200k_base')
-    >>> named("file:/x/a=b.json"), named("sample?max_bytes=2kB")
-    ((None, 'file:/x/a=b.json'), (None, 'sample?max_bytes=2kB'))
-    """
-    match = _NAMED.fullmatch(text)
-    return (match[1], match[2]) if match else (None, text)
-
-
 def _entry(item: str | Mapping[str, str], key: str, variables: Mapping[str, str]) -> Entry:
     if isinstance(item, str):
-        name, spec = named(item)
+        name, spec = naming.named(item)
         return Entry(name or spec, _fill_in(spec, key == "tokenizers", variables), named=name is not None)
     if not isinstance(item, Mapping):
         raise InputError(
@@ -157,6 +144,8 @@ def _entry(item: str | Mapping[str, str], key: str, variables: Mapping[str, str]
     for name, value in given.items():
         if not isinstance(value, str) or not value:
             raise InputError(f"{name} = {shown(value)} in {key} is not text; write it in quotes")
+    if "name" in item:
+        naming.check(item["name"])
     spec = _fill_in(item["spec"], key == "tokenizers", variables)
     return Entry(item.get("name", item["spec"]), spec, named="name" in item)
 

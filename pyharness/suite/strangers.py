@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, get_args
 
 from pyharness.suite.declaration import shown
 from pyharness.system import ending
 from pyharness.system.threads.lanes import Stopped
-from pyharness.types import Corpus, InputError, Metric, TokenizerSpec
+from pyharness.types import Corpus, Direction, InputError, Metric, TokenizerSpec
 
 _TEXT, _TEXT_OR_NONE = (str,), (str, type(None))
 _ROW: Mapping[str, tuple[type, ...]] = {
@@ -24,7 +24,7 @@ _METRIC: Mapping[str, tuple[type, ...]] = {
     "tolerance": (int, float),
 }  # fmt: skip
 _WORDS = {str: "text", type(None): "None", bool: "true or false", int: "a whole number", float: "a number"}
-_DIRECTIONS = ("higher", "lower", "none")
+_DIRECTIONS = get_args(Direction)
 
 
 @contextmanager

@@ -61,6 +61,7 @@ from pyharness.types.results import (
     Metric,
     State,
     Status,
+    counted,
 )
 from pyharness.types.segments import HasCalibration, HasSegments, Segments
 from pyharness.types.tables import Column, Fact, Listing, Note, Pick, Published, Table
@@ -169,6 +170,7 @@ __all__ = [
     "Unsupported",
     "Vocabulary",
     "Waiver",
+    "counted",
     "digest_of",
     "offsets_of",
 ]

@@ -71,6 +71,11 @@ class ActionCodec(Protocol):
         ...
 
     @property
+    def skip(self) -> int:
+        """Leading values of each frame of the files it was fitted to that are no action."""
+        ...
+
+    @property
     def settings(self) -> Mapping[str, Any]:
         """What a record keeps; JSON values."""
         ...

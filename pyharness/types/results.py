@@ -29,10 +29,11 @@ class Format:
     def show(self, value: float) -> str:
         """Return a value as text.
 
-        >>> Format("{:.1f}", 100, "%").show(0.25)
-        '25.0'
+        >>> Format("{:.1f}", 100, "%").show(0.25), PLAIN.show(-1e-9)
+        ('25.0', '0.0000')
         """
-        return self.pattern.format(value if self.scale == 1 else value * self.scale)
+        shown = self.pattern.format(value if self.scale == 1 else value * self.scale)
+        return self.pattern.format(0.0) if shown == self.pattern.format(-0.0) else shown
 
     def show_width(self, width: float) -> str:
         """Return half of an interval as text: like a value, without the sign that a difference has."""
@@ -47,6 +48,15 @@ MEGA_PER_SECOND = Format("{:.2f}", 1e-6, "M/s")
 MILLISECONDS = Format("{:.4g}", 1e3, "ms")
 SECONDS = Format("{:.3f}", 1, "s")
 RATIO = Format("{:.2f} x", 1, "x")
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a number of things in words.
+
+    >>> counted(1, "document"), counted(1200, "document")
+    ('1 document', '1,200 documents')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,7 +131,11 @@ def test_a_stream_that_is_not_as_it_was_is_refused(folder: Path, kind: str, mess
             ("encode", "{codec}", "{folder}/wide.jsonl"),
             "frames have 6 values, and this codec takes 4, of which it skips 1",
         ),
-        (("encode", "{codec}", "motions:{folder}/clips.jsonl"), "this codec was fitted with skip=1"),
+        (
+            ("encode", "{codec}", "motions:{folder}/clips.jsonl"),
+            "is read with skip=0, and the codec was fitted to clips read with skip=1; write",
+        ),
+        (("encode", "{codec}", "motions:{folder}/clips.jsonl?skip=1&dims=9"), "there is no clip to encode"),
         (("encode", "{codec}", "{folder}/far.jsonl"), "frames from 0 on: a value is 1."),
         (("encode", "{codec}", "{folder}/farthest.jsonl"), "frames from 0 on: a value is too many to count steps from"),
         (
@@ -166,6 +170,16 @@ def test_what_is_wrong_is_said(folder: Path, arguments: tuple[str, ...], message
     assert done.exit_code == 2
     assert message in done.stderr
     assert not (folder / "new").exists()
+
+
+def test_no_clips_make_no_stream(folder: Path) -> None:
+    (folder / "none.jsonl").write_text("\n")
+    done = pyharness("encode", folder / "codec" / "actions.json", folder / "none.jsonl")
+    assert done.exit_code == 2
+    assert "none.jsonl: there is no clip to encode; check the file" in done.stderr
+    assert not done.stdout
+    both = pyharness("encode", folder / "codec" / "actions.json", folder / "none.jsonl", folder / "clips.jsonl")
+    assert both.stdout_bytes == (folder / "ids.jsonl").read_bytes()
 
 
 def test_a_line_without_end_is_not_held(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,7 +39,7 @@ def test_a_codec_comes_back(recipe: Recipe, tmp_path: Path) -> None:
     codec_files.save(fitted, tmp_path / "codec.json")
     assert codec_files.is_one(tmp_path / "codec.json")
     found = codec_files.load(tmp_path / "codec.json")
-    assert (found.chunk_frames, found.skip, found.source) == (8, 0, fitted.source)
+    assert (found.chunk_frames, found.codec.skip, found.source) == (8, 0, fitted.source)
     assert (found.codec.settings, found.codec.notes) == (fitted.codec.settings, fitted.codec.notes)
     assert found.codec.trained_on == fitted.codec.trained_on
     assert len(found.codec.trained_on) == 12
@@ -100,6 +100,11 @@ DOUBLING = [value for step in range(60) for value in (step, step, step + 1)]  # 
             "rule 1 makes id 2, which stands for other numbers",
         ),
         (rules_of(DOUBLING), r"rule 23 makes a token of 16,777,216 numbers, which cannot be"),
+        (
+            lambda content: content.update(chunk_frame=9, surprise=1),
+            "has a member 'chunk_frame', which version 1 does not know",
+        ),
+        (lambda content: content.update(bins=64), "has a member 'bins', which version 1 does not know"),
         (lambda content: content.pop("source"), "'source' is 'None', not an object"),
     ],
 )
@@ -138,7 +143,7 @@ def test_a_dimension_that_never_moved_in_training_is_said_and_may_move_later(tmp
 
 def test_ids_whose_values_no_number_holds_are_said() -> None:
     bounds = Quantiles(np.zeros(3), np.full(3, 1.79e308))
-    fitted = FittedCodec(replace(FAST.codec, quantiles=bounds), 12, 0)
+    fitted = FittedCodec(replace(FAST.codec, quantiles=bounds), 12)
     edge = streams.written(fitted, [Clip("edge", "edge", [[1.79e308] * 3] * 12)])  # rounded up
     with pytest.raises(InputError, match="line: the ids stand for values that no number holds"):
         list(streams.read(fitted, (("line", line) for line in edge)))
@@ -156,7 +161,7 @@ def test_other_files_are_none(tmp_path: Path) -> None:
 
 
 def test_meaning_is_what_decides_ids_and_nothing_else() -> None:
-    other = FittedCodec(FAST.codec, 16, 0, {"corpora": ["elsewhere"]})
+    other = FittedCodec(FAST.codec, 16, {"corpora": ["elsewhere"]})
     assert codec_files.meaning_of(other) == codec_files.meaning_of(FAST)
     finer = Recipe(vocab_size=800, scale=11).fit([MADE])
     assert codec_files.meaning_of(finer) != codec_files.meaning_of(FAST)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +11,10 @@ import numpy as np
 import pytest
 
 from pyharness import run, tokenizers
-from pyharness.actions import chunks
+from pyharness.actions import chunks, codec_files
 from pyharness.actions.damage import damaged
 from pyharness.actions.fast import FastCodec
+from pyharness.actions.fitting import Recipe
 from pyharness.benchmarks import Findings, Work, benchmarks
 from pyharness.benchmarks.actions.benchmark import rederive
 from pyharness.corpora import open_corpus
@@ -136,6 +139,20 @@ def test_clips_of_the_training_part_are_refused() -> None:
 def test_what_cannot_be_measured_says_so(row: str, corpus: str, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         measured(row, corpus)
+
+
+def test_frames_that_begin_elsewhere_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "clips.jsonl"
+    clip = [[float(value) for value in (step, step % 3, -step)] for step in range(8)]
+    path.write_text(json.dumps({"frames": clip}))
+    fitted = Recipe(bins=4).fit(["motions:made?clips=12&dims=3&chunk=8"])
+    for skip, said in ((0, None), (1, "is read with skip=0, and the codec was fitted to clips read with skip=1")):
+        codec_files.save(replace(fitted, codec=replace(fitted.codec, skip=skip)), tmp_path / "codec.json")
+        if said is None:
+            assert measured(f"actions:{tmp_path / 'codec.json'}", f"motions:{path}?chunk=8").status == "ok"
+        else:
+            with pytest.raises(InputError, match=said):
+                measured(f"actions:{tmp_path / 'codec.json'}", f"motions:{path}?chunk=8")
 
 
 def test_rows_of_actions_are_no_tokenizers() -> None:

@@ -68,6 +68,9 @@ def test_a_finished_run_has_nothing_to_resume(tmp_path: Path) -> None:
         again = call(*QUICK, "--resume", *more, cwd=tmp_path)
         assert (again.returncode, again.stdout) == (0, "")
         assert re.fullmatch(r"\S*custom-\S+\.json is finished: nothing is left to resume\n", again.stderr)
+    forced = call(*QUICK, "--resume", "--force", "-o", str(record), cwd=tmp_path)
+    assert forced.returncode == 0
+    assert forced.stderr.endswith(" is finished: nothing is left to resume; to measure it again, leave --resume out\n")
     assert record.read_bytes() == before
     assert "no unfinished run" in refused(*QUICK, "-b", "load", "--resume", "-o", str(record), cwd=tmp_path)
     data = json.loads(before)

@@ -13,6 +13,7 @@ import pytest
 
 from pyharness.actions import chunks
 from pyharness.corpora import open_corpus
+from pyharness.corpora.motions.clip_files import clips_of
 from pyharness.types import Chunk, InputError, MotionCorpus, Tally
 
 RANDOM = np.random.default_rng(1)
@@ -108,6 +109,21 @@ def test_clips_of_several_widths_are_chosen_by_dims(tmp_path: Path) -> None:
 def test_what_is_no_clip_is_refused(tmp_path: Path, frames: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         chunks_of(f"motions:{written(tmp_path / 'a.jsonl', [frames])}?chunk=4")
+
+
+def test_a_clip_without_a_name_is_named_by_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    rows = [{"id": one, "frames": [[1]]} for one in (None, "None", 7, "")] + [{"frames": [[1]]}]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert [clip.name for clip in clips_of(path)] == ["line 1", "None", "7", "", "line 5"]
+
+
+@pytest.mark.parametrize(("name", "kind"), [(["a"], "a list"), ({"a": 1}, "an object"), (True, "a boolean")])
+def test_a_name_is_text_or_a_number(tmp_path: Path, name: Any, kind: str) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps({"id": name, "frames": [[1]]}))
+    with pytest.raises(InputError, match=f"line 1: 'id' is {kind}; a clip is named by text or by a whole number"):
+        list(clips_of(path))
 
 
 @pytest.mark.parametrize(

@@ -179,6 +179,11 @@ def test_renyi_of_uniform_is_log_of_types(alpha: float) -> None:
     assert distribution.renyi_entropy(np.full(8, 1 / 8), alpha) == pytest.approx(3, abs=1e-12)
 
 
+@pytest.mark.parametrize("alpha", [0, 0.5, 1, 2, 2.5, math.inf])
+def test_one_type_has_entropy_zero_without_a_sign(alpha: float) -> None:
+    assert math.copysign(1, distribution.renyi_entropy(np.ones(1), alpha)) == 1
+
+
 def test_renyi_is_continuous_at_one() -> None:
     p = np.array([0.5, 0.3, 0.2])
     near = distribution.renyi_entropy(p, 1 + 1e-7)

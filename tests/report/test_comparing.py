@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from pyharness import report, store
 from pyharness.cli import main
 from pyharness.commands import session
+from pyharness.metrics import all_metrics
 from pyharness.report import comparison
 from pyharness.report.comparison import Difference
 from pyharness.types import InputError
@@ -44,6 +45,35 @@ def test_times_of_rows_that_did_not_take_turns_have_no_verdict(result: session.R
     text = report.to_text(report.difference_sheets(timed), 200)
     assert "rows did not take turns" in text
     assert "over rounds" not in text
+
+
+def test_intervals_of_times_are_shown_by_their_ends(result: session.Result) -> None:
+    both = comparison.rows(result.record, "raw_bytes", "mistral:v3")
+    timed = dataclasses.replace(
+        next(one for one in both if not one.deterministic), a=3.2145e6, b=3.2245e6, interval=(9.0e3, 2.5e5)
+    )
+    of_text = next(one for one in both if one.metric == "bytes_per_token")
+    sheets = report.difference_sheets([of_text, timed])
+    assert [sheet.columns[4:-1] for sheet in sheets] == [("±",), ("low", "high")]
+    assert sheets[1].texts[0][1:] == ("3.214e+06", "3.224e+06", "+1e+04", "+9e+03", "+2.5e+05", "better")
+    text = report.to_text(sheets)
+    assert max(map(len, text.splitlines())) <= 80
+    assert " ".join(text.split()).endswith(
+        "±: half of the paired 95 % interval of the difference, of as much other text of this kind; low, high: 95 % "
+        "interval of the median over rounds of B - A, and may lie to one side of the B - A shown; -: too few "
+        "documents, or a metric without an interval."
+    )
+
+
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_names_of_metrics_break_between_their_words(width: int) -> None:
+    names = [name for name in all_metrics() if "_" in name]
+    many = [Difference("a", name, None, 1.2345e-5, -2.3456e-5, (-1.0, 0.1), "none") for name in names]
+    (sheet,) = report.difference_sheets(many)
+    table = report.to_text([sheet], width).partition(" verdict\n")[2].partition("\n±:")[0]
+    parts = [line.split(" ")[0] for line in table.splitlines()]
+    assert "".join(parts) == "".join(names)
+    assert all(any(name.endswith(part) for name in names) for part in parts if not part.endswith("_"))
 
 
 def test_notes_below_times_are_of_what_is_shown(result: session.Result) -> None:

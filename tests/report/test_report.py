@@ -175,6 +175,14 @@ def test_records_edited_by_hand_are_shown_or_refused(result: session.Result) -> 
     assert 10 < shown < 100
 
 
+@pytest.mark.parametrize("direction", ["up", "", "Higher", None, 1])
+def test_a_direction_is_one_that_verdicts_know(result: session.Result, direction: object) -> None:
+    data = json.loads(store.dump(result.record.data))
+    data["metrics"]["bytes_per_token"]["direction"] = direction
+    with pytest.raises(InputError, match="edited is not a complete run record: 'direction' is "):
+        store.Record.from_json(data, "edited")
+
+
 @pytest.mark.parametrize("name", ["tokenizers", "corpora", "metrics"])
 def test_labels_that_are_described_nowhere_are_shown_all_the_same(result: session.Result, name: str) -> None:
     record = store.Record.from_json({**result.record.data, name: {}}, "edited")

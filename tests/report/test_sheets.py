@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from pyharness import report, store
-from pyharness.report import Cell, Heading, Sheet
+from pyharness.report import Cell, Heading, Sheet, texts
 from pyharness.report.comparison import Difference
 from pyharness.report.tables import Filling
 from pyharness.types import PERCENT, RATIO, CaseResult, Column, Format, InputError, Table
@@ -24,6 +24,13 @@ NASTY = ("<script>alert(1)</script>", "@someone", "=cmd()", "#123", "_a_", "a|b"
 def sheet_of(*names: str) -> Sheet:
     headings = (Heading("tokenizer", "name"), Heading("ratio", unit="ratio", direction="higher", metric="speed"))
     return Sheet("t", headings, tuple((Cell(name), Cell(1.3199, RATIO, (1.29, 1.36), bounds=True)) for name in names))
+
+
+def test_numbers_of_things_in_words() -> None:
+    data = {"corpora": {"a": {"tally": {"documents": 1, "bytes": 5, "digest": ""}}}}
+    assert texts.describe([], data, "a") == "a (5 B, 1 document)"
+    data["corpora"]["a"]["tally"]["documents"] = 2000
+    assert texts.describe([], data, "a") == "a (5 B, 2,000 documents)"
 
 
 @pytest.mark.parametrize(

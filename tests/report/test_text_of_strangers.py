@@ -93,7 +93,7 @@ def test_each_part_of_the_escape_is_needed(monkeypatch: pytest.MonkeyPatch, part
     assert any(map(wrong, NAMES))
 
 
-@pytest.mark.parametrize("rule", ["_SPECIAL", "_BLOCK", "_CLOSING", "_CONTROL", "_ACTS"])
+@pytest.mark.parametrize("rule", ["_SPECIAL", "_BLOCK", "_CLOSING", "_UNSEEN", "_ACTS"])
 def test_each_rule_of_the_escape_is_needed(monkeypatch: pytest.MonkeyPatch, rule: str) -> None:
     monkeypatch.setattr(escaping, rule, re.compile("(?!)()"))
     assert any(map(wrong, NAMES))

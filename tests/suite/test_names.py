@@ -31,6 +31,29 @@ def test_a_name_stands_before_the_specification(text: str, entry: Entry) -> None
     assert suite.entries([text]) == suite.entries([text], "corpora") == (entry,)
 
 
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("a,b", "has a comma, which stands between names in a list"),
+        (" ", "is blank, or begins or ends with white space"),
+        (" a", "begins or ends with white space"),
+        ("a\N{NO-BREAK SPACE}", "begins or ends with white space"),
+        ("a\nb", "has a line end or a control character"),
+        ("a\N{LINE SEPARATOR}b", "has a line end or a control character"),
+        ("a\x1b[31m", "has a line end or a control character"),
+    ],
+)
+def test_a_name_fits_in_a_line_and_in_a_list(name: str, says: str) -> None:
+    with pytest.raises(InputError, match=says) as raised:
+        suite.entries([f"{name}=raw_bytes"])
+    assert "\n" not in str(raised.value)
+    if "," in name:  # a suite file has lists of its own
+        assert suite.entries([{"name": name, "spec": "raw_bytes"}])[0].label == name
+    else:
+        with pytest.raises(InputError, match=says):
+            suite.entries([{"name": name, "spec": "raw_bytes"}])
+
+
 def test_a_run_is_called_by_its_names(tmp_path: Path) -> None:
     result = session.run(["mine=raw_bytes"], ["text=sample:prose"], ["compression"])
     assert {(one.case.tokenizer, one.case.corpus) for one in result.record.results if one.case.corpus} == {

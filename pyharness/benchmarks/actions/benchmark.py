@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from pyharness.actions import chunks
+from pyharness.actions.fitting import refuse_others
 from pyharness.benchmarks import Benchmark, Findings, Work
 from pyharness.benchmarks.actions.measuring import Unfaithful, add_chunk
 from pyharness.metrics import actions as metrics
@@ -17,6 +18,7 @@ from pyharness.types import Case, CaseResult, Column, Fact, InputError, State, T
 def run(work: Work) -> Findings:
     """Read the clips once."""
     corpus, codec, tally = work.motions, work.codec(), Tally()
+    refuse_others(codec, corpus)
     state = ActionState.empty(codec.half_widths)
     try:
         for chunk in chunks.read(corpus, tally):

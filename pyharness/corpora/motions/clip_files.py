@@ -48,7 +48,16 @@ def clips_of(file: Path, field: str = "frames", skip: int = 0, dims: int | None 
         if skip >= width:
             raise InputError(f"{where}: frames have {width} values, so skip={skip} leaves none")
         frames = [_frame(where, at, frame, width)[skip:] for at, frame in enumerate(given)]
-        yield Clip(str(row.get("id", f"line {number}")), where, frames)
+        yield Clip(_name(where, number, row.get("id")), where, frames)
+
+
+def _name(where: str, number: int, given: Any) -> str:
+    """Name a clip by its row, or by its line where the row has no name, or null."""
+    if given is None:
+        return f"line {number}"
+    if isinstance(given, bool) or not isinstance(given, str | int):
+        raise InputError(f"{where}: 'id' is {jsonl.kind_of(given)}; a clip is named by text or by a whole number")
+    return str(given)
 
 
 def _width(where: str, field: str, frames: Any) -> int:

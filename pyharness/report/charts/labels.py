@@ -12,15 +12,15 @@ LONGEST_SPOKEN = 200  # characters of a name that is read out
 
 
 def labels(names: Iterable[str], width: int) -> dict[str, str]:
-    r"""Label each name; those that differ in invisible characters alone are numbered.
+    r"""Label each name; those that are one in compatible forms (NFKC) are numbered.
 
-    >>> labels(["a", "a\u200b", "file:/a/long/path/tokenizer.json"], 16)
-    {'a': 'a', 'a\u200b': 'a (2)', 'file:/a/long/path/tokenizer.json': 'file:…nizer.json'}
+    >>> labels(["a", "\uff41", "file:/a/long/path/tokenizer.json"], 16)
+    {'a': 'a', '\uff41': '\uff41 (2)', 'file:/a/long/path/tokenizer.json': 'file:…nizer.json'}
     """
     met: dict[str, int] = {}
     unlike: dict[str, str] = {}
     for name in dict.fromkeys(names):
-        shown = "".join(one for one in visible(name) if unicodedata.category(one) not in ("Cf", "Cn"))
+        shown = visible(name)
         looks = unicodedata.normalize("NFKC", shown).strip()
         met[looks] = met.get(looks, 0) + 1
         unlike[name] = shown if met[looks] == 1 else f"{shown} ({met[looks]})"

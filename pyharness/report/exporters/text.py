@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from pyharness.report.sheet import Sheet
 from pyharness.report.sheet.escaping import visible
 from pyharness.report.sheet.shortening import LEAST_WIDTH, shorten_apart
 
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.containers import Lines
+    from rich.text import Text
+
 HEADER_WIDTH = 7
 WRAPPED_WIDTH = 24
 MIN_NAME_WIDTH = 12
 GAP = 2
+_WORD = re.compile(r"[^\s_/]*(?:[_/]+|\s+|$)")
 
 
 def to_text(sheets: Iterable[Sheet], width: int = 80, color: bool = False) -> str:
@@ -45,11 +53,36 @@ def to_text(sheets: Iterable[Sheet], width: int = 80, color: bool = False) -> st
             )
         room = _room_for_names(sheet, width)
         for texts in _shown(sheet, room):
-            drawn.add_row(*map(Text, texts))
+            cells = zip(sheet.headings, texts, strict=True)
+            drawn.add_row(*(_prose(text) if heading.kind == "prose" else Text(text) for heading, text in cells))
         console.print(drawn)
         for note in sheet.notes:
             console.print(Text(visible(note), style="dim" if color else ""), width=width)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+
+
+def _prose(text: str) -> Text:
+    """Text that wraps between words, those of ``names_like_this`` and of paths, too."""
+    from rich.text import Text
+
+    class Prose(Text):
+        def wrap(self, console: Console, width: int, **options: Any) -> Lines:
+            return Text("\n".join(_lines(self.plain, width))).wrap(console, width, **options)
+
+    return Prose(text)
+
+
+def _lines(text: str, width: int) -> Iterator[str]:
+    """Lines of at most ``width`` columns of a terminal, but for words that have more."""
+    from rich.cells import cell_len
+
+    line = ""
+    for word in _WORD.findall(text):
+        if line and cell_len(line + word.rstrip()) > width:
+            yield line.rstrip()
+            line = ""
+        line += word
+    yield line.rstrip()
 
 
 def _headers(columns: Sequence[str]) -> list[str]:

@@ -26,18 +26,23 @@ _ACTS = re.compile(
 # What begins a list, a heading, a quotation, the line below a heading or a table's head; an order to a robot (/merge).
 _BLOCK = re.compile(r"^(?=[-+=#>:/])|^(\d+)(?=[.)](?:\s|$))")
 _CLOSING = re.compile(r"(?<!\S)(?=#+$)")  # signs at the end of a heading are no part of it
-_CONTROL = re.compile(  # also lone surrogates, which no terminal or file can be given, and what no XML can hold
-    r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
+# Controls; lone surrogates, which no terminal or file can be given, and what no XML can hold; line ends; blanks that
+# are no plain space; and Unicode's Default_Ignorable_Code_Point, which has no glyph, or orders other text: names would
+# look alike.
+_UNSEEN = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029\xa0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000"
+    r"\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
+    r"\ufeff\uffa0\ufff0-\ufff8\ufffe\uffff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 
 
 def visible(text: str) -> str:
-    r"""Show control and bidirectional characters as escapes: a token must not drive the terminal.
+    r"""Show what drives a terminal, or cannot be seen, as escapes: control, bidirectional and invisible characters.
 
-    >>> visible("a\x1b[31mb")
-    'a\\x1b[31mb'
+    >>> visible("a\x1b[31mb"), visible("a\N{ZERO WIDTH SPACE}b")
+    ('a\\x1b[31mb', 'a\\x200bb')
     """
-    return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
+    return _UNSEEN.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
 
 
 def writable(value: CellValue) -> CellValue:

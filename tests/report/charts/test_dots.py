@@ -57,9 +57,9 @@ def test_hostile_names_are_text() -> None:
 
 
 def test_names_that_look_alike_have_rows_of_their_own() -> None:
-    svg = dots([Dot("a", Cell(1)), Dot("a\u200b", Cell(2)), Dot("A", Cell(3))], "x", "x")
-    assert [label for label in written(svg) if label[0] in "aA"] == ["a", "a (2)", "A"]
-    assert len(set(heights(svg))) == 3
+    svg = dots([Dot("a", Cell(1)), Dot("a\u200b", Cell(2)), Dot("A", Cell(3)), Dot("\uff21", Cell(4))], "x", "x")
+    assert [label for label in written(svg) if label[0] in "aA\uff21"] == ["a", r"a\x200b", "A", "\uff21 (2)"]
+    assert len(set(heights(svg))) == 4
 
 
 @pytest.mark.parametrize("log", [False, True])
