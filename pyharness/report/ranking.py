@@ -41,8 +41,22 @@ class Ranked:
 
 def ranking_sheets(record: Record) -> list[Sheet]:
     """One sheet for each benchmark that ranks its rows, if the record has two rows of it on one text."""
-    named = [(one.name, one.ranks) for one in benchmarks().values() if one.ranks in record.data["metrics"]]
-    return [sheet for name, metric in named for sheet in _sheets(record, name, metric)]
+    return [sheet for name, metric in rankings(record) for sheet in _sheets(record, name, metric)]
+
+
+def rankings(record: Record) -> list[tuple[str, str]]:
+    """Benchmarks of a record that rank their rows, with the metric that they are ranked by."""
+    return [(one.name, one.ranks) for one in benchmarks().values() if one.ranks in record.data["metrics"]]
+
+
+def ranked_texts(record: Record, benchmark: str, metric: str) -> dict[str, dict[str, Ranked]]:
+    """Ranks of rows on each text; a text is named with the parameters in which its cases differ."""
+    measured = [result for result in record.of(benchmark) if result.status == "ok"]
+    by_text: dict[str, list[CaseResult]] = {}
+    for result in measured:
+        about = filter(None, (result.case.corpus, variant(result, measured)))
+        by_text.setdefault(", ".join(about), []).append(result)
+    return {text: ranked(record, results, metric) for text, results in by_text.items()}
 
 
 def ranked(record: Record, results: Sequence[CaseResult], metric: str) -> dict[str, Ranked]:
@@ -70,13 +84,19 @@ def ranked(record: Record, results: Sequence[CaseResult], metric: str) -> dict[s
     return column
 
 
-def _verdict(record: Record, leader: CaseResult, result: CaseResult, metric: str) -> str:
-    pair = comparison.Pair(record, leader, record, result)
+def difference(record: Record, one: CaseResult, other: CaseResult, metric: str) -> comparison.Difference | None:
+    """Compare two rows of a record on one text; None where they did not read the same."""
+    pair = comparison.Pair(record, one, record, other)
     try:
-        (difference,) = [one for one in comparison.differences([pair]) if one.metric == metric and one.part is None]
+        found = [found for found in comparison.differences([pair]) if found.metric == metric and found.part is None]
     except InputError:  # not the same text, or other groups
-        return ""
-    return difference.verdict
+        return None
+    return found[0] if found else None
+
+
+def _verdict(record: Record, leader: CaseResult, result: CaseResult, metric: str) -> str:
+    found = difference(record, leader, result, metric)
+    return "" if found is None else found.verdict
 
 
 def _value(result: CaseResult, metric: str) -> float | None:
@@ -85,16 +105,11 @@ def _value(result: CaseResult, metric: str) -> float | None:
 
 
 def _sheets(record: Record, benchmark: str, metric: str) -> Iterator[Sheet]:
-    measured = [result for result in record.of(benchmark) if result.status == "ok"]
-    by_text: dict[str, list[CaseResult]] = {}
-    for result in measured:
-        about = filter(None, (result.case.corpus, variant(result, measured)))
-        by_text.setdefault(", ".join(about), []).append(result)
-    columns = {text: ranked(record, results, metric) for text, results in by_text.items()}
+    columns = ranked_texts(record, benchmark, metric)
     if not any(len(column) > 1 for column in columns.values()):
         return
-    rows, title = _ordered(list(columns.values())), f"Ranking by {metric.replace('_', ' ')}"
-    notes = tuple(_notes(record, measured, columns.values()))
+    rows, title = ordered(list(columns.values())), f"Ranking by {metric.replace('_', ' ')}"
+    notes = tuple(ranking_notes(record, benchmark, columns.values()))
     for start in range(0, len(columns), TEXTS):
         some = dict(list(columns.items())[start : start + TEXTS])
         yield _sheet(record, title, metric, rows, some, notes if start + TEXTS >= len(columns) else ())
@@ -120,36 +135,37 @@ def _sheet(
     return Sheet(title, tuple(headings), tuple(cells), notes)
 
 
-def _notes(record: Record, results: Sequence[CaseResult], columns: Iterable[Mapping[str, Ranked]]) -> Iterator[str]:
-    """What ranks mean and where there is none, which rows they flatter, and what was met in the texts."""
+def ranking_notes(record: Record, benchmark: str, columns: Iterable[Mapping[str, Ranked]]) -> Iterator[str]:
+    """Say what ranks mean, where there is none, which rows they flatter, and what was met in the texts."""
     data = record.data
     yield from NOTES
     if any(one.rank is None for column in columns for one in column.values()):
         yield NO_RANK
-    yield from lossy(results, data)
+    yield from lossy([result for result in record.of(benchmark) if result.status == "ok"], data)
     yield from dict.fromkeys(note for label in data["corpora"] for note in texts.smoke_test(data, label))
 
 
 def _cells(record: Record, ranked: Ranked | None, metric: str) -> tuple[Cell, Cell]:
     """Value and rank."""
-    if ranked is None:
-        return Cell(), Cell()
+    return (Cell(), Cell()) if ranked is None else (value_cell(record, ranked, metric), Cell(ranked.rank, COUNT))
+
+
+def value_cell(record: Record, ranked: Ranked, metric: str) -> Cell:
+    """Return the value of a row with its interval."""
     row = ranked.result.case.tokenizer
     of_all = [(ranked.result, one) for one in ranked.result.measurements if one.metric == metric and one.part is None]
-    return cell(Column(metric, interval=True), Rows({row: {metric: of_all}}, record.data), row), Cell(
-        ranked.rank, COUNT
-    )
+    return cell(Column(metric, interval=True), Rows({row: {metric: of_all}}, record.data), row)
 
 
-def _ordered(columns: Sequence[Mapping[str, Ranked]]) -> list[str]:
-    """Rows by the mean of the logarithms of their values relative to the best; what lacks texts comes last."""
+def ordered(columns: Sequence[Mapping[str, Ranked]]) -> list[str]:
+    """Sort rows by the mean of the logarithms of their values relative to the best; what lacks texts comes last."""
     labels = dict.fromkeys(label for column in columns for label in column)
 
-    def order(label: str) -> tuple[int, float]:
+    def place(label: str) -> tuple[int, float]:
         ratios = [_behind(column, label) for column in columns if label in column]
         return -len(ratios), sum(ratios) / len(ratios)
 
-    return sorted(labels, key=order)
+    return sorted(labels, key=place)
 
 
 def _behind(column: Mapping[str, Ranked], label: str) -> float:

@@ -47,7 +47,7 @@ def page_of_sheets(title: str, sheets: Iterable[Sheet]) -> Page:
 
 
 def _sections(record: Record) -> Iterator[Section]:
-    made = [section for section in (make(record) for make in SECTIONS) if section is not None]
+    made = [section for make in SECTIONS for section in make(record)]
     yield from made
     shown = set(_sheets_of(made))
     rest = tuple(sheet for sheet in tables.sheets(record) if sheet not in shown)

@@ -43,7 +43,7 @@ def test_numbers_are_the_records(record: store.Record, tree: reading.Element) ->
     known, seen = traced(record), set[tuple[str, str]]()
     for cell in tree.one("main").all("td"):
         key = cell.tip.rpartition("; ")[2], str(cell.attributes.get("data-value"))
-        if " | " in key[0]:
+        if " | " in key[0] and " -> " not in key[0]:  # of two cases: test_answer_section.py
             assert cell.tip in known[key]
             seen.add(key)
     declared = {("compression", name) for name in ("bytes_per_token", "tokens_per_word", "vocabulary_used")}

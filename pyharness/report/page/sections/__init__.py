@@ -1,13 +1,16 @@
-"""Sections of the page of one record, in their order. A section without data is not there."""
+"""Sections of the page of one record, in their order. What has no data gives no section."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
 from pyharness.report.page.parts import Section
+from pyharness.report.page.sections.answer import answer
+from pyharness.report.page.sections.matrix import matrix
+from pyharness.report.page.sections.named import listings, missing
 from pyharness.store import Record
 
-SectionOf: TypeAlias = Callable[[Record], Section | None]
+SectionsOf: TypeAlias = Callable[[Record], Iterable[Section]]
 
-SECTIONS: tuple[SectionOf, ...] = ()
+SECTIONS: tuple[SectionsOf, ...] = (answer, missing, matrix, listings)

@@ -1,0 +1,171 @@
+"""The answer first: which rows are best on each text, by how much, and which of them nothing tells apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from pyharness.report.charts import Dot, dots
+from pyharness.report.columns import amount
+from pyharness.report.page.parts import Block, Figure, Section
+from pyharness.report.ranking import (
+    Ranked,
+    difference,
+    ordered,
+    ranked_texts,
+    ranking_notes,
+    rankings,
+    value_cell,
+)
+from pyharness.report.sheet import Cell, Heading, Sheet
+from pyharness.store import Record
+from pyharness.types import COUNT, Direction, Format
+
+MOST_TEXTS = 4  # that have a table of their own
+_DIFFERENCE = Format("{:+.4f}")
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Rows on texts by one metric, as a record has them."""
+
+    record: Record
+    benchmark: str
+    metric: str
+    columns: Mapping[str, Mapping[str, Ranked]]  # by text, then by row, the best first
+    rows: list[str]  # the best over all texts first
+
+    @property
+    def name(self) -> str:
+        """The metric in words."""
+        return self.metric.replace("_", " ")
+
+    @property
+    def unit(self) -> str:
+        """Unit of its values."""
+        return str(self.record.data["metrics"][self.metric]["unit"])
+
+    @property
+    def direction(self) -> Direction:
+        """Which way is better."""
+        direction: Direction = self.record.data["metrics"][self.metric]["direction"]
+        return direction
+
+    @property
+    def reference(self) -> str:
+        """The row that others are compared with: that of the suite, or the best over all texts."""
+        named = self.record.data["suite"].get("reference")
+        return named if named in self.rows else self.rows[0]
+
+    def value(self, text: str, row: str) -> Cell:
+        """Return the value of a row on a text, with its interval."""
+        found = self.columns[text].get(row)
+        return Cell() if found is None else value_cell(self.record, found, self.metric)
+
+    def rank(self, text: str, row: str) -> Cell:
+        """Return the rank of a row on a text."""
+        found = self.columns[text].get(row)
+        return Cell() if found is None else Cell(found.rank, COUNT)
+
+    def difference(self, text: str, row: str) -> tuple[Cell, str | None]:
+        """What a row has more than the reference, with the paired interval and the verdict."""
+        mine, reference = (self.columns[text].get(label) for label in (row, self.reference))
+        if mine is None or reference is None or mine is reference:
+            return Cell(), None
+        found = difference(self.record, reference.result, mine.result, self.metric)
+        if found is None or found.a is None or found.b is None:
+            return Cell(reason="not compared: not the same text, or other groups of documents"), None
+        (measured,) = [one for one in mine.result.measurements if (one.metric, one.part) == (self.metric, None)]
+        return Cell(
+            found.b - found.a, _DIFFERENCE, found.interval, case=found.title,
+            n=amount(mine.result, measured), reason=None if found.interval else measured.no_interval,
+        ), found.verdict or None  # fmt: skip
+
+
+def rankings_of(record: Record) -> Iterator[Ranking]:
+    """Return what is ranked in a record: two rows on one text, at least."""
+    for benchmark, metric in rankings(record):
+        columns = ranked_texts(record, benchmark, metric)
+        if any(len(column) > 1 for column in columns.values()):
+            yield Ranking(record, benchmark, metric, columns, ordered(list(columns.values())))
+
+
+def answer(record: Record) -> Iterator[Section]:
+    """One section for each metric that rows are ranked by."""
+    for ranking in rankings_of(record):
+        yield Section(f"The answer: {ranking.name}", tuple(_blocks(ranking)))
+
+
+def _blocks(ranking: Ranking) -> Iterator[Block]:
+    several = len(ranking.columns) <= MOST_TEXTS
+    for text in ranking.columns if several else ():
+        yield _sentence(ranking, text)
+    yield _overall(ranking)
+    yield _differences(ranking)
+    for text in ranking.columns if several else ():
+        yield _of_text(ranking, text)
+
+
+def _sentence(ranking: Ranking, text: str) -> str:
+    """Which row is first on a text, and which are not told apart from it."""
+    first, *others = ranking.columns[text].items()
+    row, best = first
+    amount = ranking.value(text, row).text
+    if best.rank is None:
+        return f"{text}: {row} has {amount} {ranking.unit}; how sure a difference is, nothing tells."
+    alike = [label for label, one in others if one.rank == best.rank]
+    shared = f", not told apart from {', '.join(alike)}" if alike else " alone"
+    return f"{text}: {row} is first{shared}, with {amount} {ranking.unit}."
+
+
+def _overall(ranking: Ranking) -> Sheet:
+    """Rows by texts: values and ranks."""
+    headings = [Heading("tokenizer", "name")]
+    for text in ranking.columns:
+        headings += [Heading(text, "number", ranking.unit, ranking.direction, ranking.metric), Heading("#")]
+    rows = tuple(
+        (Cell(row), *(cell for text in ranking.columns for cell in (ranking.value(text, row), ranking.rank(text, row))))
+        for row in ranking.rows
+    )
+    notes = tuple(ranking_notes(ranking.record, ranking.benchmark, ranking.columns.values()))
+    return Sheet(f"All texts, by {ranking.name}", tuple(headings), rows, notes)
+
+
+def _better(direction: Direction) -> str:
+    return "" if direction == "none" else f", {direction} is better"
+
+
+def _differences(ranking: Ranking) -> Figure:
+    """What every row has more than the reference on every text."""
+    title = f"Difference from {ranking.reference} in {ranking.name}"
+    drawn, rows = [], []
+    for row in ranking.rows:
+        if row == ranking.reference:
+            continue
+        cells = [ranking.difference(text, row)[0] for text in ranking.columns]
+        drawn += [Dot(row, cell, panel=text) for text, cell in zip(ranking.columns, cells, strict=True)]
+        rows.append((Cell(row), *cells))
+    unit, direction, metric = ranking.unit, ranking.direction, ranking.metric
+    headings = (Heading("tokenizer", "name"),
+                *(Heading(text, "number", unit, direction, metric) for text in ranking.columns))  # fmt: skip
+    description = (
+        f"{ranking.unit}{_better(ranking.direction)}. Dots: difference on a text; lines: its paired 95 % interval. "
+        "A line that meets 0 leaves open which is better."
+    )
+    numbers = Sheet(title, headings, tuple(rows), ("±: half of the paired 95 % interval.",))
+    return Figure(title, description, dots(drawn, title, ranking.unit, at=0.0), numbers)
+
+
+def _of_text(ranking: Ranking, text: str) -> Sheet:
+    """Rows of one text in their order, beside the reference."""
+    unit, direction, metric = ranking.unit, ranking.direction, ranking.metric
+    headings = (
+        Heading("tokenizer", "name"), Heading("#"), Heading(ranking.name, "number", unit, direction, metric),
+        Heading(f"- {ranking.reference}", "number", unit, direction, metric), Heading("verdict", "word"),
+    )  # fmt: skip
+    rows = []
+    for row in ranking.columns[text]:
+        cell, verdict = ranking.difference(text, row)
+        rows.append((Cell(row), ranking.rank(text, row), ranking.value(text, row), cell, Cell(verdict)))
+    notes = (f"Verdict: against {ranking.reference}, by the paired 95 % interval of the difference.",)
+    return Sheet(f"On {text}", headings, tuple(rows), notes)
