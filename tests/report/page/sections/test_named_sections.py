@@ -37,7 +37,14 @@ def test_a_whole_record_lacks_nothing_and_an_interrupted_one_says_so() -> None:
 
 def test_all_dead_tokens_are_listed_with_witness_and_reason() -> None:
     dead = [
-        {"id": number, "token": f"<h{number}>", "verdict": "merge_unreachable", "instead": [1, 2], "argument": "never"}
+        {
+            "id": number,
+            "token": f"<h{number}>",
+            "verdict": "merge_unreachable",
+            "instead": [1, 2],
+            "argument": "never",
+            "because": "it is never made",
+        }
         for number in range(15)
     ]
     result = made.case("reachability", "row", None, [{"metric": "unreachable_pipeline", "value": 15}])
