@@ -53,14 +53,19 @@ def reports_errors(command: F) -> F:
         except MemoryError:
             complain_of(["there is not enough memory for this"])
             sys.exit(2)
-        except KeyboardInterrupt:
-            _say("interrupted")
+        except KeyboardInterrupt as end:
+            complain("; ".join(["interrupted", *_notes(end)]))
             sys.exit(130)
         except ending.Ended as end:
-            _say(f"ended by {end.signal.name}")
+            complain("; ".join([f"ended by {end.signal.name}", *_notes(end)]))
             raise
 
     return wrapped  # type: ignore[return-value]
+
+
+def _notes(end: BaseException) -> list[str]:
+    """What a command has added to a request to end: how to go on."""
+    return list(getattr(end, "__notes__", []))
 
 
 def _too_small_an_address_space() -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 import time
 from pathlib import Path
@@ -12,6 +13,7 @@ import click
 
 from pyharness.cli.console import check_output, color, complain, complain_of, reports_errors, show, width
 from pyharness.plugins.specification import BENCHMARK
+from pyharness.system import ending
 from pyharness.types import Failure, InputError
 
 if TYPE_CHECKING:
@@ -42,6 +44,8 @@ RESULTS = "pyharness-results"
               help="Memory that a case may take: 4GB [default: the suite's, or 3/4 of what is free].")  # fmt: skip
 @click.option("--max-bytes", metavar="SIZE", help="Read no more of each text than this, in whole documents: 20MB. Its "
               "own max_bytes= holds where that is less [default: all of it].")  # fmt: skip
+@click.option("--time-limit", "limit", metavar="TIME", help="Begin no case after this long: 10m, 2h. --resume goes on "
+              "with the others [default: none; a case has the suite's time_limit_seconds].")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path), help=f"Record to write [default: in {RESULTS}/].")
 @click.option("--force", is_flag=True, help="Replace the file that --output names, if there is one.")
 @click.option("--resume", is_flag=True, help="Continue an unfinished run: finished cases are kept.")
@@ -56,6 +60,7 @@ def run(
     device: str | None,
     memory: str | None,
     max_bytes: str | None,
+    limit: str | None,
     output: Path | None,
     force: bool,
     resume: bool,
@@ -69,17 +74,20 @@ def run(
     round trips are verified before anything is timed, and all results go to one JSON record.
 
     \b
-    Exit status: 0 measured, 1 some cases failed or nothing was measured,
-    2 bad input, 130 interrupted, 143 told to end (what was finished is kept:
-    continue with --resume). A file that is there already is never overwritten
-    without --force.
+    Exit status: 0 measured, 1 some cases failed, were not begun within
+    --time-limit, or nothing was measured, 2 bad input, 130 interrupted,
+    143 told to end. What was finished is kept: the last line says how to go on.
+
+    A file that is there already is never overwritten without --force.
     """
     from pyharness import report, suite
     from pyharness.cli.progress import listener
     from pyharness.commands import session
     from pyharness.corpora.options import size
     from pyharness.running import runner
+    from pyharness.running.deadline import Deadline
 
+    deadline = None if limit is None else Deadline.after(limit)
     if not quiet:
         check_output()
     base = suite.read(suite.find(suite_name or suite.DEFAULT)) if suite_name or not rows else None
@@ -91,13 +99,28 @@ def run(
         complain(f"{done.path} is finished: nothing is left to resume{anew}")
         sys.exit(_status(done))
     with _claimed(declared.name, output, force, resume) as journal, listener(quiet) as watching:
-        record = runner.run(suite.plan(declared, watching.preparing), journal, watching, resume, tracebacks)
+        try:
+            plan = suite.plan(declared, watching.preparing)
+            record = runner.run(plan, journal, watching, resume, tracebacks, deadline)
+        except (KeyboardInterrupt, ending.Ended) as end:
+            if journal.resumable:
+                end.add_note(_to_go_on(journal.record, output))
+            raise
     for result in record.results if tracebacks else ():
         _show_traceback(result)
     if not quiet:
         show(report.to_text(report.sheets(record), width=width(), color=color()))
     complain(f"record: {journal.record}")
+    if not record.data["complete"]:
+        complain(f"time limit of {limit} reached; {_to_go_on(journal.record, output)}")
     sys.exit(_status(record))
+
+
+def _to_go_on(record: Path, output: Path | None) -> str:
+    """Say with which command this very run goes on."""
+    words = [click.get_current_context().command_path, *map(shlex.quote, sys.argv[2:])]
+    words += [] if output is not None else ["-o", shlex.quote(str(record))]
+    return f"go on with: {' '.join(words if '--resume' in words else [*words, '--resume'])}"
 
 
 def _show_traceback(result: CaseResult) -> None:
@@ -178,10 +201,10 @@ def _status(record: Record) -> int:
     if any(result.failure is Failure.INPUT for result in failures):
         complain_of(list(dict.fromkeys(str(r.reason) for r in failures if r.failure is Failure.INPUT)))
         return 2
-    if not failures and (reasons := _nothing(record)):
+    if not failures and record.data["complete"] and (reasons := _nothing(record)):
         complain(f"error: nothing was measured: {'; '.join(reasons[:3])}")
         return 1
-    return 1 if failures else 0
+    return 1 if failures or not record.data["complete"] else 0
 
 
 def _nothing(record: Record) -> list[str]:

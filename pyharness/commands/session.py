@@ -13,6 +13,7 @@ from pyharness import report, store, suite
 from pyharness.benchmarks import benchmarks as registered
 from pyharness.report import comparison
 from pyharness.running import runner
+from pyharness.running.deadline import Deadline
 from pyharness.running.listening import Listener
 from pyharness.system import atomic_file
 from pyharness.types import Case, CaseResult, TrainingProgress
@@ -140,6 +141,7 @@ def run(
     device: str | None = None,
     memory_limit: int | str | None = None,
     max_bytes: int | str | None = None,
+    time_limit: str | None = None,
     tracebacks: bool = False,
 ) -> Result:
     """Measure tokenizers on corpora.
@@ -150,17 +152,19 @@ def run(
     on ``device``, ``cpu`` or ``cuda`` (default: the suite's). A case that holds more than ``memory_limit`` (bytes, or
     text such as ``4GB``; default: the suite's, or three quarters of what is free) is ended, and fails alone. No
     more of each text is read than ``max_bytes`` (likewise; whole documents), or less where its own ``max_bytes=`` says
-    so. With ``tracebacks``, failures keep theirs among their details.
+    so. No case begins after ``time_limit``, such as ``10m``: the others are skipped. With ``tracebacks``, failures keep
+    theirs among their details.
     """
     base = None
     if suite_name is not None or not tokenizers:
         base = suite.read(suite.find(os.fspath(suite_name or suite.DEFAULT)))
+    deadline = None if time_limit is None else Deadline.after(time_limit)
     declared = declare(tokenizers, corpora, benchmarks, base, device, memory_limit, max_bytes)
     listener = listener or Silent()
     if output is not None:
-        return _kept(declared, Path(output), listener, overwrite=overwrite, tracebacks=tracebacks)
+        return _kept(declared, Path(output), listener, deadline, overwrite=overwrite, tracebacks=tracebacks)
     with tempfile.TemporaryDirectory(prefix="pyharness-") as folder:
-        result = _kept(declared, Path(folder) / "record.json", listener, tracebacks=tracebacks)
+        result = _kept(declared, Path(folder) / "record.json", listener, deadline, tracebacks=tracebacks)
         beside = store.path_beside(Path(folder) / "record.json")
         return replace(result, state=beside.read_bytes() if beside.exists() else None)
 
@@ -169,13 +173,14 @@ def _kept(
     declared: suite.Suite,
     output: Path,
     listener: Listener,
+    deadline: Deadline | None,
     *,
     overwrite: bool = False,
     tracebacks: bool = False,
 ) -> Result:
     with store.Journal(output, overwrite=overwrite, advice=ADVICE) as journal:  # before a row is trained
         plan = suite.plan(declared, listener.preparing)
-        return Result(runner.run(plan, journal, listener, tracebacks=tracebacks))
+        return Result(runner.run(plan, journal, listener, tracebacks=tracebacks, deadline=deadline))
 
 
 def read(path: str | os.PathLike[str]) -> Result:

@@ -17,6 +17,7 @@ from pyharness.suite import Plan
 from pyharness.system import atomic_file
 from pyharness.types import Case, CaseResult, TokenizerSpec
 
+INTERRUPTED = "the run was interrupted before this case"
 _TAKEN = (
     "another has made it meanwhile; what was measured is in the journal beside it, and --resume --force writes that"
 )
@@ -39,10 +40,15 @@ class Recording:
         texts: TextsRead,
         *,
         complete: bool,
+        missing: str = INTERRUPTED,
     ) -> store.Record:
-        """Write the record; ``facts`` are what workers say of the rows they have loaded."""
+        """Write the record; ``facts`` are what workers say of the rows they have loaded.
+
+        Cases without a result are skipped, and the reason is ``missing``.
+        """
         suite = self.plan.suite
-        in_order = relative.add([results.get(case.key) or _not_run(case) for case in self._cases()], suite.reference)
+        every = [results.get(case.key) or CaseResult(case, "skipped", missing) for case in self._cases()]
+        in_order = relative.add(every, suite.reference)
         data = {
             "kind": store.KIND,
             "schema": store.SCHEMA,
@@ -78,10 +84,6 @@ class Recording:
             "vocabulary": spec.vocabulary,
             "compared_with": self.schedule.compared_with.get(label),
         }
-
-
-def _not_run(case: Case) -> CaseResult:
-    return CaseResult(case, "skipped", "the run was interrupted before this case")
 
 
 def _about_corpora(plan: Plan, parts: Mapping[str, Part]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ from typing import Any
 
 from pyharness import store
 from pyharness.running import resuming
+from pyharness.running.deadline import Deadline, OutOfTime
 from pyharness.running.listening import Listener
 from pyharness.running.recording import Recording
 from pyharness.running.rounds import Rotation, Turn, rotations
@@ -38,6 +40,7 @@ class Run:
     workdir: Path
     journal: store.Journal
     tracebacks: bool = False  # whether failures keep theirs
+    deadline: Deadline | None = None
     results: dict[str, CaseResult] = field(default_factory=dict)
     facts: dict[str, dict[str, Any]] = field(default_factory=dict)
     turns: dict[tuple[str, int], Turn] = field(default_factory=dict)  # by key and round, of an interrupted run
@@ -71,13 +74,14 @@ class Run:
                 self.facts[result.case.tokenizer] = entry["facts"]
 
     def measure_all(self) -> None:
-        """Run every case that has no result yet: rows side by side, then alone what is timed."""
+        """Run every case that has no result yet, until time is over: rows side by side, then alone what is timed."""
         for rows in self.schedule.untimed:
             lanes.share_out(rows, self.workers, self._measure_row, Workers.stop, Workers.leave)
         try:
             self._measure_row(self.schedule.timed, self.workers[0])
-            for rotation in rotations(case for case in self.schedule.in_turns if case.key not in self.results):
-                self._rotate(rotation)
+            with contextlib.suppress(OutOfTime):
+                for rotation in rotations(case for case in self.schedule.in_turns if case.key not in self.results):
+                    self._rotate(rotation)
         finally:
             self.workers[0].leave()
 
@@ -86,9 +90,15 @@ class Run:
             with self._lock:
                 if case.key in self.results and not self.verification.needed_again(case):
                     continue
+                if self._out_of_time:
+                    return
                 self.listener.started(case)
                 blocked = self.verification.blocked(case)
             self._keep(blocked or self._measure(case, workers).result)
+
+    @property
+    def _out_of_time(self) -> bool:
+        return self.deadline is not None and self.deadline.over
 
     def _rotate(self, rotation: Rotation) -> None:
         blocked = {case.key: self.verification.blocked(case) for case in rotation.cases}
@@ -97,6 +107,8 @@ class Run:
             self._keep(result)
 
     def _take_turn(self, case: Case, number: int) -> Turn:
+        if self._out_of_time:
+            raise OutOfTime
         self.listener.started(case)
         turn = self._measure(case, self.workers[0])
         entry = {"round": number, "result": store.result_as_json(turn.result), "fingerprint": turn.fingerprint}
@@ -142,6 +154,15 @@ class Run:
         with self._lock:
             self.listener.progress(case, done)
 
+    def recorded(self, recording: Recording) -> store.Record:
+        """Write the record of a run that nothing has interrupted: whole, or as far as the deadline let it come."""
+        if self.deadline is None or all(case.key in self.results for case in self.schedule.cases):
+            return recording.write(self.results, self.facts, self.texts, complete=True)
+        reason = f"the time limit of {self.deadline.limit} was reached before"
+        if not self.results:
+            raise InputError(f"{reason} the first case: give the run more time")
+        return recording.write(self.results, self.facts, self.texts, complete=False, missing=f"{reason} this case")
+
     def request(self, case: Case) -> Request:
         """Ask for a case: the message to its worker."""
         expected, kept = self.verification.expected(case), self.verification.kept(case)
@@ -160,11 +181,17 @@ class Run:
 
 
 def run(
-    plan: Plan, journal: store.Journal, listener: Listener, resume: bool = False, tracebacks: bool = False
+    plan: Plan,
+    journal: store.Journal,
+    listener: Listener,
+    resume: bool = False,
+    tracebacks: bool = False,
+    deadline: Deadline | None = None,
 ) -> store.Record:
     """Run a plan and write the record that the journal has claimed a name for.
 
-    With ``tracebacks``, those of failures are among their details.
+    With ``tracebacks``, those of failures are among their details. No case begins after the ``deadline``: the record is
+    not complete then, and the journal stays to resume from. Raises ``InputError`` where not one was measured.
 
     ``KeyboardInterrupt`` and ``SystemExit``, which a signal to end raises, leave a valid record of what was finished,
     and the journal to resume from.
@@ -174,7 +201,7 @@ def run(
         recording = Recording(plan, schedule, journal, resuming.header(plan, schedule), started)
         finished = journal.start(recording.header, resume)
         with store.scratch() as workdir:
-            going = Run(plan, schedule, listener, workdir, journal, tracebacks)
+            going = Run(plan, schedule, listener, workdir, journal, tracebacks, deadline)
             going.take_over(finished)
             if finished:
                 resuming.check_texts(plan, going.texts)
@@ -185,8 +212,9 @@ def run(
                 if going.results:
                     recording.write(going.results, going.facts, going.texts, complete=False)
                 raise
-            record = recording.write(going.results, going.facts, going.texts, complete=True)
-        journal.remove()
+            record = going.recorded(recording)
+        if record.data["complete"]:
+            journal.remove()
         return record
     finally:
         journal.close()

@@ -93,10 +93,21 @@ class Journal:
         """Whether there is something in it: a run that was not finished."""
         return os.fstat(self.file.fileno()).st_size > 0
 
+    @property
+    def resumable(self) -> bool:
+        """Whether it keeps a finished case of a run that has not come to its end."""
+        return self.path is not None and not self._worthless and self.path.exists()
+
     def start(self, header: Mapping[str, Any], resume: bool) -> list[dict[str, Any]]:
-        """Write the header of a new run, or return the finished cases of the same run when resuming."""
+        """Write the header of a new run, or return the finished cases of the same run when resuming.
+
+        Raises ``InputError`` where there are finished cases, unless the same run resumes.
+        """
         dump({**header, "results": []})  # what a record cannot hold is found out now
         lines = self._lines()
+        if not lines[1:] and not resume:  # there is nothing to lose, should an earlier run have been killed
+            self.file.truncate(0)
+            lines = []
         if not lines:
             self._append({"header": header})
             return []
