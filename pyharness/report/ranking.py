@@ -31,12 +31,31 @@ NO_RANK = "No rank: too few documents for an interval of the differences, or row
 
 
 @dataclass(frozen=True, slots=True)
+class Row:
+    """What is ranked: a case of a record, under a name that no other row of the table has."""
+
+    label: str
+    record: Record
+    result: CaseResult
+
+    def value(self, metric: str) -> float | None:
+        """Value of a metric of the whole case."""
+        of_all = [one.value for one in self.result.measurements if one.metric == metric and one.part is None]
+        return of_all[0] if of_all else None
+
+
+@dataclass(frozen=True, slots=True)
 class Ranked:
     """A row in one column."""
 
-    result: CaseResult
+    row: Row
     value: float
     rank: int | None  # from 1; None where nothing tells how sure a difference is
+
+    @property
+    def result(self) -> CaseResult:
+        """The case that the value is from."""
+        return self.row.result
 
 
 def ranking_sheets(record: Record) -> list[Sheet]:
@@ -52,41 +71,40 @@ def rankings(record: Record) -> list[tuple[str, str]]:
 def ranked_texts(record: Record, benchmark: str, metric: str) -> dict[str, dict[str, Ranked]]:
     """Ranks of rows on each text; a text is named with the parameters in which its cases differ."""
     measured = [result for result in record.of(benchmark) if result.status == "ok"]
-    by_text: dict[str, list[CaseResult]] = {}
+    by_text: dict[str, list[Row]] = {}
     for result in measured:
         about = filter(None, (result.case.corpus, variant(result, measured)))
-        by_text.setdefault(", ".join(about), []).append(result)
-    return {text: ranked(record, results, metric) for text, results in by_text.items()}
+        by_text.setdefault(", ".join(about), []).append(Row(result.case.tokenizer, record, result))
+    return {text: ranked(rows, metric) for text, rows in by_text.items()}
 
 
-def ranked(record: Record, results: Sequence[CaseResult], metric: str) -> dict[str, Ranked]:
+def ranked(rows: Sequence[Row], metric: str) -> dict[str, Ranked]:
     """Ranks of rows on one text, by label, the best first.
 
     Args:
-        record: where the results are from.
-        results: one for each row, of one benchmark, text and parameters.
+        rows: of one benchmark, text and parameters, each with a label of its own; of one record or of several that say
+            the same of the metric.
         metric: one that has a direction.
     """
-    values = {result.case.tokenizer: _value(result, metric) for result in results}
-    sign = -1 if record.data["metrics"][metric]["direction"] == "higher" else 1
-    known = [result for result in results if values[result.case.tokenizer] is not None]
-    ordered = sorted(known, key=lambda one: sign * (values[one.case.tokenizer] or 0))
+    valued = [(row, value) for row in rows if (value := row.value(metric)) is not None]
+    higher = bool(rows) and rows[0].record.data["metrics"][metric]["direction"] == "higher"
+    ordered = sorted(valued, key=lambda one: -one[1] if higher else one[1])
     column: dict[str, Ranked] = {}
-    leader, rank = ordered[0] if ordered else None, 1
-    for place, result in enumerate(ordered, 1):
-        if result is not leader and leader is not None:
-            verdict = _verdict(record, leader, result, metric)
+    leader, rank = ordered[0][0] if ordered else None, 1
+    for place, (row, value) in enumerate(ordered, 1):
+        if row is not leader and leader is not None:
+            verdict = _verdict(leader, row, metric)
             if verdict == "worse":
-                leader, rank = result, place
+                leader, rank = row, place
             elif not verdict:
-                return {one.case.tokenizer: Ranked(one, values[one.case.tokenizer] or 0, None) for one in ordered}
-        column[result.case.tokenizer] = Ranked(result, values[result.case.tokenizer] or 0, rank)
+                return {one.label: Ranked(one, of_one, None) for one, of_one in ordered}
+        column[row.label] = Ranked(row, value, rank)
     return column
 
 
-def difference(record: Record, one: CaseResult, other: CaseResult, metric: str) -> comparison.Difference | None:
-    """Compare two rows of a record on one text; None where they did not read the same."""
-    pair = comparison.Pair(record, one, record, other)
+def difference(one: Row, other: Row, metric: str) -> comparison.Difference | None:
+    """Compare two rows on one text; None where they did not read the same."""
+    pair = comparison.Pair(one.record, one.result, other.record, other.result)
     try:
         found = [found for found in comparison.differences([pair]) if found.metric == metric and found.part is None]
     except InputError:  # not the same text, or other groups
@@ -94,45 +112,38 @@ def difference(record: Record, one: CaseResult, other: CaseResult, metric: str) 
     return found[0] if found else None
 
 
-def _verdict(record: Record, leader: CaseResult, result: CaseResult, metric: str) -> str:
-    found = difference(record, leader, result, metric)
+def _verdict(leader: Row, row: Row, metric: str) -> str:
+    found = difference(leader, row, metric)
     return "" if found is None else found.verdict
 
 
-def _value(result: CaseResult, metric: str) -> float | None:
-    of_all = [one.value for one in result.measurements if one.metric == metric and one.part is None]
-    return of_all[0] if of_all else None
-
-
-def _sheets(record: Record, benchmark: str, metric: str) -> Iterator[Sheet]:
+def _sheets(record: Record, benchmark: str, metric: str) -> list[Sheet]:
     columns = ranked_texts(record, benchmark, metric)
+    return sheets_of(metric, columns, ranking_notes(record, benchmark, columns.values()))
+
+
+def sheets_of(metric: str, columns: Mapping[str, Mapping[str, Ranked]], notes: Iterable[str]) -> list[Sheet]:
+    """Sheets of ranked columns, by the name of their text; none where no column has two rows."""
     if not any(len(column) > 1 for column in columns.values()):
-        return
-    rows, title = ordered(list(columns.values())), f"Ranking by {metric.replace('_', ' ')}"
-    notes = tuple(ranking_notes(record, benchmark, columns.values()))
-    for start in range(0, len(columns), TEXTS):
-        some = dict(list(columns.items())[start : start + TEXTS])
-        yield _sheet(record, title, metric, rows, some, notes if start + TEXTS >= len(columns) else ())
+        return []
+    rows, told = ordered(list(columns.values())), tuple(notes)
+    parts = [dict(list(columns.items())[start : start + TEXTS]) for start in range(0, len(columns), TEXTS)]
+    return [_sheet(metric, rows, some, told if some is parts[-1] else ()) for some in parts]
 
 
 def _sheet(
-    record: Record,
-    title: str,
-    metric: str,
-    rows: Sequence[str],
-    columns: Mapping[str, Mapping[str, Ranked]],
-    notes: tuple[str, ...],
+    metric: str, rows: Sequence[str], columns: Mapping[str, Mapping[str, Ranked]], notes: tuple[str, ...]
 ) -> Sheet:
-    unit, direction = (record.data["metrics"][metric][key] for key in ("unit", "direction"))
+    data = next(one for column in columns.values() for one in column.values()).row.record.data
+    unit, direction = (data["metrics"][metric][key] for key in ("unit", "direction"))
     short = shorten_apart(columns, LONGEST_TEXT)
-    headings = [Heading(record.data["suite"].get("rows", "tokenizer"), "name")]
+    headings = [Heading(data["suite"].get("rows", "tokenizer"), "name")]
     for text in columns:
         headings += [Heading(short[text], "number", unit, direction, metric), Heading("#")]
     cells = [
-        (Cell(row), *(one for column in columns.values() for one in _cells(record, column.get(row), metric)))
-        for row in rows
+        (Cell(row), *(one for column in columns.values() for one in _cells(column.get(row), metric))) for row in rows
     ]
-    return Sheet(title, tuple(headings), tuple(cells), notes)
+    return Sheet(f"Ranking by {metric.replace('_', ' ')}", tuple(headings), tuple(cells), notes)
 
 
 def ranking_notes(record: Record, benchmark: str, columns: Iterable[Mapping[str, Ranked]]) -> Iterator[str]:
@@ -145,16 +156,16 @@ def ranking_notes(record: Record, benchmark: str, columns: Iterable[Mapping[str,
     yield from dict.fromkeys(note for label in data["corpora"] for note in texts.smoke_test(data, label))
 
 
-def _cells(record: Record, ranked: Ranked | None, metric: str) -> tuple[Cell, Cell]:
+def _cells(ranked: Ranked | None, metric: str) -> tuple[Cell, Cell]:
     """Value and rank."""
-    return (Cell(), Cell()) if ranked is None else (value_cell(record, ranked, metric), Cell(ranked.rank, COUNT))
+    return (Cell(), Cell()) if ranked is None else (value_cell(ranked, metric), Cell(ranked.rank, COUNT))
 
 
-def value_cell(record: Record, ranked: Ranked, metric: str) -> Cell:
+def value_cell(ranked: Ranked, metric: str) -> Cell:
     """Return the value of a row with its interval."""
-    row = ranked.result.case.tokenizer
-    of_all = [(ranked.result, one) for one in ranked.result.measurements if one.metric == metric and one.part is None]
-    return cell(Column(metric, interval=True), Rows({row: {metric: of_all}}, record.data), row)
+    row, result = ranked.row, ranked.result
+    of_all = [(result, one) for one in result.measurements if one.metric == metric and one.part is None]
+    return cell(Column(metric, interval=True), Rows({row.label: {metric: of_all}}, row.record.data), row.label)
 
 
 def ordered(columns: Sequence[Mapping[str, Ranked]]) -> list[str]:

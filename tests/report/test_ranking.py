@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,39 +10,13 @@ import pytest
 import pyharness
 from pyharness import report, store
 from pyharness.report import comparison
-from pyharness.report.ranking import NO_RANK, ranked, ranking_sheets
+from pyharness.report.ranking import NO_RANK, Ranked, Row, ranked, ranking_sheets
 from pyharness.types import InputError
-
-METRIC = "bytes_per_token"
-ABOUT = {"unit": "byte/token", "direction": "higher", "deterministic": True}
+from ranked.records import METRIC, case, column, record
 
 
-def case(row: str, text: str, value: float, replicates: Sequence[float], digest: str = "1") -> dict[str, Any]:
-    tally = {"documents": 64, "bytes": 1000, "digest": digest * 32}
-    measured = {"metric": METRIC, "value": value, "replicates": list(replicates)}
-    return {"benchmark": "compression", "tokenizer": row, "corpus": text, "parameters": {}, "status": "ok",
-            "reason": None, "details": {"tally": tally}, "measurements": [measured]}  # fmt: skip
-
-
-def record(*results: Mapping[str, Any], direction: str = "higher") -> store.Record:
-    rows, texts = (tuple(dict.fromkeys(one[key] for one in results)) for key in ("tokenizer", "corpus"))
-    data = {
-        "kind": store.KIND, "schema": 2, "created": "2026-01-01T00:00:00+00:00", "seconds": 1.0, "complete": True,
-        "suite": {}, "environment": {}, "tokenizers": {row: {} for row in rows},
-        "corpora": {text: {} for text in texts},
-        "metrics": {METRIC: ABOUT | {"direction": direction}}, "results": list(results),
-    }  # fmt: skip
-    return store.Record.from_json(data, "record")
-
-
-def column(means: Mapping[str, float], spread: float, seed: int, text: str = "text") -> list[dict[str, Any]]:
-    """Rows that share the noise of their documents, and have some of their own."""
-    draw = np.random.default_rng(seed)
-    shared = draw.normal(0, 1, 32)
-    return [
-        case(row, text, mean, (mean + (shared + spread * draw.normal(0, 1, 32)) / 100).tolist())
-        for row, mean in means.items()
-    ]
+def ranks_of(read: store.Record) -> dict[str, Ranked]:
+    return ranked([Row(one.case.tokenizer, read, one) for one in read.results], METRIC)
 
 
 @pytest.mark.parametrize("direction", ["higher", "lower"])
@@ -53,7 +25,7 @@ def test_a_rank_begins_where_compare_says_worse(seed: int, direction: str) -> No
     draw = np.random.default_rng(seed)
     means = {f"row{number}": 4 + float(draw.choice([0, 0.01, 0.1, 0.5])) * draw.random() for number in range(8)}
     read = record(*column(means, 1, seed), direction=direction)
-    ranks = ranked(read, read.results, METRIC)
+    ranks = ranks_of(read)
     values = [one.value for one in ranks.values()]
     assert values == sorted(means.values(), reverse=direction == "higher")
     leader = next(iter(ranks))
@@ -70,9 +42,9 @@ def test_a_rank_begins_where_compare_says_worse(seed: int, direction: str) -> No
 
 def test_both_kinds_of_neighbours_were_met() -> None:
     apart = record(*column({"a": 4.0, "b": 3.0, "c": 2.0}, 1, 0))
-    assert [one.rank for one in ranked(apart, apart.results, METRIC).values()] == [1, 2, 3]
+    assert [one.rank for one in ranks_of(apart).values()] == [1, 2, 3]
     alike = record(*column({"a": 4.0, "b": 4.0 - 1e-4, "c": 2.0}, 1, 0))
-    assert [one.rank for one in ranked(alike, alike.results, METRIC).values()] == [1, 1, 3]
+    assert [one.rank for one in ranks_of(alike).values()] == [1, 1, 3]
 
 
 def test_without_an_interval_there_is_a_value_and_no_rank() -> None:
@@ -82,7 +54,7 @@ def test_without_an_interval_there_is_a_value_and_no_rank() -> None:
     assert NO_RANK in sheet.notes
     some = [4.0 + number / 1000 for number in range(32)]
     other = record(case("a", "text", 4.0, some), case("b", "text", 3.0, some, digest="2"))
-    assert {one.rank for one in ranked(other, other.results, METRIC).values()} == {None}, "not one text: no rank"
+    assert {one.rank for one in ranks_of(other).values()} == {None}, "not one text: no rank"
     with pytest.raises(InputError, match="not the same text"):
         comparison.rows(other, "a", "b")
 

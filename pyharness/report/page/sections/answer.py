@@ -60,7 +60,7 @@ class Ranking:
     def value(self, text: str, row: str) -> Cell:
         """Return the value of a row on a text, with its interval."""
         found = self.columns[text].get(row)
-        return Cell() if found is None else value_cell(self.record, found, self.metric)
+        return Cell() if found is None else value_cell(found, self.metric)
 
     def rank(self, text: str, row: str) -> Cell:
         """Return the rank of a row on a text."""
@@ -72,7 +72,7 @@ class Ranking:
         mine, reference = (self.columns[text].get(label) for label in (row, self.reference))
         if mine is None or reference is None or mine is reference:
             return Cell(), None
-        found = difference(self.record, reference.result, mine.result, self.metric)
+        found = difference(reference.row, mine.row, self.metric)
         if found is None or found.a is None or found.b is None:
             return Cell(reason="not compared: not the same text, or other groups of documents"), None
         (measured,) = [one for one in mine.result.measurements if (one.metric, one.part) == (self.metric, None)]

@@ -1,0 +1,1 @@
+"""Records whose rows are ranked."""
