@@ -36,6 +36,13 @@ class Scale:
             return None
         return min(max(value, self.low), self.high)
 
+    def share(self, value: float) -> float:
+        """How far along the axis a value that has a place stands, from 0 to 1."""
+        if self.log:
+            low, high = math.log(self.low), math.log(self.high)
+            return (math.log(value) - low) / (high - low)
+        return (value - self.low) / (self.high - self.low)
+
     def encoded(self) -> dict[str, Any]:
         """As Vega-Lite has it."""
         kind = {"type": "log"} if self.log else {"zero": False}
@@ -44,5 +51,9 @@ class Scale:
     def axis(self, ticks: int = 5) -> dict[str, Any]:
         """Labels of the axis: powers and their parts as 1k, 2M; others as they are."""
         size = max(abs(self.low), abs(self.high))
-        short = {"format": "~s"} if size >= 10_000 or (self.log and self.high / self.low > 1000) else {}
+        short = (
+            {"format": "~s"}
+            if size >= 10_000 or (self.log and math.log10(self.high) - math.log10(self.low) > 3)
+            else {}
+        )
         return {"tickCount": ticks, "labelFlush": True, "labelOverlap": "greedy", **short}

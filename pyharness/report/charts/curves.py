@@ -1,0 +1,155 @@
+"""Points in a plane, joined to lines or each for itself, labelled where they stand: on linear and logarithmic axes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from pyharness.report.charts.drawing import FONT_SIZE, Spec, draw
+from pyharness.report.charts.labels import labels, spoken
+from pyharness.report.charts.palette import INK, SERIES
+from pyharness.report.charts.placing import Label, spread
+from pyharness.report.charts.scales import Scale
+
+MOST_LABELS = 30  # of one panel: more cover each other, and points are read from the table
+_LONGEST = 22  # characters of a label
+_WIDTH, _NARROW, _HEIGHT = 420, 250, 280  # pixels: of a panel alone, of one of several, of each
+_ROOM = 140  # pixels beside a panel, for labels
+_DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3])
+_SHAPES = ("circle", "square", "diamond", "triangle-up", "cross", "triangle-down")
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """What an axis is of, with its unit."""
+
+    title: str
+    log: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One place, and what is read out there."""
+
+    x: float
+    y: float
+    said: str
+    interval: tuple[float, float] | None = None  # of y
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Points that are joined in their order; one point is a point."""
+
+    name: str
+    points: tuple[Point, ...]
+    marked: bool = True  # whether each point has a mark; without, what is read out of the first is said of the line
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """Lines against one axis."""
+
+    title: str
+    y: Axis
+    lines: tuple[Line, ...]
+
+
+def curves(panels: Sequence[Panel], name: str, x: Axis) -> str:
+    """Return SVG text; panels share the x axis.
+
+    A point that has no place on a logarithmic axis is not drawn: the table has it.
+    """
+    across = Scale.of((point.x for panel in panels for line in panel.lines for point in line.points), x.log)
+    width = _WIDTH if len(panels) == 1 else _NARROW
+    names = list(dict.fromkeys(line.name for panel in panels for line in panel.lines))
+    short = labels(names, _LONGEST)
+    views = [_View(panel, across, x, width, names, short).spec() for panel in panels]
+    return draw(views[0] if len(views) == 1 else {"concat": views, "columns": 2, "spacing": 24}, name)
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    panel: Panel
+    across: Scale
+    x: Axis
+    width: int
+    names: Sequence[str]  # of all panels: a name has one colour in all of them
+    short: dict[str, str]
+
+    def spec(self) -> Spec:
+        """Return the panel as Vega-Lite has it."""
+        points = [point for line in self.panel.lines for point in line.points]
+        up = Scale.of((end for one in points for end in (one.y, *(one.interval or ()))), self.panel.y.log)
+        values = [datum for line in self.panel.lines for datum in self._line(line, up)]
+        values += self._labels(up)
+        title = {"title": {"text": self.panel.title, "anchor": "start", "fontSize": FONT_SIZE, "color": INK.light}}
+        padding = {"view": {"stroke": None}, "width": self.width, "height": _HEIGHT}
+        return {**(title if self.panel.title else {}), **padding, "data": {"values": values}, "layer": self._layers(up)}
+
+    def _placed(self, line: Line, up: Scale) -> Iterator[tuple[Point, float, float]]:
+        for point in line.points:
+            x, y = self.across.place(point.x), up.place(point.y)
+            if x is not None and y is not None:
+                yield point, x, y
+
+    def _line(self, line: Line, up: Scale) -> Iterator[Spec]:
+        look = {"s": self.names.index(line.name), "c": self.names.index(line.name) % len(SERIES)}
+        placed = list(self._placed(line, up))
+        for number, (point, x, y) in enumerate(placed):
+            said = f"{spoken(line.name)}: {point.said}"
+            if len(placed) > 1:
+                yield {"k": "line", "x": x, "y": y, "n": number, "d": "" if line.marked else said, **look}
+            if line.marked:
+                yield {"k": "point", "x": x, "y": y, "d": said, **look}
+            if point.interval is not None:
+                low, high = (up.place(end) for end in point.interval)
+                yield {"k": "interval", "x": x, "y": up.low if low is None else low,
+                       "z": up.low if high is None else high, **look}  # fmt: skip
+
+    def _labels(self, up: Scale) -> Iterator[Spec]:
+        """Label the end of each line, apart from each other."""
+        ends = [(line.name, placed[-1]) for line in self.panel.lines if (placed := list(self._placed(line, up)))]
+        if len(ends) > MOST_LABELS:
+            return
+        wanted = [
+            Label(self.short[name], self.width * self.across.share(x), _HEIGHT * (1 - up.share(y)))
+            for name, (_, x, y) in ends
+        ]
+        for label in spread(wanted, self.width + _ROOM, _HEIGHT):
+            yield {"k": "label", "x": label.x, "y": label.y, "t": label.text}
+
+    def _layers(self, up: Scale) -> list[Spec]:
+        numbers = list(range(len(self.names)))
+        hues = [SERIES[number % len(SERIES)].light for number in numbers]
+        x = {"field": "x", "type": "quantitative", "scale": self.across.encoded(), "title": self.x.title,
+             "axis": self.across.axis()}  # fmt: skip
+        y = {
+            "field": "y",
+            "type": "quantitative",
+            "scale": up.encoded(),
+            "title": self.panel.y.title,
+            "axis": up.axis(),
+        }
+        colour = {"field": "s", "type": "nominal", "legend": None, "scale": {"domain": numbers, "range": hues}}
+        dashes = [_DASHES[number // len(SERIES) % len(_DASHES)] for number in numbers]
+        dash = {"field": "s", "type": "nominal", "legend": None, "scale": {"domain": numbers, "range": dashes}}
+        shapes = [_SHAPES[number % len(_SHAPES)] for number in numbers]
+        shape = {"field": "s", "type": "nominal", "legend": None, "scale": {"domain": numbers, "range": shapes}}
+        place: Spec = {"x": {"field": "x", "type": "quantitative", "scale": None},
+                       "y": {"field": "y", "type": "quantitative", "scale": None}}  # fmt: skip
+        marks: tuple[tuple[str, Spec, Spec], ...] = (
+            ("interval", {"type": "rule", "aria": False, "strokeWidth": 1},
+             {"x": x, "y": y, "y2": {"field": "z"}, "color": colour}),
+            ("line", {"type": "line", "strokeWidth": 2},
+             {"x": x, "y": y, "color": colour, "strokeDash": dash, "order": {"field": "n"}, "detail": {"field": "s"},
+              "description": {"field": "d"}}),
+            ("point", {"type": "point", "filled": True, "opacity": 1, "size": 45},
+             {"x": x, "y": y, "color": colour, "shape": shape, "description": {"field": "d"}}),
+            ("label", {"type": "text", "align": "left", "baseline": "middle", "aria": False, "fontSize": FONT_SIZE},
+             {**place, "text": {"field": "t"}}),
+        )  # fmt: skip
+        return [
+            {"transform": [{"filter": f"datum.k === '{kind}'"}], "mark": mark, "encoding": encoding}
+            for kind, mark, encoding in marks
+        ]

@@ -1,0 +1,112 @@
+"""Curves: points stand where their values are, lines are told apart without colour, labels cover none."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from drawn.charts import COLOUR, HOSTILE, SVG, parsed, spoken_marks, written
+from pyharness.report.charts import PALETTE, Axis, Line, Panel, Point, curves
+from pyharness.report.charts.curves import MOST_LABELS
+from pyharness.report.charts.placing import Label, spread
+from pyharness.report.charts.scales import Scale
+
+
+def lines(count: int, points: int, marked: bool = True) -> tuple[Line, ...]:
+    return tuple(
+        Line(f"row {row}", tuple(Point(10.0**k, 2.0 + row + k, f"{k}, {row}") for k in range(points)), marked)
+        for row in range(count)
+    )
+
+
+def panel(*drawn: Line, log: bool = False, title: str = "") -> Panel:
+    return Panel(title, Axis("tokens/word", log), drawn)
+
+
+def marks(svg: str) -> dict[str, tuple[float, float]]:
+    """Where what is read out stands."""
+    found = {}
+    for one in parsed(svg).iter():
+        if one.get("role") == "graphics-symbol" and "transform" in one.attrib:
+            x, y = one.attrib["transform"].removeprefix("translate(").rstrip(")").split(",")
+            found[one.attrib["aria-label"]] = float(x), float(y)
+    return found
+
+
+def test_points_stand_where_their_values_are_and_say_them() -> None:
+    svg = curves([panel(*lines(1, 4))], "knee", Axis("V", log=True))
+    at = marks(svg)
+    assert list(at) == [f"row 0: {k}, 0" for k in range(4)]
+    steps = [(b[0] - a[0], b[1] - a[1]) for a, b in itertools.pairwise(at.values())]
+    assert all(step == pytest.approx(steps[0], abs=0.1) for step in steps)
+    assert steps[0][0] > 0 > steps[0][1], "more is to the right and above"
+    assert {"V", "tokens/word", "row 0"} <= {*written(svg)}
+
+
+def test_what_has_no_place_on_a_logarithmic_axis_is_not_drawn() -> None:
+    line = Line("a", (Point(1.0, 0.0, "zero"), Point(10.0, 5.0, "five"), Point(100.0, 1e12, "large", (-1.0, 2e12))))
+    svg = curves([panel(line, log=True)], "x", Axis("x"))
+    assert [said for said in spoken_marks(svg) if said] == ["a: five", "a: large"]
+    assert not [said for said in spoken_marks(curves([panel(Line("a", ()))], "x", Axis("x"))) if said]
+
+
+def test_lines_without_marks_say_one_thing() -> None:
+    svg = curves([panel(*lines(2, 5, marked=False))], "x", Axis("x", log=True))
+    assert spoken_marks(svg) == ["row 0: 0, 0", "row 1: 0, 1"]
+
+
+def test_lines_are_told_apart_without_colour() -> None:
+    svg = curves([panel(*lines(24, 3, marked=False))], "x", Axis("x", log=True))
+    drawn = [one for one in parsed(svg).iter(f"{SVG}path") if one.get("role") == "graphics-symbol"]
+    looks = {(one.get("stroke"), one.get("stroke-dasharray")) for one in drawn}
+    assert len(looks) == 24
+    assert {*COLOUR.findall(svg)} <= {colour.light for colour in PALETTE}
+    shapes = {one.get("d") for one in parsed(curves([panel(*lines(6, 1))], "x", Axis("x"))).iter(f"{SVG}path")
+              if one.get("role")}  # fmt: skip
+    assert len(shapes) == 6
+
+
+def test_a_name_has_one_colour_in_all_panels() -> None:
+    first, second = lines(2, 1)
+    svg = curves([panel(first, second, title="<one>"), panel(second, title="two")], "x", Axis("x"))
+    hues: dict[str, set[str]] = {}
+    for one in parsed(svg).iter(f"{SVG}path"):
+        if one.get("role") == "graphics-symbol":
+            hues.setdefault(one.attrib["aria-label"], set()).add(one.attrib["fill"])
+    assert {name: len(known) for name, known in hues.items()} == {"row 0: 0, 0": 1, "row 1: 0, 1": 1}
+    assert {"<one>", "two"} <= {*written(svg)}
+
+
+def test_hostile_names_are_text_and_bytes_are_the_same() -> None:
+    drawn = panel(*(Line(name, (Point(number, number, name),)) for number, name in enumerate(HOSTILE[:9], 1)))
+    first, again = (curves([drawn], HOSTILE[0], Axis(HOSTILE[1])) for _ in range(2))
+    assert first == again
+    assert {*HOSTILE[:2]} < {*spoken_marks(first), *written(first), parsed(first).get("aria-label")}
+
+
+def test_of_too_many_points_none_is_labelled() -> None:
+    for count in (MOST_LABELS, MOST_LABELS + 1):
+        svg = curves([panel(*lines(count, 1))], "x", Axis("x"))
+        assert sum(text.startswith("row") for text in written(svg)) == (count if count == MOST_LABELS else 0)
+
+
+def test_labels_do_not_cover_each_other() -> None:
+    wanted = [Label(f"label {number}", number * 3 % 50, number * 7 % 90) for number in range(12)]
+    placed = spread(wanted, 400, 400)
+    for one, other in itertools.combinations(placed, 2):
+        assert abs(one.y - other.y) >= 12.9 or one.end <= other.x or other.end <= one.x
+    assert {one.text for one in placed} == {one.text for one in wanted}
+    assert spread([Label("a long label", 390, 5)], 400, 400)[0].end <= 390, "to the left, where there is no room"
+
+
+@pytest.mark.parametrize("values", [(), (5.0,), (-3.0, 7.0), (1e-200, 1e200)])
+def test_an_axis_spans_its_values(values: tuple[float, ...]) -> None:
+    for log in (False, True):
+        scale = Scale.of(values, log)
+        for value in values:
+            if value > 0 or not log:
+                assert 0 <= scale.share(value) <= 1
+                assert scale.place(value) == value
+            else:
+                assert scale.place(value) is None
