@@ -1,12 +1,12 @@
 """Histograms of a text's tokens: by rank of their frequency, and by length. Integers, from the state of a pass.
 
-Edges are 1, 2, 3, 4, 6, 8, 12, 16, 24, ...: two to an octave, the same for every tokenizer. Lengths below 16 bytes have
-a bin each.
+Bins are the same for every tokenizer: ranks by octaves, 1, 2, 4, 8, 16, ...; lengths by half octaves, 0, 1, 2, 3, 4, 6,
+8, 12, 16, ...
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,6 @@ from pyharness.types import Histogram
 
 RANKS, LENGTHS = "token_ranks", "token_lengths"  # the histograms, by name
 TEXT, TYPES, VOCABULARY = "text", "types", "vocabulary"  # what is counted: tokens of the text, ids, entries
-SINGLE = 16  # bytes: shorter tokens have a bin for each length
 
 
 def histograms(counts: Counts) -> dict[str, Histogram]:
@@ -43,7 +42,7 @@ def by_rank(counts: Counts) -> Histogram:
     must be a token.
     """
     descending = np.sort(counts.histogram[counts.histogram > 0])[::-1]
-    edges = _edges(1, len(descending), single=2)
+    edges = _edges(1, len(descending), lambda edge: edge)
     starts = np.array(edges[:-1]) - 1
     types = np.minimum(np.array(edges[1:]) - 1, len(descending)) - starts
     return Histogram(edges, _integers({TEXT: np.add.reduceat(descending, starts), TYPES: types}))
@@ -57,7 +56,7 @@ def by_length(counts: Counts) -> Histogram | None:
     lengths = counts.facts.lengths
     if lengths is None:
         return None
-    edges = _edges(0, int(lengths.max(initial=0)), SINGLE)
+    edges = _edges(0, int(lengths.max(initial=0)), lambda edge: 1 << max(edge.bit_length() - 2, 0))
     bins = np.searchsorted(edges, lengths, side="right") - 1
     text = np.zeros(len(edges) - 1, np.uint64)
     np.add.at(text, bins, counts.histogram)
@@ -65,11 +64,11 @@ def by_length(counts: Counts) -> Histogram | None:
     return Histogram(edges, _integers({TEXT: text, VOCABULARY: vocabulary}))
 
 
-def _edges(first: int, last: int, single: int) -> tuple[int, ...]:
-    """Edges of bins that hold ``first`` to ``last``: of one number each below ``single``, then two to an octave."""
+def _edges(first: int, last: int, width: Callable[[int], int]) -> tuple[int, ...]:
+    """Edges of bins that hold ``first`` to ``last``, each as wide as its lower edge says."""
     edges = [first]
     while (edge := edges[-1]) <= last:
-        edges.append(edge + (1 if edge < single else 1 << edge.bit_length() - 2))
+        edges.append(edge + width(edge))
     return tuple(edges)
 
 
