@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pyharness.report import Sheet
     from pyharness.report.comparison import Pair
     from pyharness.report.failing import FailOn
-    from pyharness.report.page import Page
+    from pyharness.report.page import Page, Source
     from pyharness.store import Record
 
 
@@ -238,35 +238,41 @@ def compare(
     from pyharness import report as room
     from pyharness import store
     from pyharness.report import comparison
+    from pyharness.report import page as pages
 
     _check_output(output, force, [record] if others else [record, Path(a)])
     first = store.read(record)
-    title = f"{record}: {' and '.join((a, *others))}"
+    title, sources = f"{record}: {' and '.join((a, *others))}", [pages.Source(record.name, first, record)]
     if others:
         pairs = comparison.pairs_of_rows(first, a, *others)
     else:
-        pairs = comparison.pairs_of_records(first, store.read(Path(a)))
+        sources.append(pages.Source(Path(a).name, store.read(Path(a)), Path(a)))
+        pairs = comparison.pairs_of_records(first, sources[1].record)
     if fail_on is not None:
-        _gate(pairs, fail_on, title, form, output, force)
+        _gate(pairs, fail_on, title, sources, form, output, force)
     differences = comparison.some(comparison.differences(pairs))
     _export(
         lambda: room.difference_sheets(differences),
         lambda: room.flat_differences(differences),
-        title, form, output, force,
+        title, form, output, force, lambda: pages.page_of_pairs(title, pairs, sources),
     )  # fmt: skip
 
 
-def _gate(pairs: Sequence[Pair], fail_on: FailOn, title: str, form: str, output: Path | None, force: bool) -> NoReturn:
+def _gate(
+    pairs: Sequence[Pair], fail_on: FailOn, title: str, sources: Sequence[Source],
+    form: str, output: Path | None, force: bool,
+) -> NoReturn:  # fmt: skip
     """Show a comparison and end with its exit status, whether somebody reads to the end or not."""
     from pyharness import report as room
     from pyharness.report import failing
+    from pyharness.report import page as pages
 
     judged = failing.judge(pairs, fail_on)
     try:
         _export(
             lambda: [*room.difference_sheets(judged.differences), judged.sheet],
             lambda: room.flat_differences(judged.differences),
-            title, form, output, force,
+            title, form, output, force, lambda: pages.page_of_pairs(title, pairs, sources, [judged.sheet]),
         )  # fmt: skip
     except BrokenPipeError:
         discard_output()

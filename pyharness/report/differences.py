@@ -29,11 +29,12 @@ def difference_sheets(differences: Sequence[Difference]) -> list[Sheet]:
     for difference in differences:
         if difference.a is not None and difference.b is not None:
             by_title.setdefault(difference.title, []).append(difference)
-    last, notes = list(by_title)[-1:], _notes([one for shown in by_title.values() for one in shown])
-    return [_sheet(title, shown, (*_along_curve(shown), *notes * (title in last))) for title, shown in by_title.items()]
+    last, notes = list(by_title)[-1:], notes_below([one for shown in by_title.values() for one in shown])
+    return [_sheet(title, shown, (*along_curve(shown), *notes * (title in last))) for title, shown in by_title.items()]
 
 
-def _notes(shown: Sequence[Difference]) -> tuple[str, ...]:
+def notes_below(shown: Sequence[Difference]) -> tuple[str, ...]:
+    """What intervals of differences are, and why there is none."""
     in_turn = any(_in_turn(one) for one in shown)
     out_of_turn = any(not one.deterministic and one.interval is None for one in shown)
     of_text = any(one.deterministic for one in shown) or not in_turn
@@ -84,7 +85,7 @@ def flat_differences(differences: Sequence[Difference]) -> Sheet:
     return Sheet("differences", headings, tuple(rows))
 
 
-def _along_curve(shown: Sequence[Difference]) -> Iterator[str]:
+def along_curve(shown: Sequence[Difference]) -> Iterator[str]:
     """Say of what grows with the text how the difference goes with its size."""
     growing = [one for one in shown if one.grows_with_text and one.curve]
     if not growing:

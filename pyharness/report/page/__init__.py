@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pyharness.report.page.parts import Block, Download, Figure, Page, Section
+from pyharness.report.page.parts import Block, Download, Figure, Page, Section, Verbatim
 from pyharness.report.page.rendering import lack, render
-from pyharness.report.page.reports import Source, page_of, page_of_sheets, to_report
+from pyharness.report.page.reports import Source, page_of, page_of_pairs, page_of_sheets, to_report
 
 __all__ = [
     "Block",
@@ -13,8 +13,10 @@ __all__ = [
     "Page",
     "Section",
     "Source",
+    "Verbatim",
     "lack",
     "page_of",
+    "page_of_pairs",
     "page_of_sheets",
     "render",
     "to_report",

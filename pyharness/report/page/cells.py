@@ -11,7 +11,7 @@ from pyharness.report.sheet.shortening import shorten, shorten_apart
 
 LONGEST: dict[Kind, int] = {"name": 40, "word": 60, "number": 80, "prose": 300}  # characters of a cell
 LONGEST_LINE = 200  # of a title, a heading or a note
-LONGEST_KEY = 400  # of a case
+LONGEST_TIP = 500  # of a name, a reason or the key of a case in what is shown on focus
 MOST_ROWS = 200  # of one table; of more, as many from the top as from the bottom
 
 
@@ -59,19 +59,19 @@ def _shown(cell: Cell, heading: Heading, names: dict[str, str]) -> Shown:
     if isinstance(cell.value, int | float):
         return Shown(text, "; ".join(_said(cell, heading)), heading.kind, repr(cell.value), cell.shade)
     cut = None if text == visible(whole) else whole
-    return Shown(text, "; ".join(filter(None, (cut, cell.reason, _key(cell)))), heading.kind, None, cell.shade)
+    return Shown(text, "; ".join(_brief(cut, cell.reason, cell.case)), heading.kind, None, cell.shade)
 
 
 def _said(cell: Cell, heading: Heading) -> Iterator[str]:
     """What a number is, from its value to its case."""
-    yield " ".join(filter(None, (repr(cell.value), heading.unit)))
+    yield " ".join(filter(None, (repr(cell.value), cell.unit or heading.unit)))
     if cell.interval is not None:
         yield "95 % interval {:.6g} to {:.6g}".format(*cell.interval)
-    yield from filter(None, (cell.reason, f"of {cell.n}" if cell.n else None, _key(cell)))
+    yield from _brief(cell.reason, f"of {cell.n}" if cell.n else None, cell.case)
 
 
-def _key(cell: Cell) -> str | None:
-    return None if cell.case is None else shorten(visible(cell.case), LONGEST_KEY)
+def _brief(*texts: str | None) -> Iterator[str]:
+    return (shorten(visible(text), LONGEST_TIP) for text in texts if text)
 
 
 def meaning(heading: Heading) -> str:

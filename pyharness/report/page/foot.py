@@ -2,38 +2,50 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pyharness.report.page.parts import Download
+from pyharness.report.page.cells import LONGEST_TIP
+from pyharness.report.page.differing import flat
+from pyharness.report.page.parts import Block, Download, Section, Verbatim
 from pyharness.report.sheet import Cell, Heading, Sheet, text_row
 from pyharness.store import Record, packed
 from pyharness.types import COUNT
 
 LARGEST_DOWNLOAD = 1_000_000  # bytes of a record that the page carries
+LONGEST_NAME = 10_000  # characters
 _CUSTOM = "custom"  # the name of a suite that was given by options
 
 
-def foot_sheets(record: Record) -> Iterator[Sheet]:
-    """Sheets on how, where and of what a record was made."""
+def foot_blocks(record: Record) -> Iterator[Block]:
+    """How, where and of what a record was made."""
     data = record.data
-    yield _facts("How it was made", {**_made(data), "command": command(data)})
-    yield _facts("Machine and versions", _flat(data.get("environment", {})))
+    yield _facts("How it was made", _made(data))
+    if (line := command(data)) is not None:
+        yield "A command that measures the same:"
+        yield Verbatim(line)
+    yield _facts("Machine and versions", flat(data.get("environment", {})))
     if texts := [_text(label, about) for label, about in data["corpora"].items()]:
-        headings = (
-            Heading("text", "name"),
-            Heading("specification", "prose"),
-            Heading("documents"),
-            Heading("bytes", unit="bytes"),
-            Heading("digest", "prose"),
-        )
-        yield Sheet("Texts", headings, tuple(texts))
+        counts = Heading("documents"), Heading("bytes", unit="bytes")
+        yield Sheet("Texts", (Heading("text", "name"), Heading("specification", "prose"), *counts,
+                              Heading("digest", "prose")), tuple(texts))  # fmt: skip
     if rows := [_row(label, about) for label, about in data["tokenizers"].items()]:
         titles = ("specification", "library", "version", "source", "sha256")
         yield Sheet("Rows", (Heading("row", "name"), *(Heading(one, "prose") for one in titles)), tuple(rows))
+    if long := [name for name in (*data["tokenizers"], *data["corpora"]) if len(name) > LONGEST_TIP]:
+        yield Section("Names that are cut elsewhere", tuple(Verbatim(_whole(name)) for name in long), folded=True)
+
+
+def _whole(name: str) -> str:
+    """Return a name or, where it is a book, its beginning and what tells the rest."""
+    if len(name) <= LONGEST_NAME:
+        return name
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{name[:LONGEST_NAME]}… ({len(name):,} characters, of which {LONGEST_NAME:,} are here; SHA-256 {digest})"
 
 
 def command(data: Mapping[str, Any]) -> str | None:
@@ -74,16 +86,6 @@ def _made(data: Mapping[str, Any]) -> dict[str, Any]:
         "digest of the suite": suite.get("digest"),
         "schema of the record": data["schema"],
     }
-
-
-def _flat(about: Mapping[str, Any], before: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for name, value in about.items():
-        if isinstance(value, dict):
-            flat |= _flat(value, f"{before}{name} ")
-        else:
-            flat[before + name] = value
-    return flat
 
 
 def _facts(title: str, facts: Mapping[str, Any]) -> Sheet:

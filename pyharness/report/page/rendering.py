@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyharness.plugins.libraries import is_installed, load
-from pyharness.report.page.cells import LONGEST_LINE, halves, meaning, shown_rows
-from pyharness.report.page.parts import Figure, Page, Section
+from pyharness.report.page.cells import LONGEST_LINE, LONGEST_TIP, halves, meaning, shown_rows
+from pyharness.report.page.parts import Figure, Page, Section, Verbatim
 from pyharness.report.page.policy import policy
 from pyharness.report.page.theme import theme
 from pyharness.report.sheet import Sheet
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 PURPOSE, EXTRA = "the HTML report", "report"
-MODULES = {"jinja2": "Jinja2", "altair": "altair", "vl_convert": "vl-convert-python"}
+MODULES = {"jinja2": "Jinja2", "vl_convert": "vl-convert-python"}
 _VIEW = re.compile(r'<svg (?=[^<>]*viewBox="[\d.-]+ [\d.-]+ ([\d.]+) ([\d.]+)")')
 _FOLDER = Path(__file__).parent
 
@@ -76,12 +76,14 @@ def _environment() -> Environment:
         "sheet": lambda block: isinstance(block, Sheet),
         "figure": lambda block: isinstance(block, Figure),
         "section": lambda block: isinstance(block, Section),
+        "verbatim": lambda block: isinstance(block, Verbatim),
     }
     environment.filters |= {
         "base64": lambda data: base64.b64encode(data).decode(),
         "drawing": lambda svg: markup(_sized(svg)),
         "halves": halves,
         "markup": markup,
+        "brief": lambda text: shorten(visible(text), LONGEST_TIP),
         "short": lambda text: shorten(visible(text), LONGEST_LINE),
         "shown_rows": shown_rows,
         "visible": visible,

@@ -6,13 +6,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pyharness.report import tables
-from pyharness.report.page.foot import download, foot_sheets
-from pyharness.report.page.parts import Figure, Page, Section
+from pyharness.report import comparison, tables
+from pyharness.report.comparison import Pair
+from pyharness.report.page import comparing
+from pyharness.report.page.differing import differing
+from pyharness.report.page.foot import download, foot_blocks
+from pyharness.report.page.parts import Block, Download, Figure, Page, Section
 from pyharness.report.page.rendering import render
 from pyharness.report.page.sections import SECTIONS
 from pyharness.report.sheet import Sheet
 from pyharness.store import Record
+from pyharness.types import InputError
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +39,74 @@ def to_report(sources: Sequence[Source]) -> str:
 
 def page_of(sources: Sequence[Source]) -> Page:
     """Return the page about records."""
-    (source, *_) = sources
-    sections = tuple(_sections(source.record))
-    downloads = tuple(filter(None, (download(source.path) for source in sources)))
-    return Page(source.name, sections, foot=tuple(foot_sheets(source.record)), downloads=downloads)
+    if len(sources) == 1:
+        (source,) = sources
+        return Page(source.name, tuple(_sections(source.record)), _about(source.record), *_ends(sources))
+    named = _named(sources)
+    sections = [differing(named)]
+    (first, base), *others = named.items()
+    for name, record in others:
+        sections.append(Section(f"{name} (B) against {first} (A)", tuple(_compared(base, record))))
+    sections += [Section(name, tuple(_sections(record)), folded=True) for name, record in named.items()]
+    title, about = f"{len(sources)} records: {', '.join(named)}", "What differs between them, then each by itself."
+    return Page(title, tuple(sections), about, *_ends(sources))
+
+
+def page_of_pairs(title: str, pairs: Sequence[Pair], sources: Sequence[Source], before: Sequence[Sheet] = ()) -> Page:
+    """Return the page of a comparison.
+
+    Args:
+        title: what is compared.
+        pairs: cases of A with those of B.
+        sources: the records that they are of: one, or A and B.
+        before: what is said before any difference.
+    """
+    sections = [Section(sheet.title, (sheet,)) for sheet in before]
+    if len(sources) > 1:
+        sections.append(differing(_named(sources)))
+    sections += comparing.sections(comparing.compared(pairs))
+    return Page(title, tuple(sections), "B - A: each difference with its paired interval.", *_ends(sources))
 
 
 def page_of_sheets(title: str, sheets: Iterable[Sheet]) -> Page:
     """Return a page of sheets alone: of what is no record of a run."""
     return Page(title, tuple(Section(sheet.title, (sheet,)) for sheet in sheets))
+
+
+def _compared(a: Record, b: Record) -> Iterator[Section | str]:
+    """Differences of two records, as far as they share cases."""
+    try:
+        yield from comparing.sections(comparing.compared(comparison.pairs_of_records(a, b)))
+    except InputError as error:
+        yield f"Nothing is compared: {error}."
+
+
+def _named(sources: Sequence[Source]) -> dict[str, Record]:
+    """Return records by names of which no two are alike."""
+    named: dict[str, Record] = {}
+    for number, source in enumerate(sources, 1):
+        known = any(source.name == other.name for other in sources if other is not source)
+        named[f"{source.name} ({number})" if known else source.name] = source.record
+    return named
+
+
+def _about(record: Record) -> str:
+    """Say in a sentence what a record is of."""
+    data = record.data
+    counts = (len(data["tokenizers"]), "row"), (len(data["corpora"]), "text"), (len(record.results), "case")
+    said = ", ".join(f"{count:,} {noun}{'s' * (count != 1)}" for count, noun in counts)
+    missing = sum(result.status != "ok" for result in record.results)
+    unmeasured = f", {missing:,} of them not measured" if missing else ""
+    return f"{said}{unmeasured}; measured {data['created']}" + ("." if data["complete"] else ", and interrupted.")
+
+
+def _ends(sources: Sequence[Source]) -> tuple[tuple[Block, ...], tuple[Download, ...]]:
+    """Where the numbers are from, and the records themselves."""
+    named = _named(sources)
+    foot = [block for one in named.values() for block in foot_blocks(one)]
+    if len(named) > 1:
+        foot = [Section(name, tuple(foot_blocks(one)), folded=True) for name, one in named.items()]
+    return tuple(foot), tuple(filter(None, (download(source.path) for source in sources)))
 
 
 def _sections(record: Record) -> Iterator[Section]:

@@ -34,6 +34,7 @@ class Cell:
     bounds: bool = False  # the interval is shown by its ends, not by half of its width
     part: str | None = None  # of the case, shown behind the value
     case: str | None = None  # key of the case that the value is from
+    unit: str = ""  # of the value, where it is not that of the column
     shade: int | None = None  # where shades help: 0 is far worse than the reference, 4 as good, 8 far better
     n: str | None = None  # how much the value is of: ``2,583 documents``
     reason: str | None = None

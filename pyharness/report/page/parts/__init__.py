@@ -27,7 +27,14 @@ class Section:
     folded: bool = False  # opened by who wants to read it
 
 
-Block: TypeAlias = "Sheet | Figure | Section | str"
+@dataclass(frozen=True, slots=True)
+class Verbatim:
+    """Text that is shown as it is, and whole."""
+
+    text: str
+
+
+Block: TypeAlias = "Sheet | Figure | Section | Verbatim | str"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,5 +53,5 @@ class Page:
     title: str
     sections: tuple[Section, ...]
     about: str = ""  # what it is about, in a sentence
-    foot: tuple[Sheet, ...] = ()
+    foot: tuple[Block, ...] = ()
     downloads: tuple[Download, ...] = ()
