@@ -20,9 +20,8 @@ class Shown:
     """A cell as it stands in the markup, before any escape."""
 
     text: str
-    tip: str  # shown on hovering and focus: all of it
+    tip: str  # shown on hovering and focus: of a number, its value and then all else; "" where that says no more
     kind: Kind
-    value: str | None = None  # of a number
     shade: int | None = None
 
 
@@ -57,9 +56,10 @@ def _shown(cell: Cell, heading: Heading, names: dict[str, str]) -> Shown:
     whole = cell.text
     text = names[whole] if names else shorten(visible(whole), LONGEST[heading.kind])
     if isinstance(cell.value, int | float):
-        return Shown(text, "; ".join(_said(cell, heading)), heading.kind, repr(cell.value), cell.shade)
+        said = "; ".join(_said(cell, heading))
+        return Shown(text, "" if said == text else said, heading.kind, cell.shade)
     cut = None if text == visible(whole) else whole
-    return Shown(text, "; ".join(_brief(cut, cell.reason, cell.case)), heading.kind, None, cell.shade)
+    return Shown(text, "; ".join(_brief(cut, cell.reason, cell.case)), heading.kind, cell.shade)
 
 
 def _said(cell: Cell, heading: Heading) -> Iterator[str]:

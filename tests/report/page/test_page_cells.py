@@ -11,6 +11,7 @@ from pyharness.report.page import cells
 from pyharness.report.sheet import Cell, Heading, Sheet, text_row
 from pyharness.statistics.intervals import interval_of
 from pyharness.statistics.stopping import noise
+from pyharness.types import COUNT
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +43,7 @@ def traced(record: store.Record) -> dict[tuple[str, str], list[str]]:
 def test_numbers_are_the_records(record: store.Record, tree: reading.Element) -> None:
     known, seen = traced(record), set[tuple[str, str]]()
     for cell in tree.one("main").all("td"):
-        key = cell.tip.rpartition("; ")[2], str(cell.attributes.get("data-value"))
+        key = cell.tip.rpartition("; ")[2], cell.tip.partition(" ")[0]
         if " | " in key[0] and " -> " not in key[0]:  # of two cases: test_answer_section.py
             assert cell.tip in known[key]
             seen.add(key)
@@ -90,9 +91,10 @@ def test_names_that_look_alike_are_told_apart(names: tuple[str, str]) -> None:
     [
         (Cell(None, reason="no text", case="a | b"), "-", "no text; a | b"),
         (Cell(0.0, case="a"), "0.0000", "0.0 u; a"),
-        (Cell(-1e-12), "-0.0000", "-1e-12 u"),
+        (Cell(-1e-12), "0.0000", "-1e-12 u"),
         (Cell(1e12), "1000000000000.0000", "1000000000000.0 u"),
         (Cell(3), "3.0000", "3 u"),
+        (Cell(3, COUNT), "3", "3 u"),
         (Cell(1.5, interval=(1.0, 2.0), reason="x"), "1.5000 ±0.5000", "1.5 u; 95 % interval 1 to 2; x"),
     ],
 )
@@ -101,11 +103,16 @@ def test_a_cell_says_what_it_is(cell: Cell, text: str, tip: str) -> None:
     assert (shown.text, shown.tip) == (text, tip)
 
 
+def test_a_tip_that_says_no_more_is_none() -> None:
+    ((shown,),) = cells.shown_rows(Sheet("t", (Heading("#"),), ((Cell(3, COUNT),),)))
+    assert (shown.text, shown.tip) == ("3", "")
+
+
 def test_the_middle_of_many_rows_is_folded() -> None:
     rows = tuple((Cell(f"row {number}"), Cell(number)) for number in range(450))
     sheet = Sheet("many", (Heading("row", "name"), Heading("value")), rows)
     tree = reading.read(page.render(page.page_of_sheets("t", [sheet])))
     first, folded = (one.one("tbody") for one in tree.one("main").all("table"))
-    numbers = [[int(str(cell.attributes["data-value"])) for cell in one.all("td")] for one in (first, folded)]
+    numbers = [[int(cell.text.removesuffix(".0000")) for cell in one.all("td")] for one in (first, folded)]
     assert numbers == [[*range(100), *range(350, 450)], [*range(100, 350)]]
     assert tree.one("main").one("details").one("summary").text == "250 more rows of “many”"

@@ -1,5 +1,6 @@
 "use strict";
 (() => {
+  const LEAST_FILTERED = 8; // rows: fewer are seen at once
   const make = (tag, properties, ...children) => {
     const element = Object.assign(document.createElement(tag), properties);
     element.append(...children);
@@ -24,11 +25,12 @@
 
     for (const one of table.querySelectorAll("[tabindex]")) one.tabIndex = -1;
 
+    const numeric = heads.map((head) => head.classList.contains("number"));
     const keyOf = (row, place) => {
-      const cell = row.cells[place];
-      if (cell.dataset.value !== undefined) return Number(cell.dataset.value);
-      const text = place === 0 ? names.get(row) : shownText(cell);
-      return text === "-" || (text === "" && place > 0) ? null : text;
+      const cell = row.cells[place], text = place === 0 ? names.get(row) : shownText(cell);
+      if (text === "-") return null;
+      // The tip of a number begins with its value, in full.
+      return numeric[place] ? Number.parseFloat(cell.querySelector(".tip")?.textContent ?? text) : text;
     };
     const kind = (key) => (key === null ? 2 : typeof key === "string" ? 1 : 0); // numbers, text, then what is missing
     const sort = (head, place) => {
@@ -79,11 +81,16 @@
       row.cells[0].append(" ", button);
       row.cells[0].removeAttribute("tabindex");
     }
-    const filter = make("input", { type: "search", autocomplete: "off" });
-    filter.addEventListener("input", () => { wanted = filter.value.toLowerCase(); update(); });
-    const label = make("label", {}, "Filter rows: ", filter);
-    filter.ariaLabel = `Filter rows of ${caption}`;
-    table.parentElement.before(make("div", { className: "tools" }, label, again));
+    const tools = make("div", { className: "tools" });
+    table.parentElement.before(tools);
+    if (original.length >= LEAST_FILTERED) tools.append(filterOf());
+    tools.append(again);
+    function filterOf() {
+      const filter = make("input", { type: "search", autocomplete: "off" });
+      filter.ariaLabel = `Filter rows of ${caption}`;
+      filter.addEventListener("input", () => { wanted = filter.value.toLowerCase(); update(); });
+      return make("label", {}, "Filter rows: ", filter);
+    }
 
     // One stop for Tab; arrows go on from it.
     let current = stopOf(heads[0]);
@@ -120,7 +127,7 @@
     });
   }
 
-  for (const table of document.querySelectorAll("table")) enhance(table);
+  for (const table of document.querySelectorAll("main table")) enhance(table);
 
   // Escape takes a tip away until another is asked for.
   const root = document.documentElement;
