@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -13,11 +14,14 @@ from pyharness.report.page.cells import LONGEST_TIP
 from pyharness.report.page.differing import flat
 from pyharness.report.page.parts import Block, Download, Section, Verbatim
 from pyharness.report.sheet import Cell, Heading, Sheet, text_row
+from pyharness.report.sheet.shortening import shorten
 from pyharness.store import Record, packed
 from pyharness.types import COUNT
 
 LARGEST_DOWNLOAD = 1_000_000  # bytes of a record that the page carries
 LONGEST_NAME = 10_000  # characters
+LONGEST_FILE_NAME = 100  # characters
+_DEVICES = {"CON", "PRN", "AUX", "NUL", *(f"{port}{number}" for port in ("COM", "LPT") for number in range(1, 10))}
 _CUSTOM = "custom"  # the name of a suite that was given by options
 
 
@@ -72,7 +76,18 @@ def download(path: Path | None) -> Download | None:
     """Return the file of a record, packed, if it is small enough for a page."""
     if path is None or not path.is_file() or path.stat().st_size >= LARGEST_DOWNLOAD:
         return None
-    return Download(f"{path.name.removesuffix('.xz')}.xz", packed(path.read_bytes()), "application/x-xz")
+    return Download(f"{file_name(path.name.removesuffix('.xz'))}.xz", packed(path.read_bytes()), "application/x-xz")
+
+
+def file_name(name: str) -> str:
+    """Name a file so that every system takes it, and no name of a stranger is a path, hidden or a device.
+
+    >>> file_name("quick.json"), file_name("../CON"), file_name("\u202egnp.exe"), file_name("con.json")
+    ('quick.json', '_CON', '_gnp.exe', '_con.json')
+    """
+    plain = re.sub(r"[^A-Za-z0-9._-]+", "_", name).lstrip(".-")
+    kept = shorten(plain, LONGEST_FILE_NAME).replace("…", "_") or "record"
+    return f"_{kept}" if kept.partition(".")[0].upper() in _DEVICES else kept
 
 
 def _made(data: Mapping[str, Any]) -> dict[str, Any]:

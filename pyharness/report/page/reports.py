@@ -41,7 +41,7 @@ def page_of(sources: Sequence[Source]) -> Page:
     """Return the page about records."""
     if len(sources) == 1:
         (source,) = sources
-        return Page(source.name, tuple(_sections(source.record)), _about(source.record), *_ends(sources))
+        return Page(_title(source.record), tuple(_sections(source.record)), _about(source), *_ends(sources))
     named = _named(sources)
     sections = [differing(named)]
     (first, base), *others = named.items()
@@ -90,14 +90,20 @@ def _named(sources: Sequence[Source]) -> dict[str, Record]:
     return named
 
 
-def _about(record: Record) -> str:
-    """Say in a sentence what a record is of."""
+def _title(record: Record) -> str:
+    """Say what was measured on what, and when: ``quick: 6 tokenizers on 3 texts, 2026-11-23``."""
     data = record.data
-    counts = (len(data["tokenizers"]), "row"), (len(data["corpora"]), "text"), (len(record.results), "case")
-    said = ", ".join(f"{count:,} {noun}{'s' * (count != 1)}" for count, noun in counts)
-    missing = sum(result.status != "ok" for result in record.results)
-    unmeasured = f", {missing:,} of them not measured" if missing else ""
-    return f"{said}{unmeasured}; measured {data['created']}" + ("." if data["complete"] else ", and interrupted.")
+    suite, rows = (data["suite"].get(name, usual) for name, usual in (("name", data["kind"]), ("rows", "tokenizer")))
+    counts = (len(data["tokenizers"]), rows), (len(data["corpora"]), "text")
+    said = " on ".join(f"{count:,} {noun}{'s' * (count != 1)}" for count, noun in counts if count)
+    return f"{suite}: {', '.join(filter(None, (said, str(data['created'])[:10])))}"
+
+
+def _about(source: Source) -> str:
+    """Say in a sentence what a record holds."""
+    missing = sum(result.status != "ok" for result in source.record.results)
+    counted = f"{len(source.record.results):,} cases" + (f", {missing:,} of them without numbers" if missing else "")
+    return f"{source.name}: {counted}" + ("." if source.record.data["complete"] else "; the run was interrupted.")
 
 
 def _ends(sources: Sequence[Source]) -> tuple[tuple[Block, ...], tuple[Download, ...]]:

@@ -1,6 +1,6 @@
 "use strict";
 (() => {
-  const LEAST_FILTERED = 8; // rows: fewer are seen at once
+  const LEAST_FILTERED = 8, LEAST_SORTED = 3; // rows: fewer are seen at once
   const make = (tag, properties, ...children) => {
     const element = Object.assign(document.createElement(tag), properties);
     element.append(...children);
@@ -46,7 +46,7 @@
       body.append(...keyed.map(({ row }) => row));
       say(state === "none" ? `${caption}: in the first order` : `${caption}: sorted by ${head.dataset.title}, ${state}`);
     };
-    heads.forEach((head, place) => {
+    if (original.length >= LEAST_SORTED) heads.forEach((head, place) => {
       head.dataset.title = shownText(head);
       head.ariaSort = "none";
       const button = make("button", { type: "button", tabIndex: -1 }, head.dataset.title || "-");
@@ -75,7 +75,7 @@
       go(next ? stopOf(next.cells[0]) : again);
     };
     again.addEventListener("click", () => { taken.clear(); update(); go(stopOf(body.rows[0].cells[0])); });
-    for (const row of original) {
+    if (original.length >= LEAST_SORTED) for (const row of original) {
       const button = make("button", { type: "button", className: "hide", tabIndex: -1, ariaLabel: `Hide row ${names.get(row)}` }, "\u00d7");
       button.addEventListener("click", () => hide(row));
       row.cells[0].append(" ", button);
@@ -112,7 +112,7 @@
       if (!cell || event.altKey || event.metaKey || event.shiftKey) return;
       const rows = [table.tHead.rows[0], ...[...body.rows].filter((row) => !row.hidden)];
       let line = rows.indexOf(cell.parentElement), place = cell.cellIndex;
-      if (event.key === "Delete" && line > 0) { hide(cell.parentElement); event.preventDefault(); return; }
+      if (event.key === "Delete" && line > 0 && original.length >= LEAST_SORTED) { hide(cell.parentElement); event.preventDefault(); return; }
       const last = heads.length - 1;
       if (event.key === "ArrowRight") place += 1;
       else if (event.key === "ArrowLeft") place -= 1;
