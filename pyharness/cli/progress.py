@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pyharness.benchmarks.rounds import rounds_of
 from pyharness.commands.session import Silent
-from pyharness.report import case_name, visible
+from pyharness.report import case_in_words, visible
 from pyharness.types import Case, CaseResult, TrainingProgress
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def listener(quiet: bool) -> Iterator[Listener]:
 
 
 def _name(case: Case) -> str:
-    return visible("  ".join(filter(None, (case_name(case), case.tokenizer, case.corpus))))
+    return visible(case_in_words(case))
 
 
 class Lines:
@@ -95,7 +95,7 @@ class Bar:
         """Show what is trained; the bar is in percent."""
         share = progress.fraction
         self.bar.tasks[0].total = None if share is None else 100  # update() would not take None
-        description = f"{_how_far(progress)}  {visible(row)}"  # a terminal cuts the end off, and names are long
+        description = f"{progress.in_words}  {visible(row)}"  # a terminal cuts the end off, and names are long
         self.bar.update(self.task, description=description, completed=round(100 * (share or 0)))
 
     def begin(self, total: int) -> None:
@@ -190,7 +190,7 @@ class TrainingLines:
         now = time.monotonic()
         if progress.phase != self.phase or now - self.said >= self.INTERVAL:
             self.phase, self.said = progress.phase, now
-            print(self.beginning + _how_far(progress), file=sys.stderr, flush=True)  # noqa: T201
+            print(self.beginning + progress.in_words, file=sys.stderr, flush=True)  # noqa: T201
 
 
 class TrainingBar:
@@ -203,15 +203,4 @@ class TrainingBar:
     def __call__(self, progress: TrainingProgress) -> None:
         """Draw."""
         self.bar.tasks[0].total = progress.total  # update() would not take None
-        self.bar.update(self.task, description=_how_far(progress), completed=progress.done)
-
-
-def _how_far(progress: TrainingProgress) -> str:
-    """Put it in words: ``merging: 12,000 of 32,000 tokens (38 %), about 4 s left``."""
-    if progress.unit == "bytes":
-        amount = f"{progress.done / 1e6:,.1f} MB" + (f" of {progress.total / 1e6:,.1f} MB" if progress.total else "")
-    else:
-        amount = f"{progress.done:,}" + (f" of {progress.total:,}" if progress.total else "") + f" {progress.unit}"
-    share = "" if progress.fraction is None else f" ({progress.fraction:.0%})"
-    left = "" if progress.seconds_left is None else f", about {progress.seconds_left:,.0f} s left"
-    return f"{progress.phase}: {amount}{share}{left}"
+        self.bar.update(self.task, description=progress.in_words, completed=progress.done)

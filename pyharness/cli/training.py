@@ -84,7 +84,8 @@ TIE_RULES = ("smallest_ids", "first_seen", "lexicographic", "sentencepiece")
 @click.option("--seed", type=int, metavar="N", help="curriculum: of the shuffle [default: 0].")
 @click.option("--scale", type=float, metavar="X", help="fast: steps in half the range of a dimension [default: 10].")
 @click.option("--export", "exports", multiple=True, type=click.Choice(["tokenizer.json", "tiktoken", "minbpe"]),
-              help="Also write the model as this library reads it; repeatable.")  # fmt: skip
+              help="Also write the model as this library reads it, and say what loads it there, with which pattern and "
+              "special tokens; repeatable.")  # fmt: skip
 @click.option("--threads", type=int, metavar="N", help="Threads [default: all cores].")
 @click.option("--force", is_flag=True, help="Replace DIR, if this command made it.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no summary; errors only.")
@@ -209,6 +210,7 @@ def _summarise(
         rows += _judged(outcome, text)
     rows.append(("seconds", ", ".join(f"{phase} {seconds:.2f}" for phase, seconds in trained.seconds.items())))
     rows.append(("files", ", ".join(str(folder / name) for name in outcome.files)))
+    rows += [("load with", line) for line in outcome.loading.values()]
     notes = list(trained.notes)
     if tally.replaced_sequences:
         notes.append(f"{tally.replaced_sequences:,} sequences of bytes that are not UTF-8 were read as U+FFFD")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyharness import report, store, suite
 from pyharness.benchmarks import benchmarks as registered
+from pyharness.commands import notebook
 from pyharness.report import comparison
 from pyharness.running import runner
 from pyharness.running.deadline import Deadline
@@ -154,13 +155,15 @@ def run(
     more of each text is read than ``max_bytes`` (likewise; whole documents), or less where its own ``max_bytes=`` says
     so. No case begins after ``time_limit``, such as ``10m``: the others are skipped. With ``tracebacks``, failures keep
     theirs among their details.
+
+    A ``listener`` is told how it goes; without one a notebook shows it, and nothing else does.
     """
     base = None
     if suite_name is not None or not tokenizers:
         base = suite.read(suite.find(os.fspath(suite_name or suite.DEFAULT)))
     deadline = None if time_limit is None else Deadline.after(time_limit)
     declared = declare(tokenizers, corpora, benchmarks, base, device, memory_limit, max_bytes)
-    listener = listener or Silent()
+    listener = listener or notebook.line() or Silent()
     if output is not None:
         return _kept(declared, Path(output), listener, deadline, overwrite=overwrite, tracebacks=tracebacks)
     with tempfile.TemporaryDirectory(prefix="pyharness-") as folder:

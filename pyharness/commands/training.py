@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pyharness import tokenizers, trainers
@@ -31,6 +31,7 @@ class Outcome:
     tally: Tally
     files: tuple[str, ...]
     refused: tuple[str, ...]  # why an export is missing
+    loading: Mapping[str, str] = field(default_factory=dict)  # name of an exported file -> how its library loads it
 
 
 def check(trainer: TrainerSpec, request: TrainingRequest, folder: Path, exports: Sequence[str], force: bool) -> None:
@@ -77,7 +78,8 @@ def keep(
     check_new_folder(folder, RECORD, force)  # again: training takes long enough for another to have made it
     write_folder(folder, files, overwrite=force)
     first = folder / next(iter(trained.files), RECORD)
-    return Outcome(_specification(request, trained, first), text.tally, tuple(files), tuple(refused))
+    loading = {EXPORTS[kind]: _loading(trained, kind, folder) for kind in exports if EXPORTS[kind] in exported}
+    return Outcome(_specification(request, trained, first), text.tally, tuple(files), tuple(refused), loading)
 
 
 def _exported(trained: TrainedTokenizer, kinds: Sequence[str]) -> tuple[dict[str, bytes], list[str]]:
@@ -95,6 +97,13 @@ def _exported(trained: TrainedTokenizer, kinds: Sequence[str]) -> tuple[dict[str
         except InputError as error:
             refused.append(f"--export {kind}: {error}")
     return files, refused
+
+
+def _loading(trained: TrainedTokenizer, kind: str, folder: Path) -> str:
+    from pyharness.bpe.formats.exporting import loading_line
+
+    assert trained.model is not None  # noqa: S101 -- it was exported
+    return loading_line(trained.model, kind, folder / EXPORTS[kind])  # type: ignore[arg-type]
 
 
 def _record(trainer: TrainerSpec, request: TrainingRequest, trained: TrainedTokenizer, text: Text) -> bytes:

@@ -6,7 +6,7 @@ cells of a ``Sheet`` until an exporter writes them; which numbers a table shows,
 
 from __future__ import annotations
 
-from pyharness.report.cases import case_name
+from pyharness.report.cases import case_in_words, case_name
 from pyharness.report.differences import difference_sheets, flat_differences
 from pyharness.report.exporters import (
     to_csv,
@@ -42,6 +42,7 @@ __all__ = [
     "Sheet",
     "append_step_summary",
     "calibration_sheet",
+    "case_in_words",
     "case_name",
     "difference_sheets",
     "flat_calibration",

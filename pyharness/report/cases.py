@@ -19,6 +19,11 @@ def case_name(case: Case) -> str:
     return case.benchmark + "".join(shape.format(given[key]) for key, shape in _AXES.items() if key in given)
 
 
+def case_in_words(case: Case) -> str:
+    """Name a case with its row and text, as progress does."""
+    return "  ".join(filter(None, (case_name(case), case.tokenizer, case.corpus)))
+
+
 def differing(one: Sequence[CaseResult], among: Sequence[CaseResult]) -> list[str]:
     """Parameters of some cases in which they differ from others: what tables must tell apart."""
     given = {name: None for result in one for name in sorted(result.case.parameters)}

@@ -19,3 +19,18 @@ class TrainingProgress:
     def fraction(self) -> float | None:
         """Share of the phase that is done, in 0..1."""
         return min(self.done / self.total, 1.0) if self.total else None
+
+    @property
+    def in_words(self) -> str:
+        """Put it in words.
+
+        >>> TrainingProgress("merging", 12_000, "tokens", 32_000, 3.9).in_words
+        'merging: 12,000 of 32,000 tokens (38%), about 4 s left'
+        """
+        if self.unit == "bytes":
+            amount = f"{self.done / 1e6:,.1f} MB" + (f" of {self.total / 1e6:,.1f} MB" if self.total else "")
+        else:
+            amount = f"{self.done:,}" + (f" of {self.total:,}" if self.total else "") + f" {self.unit}"
+        share = "" if self.fraction is None else f" ({self.fraction:.0%})"
+        left = "" if self.seconds_left is None else f", about {self.seconds_left:,.0f} s left"
+        return f"{self.phase}: {amount}{share}{left}"

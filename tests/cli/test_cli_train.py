@@ -22,7 +22,7 @@ from rich.progress import Progress
 
 from pyharness import tokenizers
 from pyharness.cli import main
-from pyharness.cli.progress import Bar, TrainingBar, TrainingLines, _how_far
+from pyharness.cli.progress import Bar, TrainingBar, TrainingLines
 from pyharness.commands import training
 from pyharness.corpora.texts import Text
 from pyharness.store.folders import write_folder, writing
@@ -271,8 +271,8 @@ def test_a_folder_appears_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytes
 
 def test_progress_in_words(capsys: pytest.CaptureFixture[str]) -> None:
     merging = TrainingProgress("merging", 12_000, "tokens", 32_000, 3.9)
-    assert _how_far(merging) == "merging: 12,000 of 32,000 tokens (38%), about 4 s left"
-    assert _how_far(TrainingProgress("counting", 12_300_000, "bytes")) == "counting: 12.3 MB"
+    assert merging.in_words == "merging: 12,000 of 32,000 tokens (38%), about 4 s left"
+    assert TrainingProgress("counting", 12_300_000, "bytes").in_words == "counting: 12.3 MB"
     lines = TrainingLines()
     for _ in range(5):
         lines(merging)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
@@ -18,6 +20,7 @@ from pyharness.vocabularies.patterns.split_patterns import SPLIT_PATTERNS
 from pyharness.vocabularies.ranks.rank_file import write_ranks
 
 ExportKind: TypeAlias = Literal["tokenizer.json", "tiktoken", "minbpe"]
+_IN_IT = "pattern and special tokens are in it"
 
 
 def export_model(model: BpeModel, kind: ExportKind) -> bytes:
@@ -70,6 +73,30 @@ def single_expression(model: BpeModel) -> str:
     if len(expressions) > 1:
         raise InputError(f"the split pattern {name!r} takes {len(expressions)} expressions in turn; the format has one")
     return expressions[0]
+
+
+def loading_line(model: BpeModel, kind: ExportKind, path: Path) -> str:
+    """Line of Python that loads an exported file in its library, with what the file itself does not say, in ASCII.
+
+    ``path`` is where the file lies. tiktoken keeps a copy of what it read of a path, and looks at the file again only
+    where it is told another digest.
+
+    >>> model = model_of_training(train(WeightedPieces.of_bytes({b"hug": 5}), 258), "gpt2", special=("<|end|>",))
+    >>> loading_line(model, "tokenizer.json", Path("mine/tokenizer.json"))  # doctest: +ELLIPSIS
+    "import tokenizers; tokenizer = tokenizers.Tokenizer.from_file('mine/tokenizer.json')  # pattern and special tokens ..."
+    """
+    if kind == "tokenizer.json":
+        return f"import tokenizers; tokenizer = tokenizers.Tokenizer.from_file({str(path)!a})  # {_IN_IT}"
+    pattern = single_expression(model)
+    if kind == "minbpe":
+        made = (
+            "BasicTokenizer()" if pattern == SPLIT_PATTERNS["none"].expressions[0] else f"RegexTokenizer({pattern!a})"
+        )
+        return f"import minbpe; tokenizer = minbpe.{made}; tokenizer.load({str(path)!a})"
+    digest = hashlib.sha256(export_model(model, kind)).hexdigest()
+    ranks = f"mergeable_ranks=tiktoken.load.load_tiktoken_bpe({str(path)!a}, expected_hash={digest!a})"
+    named, special = f"{path.parent.name!a}", f"special_tokens={dict(model.special)!a}"
+    return f"import tiktoken.load; tokenizer = tiktoken.Encoding({named}, pat_str={pattern!a}, {ranks}, {special})"
 
 
 def _check_bare(model: BpeModel, kind: str) -> None:

@@ -1,0 +1,82 @@
+"""Progress of a run in a notebook: a line that changes, and a line for each failure, which stays.
+
+It is an output of IPython's that is written anew, so that every notebook shows it and keeps how it ended. Bars of rich
+and tqdm are widgets there: they need ipywidgets, and a notebook that was saved shows nothing of them.
+"""
+
+from __future__ import annotations
+
+import html
+import importlib
+import sys
+import time
+from typing import Any
+
+from pyharness.report import case_in_words, visible
+from pyharness.types import Case, CaseResult, TrainingProgress, counted
+
+INTERVAL = 0.2  # seconds between two drawings: each is a message to the browser
+
+
+def line() -> Line | None:
+    """Return a listener that shows a line in this notebook; None elsewhere."""
+    ipython: Any = sys.modules.get("IPython")  # whoever runs in a notebook has imported it
+    shell = None if ipython is None else ipython.get_ipython()
+    return None if getattr(shell, "kernel", None) is None else Line()
+
+
+class Line:
+    """A bar with the case that runs and the text it has read; in the end, how long all cases took."""
+
+    def __init__(self) -> None:
+        self.done, self.total = 0, 0
+        self.failures: list[str] = []
+        self.begun = time.monotonic()
+        self.handle: Any = None  # of the output that is written anew
+        self.drawn = 0.0
+
+    def preparing(self, row: str, progress: TrainingProgress) -> None:
+        """Show what is trained."""
+        self._draw(f"{progress.in_words}  {row}", _bar(progress.fraction))
+
+    def begin(self, total: int) -> None:
+        """Set the length."""
+        self.total = total
+
+    def started(self, case: Case) -> None:
+        """Name the case."""
+        self._draw_case(case)
+
+    def progress(self, case: Case, done: int) -> None:
+        """Show the text read."""
+        self._draw_case(case, f"  {done / 1e6:,.1f} MB")
+
+    def finished(self, result: CaseResult) -> None:
+        """Advance; after the last case, say how long they took."""
+        self.done += 1
+        if result.status == "failed":
+            self.failures.append(f"failed: {case_in_words(result.case)}: {result.reason}")
+        if self.done == self.total:
+            self._draw(f"{counted(self.total, 'case')} in {time.monotonic() - self.begun:,.0f} s", at_once=True)
+
+    def _draw_case(self, case: Case, ending: str = "") -> None:
+        share = self.done / self.total if self.total else None
+        self._draw(f"{self.done}/{self.total}  {case_in_words(case)}{ending}", _bar(share))
+
+    def _draw(self, text: str, bar: str = "", *, at_once: bool = False) -> None:
+        now = time.monotonic()
+        if self.handle is not None and not at_once and now - self.drawn < INTERVAL:
+            return
+        self.drawn = now
+        lines = [visible(one) for one in (text, *self.failures)]
+        written = {"text/plain": "\n".join(lines), "text/html": bar + "<br>".join(map(html.escape, lines))}
+        if self.handle is None:
+            display: Any = importlib.import_module("IPython.display").display  # which has no types
+            self.handle = display(written, raw=True, display_id=True)
+        else:
+            self.handle.update(written, raw=True)
+
+
+def _bar(share: float | None) -> str:
+    """Return a bar of HTML's own; it swings where the end is not known."""
+    return "<progress></progress> " if share is None else f'<progress value="{share:.3f}"></progress> '
