@@ -141,6 +141,8 @@ def train(algorithm: str, folder: Path, texts: tuple[str, ...], max_bytes: str |
             threads=cores() if threads is None else threads, **given,
         )  # fmt: skip
         training.check(trainer, request, folder, exports, force)
+        if trainer.library != "pyharness" and not quiet:
+            complain(f"{trainer.library} looks for no signal: Ctrl-C ends this process at once, and nothing is written")
         with _interruptible(trainer):
             trained = trainers.train(trainer, request)
         outcome = training.keep(trainer, request, trained, text, folder, exports, force=force)

@@ -143,6 +143,9 @@ def resolve(name: str) -> TrainerSpec:
 def train(trainer: str | TrainerSpec, request: TrainingRequest) -> TrainedTokenizer:
     """Check a request and train.
 
+    Trainers of our own can be interrupted. Libraries look for no signal while they train: Ctrl-C raises
+    ``KeyboardInterrupt`` when they are done, which may take minutes. ``pyharness train`` and ``run`` end them at once.
+
     Raises:
         InputError: the trainer is unknown, cannot do what is asked, or the text does not allow it.
     """

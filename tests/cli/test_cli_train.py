@@ -31,12 +31,12 @@ from pyharness.types import InputError, TrainingProgress
 SMALL = ("--vocab-size", "400", "-c", "sample:prose")
 STUCK = """
 from pyharness.trainers import TrainedTokenizer, TrainerSpec
-import sys, time
+import sys
 
 def train(request):
     list(request.texts())
     print("stuck", flush=True)
-    time.sleep(60)
+    sum(range(10**12))  # as libraries do: it keeps the interpreter for minutes, and looks for no signal
 
 TRAINERS = (TrainerSpec(name="stuck", train=train, summary="never ends", algorithm="bpe", library="stuck"),)
 """
@@ -225,6 +225,16 @@ def test_a_training_that_is_killed_leaves_nothing(tmp_path: Path, kind: signal.S
         child.send_signal(kind)
         assert child.wait(timeout=20) != 0
     assert not list((tmp_path / "work").iterdir())
+
+
+@pytest.mark.parametrize(("trainer", "said"), [("tokenizers-bpe", True), ("sentencepiece-bpe", True), ("bpe", False)])
+def test_a_library_says_when_ctrl_c_ends_it_before_it_begins(tmp_path: Path, trainer: str, said: bool) -> None:
+    lines = call(trainer, *SMALL, "--out", tmp_path / "m").stderr.splitlines()
+    library = trainer.removesuffix("-bpe")
+    expected = f"{library} looks for no signal: Ctrl-C ends this process at once, and nothing is written"
+    assert [line for line in lines if "Ctrl-C" in line] == [expected] * said
+    assert not said or lines[0] == expected
+    assert "Ctrl-C" not in call(trainer, *SMALL, "--out", tmp_path / "q", "-q").stderr
 
 
 @pytest.mark.parametrize("kind", [signal.SIGTERM, signal.SIGINT])
