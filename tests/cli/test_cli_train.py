@@ -229,12 +229,12 @@ def test_a_training_that_is_killed_leaves_nothing(tmp_path: Path, kind: signal.S
 
 @pytest.mark.parametrize(("trainer", "said"), [("tokenizers-bpe", True), ("sentencepiece-bpe", True), ("bpe", False)])
 def test_a_library_says_when_ctrl_c_ends_it_before_it_begins(tmp_path: Path, trainer: str, said: bool) -> None:
-    lines = call(trainer, *SMALL, "--out", tmp_path / "m").stderr.splitlines()
+    size = ("--vocab-size", 800, "-c", "sample:prose")
+    lines = call(trainer, *size, "--out", tmp_path / "m").stderr.splitlines()
     library = trainer.removesuffix("-bpe")
     expected = f"{library} looks for no signal: Ctrl-C ends this process at once, and nothing is written"
     assert [line for line in lines if "Ctrl-C" in line] == [expected] * said
-    assert not said or lines[0] == expected
-    assert "Ctrl-C" not in call(trainer, *SMALL, "--out", tmp_path / "q", "-q").stderr
+    assert "Ctrl-C" not in call(trainer, *size, "--out", tmp_path / "q", "-q").stderr
 
 
 @pytest.mark.parametrize("kind", [signal.SIGTERM, signal.SIGINT])
