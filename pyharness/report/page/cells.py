@@ -12,6 +12,7 @@ from pyharness.report.sheet.shortening import shorten, shorten_apart
 LONGEST: dict[Kind, int] = {"name": 40, "word": 60, "number": 80, "prose": 300}  # characters of a cell
 LONGEST_LINE = 200  # of a title, a heading or a note
 LONGEST_TIP = 500  # of a name, a reason or the key of a case in what is shown on focus
+MOST_COLUMNS = 100
 MOST_ROWS = 200  # of one table; of more, as many from the top as from the bottom
 
 
@@ -23,6 +24,16 @@ class Shown:
     tip: str  # shown on hovering and focus: of a number, its value and then all else; "" where that says no more
     kind: Kind
     shade: int | None = None
+
+
+def narrowed(sheet: Sheet) -> Sheet:
+    """Return a sheet of columns that a browser can lay out, with a note on those that are left out."""
+    more = len(sheet.headings) - MOST_COLUMNS
+    if more <= 0:
+        return sheet
+    note = f"{more:,} more columns are left out here; pyharness report --format csv lists every number."
+    rows = tuple(row[:MOST_COLUMNS] for row in sheet.rows)
+    return Sheet(sheet.title, sheet.headings[:MOST_COLUMNS], rows, (*sheet.notes, note))
 
 
 def shown_rows(sheet: Sheet) -> list[list[Shown]]:

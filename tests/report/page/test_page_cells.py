@@ -116,3 +116,13 @@ def test_the_middle_of_many_rows_is_folded() -> None:
     numbers = [[int(cell.text.removesuffix(".0000")) for cell in one.all("td")] for one in (first, folded)]
     assert numbers == [[*range(100), *range(350, 450)], [*range(100, 350)]]
     assert tree.one("main").one("details").one("summary").text == "250 more rows of “many”"
+
+
+def test_many_columns_are_bounded_and_counted() -> None:
+    headings = (Heading("row", "name"), *(Heading(f"column {number}") for number in range(300)))
+    rows = tuple((Cell(f"row {place}"), *(Cell(number) for number in range(300))) for place in range(3))
+    tree = reading.read(page.render(page.page_of_sheets("t", [Sheet("wide", headings, rows)])))
+    table = tree.one("main").one("table")
+    assert {len(row.all("td")) for row in table.one("tbody").all("tr")} == {cells.MOST_COLUMNS - 1}
+    assert len(table.one("thead").all("th")) == cells.MOST_COLUMNS
+    assert tree.one("main").one("li").text.startswith("201 more columns")

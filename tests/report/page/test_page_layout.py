@@ -74,3 +74,9 @@ def test_a_drawing_is_as_large_as_it_is_drawn() -> None:
 def test_the_same_record_is_the_same_page() -> None:
     record = made.record(["a", "b"], ["c", "d"])
     assert page.to_report([page.Source("a", record)]) == page.to_report([page.Source("a", record)])
+
+
+def test_thirty_rows_on_thirty_texts_are_three_megabytes_at_most() -> None:
+    text = page.to_report([page.Source("a.json", made.record(made.names("row", 30), made.names("text", 30)))])
+    assert len(text.encode()) <= 3_000_000
+    assert reading.read(text).one("h1").text == "quick: 30 tokenizers on 30 texts, 2026-01-01"

@@ -127,7 +127,19 @@
     });
   }
 
-  for (const table of document.querySelectorAll("main table")) enhance(table);
+  // Tables that are folded away wait until they are seen.
+  const ready = new WeakSet();
+  const enhanceWithin = (part) => {
+    for (const table of part.querySelectorAll("table")) {
+      if (!ready.has(table) && !table.closest("details:not([open])")) {
+        ready.add(table);
+        enhance(table);
+      }
+    }
+  };
+  const main = document.querySelector("main");
+  main.addEventListener("toggle", (event) => enhanceWithin(event.target), true);
+  enhanceWithin(main);
 
   // Escape takes a tip away until another is asked for.
   const root = document.documentElement;
