@@ -17,6 +17,7 @@ add_library(pyharness_emulated STATIC
   csrc/kernels/emulator/emulator.cpp
   csrc/kernels/emulator/device.cpp
   csrc/kernels/emulator/fiber.cpp
+  csrc/kernels/emulator/graph.cpp
   ${emulated_sources})
 target_include_directories(pyharness_emulated PUBLIC csrc)
 target_compile_options(pyharness_emulated PRIVATE

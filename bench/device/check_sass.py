@@ -1,11 +1,14 @@
 """Count the instructions per element of the entropy kernels' inner loops, and what a thread and a block of them take.
 
-usage: python bench/device/check_sass.py LIBRARY
+Of the kernels that count pairs by partition, what a thread and a block take.
+
+usage: PYTHONPATH=bench python -m device.check_sass LIBRARY
 
 LIBRARY is the built ``_cuda`` module (or any object that ``cuobjdump`` reads). The disassemblers come with the CUDA
 toolkit, or from PyPI: ``nvidia-cuda-cuobjdump`` and ``nvidia-cuda-nvdisasm``. Exit code 1: a loop is over its limit of
-instructions or has fewer than four loads in flight, or a kernel touches local memory, or takes so many registers or
-so much shared memory that a multiprocessor holds fewer threads than docs/gpu.md says; 2: nothing could be counted.
+instructions or has fewer than four loads in flight, or a kernel touches local memory (registers that are spilled), or
+takes so many registers or so much shared memory that a multiprocessor holds fewer threads than docs/gpu.md says; 2:
+nothing could be counted.
 """
 
 from __future__ import annotations
@@ -21,11 +24,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from device.pair_kernels import pair_kernels
+
 BYTES_PER_LOAD = 16
 ELEMENT_BYTES = {"__nv_bfloat16": 2, "__half": 2, "float": 4}
 LOADS_IN_FLIGHT = 4
-# Instructions per bf16 element; at the copy rate of an H200 there is room for about 15: docs/gpu.md.
-LIMITS = {"entropy": 9.0, "all": 10.0}
+# Instructions per element by its bytes and the outputs; at the copy rate of an H200 there is room for about 15 per
+# element of 2 bytes, and 30 per one of 4: docs/gpu.md.
+LIMITS = {(2, "entropy"): 9.0, (2, "all"): 10.0, (4, "entropy"): 9.0, (4, "all"): 11.0}
 BLOCK = 256  # threads
 REGISTERS, SHARED_BYTES = 65_536, 100 * 1024  # of a multiprocessor; of shared memory the least since sm_80
 # Threads that a multiprocessor holds at once, by kernel and outputs. On other architectures the compiler pairs
@@ -65,6 +71,7 @@ class Loop:
     outputs: str  # "entropy" or "all"
     instructions: int
     elements: int
+    bytes: int  # of an element
     in_flight: int  # 16-byte loads under way at once
     local: int  # instructions that touch local memory, in the whole kernel
     registers: int | None  # of a thread; None where the listing has no resources
@@ -144,6 +151,7 @@ def entropy_loops(sass: str) -> list[Loop]:
                 outputs="all" if match["top"] in ("true", "1") else "entropy",
                 instructions=len(loop),
                 elements=loads(loop) * BYTES_PER_LOAD // ELEMENT_BYTES[match["type"]],
+                bytes=ELEMENT_BYTES[match["type"]],
                 in_flight=loads_in_flight(loop),
                 local=sum(bool(re.search(r"\b(LDL|STL)\b", one.text)) for one in body),
                 registers=registers,
@@ -153,9 +161,9 @@ def entropy_loops(sass: str) -> list[Loop]:
     return loops
 
 
-def demangled(name: str) -> str:
-    """Return the C++ name; cuobjdump prints mangled ones."""
-    return subprocess.run(["c++filt", name], capture_output=True, text=True, check=True).stdout.strip()  # noqa: S607
+def demangled(text: str) -> str:
+    """Return a text with the C++ names; cuobjdump prints mangled ones."""
+    return subprocess.run(["c++filt"], input=text, capture_output=True, text=True, check=True).stdout.strip()  # noqa: S607
 
 
 def disassembler() -> str:
@@ -168,8 +176,8 @@ def disassembler() -> str:
     raise FileNotFoundError("no cuobjdump with nvdisasm: pip install nvidia-cuda-cuobjdump nvidia-cuda-nvdisasm")
 
 
-def disassemble(library: Path) -> list[str]:
-    """Return the machine code of the entropy kernels and what they take, one listing per architecture."""
+def disassemble(library: Path) -> tuple[list[str], str]:
+    """Return the machine code of the entropy kernels and what they take, by architecture; and what all kernels take."""
     tool = Path(disassembler())
     path = os.pathsep.join((str(tool.parent), os.environ.get("PATH", "")))
     with TemporaryDirectory() as folder:
@@ -190,7 +198,8 @@ def disassemble(library: Path) -> list[str]:
         # Alone, where the build has kept the source's name: a whole library takes 12 s, most of them for CUB's kernels.
         run("-xelf", "entropy.", str(library.resolve()))
         cubins = sorted(Path(folder).glob("*.cubin"))
-        return [run("-sass", str(path)) + run("-res-usage", str(path)) for path in cubins or [library.resolve()]]
+        listings = [run("-sass", str(path)) + run("-res-usage", str(path)) for path in cubins or [library.resolve()]]
+        return listings, run("-res-usage", str(library.resolve()))
 
 
 def complaint(loop: Loop) -> str | None:
@@ -199,8 +208,8 @@ def complaint(loop: Loop) -> str | None:
         return "uses local memory"
     if loop.in_flight < LOADS_IN_FLIGHT:
         return f"has fewer than {LOADS_IN_FLIGHT} loads in flight"
-    if loop.element == "bfloat16" and loop.per_element > LIMITS[loop.outputs]:
-        return f"is over {LIMITS[loop.outputs]:g}"
+    if loop.per_element > (most := LIMITS[loop.bytes, loop.outputs]):
+        return f"is over {most:g}"
     if loop.threads is not None and loop.threads < loop.needed_threads:
         return f"leaves room for fewer than {loop.needed_threads} threads"
     return None
@@ -212,7 +221,9 @@ def main() -> int:
     parser.add_argument("library", type=Path)
     arguments = parser.parse_args()
     try:
-        loops = [loop for listing in disassemble(arguments.library) for loop in entropy_loops(listing)]
+        listings, resources = disassemble(arguments.library)
+        loops = [loop for listing in listings for loop in entropy_loops(listing)]
+        kernels = pair_kernels(demangled(resources))
     except (FileNotFoundError, ValueError) as error:
         sys.stderr.write(f"{error}\n")
         return 2
@@ -225,7 +236,11 @@ def main() -> int:
             f"instructions for {loop.elements:3} elements: {loop.per_element:5.2f} each, {loop.in_flight} loads in "
             f"flight, {loop.registers} registers, {loop.threads} threads: {complaint(loop) or 'ok'}\n"
         )
-    return int(any(complaint(loop) for loop in loops))
+    if not kernels:
+        sys.stderr.write(f"{arguments.library} has no kernel of the partition\n")
+        return 2
+    sys.stdout.writelines(f"{kernel}\n" for kernel in kernels)
+    return int(any(complaint(loop) for loop in loops) or any(kernel.complaint for kernel in kernels))
 
 
 if __name__ == "__main__":

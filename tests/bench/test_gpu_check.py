@@ -140,6 +140,16 @@ def test_every_kernel_is_checked_and_profiled() -> None:
         parse_shape(profiles()[kernel], shape)
 
 
+def test_profiles_have_the_shapes_that_are_promised_something() -> None:
+    """docs/gpu.md "Goals": those of a stage are the defaults of its kernel."""
+    shapes = {name: profile.shapes["cuda"] for name, profile in profiles().items()}
+    assert {(16384, 32000), (16384, 128256), (16384, 256000), (64, 128256), (1 << 20, 260)} <= set(shapes["entropy"])
+    assert (16384, 4096, 128256) in shapes["linear_entropy"]
+    assert (10**9, 131072) in shapes["pair_histogram"]
+    for part in every("profile")[: len(stages.PROFILES)]:
+        assert "--shape" not in part.command, part.words
+
+
 def test_torch_compile_is_measured_at_one_shape_alone() -> None:
     logits = np.zeros((1, 1), np.float32)
     names = [peer.name for peer in torch_peers(logits, Problem((1, 1), "fp32", "cuda", 1))]

@@ -16,6 +16,8 @@ import pytest
 
 from pyharness.kernels.arrays import devices
 from pyharness.kernels.arrays.devices import CudaUnavailable, cuda_reason, device_info, require_cuda
+from pyharness.kernels.arrays.libraries import Device
+from pyharness.kernels.arrays.place import module_for
 from pyharness.types import Unsupported
 
 ROOT = Path(__file__).parents[2]
@@ -25,9 +27,11 @@ NO_DRIVER = "no NVIDIA driver was found (this build uses CUDA 13.0)"
 
 @pytest.fixture(autouse=True)
 def _forget_the_module() -> Iterator[None]:
-    devices._load.cache_clear()
+    for known in (devices._load, devices._too_old):
+        known.cache_clear()
     yield
-    devices._load.cache_clear()
+    for known in (devices._load, devices._too_old):
+        known.cache_clear()
 
 
 def built(name: str) -> ModuleType:
@@ -82,6 +86,17 @@ def test_facts_of_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
         device_info(1)
 
 
+def test_a_device_that_is_too_old_is_refused_and_another_one_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    facts = [{"name": "Old GPU", "compute_capability": (7, 5)}, {"name": "GPU", "compute_capability": (10, 0)}]
+    module = SimpleNamespace(why_unavailable=lambda: None, device_info=facts.__getitem__)
+    monkeypatch.setitem(sys.modules, "pyharness._cuda", module)
+    assert cuda_reason(0) == "cuda:0 (Old GPU) has compute capability 7.5; the kernels need 8.0 or more"
+    with pytest.raises(CudaUnavailable, match=r"cuda:0 \(Old GPU\) has compute capability 7\.5"):
+        module_for(Device(is_cuda=True, number=0))
+    assert cuda_reason(1) is None
+    assert module_for(Device(is_cuda=True, number=1)) is module
+
+
 def test_importing_and_asking_needs_no_driver() -> None:
     built("_cuda")
     script = (
@@ -127,71 +142,3 @@ def test_a_module_exports_nothing_of_its_parts(name: str) -> None:
     exported = {line.split()[-1] for line in text.splitlines()}
     assert f"PyInit_{name}" in exported
     assert [symbol for symbol in exported if OURS.match(symbol)] == []
-
-
-def check_sass() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("check_sass", ROOT / "bench" / "device" / "check_sass.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["check_sass"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-def listing(loads: int, arithmetic: int, early: int, registers: int = 32) -> str:
-    """Disassemble an imaginary kernel: a loop of ``loads`` loads, ``early`` of them before the first exponential."""
-    loop = ["LDG.E.EF.128 R4, desc[UR8][R4.64]"] * early + ["MUFU.EX2 R1, R2"]
-    loop += ["LDG.E.EF.128 R4, desc[UR8][R4.64]"] * (loads - early) + ["FADD R1, R1, R2"] * (arithmetic - 1)
-    body = ["MOV R1, R2", *loop, "@P0 BRA 0x10", "EXIT"]
-    name = "_ZN12_GLOBAL__N_112entropy_rowsI13__nv_bfloat16Lb0EEEvi"
-    lines = [f"        /*{16 * index:04x}*/                   {text} ;" for index, text in enumerate(body)]
-    resources = [f" Function {name}:", f"  REG:{registers} STACK:0 SHARED:1280 LOCAL:0 CONSTANT[0]:704"]
-    return "\n".join(["\tcode for sm_90", f"\t\tFunction : {name}", *lines, *resources])
-
-
-def test_instructions_are_counted_from_the_loop_only() -> None:
-    sass = check_sass()
-    (loop,) = sass.entropy_loops(listing(loads=4, arithmetic=283, early=4))
-    assert (loop.architecture, loop.element, loop.outputs) == ("sm_90", "bfloat16", "entropy")
-    assert (loop.instructions, loop.elements, loop.per_element) == (288, 32, 9.0)
-    assert (loop.registers, loop.shared, loop.threads) == (32, 1280, 2048)
-    assert sass.complaint(loop) is None
-
-
-def test_loads_of_states_are_no_loads_of_logits() -> None:
-    """Joining parts reads 16 bytes at a time in a loop, too, and a shorter one."""
-    sass = check_sass()
-    joining = ["LDG.E.128 R4, desc[UR8][R4.64]"] * 4 + ["@P0 BRA 0x2000"]
-    lines = [f"        /*{0x2000 + 16 * index:04x}*/                   {text} ;" for index, text in enumerate(joining)]
-    text = listing(loads=4, arithmetic=283, early=4).replace("\n Function", "\n" + "\n".join(lines) + "\n Function")
-    (loop,) = sass.entropy_loops(text)
-    assert (loop.instructions, loop.in_flight) == (288, 4)
-
-
-@pytest.mark.parametrize(
-    ("text", "word"),
-    [
-        (listing(4, 284, 4), "over 9"),
-        (listing(4, 283, 2), "loads in flight"),
-        (listing(4, 283, 4).replace("MOV R1, R2", "STL [R1], R2"), "local memory"),
-        (listing(4, 283, 4, registers=33), "fewer than 2048 threads"),
-    ],
-)
-def test_a_slow_loop_is_a_complaint(text: str, word: str) -> None:
-    sass = check_sass()
-    (loop,) = sass.entropy_loops(text)
-    assert word in sass.complaint(loop)
-
-
-def test_the_built_kernels_are_within_their_budget(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = built("_cuda").__file__
-    sass = check_sass()
-    try:
-        sass.disassembler()
-    except FileNotFoundError as error:
-        pytest.skip(str(error))
-    monkeypatch.setattr(sys, "argv", ["check_sass.py", str(path)])
-    assert sass.main() == 0, capsys.readouterr()

@@ -16,6 +16,7 @@
 #include "kernels/entropy/entropy.hpp"
 #include "kernels/exec.hpp"
 #include "kernels/pairs/pair_histogram.hpp"
+#include "kernels/pairs/rows.hpp"
 
 namespace {
 
@@ -188,8 +189,9 @@ bool counts_pairs(bool weighted, int bucket_bits) {
   }
   counter->add(chunk, nullptr);
   const PairRows rows = counter->collect(nullptr);
+  const RowsView all = view(rows);
   std::map<Word, Word> found;
-  for (std::size_t row = 0; row < rows.size; ++row) found[rows.key.data()[row]] = rows.count.data()[row];
+  for (std::size_t row = 0; row < rows.size; ++row) found[all.key_at(row)] = all.count_at(row);
   return found == expected && found.size() == rows.size;
 }
 

@@ -38,16 +38,32 @@ TEXTS = {
 # ---- partition: the numbers of by_partition.cu
 
 THREADS, PER_THREAD, TABLE_SLOTS = 512, 8, 8192
-POSITIONS_PER_BUCKET, FEWEST_BITS, MOST_BITS, PASS_BITS = 4096, 6, 14, 8
+DISTINCT_PER_BUCKET, POSITIONS_PER_BUCKET, FEWEST_BITS, MOST_BITS, PASS_BITS = 4096, 24_576, 6, 14, 8
 KEPT = 0.8  # of a table's slots, beyond which probes end and a bucket is read again by shares
 
 
 def bucket_bits(positions: int) -> int:
     """How many bits number the buckets of a round."""
     bits = FEWEST_BITS
-    while bits < MOST_BITS and positions >> bits > POSITIONS_PER_BUCKET:
+    while bits < MOST_BITS and positions >> bits > (POSITIONS_PER_BUCKET if bits >= PASS_BITS else DISTINCT_PER_BUCKET):
         bits += 1
     return bits
+
+
+def row_bytes(ids: Ids) -> int:
+    """Bytes of a row, by ``fit_one_word`` of rows.hpp: 8 where the bits of both ids and of a count fit a word."""
+    return 8 if 2 * int(ids.max()).bit_length() + len(ids).bit_length() <= 64 else 16
+
+
+def reads_of(distinct: NDArray[np.int64]) -> NDArray[np.float64]:
+    """How often a bucket is read: once, or by shares, after attempts at half as many that ended with a full table."""
+    room = KEPT * TABLE_SLOTS
+    reads: NDArray[np.float64] = 2.0 ** np.ceil(np.log2(np.maximum(distinct / room, 1)))
+    attempt = reads / 2
+    while (failing := attempt >= 1).any():
+        reads = reads + np.where(failing, np.minimum(1.0, attempt * room / np.maximum(distinct, 1)), 0.0)
+        attempt = attempt / 2
+    return reads
 
 
 def buckets_of(left: Ids, right: Ids, bits: int) -> NDArray[np.uint32]:
@@ -99,11 +115,10 @@ def by_partition(ids: Ids, histogram: PairHistogram) -> tuple[Traffic, float]:
     operations = np.count_nonzero(sizes) * min(4 * 132, -(-tokens // (THREADS * PER_THREAD))) + len(sizes)
     operations += sum(found for found, _ in written)
     distinct = np.bincount(buckets_of(histogram.left, histogram.right, bits), minlength=1 << bits)
-    shares = 2.0 ** np.ceil(np.log2(np.maximum(distinct / (KEPT * TABLE_SLOTS), 1)))
-    reads = float((shares * sizes).sum() / sizes.sum())
+    reads = float((reads_of(distinct) * sizes).sum() / sizes.sum())
     merged = 4 + 8 * len(written) + 4 * reads
     unmerged = merged + sum(SECTOR * sectors / tokens - 4 for _, sectors in written)
-    return Traffic(operations / tokens, merged, unmerged, 32 * len(histogram) / tokens), reads
+    return Traffic(operations / tokens, merged, unmerged, row_bytes(ids) * len(histogram) / tokens), reads
 
 
 # ---- hash: the cache of a block as it was

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "bindings/kernels/device_run.hpp"
 #include "kernels/machine/device.hpp"
 
 #if defined(PH_EMULATED)
@@ -40,6 +41,10 @@ std::optional<std::string> why_unavailable() {
   return reason;
 }
 
+bool is_capturing(std::optional<std::intptr_t> stream) {
+  return kernels::is_capturing(DeviceRun(stream, py::none()).stream());
+}
+
 #if defined(PH_EMULATED)
 void set_entropy_tuning(int threads, std::int64_t blocks, std::int64_t loads_per_part,
                         std::int64_t loads_of_short_rows) {
@@ -53,8 +58,12 @@ void bind_devices(py::module_& module) {
   module.def("device_count", &kernels::device_count);
   module.def("why_unavailable", &why_unavailable);
   module.def("device_info", &device_info, py::arg("device") = 0);
+  module.def("is_capturing", &is_capturing, py::arg("stream") = py::none());
 #if defined(PH_EMULATED)
   module.def("set_seed", &emulator::set_seed, py::arg("seed"));
+  module.def("begin_capture", &emulator::begin_capture);
+  module.def("end_capture", &emulator::end_capture);
+  module.def("replay", &emulator::replay);
   const kernels::EntropyTuning usual;
   module.def("set_entropy_tuning", &set_entropy_tuning, py::kw_only(), py::arg("threads") = usual.threads,
              py::arg("blocks") = usual.blocks, py::arg("loads_per_part") = usual.loads_per_part,

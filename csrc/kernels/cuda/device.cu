@@ -72,6 +72,17 @@ DeviceInfo device_info(int device) {
 
 int multiprocessors(int device) { return attribute(cudaDevAttrMultiProcessorCount, device); }
 
+bool is_capturing(Stream stream) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  const cudaError_t error = cudaStreamIsCapturing(stream, &status);
+  if (error == cudaErrorStreamCaptureImplicit) {  // the default stream, while another one is captured
+    cudaGetLastError();
+    return true;
+  }
+  check(error, "cudaStreamIsCapturing");
+  return status != cudaStreamCaptureStatusNone;
+}
+
 DeviceGuard::DeviceGuard(int device) {
   int current = 0;
   PH_CHECK(cudaGetDevice(&current));

@@ -242,8 +242,12 @@ namespace pyharness::kernels {
 
 template <class Kernel>
 void allow_shared(Kernel*, std::size_t) {}
-inline void copy(void* to, const void* from, std::size_t bytes, Stream) { std::memcpy(to, from, bytes); }
-inline void fill(void* to, int byte, std::size_t bytes, Stream) { std::memset(to, byte, bytes); }
-inline void synchronize(Stream) {}
+inline void copy(void* to, const void* from, std::size_t bytes, Stream) {
+  emulator::enqueue([=] { std::memcpy(to, from, bytes); });
+}
+inline void fill(void* to, int byte, std::size_t bytes, Stream) {
+  emulator::enqueue([=] { std::memset(to, byte, bytes); });
+}
+inline void synchronize(Stream) { emulator::wait_for_stream(); }
 
 }  // namespace pyharness::kernels

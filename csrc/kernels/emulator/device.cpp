@@ -4,6 +4,8 @@
 
 #include <stdexcept>
 
+#include "kernels/emulator/emulator.hpp"
+
 namespace pyharness::kernels {
 
 int device_count() { return 1; }
@@ -14,11 +16,14 @@ DeviceInfo device_info(int device) {
   if (device != 0) throw std::invalid_argument("the emulator has one device, 0");
   DeviceInfo info;
   info.name = "emulator";
+  info.major = 8;
   info.multiprocessors = multiprocessors(device);
   return info;
 }
 
 int multiprocessors(int) { return 2; }
+
+bool is_capturing(Stream) { return emulator::capturing(); }
 
 DeviceGuard::DeviceGuard(int) {}
 DeviceGuard::~DeviceGuard() = default;

@@ -36,11 +36,24 @@ void set_seed(std::uint64_t seed);
 void run(const char* kernel, dim3 grid, dim3 block, std::size_t shared_bytes,
          const std::function<void()>& body);
 
+// Does the work; during a capture only notes it.
+void enqueue(std::function<void()> work);
+
 template <class... Parameters, class... Arguments>
 void launch(const char* name, dim3 grid, dim3 block, std::size_t shared_bytes, void (*kernel)(Parameters...),
             Arguments... arguments) {
-  run(name, grid, block, shared_bytes, [=] { kernel(static_cast<Parameters>(arguments)...); });
+  enqueue(
+      [=] { run(name, grid, block, shared_bytes, [=] { kernel(static_cast<Parameters>(arguments)...); }); });
 }
+
+// ---- graphs: the one stream that there is may be captured, and what it was given done again later
+
+void begin_capture();
+void end_capture();
+bool capturing();
+// Throws Error during a capture, as a device does; else everything is done already.
+void wait_for_stream();
+void replay();
 
 // ---- for the thread that is running
 

@@ -35,6 +35,9 @@ DeviceInfo device_info(int device);
 // The one figure launches need, without the cost of device_info.
 int multiprocessors(int device);
 
+// Whether work for the stream goes into a graph, to be done later: nothing can be waited for then.
+bool is_capturing(Stream stream);
+
 // Makes `device` current for the calling thread while it lives.
 class DeviceGuard {
  public:

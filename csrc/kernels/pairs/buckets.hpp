@@ -1,4 +1,4 @@
-// The kernels that count the pairs of a bucket in shared memory, and turn what was counted into rows.
+// The kernel that counts the pairs of a bucket in shared memory, and writes their rows.
 #pragma once
 
 #include <type_traits>
@@ -15,10 +15,23 @@ struct BucketPart {
   unsigned whole;  // 1: the bucket has no other part, so its rows are all there is of their pairs
 };
 
-// The distinct pairs of a part, from its `begin` on, and where its rows go among those of its kind.
-struct PartRows {
-  unsigned size;
-  unsigned place;
+// Where rows go: those of whole buckets from the first place on, those of parts from the last one down.
+struct RowPlaces {
+  Word* key;
+  Word* count;
+  std::size_t places;  // as many as there are pairs
+  RowBits bits;
+  unsigned* taken;  // of parts, of whole buckets
+
+  PH_DEVICE void put(std::size_t place, bool whole, Word its_key, Word its_count) const {
+    const std::size_t at = whole ? place : places - 1 - place;
+    if (bits.counts != 0) {
+      key[at] = pack(bits, its_key, its_count);
+    } else {
+      key[at] = its_key;
+      count[at] = its_count;
+    }
+  }
 };
 
 // Rests and counts of a part in shared memory: open addressing with linear probing.
@@ -57,6 +70,7 @@ class BucketTable {
   }
 
   PH_DEVICE unsigned slots() const { return slots_; }
+  PH_DEVICE bool taken(unsigned at) const { return rests_[at] != kFree; }
   PH_DEVICE Rest rest(unsigned at) const { return rests_[at]; }
   PH_DEVICE Count count(unsigned at) const { return counts_[at]; }
 
@@ -89,7 +103,9 @@ struct Share {
 // What a block shares beside the table.
 struct CountingPart {
   unsigned overflows;
-  unsigned rows;
+  unsigned rows;   // in the table
+  unsigned place;  // of the first of them
+  unsigned put;    // of them
 };
 
 // Adds the rests of a part that are in the share; ends early where the table overflows.
@@ -122,61 +138,49 @@ PH_DEVICE void fill_table(const BucketPart& part, const Rests<Rest>& from, const
   }
 }
 
-// The table's rests and counts behind the rows that the part has already.
+// The rows of the table, behind those that other tables have put there.
 template <class Rest, class Count>
-PH_DEVICE void empty_table(const BucketPart& part, const BucketTable<Rest, Count>& table, CountingPart& block,
-                           Rest* rests, Count* counts) {
+PH_DEVICE void empty_table(const BucketPart& part, const PairCodes& codes,
+                           const BucketTable<Rest, Count>& table, CountingPart& block, const RowPlaces& to) {
+  unsigned rows = 0;
+  for (unsigned at = threadIdx.x; at < table.slots(); at += blockDim.x) rows += table.taken(at);
+  for (int flip = 16; flip > 0; flip /= 2) rows += __shfl_xor_sync(0xffffffffu, rows, flip);
+  if (threadIdx.x % 32 == 0) atomicAdd(&block.rows, rows);
+  __syncthreads();
+  if (threadIdx.x == 0) block.place = atomicAdd(&to.taken[part.whole], block.rows);
+  __syncthreads();
   for (unsigned first = 0; first < table.slots(); first += blockDim.x) {
     const unsigned at = first + threadIdx.x;
-    const bool taken = at < table.slots() && table.rest(at) != table.kFree;
-    const unsigned row = place_among(taken, &block.rows);
-    if (!taken) continue;
-    rests[part.begin + row] = table.rest(at);
-    counts[part.begin + row] = table.count(at);
+    const bool taken = at < table.slots() && table.taken(at);
+    const std::size_t place = std::size_t{block.place} + place_among(taken, &block.put);
+    if (taken) to.put(place, part.whole != 0, codes.key(part.bucket, table.rest(at)), table.count(at));
   }
 }
 
-// Counts part b in block b; its distinct rests and their counts go to rests and counts, from its begin on.
-// totals[whole] += its rows. A part whose pairs overflow the table is read again, a share of them at a time.
+// Counts part b in block b, and writes its rows. A part whose pairs overflow the table is read again, a share
+// of them at a time.
 template <class Rest, bool kWeighted, class Count = std::conditional_t<kWeighted, Word, unsigned>>
 PH_GLOBAL void __launch_bounds__(kMostPartitionThreads, 2)
-    count_parts(const BucketPart* parts, Rests<Rest> from, int slots, Rest* rests, Count* counts,
-                PartRows* found, unsigned* totals) {
+    count_parts(const BucketPart* parts, PairCodes codes, Rests<Rest> from, int slots, RowPlaces to) {
   PH_DYNAMIC_SHARED(Word, memory);
   PH_SHARED(CountingPart, shared, 1);
   CountingPart& block = shared[0];
   BucketTable<Rest, Count> table(memory, slots);
   const BucketPart part = parts[blockIdx.x];
   Share share;
-  if (threadIdx.x == 0) block.rows = 0;
   for (bool more = true; more;) {
     table.clear();
-    if (threadIdx.x == 0) block.overflows = 0;
+    if (threadIdx.x == 0) block = {};
     __syncthreads();
     fill_table<Rest, Count, kWeighted>(part, from, share, table, block);
     __syncthreads();
     if (block.overflows != 0) {
       share.halve();
     } else {
-      empty_table(part, table, block, rests, counts);
+      empty_table(part, codes, table, block, to);
       more = share.advance();
     }
     __syncthreads();
-  }
-  if (threadIdx.x != 0) return;
-  found[blockIdx.x] = {block.rows, atomicAdd(&totals[part.whole], block.rows)};
-}
-
-// Rows of what the blocks of count_parts left: block b writes those of part b. Whole buckets come first.
-template <class Rest, class Count>
-PH_GLOBAL void write_rows(const BucketPart* parts, const PartRows* found, const unsigned* totals,
-                          PairCodes codes, const Rest* rests, const Count* counts, Word* key, Word* count) {
-  const BucketPart part = parts[blockIdx.x];
-  const PartRows rows = found[blockIdx.x];
-  const std::size_t place = (part.whole ? std::size_t{0} : totals[1]) + rows.place;
-  for (unsigned row = threadIdx.x; row < rows.size; row += blockDim.x) {
-    key[place + row] = codes.key(part.bucket, rests[part.begin + row]);
-    count[place + row] = counts[part.begin + row];
   }
 }
 

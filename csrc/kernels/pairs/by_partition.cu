@@ -1,11 +1,10 @@
 // method "partition", the default: pairs are brought together by bucket, in one pass or two, and counted
 // exactly in shared memory, a bucket at a time.
-//
-// Bytes per token of a large round with ids below 2^19: 4 to read for the sizes of buckets, 4 + 4 for the
-// first pass, 4 + 4 for the second, 4 to count: 24, and 32 for each distinct pair. Workspace: 12 bytes a
-// position of a round (24 with weights; 20 and 32 with larger ids), which PairTuning::positions_per_round
-// bounds; rounds halve where memory is short. Rows of earlier rounds take 16 bytes each, and are counted
-// again, as pairs with weights, once they are twice as many as there were.
+// Bytes per token of a large round with ids below 2^18: 4 to read for the sizes of buckets, 4 + 4 for the
+// first pass, 4 + 4 for the second, 4 to count: 24, and for each distinct pair 8 where ids and count fit one
+// word, else 16. Workspace: 12 bytes a position of a round (docs/gpu.md), which
+// PairTuning::positions_per_round bounds; rounds halve where memory is short. Rows of earlier rounds take 16
+// bytes each, and are counted again, as pairs with weights, once they are twice as many as there were.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -16,8 +15,11 @@
 namespace pyharness::kernels {
 namespace {
 
-constexpr std::int64_t kPositionsPerBucket = 4096;  // on the average, as far as there are buckets for it
-constexpr int kFewestBucketBits = 6;                // rests of ids below 2^18 fit 31 bits
+// Of a bucket, as far as there are buckets for it: so many distinct pairs fit its table, and so many
+// positions of text, of which a quarter or less is distinct. What is more distinct is read again.
+constexpr std::int64_t kDistinctPerBucket = 4096;
+constexpr std::int64_t kPositionsPerBucket = 24'576;
+constexpr int kFewestBucketBits = 6;                              // rests of ids below 2^18 fit 31 bits
 constexpr std::int64_t kMostPositions = std::int64_t{1} << 30;    // of a round: places have 32 bits
 constexpr std::int64_t kFewestPositions = std::int64_t{1} << 16;  // of a round that halved
 constexpr int kBlocksPerMultiprocessor = 4;
@@ -70,10 +72,11 @@ struct Buckets {
   }
 };
 
-// The rows of one counting: `whole` of them are all there is of their pairs, the others parts of sums.
+// The rows of one counting: those in front are all there is of their pairs, the last `parts` of its places
+// have parts of sums.
 struct CountedRows {
   PairRows rows;
-  std::size_t whole = 0;
+  std::size_t parts = 0;
 };
 
 // One counting of pairs that fit the workspace.
@@ -85,21 +88,18 @@ class Partition {
   // `most` bounds their number. Every pair has one row.
   template <class Pairs>
   PairRows count(const Pairs& pairs, std::int64_t most) const {
-    CountedRows counted = count_once(pairs, most, static_cast<unsigned>(tuning_.part_positions));
-    PairRows& rows = counted.rows;
-    if (counted.whole == rows.size) return rows;
-    const PairRows sums = sum(rows, counted.whole);
-    copy(rows.key.data() + counted.whole, sums.key.data(), sums.size * sizeof(Word), stream_);
-    copy(rows.count.data() + counted.whole, sums.count.data(), sums.size * sizeof(Word), stream_);
-    rows.size = counted.whole + sums.size;
+    auto [rows, parts] = count_once(pairs, most, static_cast<unsigned>(tuning_.part_positions));
+    if (parts == 0) return rows;
+    const PairRows sums = sum(view(rows, rows.key.size() - parts), parts);
+    put_rows(sums, rows, rows.size, tuning_, stream_);
+    rows.size += sums.size;
     return rows;
   }
 
-  // One row for every pair among rows[first..].
-  PairRows sum(const PairRows& rows, std::size_t first) const {
-    const auto size = static_cast<std::int64_t>(rows.size - first);
-    const RowPairs pairs{rows.key.data() + first, rows.count.data() + first, size, tiles_of(size)};
-    return count_once(pairs, size, ~0u).rows;
+  // One row for every pair among `size` rows.
+  PairRows sum(const RowsView& rows, std::size_t size) const {
+    const auto most = static_cast<std::int64_t>(size);
+    return count_once(RowPairs{rows, most, tiles_of(most)}, most, ~0u).rows;
   }
 
   std::int64_t tiles_of(std::int64_t size) const {
@@ -120,7 +120,7 @@ class Partition {
 
   template <class Pairs>
   Buckets measure(const Pairs& pairs, std::int64_t most) const {
-    const int bits = tuning_.bucket_bits != 0 ? tuning_.bucket_bits : bucket_bits_for(most);
+    const int bits = tuning_.bucket_bits != 0 ? tuning_.bucket_bits : bucket_bits_for(most, Pairs::kWeighted);
     const std::size_t size = std::size_t{1} << bits;
     const DeviceArray<unsigned> sizes(memory_, size + 1, "the sizes of buckets");  // and the bits of ids
     fill(sizes.data(), 0, (size + 1) * sizeof(unsigned), stream_);
@@ -140,21 +140,21 @@ class Partition {
   template <class Rest, class Pairs>
   CountedRows count_in(const Pairs& pairs, const Buckets& buckets, unsigned part_positions) const {
     constexpr bool kWeighted = Pairs::kWeighted;
-    using Count = std::conditional_t<kWeighted, Word, unsigned>;
     constexpr const char* kPurpose = "the pairs of a round";
-    const std::size_t size = buckets.pairs();
-    const DeviceArray<Rest> rests[2] = {{memory_, size, kPurpose}, {memory_, size, kPurpose}};
-    const DeviceArray<Count> counts[2] = {{memory_, size, kPurpose},
-                                          {memory_, kWeighted ? size : 0, kPurpose}};
-    const auto side = [&](int which) {
-      Rests<Rest> arrays{rests[which].data(), nullptr};
-      if constexpr (kWeighted) arrays.weight = counts[which].data();
-      return arrays;
-    };
     const PairCodes codes = buckets.codes;
-    int last = 0;
-    run_pass(FirstPass<Pairs, Rest>{pairs, codes}, pairs.tiles, buckets.coarse_begins(), side(0));
-    if (codes.fine_bits != 0) {
+    const std::size_t size = buckets.pairs();
+    const DeviceArray<Rest> rests(memory_, size, kPurpose);
+    const DeviceArray<Word> weights(memory_, kWeighted ? size : 0, kPurpose);
+    const RowBits bits{codes.id_bits, bit_width(size)};
+    const bool packed = !kWeighted && fit_one_word(bits);
+    PairRows rows{
+        {memory_, size, "rows"}, {memory_, packed ? 0 : size, "rows"}, 0, packed ? bits : RowBits{}};
+    const Rests<Rest> last{rests.data(), weights.data()};
+    if (codes.fine_bits == 0) {
+      run_pass(FirstPass<Pairs, Rest>{pairs, codes}, pairs.tiles, buckets.coarse_begins(), last);
+    } else {  // through the memory of rows
+      const Rests<Rest> first{reinterpret_cast<Rest*>(rows.key.data()), rows.count.data()};
+      run_pass(FirstPass<Pairs, Rest>{pairs, codes}, pairs.tiles, buckets.coarse_begins(), first);
       std::int64_t tiles = 0;
       const std::vector<CoarseBucket> coarse = buckets.coarse(tile_positions(tuning_), &tiles);
       const auto there = on_device(coarse, memory_, "coarse buckets", stream_);
@@ -162,12 +162,10 @@ class Partition {
                                           "tiles of the second pass");
       PH_LAUNCH(find_coarse_buckets, row_blocks(of_tile.size(), tuning_), kRowThreads, 0, stream_,
                 there.data(), static_cast<unsigned>(coarse.size()), tiles, of_tile.data());
-      run_pass(SecondPass<Rest, kWeighted>{side(0), codes, there.data(), of_tile.data(), tiles}, tiles,
-               buckets.begin, side(1));
-      last = 1;
+      run_pass(SecondPass<Rest, kWeighted>{first, codes, there.data(), of_tile.data(), tiles}, tiles,
+               buckets.begin, last);
     }
-    return count_parts_of<Rest, kWeighted>(buckets.parts(part_positions), codes, side(last),
-                                           rests[1 - last].data(), counts[kWeighted ? 1 - last : 0].data());
+    return count_parts_of<Rest, kWeighted>(buckets.parts(part_positions), codes, last, std::move(rows));
   }
 
   template <class Pass>
@@ -180,32 +178,31 @@ class Partition {
     PH_LAUNCH((scatter<Pass>), blocks_for(tiles), tuning_.threads, bytes, stream_, pass, cursors.data(), to);
   }
 
-  template <class Rest, bool kWeighted, class Count>
+  template <class Rest, bool kWeighted>
   CountedRows count_parts_of(const std::vector<BucketPart>& parts, const PairCodes& codes,
-                             const Rests<Rest>& from, Rest* rests, Count* counts) const {
-    using Table = BucketTable<Rest, Count>;
+                             const Rests<Rest>& from, PairRows rows) const {
+    using Table = BucketTable<Rest, std::conditional_t<kWeighted, Word, unsigned>>;
     const int slots = tuning_.bucket_slots != 0 ? tuning_.bucket_slots : Table::bytes(1) > 12 ? 4096 : 8192;
-    const auto blocks = static_cast<unsigned>(parts.size());
     const auto there = on_device(parts, memory_, "parts of buckets", stream_);
-    const DeviceArray<PartRows> found(memory_, blocks, "the rows of parts");
-    const DeviceArray<unsigned> device_totals(memory_, 2, "the number of rows");
-    fill(device_totals.data(), 0, 2 * sizeof(unsigned), stream_);
+    const DeviceArray<unsigned> taken(memory_, 2, "the number of rows");
+    fill(taken.data(), 0, 2 * sizeof(unsigned), stream_);
     allow_shared(&count_parts<Rest, kWeighted>, Table::bytes(slots));
-    PH_LAUNCH((count_parts<Rest, kWeighted>), blocks, tuning_.threads, Table::bytes(slots), stream_,
-              there.data(), from, slots, rests, counts, found.data(), device_totals.data());
-    unsigned totals[2];
-    copy(totals, device_totals.data(), sizeof totals, stream_);
+    PH_LAUNCH((count_parts<Rest, kWeighted>), static_cast<unsigned>(parts.size()), tuning_.threads,
+              Table::bytes(slots), stream_, there.data(), codes, from, slots,
+              RowPlaces{rows.key.data(), rows.count.data(), rows.key.size(), rows.bits, taken.data()});
+    unsigned sizes[2];
+    copy(sizes, taken.data(), sizeof sizes, stream_);
     synchronize(stream_);
-    const std::size_t size = std::size_t{totals[0]} + totals[1];
-    CountedRows counted{{{memory_, size, "rows"}, {memory_, size, "rows"}, size}, totals[1]};
-    PH_LAUNCH((write_rows<Rest, Count>), blocks, kRowThreads, 0, stream_, there.data(), found.data(),
-              device_totals.data(), codes, rests, counts, counted.rows.key.data(), counted.rows.count.data());
-    return counted;
+    rows.size = sizes[1];
+    return {std::move(rows), sizes[0]};
   }
 
-  static int bucket_bits_for(std::int64_t positions) {
+  // Pairs with weights are rows, or of pieces: most are distinct.
+  static int bucket_bits_for(std::int64_t positions, bool weighted) {
     int bits = kFewestBucketBits;
-    while (bits < kMostBucketBits && positions >> bits > kPositionsPerBucket) ++bits;
+    while (bits < kMostBucketBits &&
+           positions >> bits > (weighted || bits < kMostPassBits ? kDistinctPerBucket : kPositionsPerBucket))
+      ++bits;
     return bits;
   }
 
@@ -231,6 +228,7 @@ class PartitionPairCounter final : public PairCounter {
       const std::int64_t last = std::min(chunk.last, first + most_);
       PairRows rows;
       try {
+        shorten(stream);
         rows = count_round(slice(chunk, first, last), stream);
       } catch (const OutOfDeviceMemory&) {
         if (last - first <= kFewestPositions) throw;
@@ -243,12 +241,20 @@ class PartitionPairCounter final : public PairCounter {
   }
 
   PairRows collect(Stream stream) override {
-    if (rows_.size > distinct_) rows_ = Partition(memory_, tuning_, stream).sum(rows_, 0);
+    if (rows_.size > distinct_) rows_ = Partition(memory_, tuning_, stream).sum(view(rows_), rows_.size);
     distinct_ = 0;
     return std::exchange(rows_, {});
   }
 
  private:
+  // Rows of a round have places for all of its pairs; before another round they get as many as there are.
+  void shorten(Stream stream) {
+    if (rows_.size == rows_.key.size() && !rows_.packed()) return;
+    PairRows rows = rows_for(rows_.size, memory_);
+    put_rows(rows_, rows, 0, tuning_, stream);
+    rows_ = std::move(rows);
+  }
+
   PairRows count_round(const PairChunk& chunk, Stream stream) {
     const Partition partition(memory_, tuning_, stream);
     DeviceArray<std::int64_t> tile_segments;
@@ -269,15 +275,12 @@ class PartitionPairCounter final : public PairCounter {
       rows_ = std::move(rows);
       return;
     }
-    const std::size_t size = rows_.size + rows.size;
-    PairRows all{{memory_, size, "rows"}, {memory_, size, "rows"}, size};
-    for (const auto& [part, at] : {std::pair<const PairRows&, std::size_t>{rows_, 0}, {rows, rows_.size}}) {
-      copy(all.key.data() + at, part.key.data(), part.size * sizeof(Word), stream);
-      copy(all.count.data() + at, part.count.data(), part.size * sizeof(Word), stream);
-    }
+    PairRows all = rows_for(rows_.size + rows.size, memory_);
+    put_rows(rows_, all, 0, tuning_, stream);
+    put_rows(rows, all, rows_.size, tuning_, stream);
     rows_ = std::move(all);
-    if (size <= 2 * distinct_) return;
-    rows_ = Partition(memory_, tuning_, stream).sum(rows_, 0);
+    if (rows_.size <= 2 * distinct_) return;
+    rows_ = Partition(memory_, tuning_, stream).sum(view(rows_), rows_.size);
     distinct_ = rows_.size;
   }
 

@@ -1,6 +1,5 @@
 // A pair of ids as the bucket that it is counted in, and the rest of it: a bijection, so that the rest says
-// nothing twice and is short. With ids below 2^19 it fits 31 bits in rounds of text, and a pair moves as 4
-// bytes instead of 8.
+// nothing twice and is short. With ids below 2^18 it fits 31 bits, and a pair moves as 4 bytes instead of 8.
 //
 // One round of a Feistel network: the low bits of the left id are added (xor) to a hash of everything else.
 // Pairs that differ in those bits alone never share a bucket; the others are spread by the hash.

@@ -43,11 +43,21 @@ struct PairTuning {
   std::uint32_t dense_ids = 2048;  // dense: ids must be below
 };
 
-// Distinct pairs in any order: key = left << 32 | right, count > 0.
+// Bits of an id and of a count in rows of one word (rows.hpp); none: rows have two.
+struct RowBits {
+  int ids = 0;
+  int counts = 0;
+};
+
+// Distinct pairs in any order: key = left << 32 | right, count > 0; or both in one word, in `key`. The arrays
+// may be longer than `size`.
 struct PairRows {
   DeviceArray<Word> key;
-  DeviceArray<Word> count;
+  DeviceArray<Word> count;  // of rows of one word none
   std::size_t size = 0;
+  RowBits bits{};
+
+  bool packed() const { return bits.counts != 0; }
 };
 
 class PairCounter {

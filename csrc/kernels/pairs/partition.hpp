@@ -29,8 +29,7 @@ struct ChunkPairs {
 
 struct RowPairs {
   static constexpr bool kWeighted = true;
-  const Word* key;
-  const Word* count;
+  RowsView rows;
   std::int64_t size;
   std::int64_t tiles;
 
@@ -40,7 +39,8 @@ struct RowPairs {
 #pragma unroll
     for (int item = 0; item < kPositionsPerThread; ++item) {
       const std::int64_t at = first + item * static_cast<std::int64_t>(blockDim.x);
-      visit(at < size ? key[at] : 0, at < size ? count[at] : 0);
+      const auto row = static_cast<std::size_t>(at);
+      visit(at < size ? rows.key_at(row) : 0, at < size ? rows.count_at(row) : 0);
     }
   }
 };

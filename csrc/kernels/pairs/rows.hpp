@@ -18,6 +18,39 @@ inline unsigned row_blocks(std::size_t items, const PairTuning& tuning) {
   return static_cast<unsigned>(std::max<std::size_t>(1, std::min(blocks, most)));
 }
 
+// ---- rows of one word: the complement of the count, the left id, the right id, so that it rises as rows do
+
+inline int bit_width(Word value) {
+  int width = 0;
+  for (; value != 0; value >>= 1) ++width;
+  return width;
+}
+inline bool fit_one_word(RowBits bits) { return bits.counts + 2 * bits.ids <= 64; }
+
+PH_DEVICE Word pack(RowBits bits, Word key, Word count) {
+  const Word falling = ((Word{1} << bits.counts) - 1) & ~count;
+  return (falling << bits.ids | key >> 32) << bits.ids | static_cast<std::uint32_t>(key);
+}
+
+// Rows of either kind, to read.
+struct RowsView {
+  const Word* key;
+  const Word* count;
+  RowBits bits;
+
+  PH_DEVICE Word key_at(std::size_t row) const {
+    const Word mask = (Word{1} << bits.ids) - 1;
+    return bits.counts == 0 ? key[row] : (key[row] >> bits.ids & mask) << 32 | (key[row] & mask);
+  }
+  PH_DEVICE Word count_at(std::size_t row) const {
+    return bits.counts == 0 ? count[row]
+                            : ((Word{1} << bits.counts) - 1) & ~(key[row] >> bits.ids >> bits.ids);
+  }
+};
+inline RowsView view(const PairRows& rows, std::size_t first = 0) {
+  return {rows.key.data() + first, rows.packed() ? nullptr : rows.count.data() + first, rows.bits};
+}
+
 // A value of the device, once the stream has come to it.
 template <class Value>
 Value read_back(const Value* address, Stream stream) {
@@ -38,6 +71,34 @@ PH_DEVICE unsigned place_among(bool takes, unsigned* taken) {
   unsigned first = 0;
   if (lane == 0 && lanes != 0) first = atomicAdd(taken, static_cast<unsigned>(__popc(lanes)));
   return __shfl_sync(0xffffffffu, first, 0) + static_cast<unsigned>(__popc(lanes & ((1u << lane) - 1)));
+}
+
+inline PairRows rows_for(std::size_t size, DeviceMemory& memory) {
+  return {{memory, size, "rows"}, {memory, size, "rows"}, size, {}};
+}
+
+template <bool kOneWord>
+PH_GLOBAL void copy_rows(RowsView from, std::size_t size, Word* key, Word* count, RowBits bits) {
+  for (std::size_t row = row_index(); row < size; row += row_stride()) {
+    const Word its_key = from.key_at(row);
+    const Word its_count = from.count_at(row);
+    key[row] = kOneWord ? pack(bits, its_key, its_count) : its_key;
+    if (!kOneWord) count[row] = its_count;
+  }
+}
+
+// Rows of either kind as those of `to`, from its row `at` on.
+inline void put_rows(const PairRows& from, const PairRows& to, std::size_t at, const PairTuning& tuning,
+                     Stream stream) {
+  if (from.size == 0) return;
+  const unsigned blocks = row_blocks(from.size, tuning);
+  Word* const key = to.key.data() + at;
+  if (to.packed())
+    PH_LAUNCH((copy_rows<true>), blocks, kRowThreads, 0, stream, view(from), from.size, key, nullptr,
+              to.bits);
+  else
+    PH_LAUNCH((copy_rows<false>), blocks, kRowThreads, 0, stream, view(from), from.size, key,
+              to.count.data() + at, to.bits);
 }
 
 inline constexpr unsigned kEntriesPerThread = 8;
@@ -77,7 +138,7 @@ PH_GLOBAL void collect_rows(Source source, std::size_t entries, Word* key, Word*
 template <class Source>
 PairRows collect_pairs(const Source& source, std::size_t entries, std::size_t most, DeviceMemory& memory,
                        const PairTuning& tuning, Stream stream) {
-  PairRows rows{DeviceArray<Word>(memory, most, "rows"), DeviceArray<Word>(memory, most, "rows"), 0};
+  PairRows rows = rows_for(most, memory);
   const DeviceArray<Word> size(memory, 1, "the number of rows");
   fill(size.data(), 0, sizeof(Word), stream);
   PH_LAUNCH((collect_rows<Source>), row_blocks(entries, tuning), kRowThreads, 0, stream, source, entries,

@@ -9,6 +9,8 @@ from types import ModuleType
 
 from pyharness.types import Unsupported
 
+LEAST_CAPABILITY = (8, 0)  # the kernels are compiled for Ampere and what came after it
+
 
 class CudaUnavailable(Unsupported):
     """CUDA cannot be used although a call needs it; the message says why."""
@@ -43,23 +45,38 @@ def _load() -> tuple[ModuleType | None, str]:
         return None, f"the CUDA kernels cannot be loaded: {error}"
 
 
-def cuda_reason() -> str | None:
-    """Say why CUDA cannot be used: not built, no driver, no device. None when it can."""
+@cache
+def _too_old(device: int) -> str | None:
+    """Say that a device has none of the instructions that the kernels are compiled to; None when it has."""
+    module, reason = _load()
+    if module is None:
+        return reason
+    facts = module.device_info(device)
+    capability = tuple(facts["compute_capability"])
+    if capability >= LEAST_CAPABILITY:
+        return None
+    major, minor = capability
+    return f"cuda:{device} ({facts['name']}) has compute capability {major}.{minor}; the kernels need 8.0 or more"
+
+
+def cuda_reason(device: int = 0) -> str | None:
+    """Say why CUDA cannot be used: not built, no driver, no device, too old a device. None when it can."""
     module, reason = _load()
     if module is None:
         return reason
     why: str | None = module.why_unavailable()
-    return why
+    return _too_old(device) if why is None else why
 
 
-def require_cuda() -> ModuleType:
-    """Return the module of CUDA kernels.
+def require_cuda(device: int = 0) -> ModuleType:
+    """Return the module of CUDA kernels, for arrays of a device.
 
     Raises:
-        CudaUnavailable: there is no device, no driver, or no build for them.
+        CudaUnavailable: there is no device, no driver, or no build for them; or the device is too old.
+        ValueError: there are devices, and none of this index.
     """
     module, _ = _load()
-    reason = cuda_reason()
+    reason = cuda_reason(device)
     if module is None or reason is not None:
         raise CudaUnavailable(f"CUDA is not available: {reason}. The same call works on arrays in host memory")
     return module
@@ -72,7 +89,7 @@ def device_info(device: int = 0) -> DeviceInfo:
         CudaUnavailable: there is none at all.
         ValueError: there is none of this index.
     """
-    facts = dict(require_cuda().device_info(device))
+    facts = dict(require_cuda(device).device_info(device))
     for name in ("driver_version", "runtime_version"):
         facts[name] = f"{facts[name] // 1000}.{facts[name] % 1000 // 10}"
     return DeviceInfo(index=device, **facts)

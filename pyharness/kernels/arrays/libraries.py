@@ -29,6 +29,8 @@ class Device(NamedTuple):
 class Library(Protocol):
     """Maker of the arrays that a call returns or works in."""
 
+    keeps_memory_of_graphs: bool  # what is allocated while a stream is captured goes to nobody else afterwards
+
     def empty(self, shape: tuple[int, ...], dtype: str, device: Device) -> Any:
         """An array with arbitrary contents."""
 
@@ -80,6 +82,8 @@ def is_out_of_memory(error: MemoryError | RuntimeError) -> bool:
 class _Numpy:
     """Host arrays."""
 
+    keeps_memory_of_graphs = True  # of no graph
+
     def empty(self, shape: tuple[int, ...], dtype: str, device: Device) -> Any:
         return np.empty(shape, dtype)
 
@@ -118,6 +122,8 @@ class _Numpy:
 
 class _Torch:
     """Tensors of the CPU and of CUDA devices."""
+
+    keeps_memory_of_graphs = True  # they have pools of their own
 
     def __init__(self) -> None:
         import torch
@@ -171,6 +177,8 @@ class _Torch:
 
 class _Cupy:
     """Device arrays of cupy and of libraries that only speak DLPack."""
+
+    keeps_memory_of_graphs = False
 
     def __init__(self) -> None:
         purpose = "a CUDA array that is not torch's"

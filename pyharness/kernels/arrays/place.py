@@ -21,19 +21,19 @@ from pyharness.types import InputError
 ITEM_BYTES = {"uint8": 1, "float16": 2, "bfloat16": 2, "float32": 4, "uint32": 4, "int64": 8, "uint64": 8}
 
 
-def _load_cuda() -> ModuleType:
+def _load_cuda(device: int = 0) -> ModuleType:
     from pyharness.kernels.arrays.devices import require_cuda
 
-    return require_cuda()
+    return require_cuda(device)
 
 
 # The modules for host and for device memory. The tests of the kernels put the emulated module in the host's place.
-MODULES: dict[str, Callable[[], Any]] = {"cpu": lambda: _core, "cuda": _load_cuda}
+MODULES: dict[str, Callable[..., Any]] = {"cpu": lambda: _core, "cuda": _load_cuda}
 
 
 def module_for(device: Device) -> Any:
     """The native module for a device; raises ``CudaUnavailable`` with the reason where there is none."""
-    return MODULES["cuda" if device.is_cuda else "cpu"]()
+    return MODULES["cuda"](device.number) if device.is_cuda else MODULES["cpu"]()
 
 
 def stream_handle(stream: Any, library: Library, device: Device) -> int | None:
@@ -84,7 +84,15 @@ class Place:
         if threads is None:
             threads = cores()
         handle = stream_handle(stream, library, info.device)
-        return cls(module_for(info.device), library, info.device, handle, threads)
+        place = cls(module_for(info.device), library, info.device, handle, threads)
+        if not library.keeps_memory_of_graphs:
+            place.refuse_capture("only torch keeps the memory that a graph works in: pass torch tensors")
+        return place
+
+    def refuse_capture(self, why: str) -> None:
+        """Raise InputError where the stream is being captured into a graph; ``why`` also says what to do."""
+        if self.module is not _core and self.module.is_capturing(self.stream):
+            raise InputError(f"this call is being captured into a CUDA graph, and {why}")
 
     @property
     def options(self) -> dict[str, Any]:

@@ -40,6 +40,7 @@ def check_logits(info: ArrayInfo, name: str = "logits") -> None:
 def check_target_ids(targets: Any, place: Place, rows: int, vocab_size: int) -> None:
     """Refuse targets that are not ids of the vocabulary. On CUDA this waits for the device, once."""
     check_vector(targets, "targets", rows, TARGET_DTYPES, place.device)
+    place.refuse_capture("the check of targets waits for the device: leave them out, or call outside of the capture")
     with place.using(targets) as options:
         try:
             place.module.check_targets(targets, vocab_size, **options)
@@ -64,7 +65,8 @@ def entropy(
         logits: [rows, vocabulary] float32, float16 or bfloat16; any row stride, contiguous in the vocabulary. NumPy,
             torch (CPU or CUDA), cupy or anything that speaks DLPack. -inf has probability 0.
         targets: int32 or int64 [rows] on the same device, the ids for ``nll``. On CUDA a kernel checks them, which
-            costs one synchronisation; all else only enqueues work.
+            costs one synchronisation; all else only enqueues work. Without targets, and on torch tensors, a call can
+            be captured into a CUDA graph.
         temperature: divides the logits; 1e-30 to 1e30 on every device.
         outputs: names of fields of ``EntropyOutputs``. All together cost hardly more than one.
         unit: of entropy, log_sum_exp, nll and margin.
@@ -78,8 +80,8 @@ def entropy(
         Arrays of the library and on the device of ``logits``. Against float64, entropy errs by at most 2e-6 nats.
 
     Raises:
-        InputError: an argument does not fit; the message says which and what to do.
-        CudaUnavailable: CUDA arrays, and no CUDA module or device.
+        InputError: an argument does not fit, or the call cannot be captured; the message says which and what to do.
+        CudaUnavailable: CUDA arrays, and no CUDA module or device, or one below compute capability 8.0.
         MemoryError: out of memory; the message says how much was needed.
 
     Source: docs/gpu.md "Next-token entropy".

@@ -77,7 +77,8 @@ def linear_entropy(
         vocab_size: how many rows of ``weight`` are tokens; rows of padding after them never count. All by default.
         max_bytes: bound of the memory used beside inputs and outputs: a chunk of logits, two states per row of it, the
             workspace of the kernels, factors that are converted; not what a library's product keeps for itself. By
-            default a quarter of the free memory, at most 64 MiB on the CPU and 2 GiB on a GPU.
+            default a quarter of the free memory, at most 64 MiB on the CPU and 2 GiB on a GPU. Needed where the call is
+            captured into a CUDA graph.
         out: as for ``entropy``.
         stream: as for ``entropy``; the product runs on it too.
         threads: native threads of the entropy on the CPU; the product uses its library's own.
@@ -118,6 +119,7 @@ def linear_entropy(
 
 def default_bytes(place: Place) -> int:
     """Bytes that chunks may take. On a CPU 16 to 256 MiB were equally fast; on a GPU this was not measured."""
+    place.refuse_capture("asks how much memory is free: pass max_bytes")
     most = 2 << 30 if place.device.is_cuda else 64 << 20
     return min(most, place.library.free_bytes(place.device) // 4)
 

@@ -21,9 +21,10 @@ OUT_OF_MEMORY = (
     "pair_histogram needs {needed:,} more bytes on {device} for {purpose}, and {free:,} are free: "
     "count parts of the corpus, or use device='cpu'"
 )
-# What a position of a round takes. "sort": two arrays of keys, two of weights, and what CUB needs. "partition": two
-# arrays of what is left of a pair, and one of counts or two of weights; rounds halve where ids are too large for it.
-SORTED_BYTES, PARTITIONED_BYTES, WEIGHTED_BYTES = 40, 12, 24
+# What a position of a round takes. "sort": two arrays of keys, two of weights, and what CUB needs. "partition": what is
+# left of a pair, and a place for a row; with weights those too, and rows of two words. Rounds halve where ids are too
+# large for it.
+SORTED_BYTES, PARTITIONED_BYTES, WEIGHTED_BYTES = 40, 12, 28
 
 
 def count_on_device(
@@ -31,6 +32,7 @@ def count_on_device(
 ) -> tuple[Any, Any, Any]:
     """Left ids, right ids and counts, as :func:`pyharness.kernels.pairs.pair_histogram` returns them."""
     place = replace(_place(tokens, kernels, stream), out_of_memory=OUT_OF_MEMORY)
+    place.refuse_capture("pair_histogram waits for the sizes of buckets: call it outside of the capture")
     streamed = isinstance(tokens, np.ndarray)
     with place.using():
         free = place.library.free_bytes(place.device)

@@ -65,7 +65,8 @@ PROFILES = (
         default_dtypes=("bf16", "fp32"),
         shapes={
             "cpu": ((128, 50257), (64, 128256)),
-            "cuda": ((16384, 32000), (16384, 128256), (16384, 256000), (64, 128256)),
+            # Long rows, few of them, and those of a model of bytes.
+            "cuda": ((16384, 32000), (16384, 128256), (16384, 256000), (64, 128256), (1 << 20, 260)),
         },
         floor=floor,
         needs=lambda problem: floor(problem).bytes,
