@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from browsing import texts
+from browsing import hostile as spread
+from browsing import strings, texts
 from browsing.measuring import run_here
 from pyharness.cli import main
 
@@ -78,7 +80,36 @@ def failed(path: Path) -> None:
     path.write_text(json.dumps(data | {"metrics": {}}), "utf-8")
 
 
-RECORDS: dict[str, Callable[[Path], None]] = {"quick": quick, "full": full, "failed": failed}
+def hostile_rows(path: Path) -> None:
+    """Names of strangers for rows, reasons and tokens, on what ``full`` has measured."""
+    _renamed(path, spread.of_rows, strings.hostile())
+
+
+def hostile_texts(path: Path) -> None:
+    """Names of strangers for texts."""
+    _renamed(path, spread.of_texts, strings.hostile())
+
+
+def long(path: Path) -> None:
+    """Names of 100 kB, and one that is not."""
+    _renamed(path, spread.of_rows, [*strings.LONG, "short"])
+
+
+def _renamed(path: Path, rename: Callable[..., dict[str, Any]], names: Sequence[str]) -> None:
+    path.write_text(json.dumps(rename(measured_once(), names)), "utf-8")
+
+
+@cache
+def measured_once() -> dict[str, Any]:
+    """What ``full`` measures, for records that are made of it."""
+    with tempfile.TemporaryDirectory() as folder:
+        full(Path(folder) / "full.json")
+        return json.loads((Path(folder) / "full.json").read_text("utf-8"))  # type: ignore[no-any-return]
+
+
+RECORDS: dict[str, Callable[[Path], None]] = {
+    one.__name__: one for one in (quick, full, failed, hostile_rows, hostile_texts, long)
+}
 
 
 @pytest.fixture(scope="session")

@@ -79,13 +79,12 @@ COUNT = 300
 
 
 def hostile() -> list[str]:
-    """``COUNT`` strings, no two alike: each of these, then two or three of them joined."""
+    """``COUNT`` strings, no two alike: those of ``MARKUP`` and ``UNSEEN``, then two of them joined."""
     return list(islice(_every(), COUNT))
 
 
 def _every() -> Iterator[str]:
-    first = (*MARKUP, *UNSEEN, *LONG)
-    yield from first
+    yield from (*MARKUP, *UNSEEN)
     short = [*MARKUP, *filter(None, UNSEEN)]
     for number, (one, other) in enumerate(zip(cycle(short), cycle(reversed(short[:-1])), strict=False)):
         yield f"{one}{other}{number}"
