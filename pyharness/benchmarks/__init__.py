@@ -26,6 +26,7 @@ from pyharness.types import (
     Measurement,
     MotionCorpus,
     ParallelCorpus,
+    Plot,
     State,
     Status,
     Table,
@@ -122,6 +123,7 @@ class Benchmark:
     corpus: Literal["required", "parallel", "motions", "optional", "none"]
     metrics: tuple[str, ...]
     tables: tuple[Table, ...] = ()  # how a report shows them; (): one table of the primary metrics, or of all
+    plots: tuple[Plot, ...] = ()  # what a page draws, in a section of the benchmark
     role: Role = Role.COUNTS
     listing: Listing | None = None  # what the details of its cases name
     ranks: str = ""  # the metric that rows are ranked by, text by text, at the head of a report

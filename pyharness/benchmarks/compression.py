@@ -26,6 +26,7 @@ from pyharness.types import (
     Ids,
     InputError,
     Measurement,
+    Plot,
     State,
     Table,
     Tally,
@@ -227,6 +228,24 @@ TABLE = Table(
     joined=("list_unused",),
 )
 
+KNEE = Plot(
+    Table(
+        "Vocabulary size against tokens per word",
+        columns=(
+            Fact("vocab_size", "V"),
+            Column("tokens_per_word", "tokens/word", interval=True),
+            Column("embedding_parameters", "V x d, {part}", each=True),
+        ),
+        notes=("V: without special tokens. V x d: parameters of an embedding of width d, where the record has them.",),
+        joined=("list_unused",),
+    ),
+    "A point is a row: vocabulary size across, tokens per word up. Rows that differ in size alone are joined: where "
+    "their line flattens, more vocabulary gives little.",
+    drawing="points",
+    log=True,
+    joins=notes.recipe,
+)
+
 BENCHMARKS = (
     Benchmark(
         "compression",
@@ -236,6 +255,7 @@ BENCHMARKS = (
         whole_text=True,
         metrics=(*corpus_metrics(), *EXTRA_METRICS),
         tables=(TABLE,),
+        plots=(KNEE,),
         ranks="bytes_per_token",
         parameters={"list_unused": False},
         rederive=rederive,

@@ -20,6 +20,7 @@ from pyharness.types import (
     Column,
     Format,
     HasCalibration,
+    Plot,
     State,
     Table,
     Tally,
@@ -124,6 +125,13 @@ TABLE = Table(
     text=_aligned,
 )
 
+PLOT = Plot(
+    Table("Parity of languages", columns=(Column("parity", "{part}", each=True, interval=True),), text=_aligned),
+    "Tokens of a language relative to those of the reference language, on the same sentences; 1 is parity.",
+    drawing="dots by column",
+    at=1.0,
+)
+
 BENCHMARKS = (
     Benchmark(
         "fairness",
@@ -132,6 +140,7 @@ BENCHMARKS = (
         corpus="parallel",
         metrics=tuple(metric.name for metric in fairness.METRICS),
         tables=(TABLE,),
+        plots=(PLOT,),
         rederive=rederive,
     ),
 )

@@ -12,7 +12,7 @@ from pyharness.benchmarks import Benchmark, Findings, Role, Work, first_document
 from pyharness.benchmarks.throughput import fingerprint
 from pyharness.statistics.samples import percentile
 from pyharness.system.timing import quick_laps
-from pyharness.types import Column, Measurement, Table, Tally, Tokens
+from pyharness.types import Column, Measurement, Plot, Table, Tally, Tokens
 
 LENGTHS = {32: 400, 512: 200, 8192: 60}  # bytes of an input -> inputs timed
 WARM_UP = 20
@@ -81,6 +81,13 @@ RATIO_TABLE = Table(
     needs=("latency_p50_ratio",),
 )
 
+PLOTS = (
+    Plot(
+        TABLE, "Time of one call by the length of its text: the median, and what 99 of 100 calls stay below.", log=True
+    ),
+    Plot(RATIO_TABLE, "Median time of a call relative to the reference in the same round. Below 1 is faster.", at=1.0),
+)
+
 BENCHMARKS = (
     Benchmark(
         "latency",
@@ -90,6 +97,7 @@ BENCHMARKS = (
         metrics=(*QUANTILES, *RATIOS.values()),
         role=Role.TIMES,
         tables=(TABLE, RATIO_TABLE),
+        plots=PLOTS,
         parameters=rounds.PARAMETERS,
         settle=rounds.settle,
         relative=rounds.relative_to(RATIOS),

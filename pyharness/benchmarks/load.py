@@ -18,7 +18,7 @@ from pyharness.statistics.samples import median
 from pyharness.system import lifeline
 from pyharness.system.child_process import ChildDied, said_by
 from pyharness.system.timing import in_libraries
-from pyharness.types import Column, InputError, Measurement, Table
+from pyharness.types import Column, InputError, Measurement, Plot, Table
 
 REPETITIONS = 3
 TEXT = "The quick brown fox, 東京, naïve café, ünïcödé 12345 \n\t    return x[i] += 1;\n"
@@ -111,6 +111,19 @@ TABLE = Table(
     columns=(Column("load_seconds", "seconds"), Column("peak_memory_bytes", "memory MB")),
 )
 
+PLOTS = (
+    Plot(
+        Table("Seconds to load", columns=(Column("load_seconds", "seconds", interval=True),)),
+        "A stroke is a load in a fresh process, a dot their median.",
+        log=True,
+    ),
+    Plot(
+        Table("Memory to load", columns=(Column("peak_memory_bytes", "MB", interval=True),)),
+        "Peak of the process; a stroke is a fresh process, a dot their median.",
+        log=True,
+    ),
+)
+
 BENCHMARKS = (
     Benchmark(
         "load",
@@ -120,6 +133,7 @@ BENCHMARKS = (
         metrics=("load_seconds", "peak_memory_bytes"),
         role=Role.TIMES,
         tables=(TABLE,),
+        plots=PLOTS,
         own_process=True,
     ),
 )

@@ -32,6 +32,7 @@ from pyharness.types import (
     CaseResult,
     Column,
     InputError,
+    Plot,
     State,
     Table,
     Tally,
@@ -202,6 +203,27 @@ BY_LENGTH = Table(
     notes=("NLL of the tokens of 1, 2, 3, ... bytes, in bits: for a token, and for each of its bytes.",),
 )
 
+PLOTS = (
+    Plot(
+        Table("Bits per byte", columns=(Column("bits_per_byte", "bits/byte", interval=True),)),
+        "Bits that the model needs for a byte of the text: what compares tokenizers. Lines: 95 % intervals.",
+    ),
+    Plot(
+        Table(
+            "Next token by place in the word",
+            columns=(Column("word_position_nll", "{part} tokens since the word's start", each=True),),
+        ),
+        "Bits that the model needs for a token, by the number of tokens since the start of its word.",
+    ),
+    Plot(
+        Table(
+            "Next token by length",
+            columns=(Column("token_length_bits_per_byte", "{part}", each=True),),
+        ),
+        "Bits that the model needs for a byte of tokens of 1, 2, 3, ... bytes.",
+    ),
+)
+
 BENCHMARKS = (
     Benchmark(
         "next_token_entropy",
@@ -211,6 +233,7 @@ BENCHMARKS = (
         whole_text=True,
         metrics=tuple(metric.name for metric in language_model.REPORTED),
         tables=(TABLE, BY_LENGTH),
+        plots=PLOTS,
         parameters={
             "model": MODEL_OF_ROW,
             "context": 0,

@@ -9,6 +9,7 @@ from pyharness.plugins.specification import TOKENIZER
 from pyharness.types import CaseResult, InputError
 
 NOWHERE = "-"
+SIZES = ("tokens", "share", "size", "vocab_size")  # options of trainers that say how many tokens there are
 SCAFFOLD_PAPER = "Paper: arXiv 2404.17808, other data (the Pile): compare directions, not values."
 
 
@@ -49,6 +50,18 @@ def training_options(data: Mapping[str, Any], row: str) -> Mapping[str, str]:
     except InputError:
         return {}
     return spec.options if spec.name == "trained" else {}
+
+
+def recipe(data: Mapping[str, Any], row: str, sizes: Sequence[str] = SIZES) -> str | None:
+    """Specification of a row without its size: rows of one lie on a curve. None for a row that names no size."""
+    try:
+        wanted = TOKENIZER.parse(str(about_row(data, row).get("spec")))
+    except InputError:
+        return None
+    options = {name: value for name, value in wanted.options.items() if name not in sizes}
+    if len(options) == len(wanted.options):
+        return None
+    return TOKENIZER.write(wanted.name, wanted.argument, options, wanted.engine)
 
 
 def _rows(results: Sequence[CaseResult]) -> list[str]:

@@ -25,6 +25,7 @@ from pyharness.types import (
     Format,
     Measurement,
     Mismatch,
+    Plot,
     Table,
     Tally,
     Tokenizer,
@@ -196,6 +197,35 @@ RATIO_TABLE = Table(
     needs=("encode_speed_ratio",),
 )
 
+_PHASES = "cold: first text in a fresh process; steady: new text; replay: the same text again."
+_ABOUT = "A stroke is a repetition, a dot their median, a line its 95 % interval."
+PLOTS = (
+    Plot(
+        Table(
+            "Speed of encoding",
+            columns=(Column("encode_bytes_per_second", "{part}", each=True, interval=True),),
+            notes=(_PHASES, noisy),
+            sized=False,
+            per=("threads",),
+        ),
+        f"{_ABOUT} {_PHASES}",
+    ),
+    Plot(
+        Table(
+            "Speed of decoding",
+            columns=(Column("decode_bytes_per_second", "{part}", each=True, interval=True),),
+            sized=False,
+            per=("threads",),
+        ),
+        _ABOUT,
+    ),
+    Plot(
+        RATIO_TABLE,
+        "Speed in each round relative to the reference in the same round; a stroke is a round. Above 1 is faster.",
+        at=1.0,
+    ),
+)
+
 BENCHMARKS = (
     Benchmark(
         "throughput",
@@ -211,6 +241,7 @@ BENCHMARKS = (
         ),
         role=Role.TIMES,
         tables=(TABLE, RATIO_TABLE),
+        plots=PLOTS,
         parameters={"bytes": 2_000_000, "threads": "powers of two", **rounds.PARAMETERS},
         settle=rounds.settle,
         relative=rounds.relative_to(RATIOS),

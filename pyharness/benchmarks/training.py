@@ -39,6 +39,7 @@ from pyharness.types import (
     HasVocabulary,
     InputError,
     Measurement,
+    Plot,
     Table,
     Tokenizer,
     TokenizerSpec,
@@ -242,6 +243,19 @@ RATIO_TABLE = Table(
     needs=("train_time_ratio",),
 )
 
+PLOTS = (
+    Plot(
+        Table(
+            "Seconds of training by phase",
+            columns=(Column("train_seconds", "{part}", each=True, interval=True),),
+            per=("threads",),
+        ),
+        "A stroke is a training in a fresh process, a dot their median.",
+        log=True,
+    ),
+    Plot(RATIO_TABLE, "Time of a training relative to the reference in the same round. Below 1 is faster.", at=1.0),
+)
+
 BENCHMARKS = (
     Benchmark(
         "training",
@@ -251,6 +265,7 @@ BENCHMARKS = (
         metrics=tuple(metric.name for metric in metrics.REPORTED),
         role=Role.TIMES,
         tables=(TABLE, RATIO_TABLE),
+        plots=PLOTS,
         parameters={"threads": "powers of two", "repetitions": 3, **rounds.PARAMETERS},
         settle=settle,
         relative=rounds.relative_to(RATIOS),

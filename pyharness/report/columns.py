@@ -127,13 +127,13 @@ def cell(column: Column | Fact, known: Rows, row: str) -> Cell:
         return Cell()
     result, one = _picked(column, measured)
     reason, n = one.reason or one.no_interval, amount(result, one)
-    shown = Cell(one.value, _format(column, one.value), case=result.case.key, n=n, reason=reason)
+    shown = Cell(one.value, _format(column, one.value), case=result.case.key, n=n, reason=reason, samples=one.samples)
     if one.value is None:
         return shown
     if column.shows == "part":
         return replace(shown, value=one.part)
     if column.shows == "spread":
-        return replace(shown, value=noise(one.samples))
+        return replace(shown, value=noise(one.samples), samples=())
     if column.shows == "value and part":
         shown = replace(shown, part=one.part)
     return replace(shown, interval=interval_of(one), bounds=bool(one.samples)) if column.interval else shown

@@ -31,7 +31,7 @@ from pyharness.report.profiles import profile_sheets_of
 from pyharness.report.ranking import ranking_sheets
 from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.store import PROFILE_KIND, Record
-from pyharness.types import CaseResult, Column, Fact, Measurement, Table, counted
+from pyharness.types import CaseResult, Column, Fact, Measurement, Plot, Table, counted
 
 Used: TypeAlias = tuple[CaseResult, Sequence[Measurement]]
 NoteFunction: TypeAlias = Callable[[Sequence[CaseResult], Mapping[str, Any]], Iterable[str]]
@@ -44,13 +44,37 @@ def sheets(record: Record, every: bool = False, all_entries: bool = False) -> li
     """
     if record.data["kind"] == PROFILE_KIND:
         return profile_sheets_of(record)
+    finished = _finished(record)
+    filled = [sheet for name in _order(record) for sheet in _of_benchmark(record, name, finished, every)]
+    last = (*listing_sheets(record, all_entries), not_measured(record.results))
+    return [sheet for sheet in (*ranking_sheets(record), *filled, *last) if sheet.rows]
+
+
+def plotted(record: Record) -> Iterator[tuple[str, Plot, Sheet]]:
+    """Every table that a benchmark has drawn, with the benchmark's name; those without rows are left out."""
+    finished = _finished(record)
+    for name in _order(record):
+        own, reported = _reported(record, name)
+        for plot in benchmarks()[name].plots if name in benchmarks() and own else ():
+            for sheet in Filling(record.data, plot.table, own, reported, finished).sheets():
+                if sheet.rows:
+                    yield name, plot, sheet
+
+
+def _finished(record: Record) -> dict[str | None, list[CaseResult]]:
+    """Results with numbers, by text."""
     finished: dict[str | None, list[CaseResult]] = {}
     for result in record.results:
         if result.status == "ok":
             finished.setdefault(result.case.corpus, []).append(result)
-    filled = [sheet for name in _order(record) for sheet in _of_benchmark(record, name, finished, every)]
-    last = (*listing_sheets(record, all_entries), not_measured(record.results))
-    return [sheet for sheet in (*ranking_sheets(record), *filled, *last) if sheet.rows]
+    return finished
+
+
+def _reported(record: Record, name: str) -> tuple[list[CaseResult], set[str]]:
+    """Results of a benchmark that have numbers, and the metrics that it reports."""
+    own = [result for result in record.of(name) if result.status == "ok"]
+    reported = {one.metric for result in own for one in result.measurements}
+    return own, reported | set(benchmarks()[name].metrics if name in benchmarks() else ())
 
 
 def _order(record: Record) -> list[str]:
@@ -67,9 +91,7 @@ def _of_benchmark(
 ) -> Iterator[Sheet]:
     benchmark = benchmarks().get(name)
     declared = benchmark.tables if benchmark is not None else ()
-    own = [result for result in record.of(name) if result.status == "ok"]
-    reported = {one.metric for result in own for one in result.measurements}
-    reported |= set(benchmark.metrics if benchmark is not None else ())
+    own, reported = _reported(record, name)
     first, *others = declared or (Table(name.replace("_", " ").capitalize()),)
     for table in (with_undeclared(first, own, every), *others):
         yield from Filling(record.data, table, own, reported, finished).sheets()

@@ -64,7 +64,7 @@ from pyharness.types.results import (
     counted,
 )
 from pyharness.types.segments import HasCalibration, HasSegments, Segments
-from pyharness.types.tables import Column, Fact, Listing, Note, Pick, Published, Table
+from pyharness.types.tables import Column, Drawing, Fact, Listing, Note, Pick, Plot, Published, Table
 from pyharness.types.tokenizers import (
     Engine,
     HasMergeModel,
@@ -109,6 +109,7 @@ __all__ = [
     "Damaged",
     "Digest",
     "Direction",
+    "Drawing",
     "Engine",
     "Extension",
     "Fact",
@@ -146,6 +147,7 @@ __all__ = [
     "Piece",
     "Placement",
     "Planted",
+    "Plot",
     "Published",
     "RoundTrip",
     "Rounds",

@@ -78,3 +78,22 @@ class Listing:
     headings: tuple[str, ...]  # of what an entry says
     entries: Callable[[CaseResult], Iterable[tuple[str, ...]]]
     legend: Callable[[CaseResult], Iterable[str]]  # lines that explain words of the entries, once for all rows
+
+
+# How the numbers of a table are drawn. ``dots``: a column is a panel, and has a dot for each row. ``dots by column``: a
+# row is a panel, and has a dot for each column. ``points``: a row is a point at its first number, in one panel for each
+# of the others.
+Drawing: TypeAlias = Literal["dots", "dots by column", "points"]
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """A table whose numbers a page draws. Of columns that share an axis, numbers have one unit."""
+
+    table: Table
+    about: str  # what is drawn, in a sentence, for those who cannot see it too
+    drawing: Drawing = "dots"
+    at: float | None = None  # of dots: where a line is, such as 1 for ratios
+    log: bool = False  # the axis of dots; of points the first number's, and others' that span a factor of ten
+    # Of points: rows of one name are joined, by what is first; from the record's data and a row's label. None: no line.
+    joins: Callable[[Mapping[str, Any], str], str | None] | None = None

@@ -13,7 +13,7 @@ import numpy as np
 from pyharness import corpora, tokenizers
 from pyharness.benchmarks import Benchmark, Findings, Work, notes
 from pyharness.benchmarks.compression import CorpusPass
-from pyharness.benchmarks.counterparts.knees import knees
+from pyharness.benchmarks.counterparts.knees import PLOTS, knees
 from pyharness.metrics import adaptation, reachability
 from pyharness.metrics.adaptation import AdaptationCounts, Unreachable
 from pyharness.metrics.counting.state import Sums
@@ -271,6 +271,7 @@ BENCHMARKS = (
         corpus="required",
         metrics=tuple(metric.name for metric in adaptation.REPORTED),
         tables=(TABLE, WORDS),
+        plots=PLOTS,
         # against: trainer of the other adaptation, naive-extension or frequency-pruning. pipeline: whether what was
         # added is tested in layer 3, too.
         parameters={"against": "", "pipeline": False},

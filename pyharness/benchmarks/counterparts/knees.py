@@ -7,11 +7,29 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pyharness.benchmarks import notes
-from pyharness.plugins.specification import TOKENIZER
 from pyharness.statistics.knee import LITTLE, Knee, knee
-from pyharness.types import CaseResult, InputError, Measurement
+from pyharness.types import CaseResult, Column, Measurement, Plot, Table
 
-_SIZE = "tokens"  # option of an extension
+_SIZE = ("tokens",)  # option of an extension
+_CHANGED = (("Growth", "added_tokens", "added"), ("Pruning", "removed_tokens", "removed"))
+PLOTS = tuple(
+    Plot(
+        Table(
+            f"{title}: gain by the number of tokens {word}",
+            columns=(Column(metric, word), Column("compression_gain", "vs {part}", each=True, interval=True)),
+            notes=(notes.provenance,),
+            sized=False,
+            joined=("against", "pipeline"),
+            needs=("compression_gain", metric),
+        ),
+        f"A point is a row: tokens {word} across, bytes per token over those of the other row up. Rows that differ in "
+        "their number of tokens alone are joined; lines up and down are 95 % intervals.",
+        drawing="points",
+        log=True,
+        joins=notes.recipe,
+    )
+    for title, metric, word in _CHANGED
+)
 
 
 def knees(results: Sequence[CaseResult], data: Mapping[str, Any], part: str) -> Iterator[str]:
@@ -29,24 +47,12 @@ def _curves(
     """Rows and gains by recipe and by number of new tokens."""
     curves: dict[str, dict[int, tuple[str, Measurement]]] = {}
     for result in results:
-        recipe = _recipe(data, result.case.tokenizer)
+        recipe = notes.recipe(data, result.case.tokenizer, _SIZE)
         by_name = {(one.metric, one.part): one for one in result.measurements}
         added, gain = by_name.get(("added_tokens", None)), by_name.get(("compression_gain", part))
         if recipe is not None and added is not None and added.value and gain is not None:
             curves.setdefault(recipe, {}).setdefault(int(added.value), (result.case.tokenizer, gain))
     return curves
-
-
-def _recipe(data: Mapping[str, Any], row: str) -> str | None:
-    """Specification of an extension without its size; None for other rows."""
-    try:
-        wanted = TOKENIZER.parse(str(notes.about_row(data, row).get("spec")))
-    except InputError:
-        return None
-    if _SIZE not in wanted.options:
-        return None
-    options = {name: value for name, value in wanted.options.items() if name != _SIZE}
-    return TOKENIZER.write(wanted.name, wanted.argument, options, wanted.engine)
 
 
 def _beyond(first: str, last: str) -> str:

@@ -19,11 +19,10 @@ _BESIDE = 3  # panels
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """One row of one panel: a number as a table shows it, and what it is the median of."""
+    """One row of one panel: a number as a table shows it, with what it is the median of."""
 
     row: str
     cell: Cell
-    samples: tuple[float, ...] = ()
     panel: str = ""
 
 
@@ -42,7 +41,7 @@ class _Shown:
         scale, cell = dot.cell.format.scale, dot.cell
         value = cell.value * scale if isinstance(cell.value, int | float) else None
         interval = None if cell.interval is None or value is None else tuple(end * scale for end in cell.interval)
-        samples = tuple(one * scale for one in dot.samples)
+        samples = tuple(one * scale for one in cell.samples)
         return cls(dot, value, interval, samples)  # type: ignore[arg-type]
 
     @property

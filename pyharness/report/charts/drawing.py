@@ -29,7 +29,14 @@ _ATTRIBUTES = {
     "font-size", "font-weight", "role", "aria-label", "aria-hidden",
 }  # fmt: skip
 _USUAL = {"opacity": "1", "font-size": f"{FONT_SIZE}px", "stroke-width": "1"}
-_NUMBER = re.compile(r"-?\d+\.\d{3,}(?:e[-+]?\d+)?")
+_NOTHING = {(key, "0") for key in ("x1", "x2", "y1", "y2")} | {
+    ("role", "graphics-object"),
+    ("transform", "translate(0,0)"),
+}
+_INHERITED = {"fill", "stroke", "stroke-width", "text-anchor", "font-weight", "stroke-dasharray"}
+_FEW = 3  # children of a group, for which nothing is worth saying once
+_NUMBER = re.compile(r"-?\d+\.\d{2,}(?:e[-+]?\d+)?")
+_CIRCLE = re.compile(r"M([\d.]+),0A\1,\1,0,1,1,-\1,0A\1,\1,0,1,1,\1,0")
 _CONFIG: Spec = {
     "font": FONT,
     "background": None,
@@ -67,26 +74,51 @@ def _tidied(drawn: str, name: str) -> str:
         "xmlns": _SVG, "class": "chart", "role": "graphics-document", "aria-label": spoken(name),
         "font-family": "sans-serif", "font-size": f"{FONT_SIZE}px",
     }  # fmt: skip
-    return ET.tostring(kept, encoding="unicode")
+    return ET.tostring(kept, encoding="unicode").replace(" />", "/>")
 
 
 def _copied(element: ET.Element) -> ET.Element:
-    """Copy an element with what is known; a group around nothing is left out."""
-    known = {key: _rounded(key, value) for key, value in element.attrib.items() if _is_kept(key, value)}
+    """Copy an element with what is known; a group around nothing, or around one group, is left out."""
+    known = {key: _written(key, value) for key, value in element.attrib.items() if _is_kept(element, key, value)}
     copy = ET.Element(element.tag.removeprefix(f"{{{_SVG}}}"), known)
     copy.text = element.text
     children = [_copied(one) for one in element if one.tag.removeprefix(f"{{{_SVG}}}") in _ELEMENTS]
     copy.extend(one for one in children if not _is_empty(one))
-    return copy
+    _inherit(copy)
+    return copy[0] if copy.tag == "g" and not copy.attrib and len(copy) == 1 else _as_circle(copy)
 
 
-def _is_kept(key: str, value: str) -> bool:
-    return key in _ATTRIBUTES and _USUAL.get(key) != value
+def _is_kept(element: ET.Element, key: str, value: str) -> bool:
+    if key == "stroke-width" and "stroke" not in element.attrib:
+        return False
+    return key in _ATTRIBUTES and _USUAL.get(key) != value and (key, value) not in _NOTHING
 
 
-def _rounded(key: str, value: str) -> str:
-    """Round coordinates: no screen shows a thousandth of a pixel."""
-    return value if key.startswith("aria") else _NUMBER.sub(lambda match: f"{float(match[0]):.2f}", value)
+def _written(key: str, value: str) -> str:
+    """Round coordinates: no screen shows a hundredth of a pixel. A mark that speaks is an image."""
+    if key.startswith("aria"):
+        return value
+    return "img" if value == "graphics-symbol" else _NUMBER.sub(lambda match: f"{float(match[0]):.1f}", value)
+
+
+def _inherit(group: ET.Element) -> None:
+    """Say once of a group what all within it have alike."""
+    if group.tag != "g" or len(group) < _FEW:
+        return
+    for key in _INHERITED - group.attrib.keys():
+        values = {one.get(key) for one in group}
+        if len(values) == 1 and (value := values.pop()) is not None:
+            group.set(key, value)
+            for one in group:
+                del one.attrib[key]
+
+
+def _as_circle(element: ET.Element) -> ET.Element:
+    if element.tag == "path" and (match := _CIRCLE.fullmatch(element.get("d", ""))):
+        element.tag = "circle"
+        del element.attrib["d"]
+        element.set("r", match[1])
+    return element
 
 
 def _is_empty(element: ET.Element) -> bool:

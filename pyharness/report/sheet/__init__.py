@@ -38,6 +38,7 @@ class Cell:
     shade: int | None = None  # where shades help: 0 is far worse than the reference, 4 as good, 8 far better
     n: str | None = None  # how much the value is of: ``2,583 documents``
     reason: str | None = None
+    samples: tuple[float, ...] = ()  # that the value is the median of, and that drawings show
 
     @property
     def text(self) -> str:

@@ -12,23 +12,28 @@ HOSTILE = (
     "e" + "\u0301" * 50, "\ufffe\uffff", "' onload='x", "a\nb\r\n\tc", "datum.v", "\\u003cscript\\u003e", "${7*7}",
     "long" * 25_000,
 )  # fmt: skip
+INHERITED = {"fill", "stroke", "stroke-width", "stroke-dasharray"}
 COLOUR = re.compile("#[0-9a-f]{6}")
 
 
 def parsed(svg: str) -> ET.Element:
-    """Return a chart that is well-formed XML and holds nothing that acts."""
+    """Return a chart that is well-formed XML and holds nothing that acts; what groups say is said of all within."""
     root = ET.fromstring(svg)  # noqa: S314 -- our own, which may fail here
     for element in root.iter():
         assert element.tag.removeprefix(SVG) in {"svg", "g", "path", "line", "rect", "text", "tspan", "circle"}
         assert not {"style", "href", "id", "class"} & element.attrib.keys() - ({"class"} if element is root else set())
         assert not any(key.startswith("on") for key in element.attrib)
+        for child in element:
+            child.attrib |= {
+                key: element.attrib[key] for key in INHERITED & element.attrib.keys() - child.attrib.keys()
+            }
         assert "url(" not in "".join(value for key, value in element.attrib.items() if key != "aria-label")
     return root
 
 
 def spoken_marks(svg: str) -> list[str]:
     """Return what is read out of each mark."""
-    said = (one.attrib["aria-label"] for one in parsed(svg).iter() if one.get("role") == "graphics-symbol")
+    said = (one.attrib["aria-label"] for one in parsed(svg).iter() if one.get("role") == "img")
     return [label for label in said if not label.startswith("Title text")]  # of a panel
 
 

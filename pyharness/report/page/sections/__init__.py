@@ -9,8 +9,9 @@ from pyharness.report.page.parts import Section
 from pyharness.report.page.sections.answer import answer
 from pyharness.report.page.sections.matrix import matrix
 from pyharness.report.page.sections.named import listings, missing
+from pyharness.report.page.sections.plots import plots
 from pyharness.store import Record
 
 SectionsOf: TypeAlias = Callable[[Record], Iterable[Section]]
 
-SECTIONS: tuple[SectionsOf, ...] = (answer, missing, matrix, listings)
+SECTIONS: tuple[SectionsOf, ...] = (answer, missing, matrix, plots, listings)
