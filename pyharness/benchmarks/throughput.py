@@ -209,6 +209,7 @@ PLOTS = (
             per=("threads",),
         ),
         f"{_ABOUT} {_PHASES}",
+        log=True,
     ),
     Plot(
         Table(
@@ -218,6 +219,7 @@ PLOTS = (
             per=("threads",),
         ),
         _ABOUT,
+        log=True,
     ),
     Plot(
         RATIO_TABLE,

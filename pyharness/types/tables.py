@@ -94,6 +94,6 @@ class Plot:
     about: str  # what is drawn, in a sentence, for those who cannot see it too
     drawing: Drawing = "dots"
     at: float | None = None  # of dots: where a line is, such as 1 for ratios
-    log: bool = False  # the axis of dots; of points the first number's, and others' that span a factor of ten
+    log: bool = False  # the axis of dots; of points the first number's, and others' that span a factor of two
     # Of points: rows of one name are joined, by what is first; from the record's data and a row's label. None: no line.
     joins: Callable[[Mapping[str, Any], str], str | None] | None = None

@@ -14,7 +14,6 @@ from pyharness.report.charts.scales import Scale
 MOST_LABELS = 30  # of one panel: more cover each other, and points are read from the table
 _LONGEST = 22  # characters of a label
 _WIDTH, _NARROW, _HEIGHT = 420, 250, 280  # pixels: of a panel alone, of one of several, of each
-_ROOM = 140  # pixels beside a panel, for labels
 _DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3])
 _SHAPES = ("circle", "square", "diamond", "triangle-up", "cross", "triangle-down")
 
@@ -116,7 +115,7 @@ class _View:
             Label(self.short[name], self.width * self.across.share(x), _HEIGHT * (1 - up.share(y)))
             for name, (_, x, y) in ends
         ]
-        for label in spread(wanted, self.width + _ROOM, _HEIGHT):
+        for label in spread(wanted, _HEIGHT):
             yield {"k": "label", "x": label.x, "y": label.y, "t": label.text}
 
     def _layers(self, up: Scale) -> list[Spec]:

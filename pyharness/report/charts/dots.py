@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pyharness.report.charts.drawing import FONT_SIZE, Spec, draw
+from pyharness.report.charts.drawing import FONT_SIZE, LETTER, Spec, draw
 from pyharness.report.charts.labels import labels, spoken
 from pyharness.report.charts.palette import INK, QUIET, SERIES
 from pyharness.report.charts.scales import Scale
@@ -105,7 +105,8 @@ def _data(one: _Shown, scale: Scale, reference: str | None) -> Iterator[Spec]:
 
 def _layers(rows: Sequence[str], scale: Scale, axis: str) -> list[Spec]:
     x = {"field": "v", "type": "quantitative", "scale": scale.encoded(), "title": axis, "axis": scale.axis()}
-    row_axis = {"title": None, "ticks": False, "domain": False, "labelPadding": 6, "grid": True}
+    room = LETTER * max(map(len, rows), default=0) + 8
+    row_axis = {"title": None, "ticks": False, "domain": False, "labelPadding": 6, "grid": True, "minExtent": room}
     y = {"field": "l", "type": "nominal", "scale": {"domain": list(rows)}, "sort": None, "axis": row_axis}
     described = {"description": {"field": "d"}}
     first, second = SERIES[0].light, SERIES[1].light

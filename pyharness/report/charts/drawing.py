@@ -21,6 +21,7 @@ Spec: TypeAlias = dict[str, Any]
 VEGA_LITE = "5.20"
 FONT = "Liberation Sans"  # comes with the library
 FONT_SIZE = 12
+LETTER = 7.0  # pixels that a letter takes at most, on average, whichever font a page has
 _SVG = "http://www.w3.org/2000/svg"
 _ELEMENTS = {"svg", "g", "path", "line", "rect", "text", "tspan", "circle"}
 _ATTRIBUTES = {
@@ -72,7 +73,7 @@ def _tidied(drawn: str, name: str) -> str:
     del kept.attrib["width"], kept.attrib["height"]
     kept.attrib |= {
         "xmlns": _SVG, "class": "chart", "role": "graphics-document", "aria-label": spoken(name),
-        "font-family": "sans-serif", "font-size": f"{FONT_SIZE}px",
+        "font-family": f"{FONT}, Arimo, Arial, sans-serif", "font-size": f"{FONT_SIZE}px", "overflow": "visible",
     }  # fmt: skip
     return ET.tostring(kept, encoding="unicode").replace(" />", "/>")
 

@@ -1,12 +1,15 @@
-"""Where labels stand: beside their point, and not on each other."""
+"""Where labels stand: beside their point, and not on each other or on other points."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-_GAP = 8  # pixels between a point and its label
-_LETTER, _LINE = 6.2, 13.0  # pixels: of a letter on average, from line to line
+from pyharness.report.charts.drawing import FONT_SIZE, LETTER
+
+_GAP = 8.0  # pixels between a point and its label
+_LINE = FONT_SIZE + 1.0  # from line to line
+_STEPS = (0, -1, 1, -2, 2, -3, 3, -4, 4)  # lines that a label is moved by, the nearest first
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,29 +22,33 @@ class Label:
 
     @property
     def end(self) -> float:
-        """Where it ends, about."""
-        return self.x + _LETTER * len(self.text)
+        """Where it ends, at most."""
+        return self.x + LETTER * len(self.text)
+
+    def covers(self, other: Label) -> bool:
+        """Whether two texts, or a text and a point, lie on each other."""
+        return abs(other.y - self.y) < _LINE and other.x < self.end and self.x < other.end
 
 
-def spread(wanted: Sequence[Label], width: float, height: float) -> list[Label]:
-    """Put labels to the right of their points, or to the left where there is no room; lower where one stands already.
+def spread(wanted: Sequence[Label], height: float) -> list[Label]:
+    """Put each label to the right of its point or, where something stands there, to the left, higher or lower.
 
-    >>> [(one.text, one.x, one.y) for one in spread([Label("a", 0, 5), Label("b", 0, 6)], 100, 100)]
-    [('a', 8, 5), ('b', 8, 18.0)]
+    >>> [(one.text, one.x, one.y) for one in spread([Label("a", 50, 20), Label("b", 50, 21)], 100)]
+    [('a', 58.0, 20), ('b', 35.0, 21)]
     """
+    points = [Label("", label.x - _GAP / 2, label.y) for label in wanted]
+    points = [replace(point, text="o") for point in points]
     placed: list[Label] = []
     for label in sorted(wanted, key=lambda one: (one.y, one.x, one.text)):
-        beside = replace(label, x=label.x + _GAP)
-        if beside.end > width:
-            beside = replace(label, x=max(0.0, label.x - _GAP - (label.end - label.x)))
-        placed.append(_free(beside, placed, height))
+        places = _places(label, height)
+        free = (one for one in places if not any(map(one.covers, (*placed, *points))))
+        placed.append(next(free, places[0]))
     return placed
 
 
-def _free(label: Label, placed: Sequence[Label], height: float) -> Label:
-    """Move a label down until it covers none, or to where it is where all is full."""
-    moved = label
-    for other in sorted(placed, key=lambda one: one.y):
-        if abs(other.y - moved.y) < _LINE and other.x < moved.end and moved.x < other.end:
-            moved = replace(moved, y=other.y + _LINE)
-    return moved if moved.y < height + 4 * _LINE else label
+def _places(label: Label, height: float) -> list[Label]:
+    """Where a label may stand, the best first."""
+    left = label.x - _GAP - (label.end - label.x)
+    sides = (label.x + _GAP, *(left,) * (left >= 0))
+    moved = [replace(label, x=x, y=label.y + step * _LINE) for step in _STEPS for x in sides]
+    return [one for one in moved if 0 <= one.y <= height] or [replace(label, x=sides[0])]

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 _MARGIN = 0.04  # of the span, on both sides
+_MOST_TICKS, _FEW_TICKS = 6, 2
+_LONG = 10_000.0  # from here on, labels are short
 _LARGEST = 300  # a power of ten that is a number
 
 
@@ -48,12 +50,16 @@ class Scale:
         kind = {"type": "log"} if self.log else {"zero": False}
         return {"domain": [self.low, self.high], "nice": False, **kind}
 
-    def axis(self, ticks: int = 5) -> dict[str, Any]:
-        """Labels of the axis: powers and their parts as 1k, 2M; others as they are."""
-        size = max(abs(self.low), abs(self.high))
-        short = (
-            {"format": "~s"}
-            if size >= 10_000 or (self.log and math.log10(self.high) - math.log10(self.low) > 3)
-            else {}
-        )
-        return {"tickCount": ticks, "labelFlush": True, "labelOverlap": "greedy", **short}
+    def axis(self) -> dict[str, Any]:
+        """Ticks of the axis, and their labels: 1k and 2M where numbers are large, as they are where not."""
+        large = max(abs(self.low), abs(self.high)) >= _LONG
+        ticks = {"values": self._powers()} if self.log else {"tickCount": 5}
+        return {**ticks, "labelFlush": True, "labelOverlap": "greedy", "format": "~s" if large else "~g"}
+
+    def _powers(self) -> list[float]:
+        """Powers of ten within the axis, with their double and fivefold where there are few."""
+        low, high = math.ceil(math.log10(self.low)), math.floor(math.log10(self.high))
+        step = max(1, (high - low) // _MOST_TICKS + 1)
+        factors = (1, 2, 5) if high - low < _FEW_TICKS else (1,)
+        powers = [factor * 10.0**power for power in range(low - 1, high + 1, step) for factor in factors]
+        return [one for one in powers if self.low <= one <= self.high]

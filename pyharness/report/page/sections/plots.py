@@ -14,7 +14,7 @@ from pyharness.store import Record
 from pyharness.types import Plot
 
 MOST_DRAWN = 6  # of one plot, which has a table for each text: the others are tables alone
-_WIDE = 10.0  # what is above zero and spans this factor is drawn on a logarithmic axis, where a plot has these
+_WIDE = 2.0  # what is above zero and spans this factor is drawn on a logarithmic axis, where a plot has these
 
 
 def plots(record: Record) -> Iterator[Section]:
@@ -38,12 +38,16 @@ def _figure(record: Record, plot: Plot, sheet: Sheet) -> Figure:
         return Figure(sheet.title, plot.about, _points(record, plot, sheet), sheet)
     if plot.drawing == "dots by column":
         sheet = turned(sheet, reference)
-    return Figure(sheet.title, _described(plot, sheet), _dots(plot, sheet, reference), sheet)
+    return Figure(sheet.title, _described(plot, sheet, reference), _dots(plot, sheet, reference), sheet)
 
 
-def _described(plot: Plot, sheet: Sheet) -> str:
+def _described(plot: Plot, sheet: Sheet, reference: str | None) -> str:
+    said = [plot.about]
     better = {heading.direction for heading in sheet.headings[1:]} - {"none"}
-    return plot.about + "".join(f" {direction.capitalize()} is better." for direction in better if len(better) == 1)
+    said += [f"{direction.capitalize()} is better." for direction in better if len(better) == 1]
+    if reference in {row[0].value for row in sheet.rows}:
+        said.append(f"Diamond and dashed line: {reference}.")
+    return " ".join(said)
 
 
 def _dots(plot: Plot, sheet: Sheet, reference: str | None) -> str:
