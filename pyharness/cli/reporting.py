@@ -68,7 +68,9 @@ def report(
 
     _check_output(output, force, records)
     if len(records) > 1:
-        _report_several(records, form, output, force, rederive=rederive)
+        if rederive:
+            raise InputError("--rederive is about one record: name one")
+        _report_several(records, form, output, force, every, listed)
         return
     (record,) = records
     read = store.read_any(record)
@@ -87,24 +89,26 @@ def report(
         raise InputError(f"record {str(record)!r} is no gate's, and has no JUnit XML: choose another --format")
     if rederive:
         _rederive(read, form, output, force)
-    page = None if every or listed else lambda: pages.page_of([pages.Source(record.name, read, record)])
+    source = pages.Source(record.name, read, record)
     _export(
         lambda: room.sheets(read, every, listed), lambda: room.flat_sheet(read),
-        str(record), form, output, force, page,
+        str(record), form, output, force, lambda: pages.page_of([source], every, listed),
     )  # fmt: skip
 
 
-def _report_several(paths: Sequence[Path], form: str, output: Path | None, force: bool, *, rederive: bool) -> None:
+def _report_several(
+    paths: Sequence[Path], form: str, output: Path | None, force: bool, every: bool, listed: bool
+) -> None:
     """Write one page about several records."""
     from pyharness import store
     from pyharness.report import page as pages
 
-    if form != "html" or rederive:
+    if form != "html":
         raise InputError("several records are shown by --format html alone: name one record, or choose that format")
     if (lack := pages.lack()) is not None:
         raise InputError(f"a page of several records cannot be written: {lack}")
     sources = [pages.Source(path.name, store.read(path), path) for path in paths]
-    _put(pages.to_report(sources), output, force)
+    _put(pages.render(pages.page_of(sources, every, listed)), output, force)
 
 
 def _check_calibration(path: Path, form: str, *, rederive: bool) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from pyharness.report.page.foot import download, foot_blocks
 from pyharness.report.page.parts import Block, Download, Figure, Page, Section
 from pyharness.report.page.rendering import render
 from pyharness.report.page.sections import SECTIONS
+from pyharness.report.ranking_of_records import ranking_of_records
 from pyharness.report.sheet import Sheet
 from pyharness.store import Record
 from pyharness.types import InputError
@@ -37,19 +38,17 @@ def to_report(sources: Sequence[Source]) -> str:
     return render(page_of(sources))
 
 
-def page_of(sources: Sequence[Source]) -> Page:
-    """Return the page about records."""
+def page_of(sources: Sequence[Source], every: bool = False, all_entries: bool = False) -> Page:
+    """Return the page about records; ``every`` and ``all_entries`` are those of ``sheets``."""
     if len(sources) == 1:
         (source,) = sources
-        return Page(_title(source.record), tuple(_sections(source.record)), _about(source), *_ends(sources))
+        sections = _sections(source.record, every, all_entries)
+        return Page(_title(source.record), tuple(sections), _about(source), *_ends(sources))
     named = _named(sources)
-    sections = [differing(named)]
-    (first, base), *others = named.items()
-    for name, record in others:
-        sections.append(Section(f"{name} (B) against {first} (A)", tuple(_compared(base, record))))
-    sections += [Section(name, tuple(_sections(record)), folded=True) for name, record in named.items()]
-    title, about = f"{len(sources)} records: {', '.join(named)}", "What differs between them, then each by itself."
-    return Page(title, tuple(sections), about, *_ends(sources))
+    return Page(
+        f"{len(sources)} records: {', '.join(named)}", tuple(_of_several(named, every, all_entries)),
+        "What differs between them, then each by itself.", *_ends(sources),
+    )  # fmt: skip
 
 
 def page_of_pairs(title: str, pairs: Sequence[Pair], sources: Sequence[Source], before: Sequence[Sheet] = ()) -> Page:
@@ -73,6 +72,18 @@ def page_of_sheets(title: str, sheets: Iterable[Sheet]) -> Page:
     return Page(title, tuple(Section(sheet.title, (sheet,)) for sheet in sheets))
 
 
+def _of_several(named: Mapping[str, Record], every: bool, all_entries: bool) -> Iterator[Section]:
+    """What differs, all rows on the same text, each record against the first, and each by itself."""
+    yield differing(named)
+    if ranking := ranking_of_records(named):
+        yield Section("All rows on the same text", tuple(ranking))
+    (first, base), *others = named.items()
+    for name, record in others:
+        yield Section(f"{name} (B) against {first} (A)", tuple(_compared(base, record)))
+    for name, record in named.items():
+        yield Section(name, tuple(_sections(record, every, all_entries)), folded=True)
+
+
 def _compared(a: Record, b: Record) -> Iterator[Section | str]:
     """Differences of two records, as far as they share cases."""
     try:
@@ -83,11 +94,10 @@ def _compared(a: Record, b: Record) -> Iterator[Section | str]:
 
 def _named(sources: Sequence[Source]) -> dict[str, Record]:
     """Return records by names of which no two are alike."""
-    named: dict[str, Record] = {}
-    for number, source in enumerate(sources, 1):
-        known = any(source.name == other.name for other in sources if other is not source)
-        named[f"{source.name} ({number})" if known else source.name] = source.record
-    return named
+    alike = len({source.name for source in sources}) < len(sources)
+    return {
+        f"{source.name} ({number})" if alike else source.name: source.record for number, source in enumerate(sources, 1)
+    }
 
 
 def _title(record: Record) -> str:
@@ -115,11 +125,11 @@ def _ends(sources: Sequence[Source]) -> tuple[tuple[Block, ...], tuple[Download,
     return tuple(foot), tuple(filter(None, (download(source.path) for source in sources)))
 
 
-def _sections(record: Record) -> Iterator[Section]:
+def _sections(record: Record, every: bool, all_entries: bool) -> Iterator[Section]:
     made = [section for make in SECTIONS for section in make(record)]
     yield from made
     shown = set(_sheets_of(made))
-    rest = tuple(sheet for sheet in tables.sheets(record) if sheet not in shown)
+    rest = tuple(sheet for sheet in tables.sheets(record, every, all_entries) if sheet not in shown)
     if rest:
         yield Section("All other tables" if made else "Tables", rest, folded=bool(made))
 
