@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from pyharness.report.charts.drawing import FONT_SIZE, Spec, draw
 from pyharness.report.charts.labels import labels, spoken
 from pyharness.report.charts.palette import INK, SERIES
-from pyharness.report.charts.placing import Label, spread
+from pyharness.report.charts.placing import LINE, Label, spread
 from pyharness.report.charts.scales import Scale
 
 MOST_LABELS = 30  # of one panel: more cover each other, and points are read from the table
 _LONGEST = 22  # characters of a label
 _WIDTH, _NARROW, _HEIGHT = 420, 250, 280  # pixels: of a panel alone, of one of several, of each
+_KEY, _STROKE = 17, 26  # pixels: from line to line of the key, and of the piece of line in it
 _DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3])
 _SHAPES = ("circle", "square", "diamond", "triangle-up", "cross", "triangle-down")
 
@@ -63,8 +65,10 @@ def curves(panels: Sequence[Panel], name: str, x: Axis) -> str:
     width = _WIDTH if len(panels) == 1 else _NARROW
     names = list(dict.fromkeys(line.name for panel in panels for line in panel.lines))
     short = labels(names, _LONGEST)
-    views = [_View(panel, across, x, width, names, short).spec() for panel in panels]
-    return draw(views[0] if len(views) == 1 else {"concat": views, "columns": 2, "spacing": 24}, name)
+    views = [_View(panel, across, x, width, names, short) for panel in panels]
+    keyed = any(view.is_crowded for view in views)
+    specs = [view.spec(keyed, keyed and view is views[-1]) for view in views]
+    return draw(specs[0] if len(specs) == 1 else {"concat": specs, "columns": 2, "spacing": 24}, name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +80,26 @@ class _View:
     names: Sequence[str]  # of all panels: a name has one colour in all of them
     short: dict[str, str]
 
-    def spec(self) -> Spec:
-        """Return the panel as Vega-Lite has it."""
+    @property
+    def up(self) -> Scale:
+        """The y axis."""
         points = [point for line in self.panel.lines for point in line.points]
-        up = Scale.of((end for one in points for end in (one.y, *(one.interval or ()))), self.panel.y.log)
+        return Scale.of((end for one in points for end in (one.y, *(one.interval or ()))), self.panel.y.log)
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether lines end so close to each other that labels at the ends say nothing."""
+        lines = [line for line in self.panel.lines if len(line.points) > 1]
+        heights = sorted(_HEIGHT * (1 - self.up.share(placed[-1][2])) for line in lines
+                         if (placed := list(self._placed(line, self.up))))  # fmt: skip
+        return any(low - high < LINE for high, low in pairwise(heights))
+
+    def spec(self, keyed: bool, with_key: bool) -> Spec:
+        """Return the panel as Vega-Lite has it; ``keyed``: without labels, which a key beside one panel replaces."""
+        up = self.up
         values = [datum for line in self.panel.lines for datum in self._line(line, up)]
-        values += self._labels(up)
+        values += () if keyed else self._labels(up)
+        values += self._key() if with_key else ()
         title = {"title": {"text": self.panel.title, "anchor": "start", "fontSize": FONT_SIZE, "color": INK.light}}
         padding = {"view": {"stroke": None}, "width": self.width, "height": _HEIGHT}
         return {**(title if self.panel.title else {}), **padding, "data": {"values": values}, "layer": self._layers(up)}
@@ -118,6 +136,16 @@ class _View:
         for label in spread(wanted, _HEIGHT):
             yield {"k": "label", "x": label.x, "y": label.y, "t": label.text}
 
+    def _key(self) -> Iterator[Spec]:
+        """Name the lines of all panels beside this one, each with a piece of it."""
+        if len(self.names) > MOST_LABELS:
+            return
+        left = self.width + _KEY
+        for number, name in enumerate(self.names):
+            y = _KEY * (number + 0.5)
+            yield {"k": "key", "x": left, "w": left + _STROKE, "y": y, "s": number}
+            yield {"k": "label", "x": left + _STROKE + _KEY / 2, "y": y, "t": self.short[name]}
+
     def _layers(self, up: Scale) -> list[Spec]:
         numbers = list(range(len(self.names)))
         hues = [SERIES[number % len(SERIES)].light for number in numbers]
@@ -131,7 +159,7 @@ class _View:
             "axis": up.axis(),
         }
         colour = {"field": "s", "type": "nominal", "legend": None, "scale": {"domain": numbers, "range": hues}}
-        dashes = [_DASHES[number // len(SERIES) % len(_DASHES)] for number in numbers]
+        dashes = [_DASHES[(number + number // len(SERIES)) % len(_DASHES)] for number in numbers]
         dash = {"field": "s", "type": "nominal", "legend": None, "scale": {"domain": numbers, "range": dashes}}
         shapes = [_SHAPES[number % len(_SHAPES)] for number in numbers]
         shape = {"field": "s", "type": "nominal", "legend": None, "scale": {"domain": numbers, "range": shapes}}
@@ -145,6 +173,8 @@ class _View:
               "description": {"field": "d"}}),
             ("point", {"type": "point", "filled": True, "opacity": 1, "size": 45},
              {"x": x, "y": y, "color": colour, "shape": shape, "description": {"field": "d"}}),
+            ("key", {"type": "rule", "aria": False, "strokeWidth": 2},
+             {**place, "x2": {"field": "w"}, "color": colour, "strokeDash": dash}),
             ("label", {"type": "text", "align": "left", "baseline": "middle", "aria": False, "fontSize": FONT_SIZE},
              {**place, "text": {"field": "t"}}),
         )  # fmt: skip

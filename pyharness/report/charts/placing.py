@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pyharness.report.charts.drawing import FONT_SIZE, LETTER
 
 _GAP = 8.0  # pixels between a point and its label
-_LINE = FONT_SIZE + 1.0  # from line to line
+LINE = FONT_SIZE + 1.0  # from line to line
 _STEPS = (0, -1, 1, -2, 2, -3, 3, -4, 4)  # lines that a label is moved by, the nearest first
 
 
@@ -27,7 +27,7 @@ class Label:
 
     def covers(self, other: Label) -> bool:
         """Whether two texts, or a text and a point, lie on each other."""
-        return abs(other.y - self.y) < _LINE and other.x < self.end and self.x < other.end
+        return abs(other.y - self.y) < LINE and other.x < self.end and self.x < other.end
 
 
 def spread(wanted: Sequence[Label], height: float) -> list[Label]:
@@ -50,5 +50,5 @@ def _places(label: Label, height: float) -> list[Label]:
     """Where a label may stand, the best first."""
     left = label.x - _GAP - (label.end - label.x)
     sides = (label.x + _GAP, *(left,) * (left >= 0))
-    moved = [replace(label, x=x, y=label.y + step * _LINE) for step in _STEPS for x in sides]
+    moved = [replace(label, x=x, y=label.y + step * LINE) for step in _STEPS for x in sides]
     return [one for one in moved if 0 <= one.y <= height] or [replace(label, x=sides[0])]

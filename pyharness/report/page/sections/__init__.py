@@ -7,11 +7,13 @@ from typing import TypeAlias
 
 from pyharness.report.page.parts import Section
 from pyharness.report.page.sections.answer import answer
+from pyharness.report.page.sections.lengths import lengths
 from pyharness.report.page.sections.matrix import matrix
 from pyharness.report.page.sections.named import listings, missing
 from pyharness.report.page.sections.plots import plots
+from pyharness.report.page.sections.ranks import ranks
 from pyharness.store import Record
 
 SectionsOf: TypeAlias = Callable[[Record], Iterable[Section]]
 
-SECTIONS: tuple[SectionsOf, ...] = (answer, missing, matrix, plots, listings)
+SECTIONS: tuple[SectionsOf, ...] = (answer, missing, matrix, plots, ranks, lengths, listings)
