@@ -54,7 +54,8 @@ class Scale:
         """Ticks of the axis, and their labels: 1k and 2M where numbers are large, as they are where not."""
         large = max(abs(self.low), abs(self.high)) >= _LONG
         ticks = {"values": self._powers()} if self.log else {"tickCount": 5}
-        return {**ticks, "labelFlush": True, "labelOverlap": "greedy", "format": "~s" if large else "~g"}
+        plain = {"format": "~g"} if self.log else {}  # with it, ticks of a linear axis have one digit: 1e+2
+        return {**ticks, "labelFlush": True, "labelOverlap": "greedy", **({"format": "~s"} if large else plain)}
 
     def _powers(self) -> list[float]:
         """Powers of ten within the axis, with their double and fivefold where there are few."""

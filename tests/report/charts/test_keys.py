@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from drawn.charts import HOSTILE, SVG, parsed, written
 from pyharness.report.charts import Axis, Line, Panel, Point, curves
 from pyharness.report.charts.curves import MOST_LABELS
@@ -54,3 +56,24 @@ def test_names_in_a_key_are_text_and_of_too_many_there_is_none() -> None:
     assert "<script" not in svg
     many = [f"row {number}" for number in range(MOST_LABELS)]
     assert not key_lines(curves([panel(many, 0.01)], "x", Axis("x")))
+
+
+@pytest.mark.parametrize(
+    ("ends", "log", "expected"),
+    [
+        ((0.0, 100.0), False, {"0", "20", "80", "100"}),
+        ((0.0, 0.004), False, {"0.000", "0.001"}),
+        ((-3.0, 3.0), False, {"-2", "2"}),
+        ((0.0, 1e6), False, {"0.2M", "1M"}),
+        ((0.001, 100.0), True, {"0.001", "1", "100"}),
+        ((3.0, 40.0), True, {"5", "10", "20"}),
+        ((1.0, 1e5), True, {"1", "1k", "100k"}),
+    ],
+)
+def test_places_are_numbers_as_people_write_them(ends: tuple[float, float], log: bool, expected: set[str]) -> None:
+    line = Line("a", tuple(Point(float(x), y, "") for x, y in enumerate(ends)))
+    shown = {
+        text.replace("\u2212", "-") for text in written(curves([Panel("", Axis("y", log), (line,))], "x", Axis("x")))
+    }
+    assert expected <= shown
+    assert not any("e+" in text for text in shown)
