@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 from browsing import hostile as spread
 from browsing import strings, texts
+from browsing.grid import grid
 from browsing.measuring import run_here
 from pyharness.cli import main
 
@@ -95,6 +96,11 @@ def long(path: Path) -> None:
     _renamed(path, spread.of_rows, [*strings.LONG, "short"])
 
 
+def thirty(path: Path) -> None:
+    """30 rows on 30 texts."""
+    path.write_text(json.dumps(grid(measured_once())), "utf-8")
+
+
 def _renamed(path: Path, rename: Callable[..., dict[str, Any]], names: Sequence[str]) -> None:
     path.write_text(json.dumps(rename(measured_once(), names)), "utf-8")
 
@@ -108,7 +114,7 @@ def measured_once() -> dict[str, Any]:
 
 
 RECORDS: dict[str, Callable[[Path], None]] = {
-    one.__name__: one for one in (quick, full, failed, hostile_rows, hostile_texts, long)
+    one.__name__: one for one in (quick, full, failed, hostile_rows, hostile_texts, long, thirty)
 }
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from browsing import strings
 from tokenizer_files import byte_level, rank_data, sentencepiece_data
 
-DOCUMENTS = 40  # enough for intervals
+DOCUMENTS = 70  # an interval needs 64
 WORDS = {
     "en": "the hello world wheel of low tokens is held by all who tell stories while walking home",
     "et": "sõnaraamat on laual ja õues sajab äkki vihma kuigi öösel oli külm ning ülejäänud magasid",
@@ -34,7 +34,7 @@ def write(folder: Path) -> dict[str, str]:
 def made(language: str) -> list[str]:
     """Documents of words in a random order, always the same."""
     source = random.Random(language)
-    return [" ".join(source.choices(WORDS[language].split(), k=30 + number % 17)) + "\n" for number in range(DOCUMENTS)]
+    return [" ".join(source.choices(WORDS[language].split(), k=20 + number % 17)) + "\n" for number in range(DOCUMENTS)]
 
 
 def write_rows(folder: Path) -> dict[str, str]:
