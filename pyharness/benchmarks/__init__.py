@@ -103,6 +103,17 @@ def as_given(parameters: Mapping[str, Any], row: TokenizerSpec, device: str) -> 
     return parameters
 
 
+STARTED_IN = 0.3  # seconds that a process of ours takes to start where paces are true: two quiet cores
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Rough seconds of a case of a common tokenizer, to foretell how long a run takes; ``STARTED_IN`` says where."""
+
+    seconds: float
+    per_megabyte: float = 0.0  # of the text that it reads, where it reads more of a longer one
+
+
 class Role(IntEnum):
     """The purpose of a benchmark in a run; the cases of a row run in this order."""
 
@@ -133,6 +144,7 @@ class Benchmark:
     # Computes from the state of a case, and nothing else, the findings of ``run``: the measurements that the text
     # determines, and such details as follow from it. Raises ``InputError`` for arrays that contradict each other.
     rederive: Callable[[State, Case], Findings] | None = None
+    pace: Pace | None = None  # None: it depends on what nobody knows before
     underivable: str = ""  # why there is no such function, for people
     # Checks the parameters of a case on its row and device before anything runs, and fills in what depends on these.
     settle: Callable[[Mapping[str, Any], TokenizerSpec, str], Mapping[str, Any]] = as_given

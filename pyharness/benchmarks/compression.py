@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pyharness import corpora
-from pyharness.benchmarks import Benchmark, Findings, Work, notes
+from pyharness.benchmarks import Benchmark, Findings, Pace, Work, notes
 from pyharness.corpora.batching import BATCH_SIZE, batches
 from pyharness.metrics import compression, continued_words, corpus_metrics, counters
 from pyharness.metrics.counting import histograms, id_digests, measuring, pairs, state_arrays
@@ -253,6 +253,7 @@ BENCHMARKS = (
         run,
         corpus="required",
         whole_text=True,
+        pace=Pace(0.45, 0.55),
         metrics=(*corpus_metrics(), *EXTRA_METRICS),
         tables=(TABLE,),
         plots=(KNEE,),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.benchmarks import Benchmark, Findings, Work
+from pyharness.benchmarks import Benchmark, Findings, Pace, Work
 from pyharness.corpora.batching import batches
 from pyharness.metrics import fairness
 from pyharness.metrics.segmentation.lengths import NotSpelled
@@ -139,6 +139,7 @@ BENCHMARKS = (
         run,
         corpus="parallel",
         metrics=tuple(metric.name for metric in fairness.METRICS),
+        pace=Pace(0.15),
         tables=(TABLE,),
         plots=(PLOT,),
         rederive=rederive,

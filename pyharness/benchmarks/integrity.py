@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pyharness import corpora
-from pyharness.benchmarks import Benchmark, Findings, Role, Work, first_documents
+from pyharness.benchmarks import Benchmark, Findings, Pace, Role, Work, first_documents
 from pyharness.benchmarks.checks import identical_ids, round_trips
 from pyharness.benchmarks.checks.identical_ids import COMPARED, Comparison, IdsKept, OtherText
 from pyharness.benchmarks.checks.round_trips import RoundTrips
@@ -128,6 +128,7 @@ BENCHMARKS = (
         run,
         corpus="required",
         role=Role.VERIFIES,
+        pace=Pace(0.5, 0.25),
         metrics=(
             "round_trip_share",
             "exact_round_trip_share",

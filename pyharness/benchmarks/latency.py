@@ -8,7 +8,7 @@ from itertools import islice
 import numpy as np
 
 from pyharness import tokenizers
-from pyharness.benchmarks import Benchmark, Findings, Role, Work, first_documents, rounds
+from pyharness.benchmarks import Benchmark, Findings, Pace, Role, Work, first_documents, rounds
 from pyharness.benchmarks.throughput import fingerprint
 from pyharness.statistics.samples import percentile
 from pyharness.system.timing import quick_laps
@@ -96,6 +96,7 @@ BENCHMARKS = (
         corpus="required",
         metrics=(*QUANTILES, *RATIOS.values()),
         role=Role.TIMES,
+        pace=Pace(1.9),
         tables=(TABLE, RATIO_TABLE),
         plots=PLOTS,
         parameters=rounds.PARAMETERS,

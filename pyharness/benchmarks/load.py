@@ -13,7 +13,7 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 
 from pyharness import tokenizers
-from pyharness.benchmarks import Benchmark, Findings, Role, Work
+from pyharness.benchmarks import Benchmark, Findings, Pace, Role, Work
 from pyharness.statistics.samples import median
 from pyharness.system import lifeline
 from pyharness.system.child_process import ChildDied, said_by
@@ -132,6 +132,7 @@ BENCHMARKS = (
         corpus="none",
         metrics=("load_seconds", "peak_memory_bytes"),
         role=Role.TIMES,
+        pace=Pace(5.9),
         tables=(TABLE,),
         plots=PLOTS,
         own_process=True,

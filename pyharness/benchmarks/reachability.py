@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.benchmarks import Benchmark, Findings, Work
+from pyharness.benchmarks import Benchmark, Findings, Pace, Work
 from pyharness.corpora.batching import BATCH_SIZE, batches
 from pyharness.metrics import integrity, reachability
 from pyharness.metrics.reachability import UNREACHABLE, ModelTest, PipelineTest, Verdict
@@ -241,6 +241,7 @@ BENCHMARKS = (
         "dead tokens: the self-tokenization test in three layers with witnesses, and the merge graph",
         run,
         corpus="optional",
+        pace=Pace(2.6),
         parameters={"witnesses": False},  # whether the record holds a text for every id that needs one beside it
         settle=settled,
         tables=(TABLE,),

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from pyharness import tokenizers
-from pyharness.benchmarks import Benchmark, Findings, Role, Work, first_documents, rounds
+from pyharness.benchmarks import Benchmark, Findings, Pace, Role, Work, first_documents, rounds
 from pyharness.statistics.samples import median
 from pyharness.statistics.stopping import noise
 from pyharness.system.timing import Lap, lap
@@ -242,6 +242,7 @@ BENCHMARKS = (
             "decode_speed_ratio",
         ),
         role=Role.TIMES,
+        pace=Pace(1.0, 2.2),
         tables=(TABLE, RATIO_TABLE),
         plots=PLOTS,
         parameters={"bytes": 2_000_000, "threads": "powers of two", **rounds.PARAMETERS},

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from pyharness.benchmarks.rounds import rounds_of
 from pyharness.commands.session import Silent
 from pyharness.report import case_in_words, visible
+from pyharness.running.time_left import Stopwatch, in_words
 from pyharness.types import Case, CaseResult, TrainingProgress
 
 if TYPE_CHECKING:
@@ -43,6 +43,8 @@ def _name(case: Case) -> str:
 class Lines:
     """One line per finished case; before, the lines of rows that are trained first."""
 
+    INTERVAL = 30.0  # seconds between two lines that say how long the rest will take
+
     def __init__(self) -> None:
         self.row, self.training = "", TrainingLines()
 
@@ -55,31 +57,27 @@ class Lines:
     def begin(self, total: int) -> None:
         """Remember how many there are."""
         self.total, self.done = total, 0
-        self.seconds: dict[str, float] = {}  # by case: one that takes turns with others is started once a round
-        self.running: dict[str, float] = {}  # when they were started, by case; several may be measured side by side
-        self.turn: Case | None = None
+        self.watch, self.left, self.said = Stopwatch(), "", float("-inf")
 
     def started(self, case: Case) -> None:
-        """Start the clock of the case, and stop that of the one that had the turn before."""
-        now = time.monotonic()
-        if self.turn is not None:
-            self._stop(self.turn, now)
-        self.turn = case if rounds_of(case) else None
-        self.running[case.key] = now
-
-    def _stop(self, case: Case, now: float) -> None:
-        if (began := self.running.pop(case.key, None)) is not None:
-            self.seconds[case.key] = self.seconds.get(case.key, 0.0) + now - began
+        """Start the clock of the case."""
+        self.watch.started(case)
 
     def progress(self, case: Case, done: int) -> None:
         """Say nothing: a log is no place for progress bars."""
 
+    def remaining(self, seconds: float) -> None:
+        """Say it in the next line, now and then."""
+        now = time.monotonic()
+        if now - self.said >= self.INTERVAL:
+            self.left, self.said = f"  (about {in_words(seconds)} left)", now
+
     def finished(self, result: CaseResult) -> None:
         """Print the line; failures say why."""
         self.done += 1
-        self._stop(self.turn or result.case, time.monotonic())
-        seconds = self.seconds.pop(result.case.key, 0.0)
+        seconds = self.watch.finished(result.case)
         ending = "" if result.status == "ok" else f"  {result.status}: {result.reason}"
+        ending, self.left = ending + self.left, ""
         line = f"[{self.done:>3}/{self.total}] {seconds:6.1f} s  {_name(result.case)}{visible(ending)}"
         print(line, file=sys.stderr, flush=True)  # noqa: T201
 
@@ -88,7 +86,7 @@ class Bar:
     """A progress bar with the case that runs and the text it has read."""
 
     def __init__(self, progress: Progress) -> None:
-        self.bar = progress
+        self.bar, self.left = progress, ""
         self.task = progress.add_task("", total=None)
 
     def preparing(self, row: str, progress: TrainingProgress) -> None:
@@ -104,11 +102,15 @@ class Bar:
 
     def started(self, case: Case) -> None:
         """Name the case."""
-        self.bar.update(self.task, description=_name(case))
+        self.bar.update(self.task, description=self.left + _name(case))
 
     def progress(self, case: Case, done: int) -> None:
         """Show the text read."""
-        self.bar.update(self.task, description=f"{_name(case)}  {done / 1e6:,.1f} MB")
+        self.bar.update(self.task, description=f"{self.left}{_name(case)}  {done / 1e6:,.1f} MB")
+
+    def remaining(self, seconds: float) -> None:
+        """Show it before the name, whose end a narrow terminal cuts off."""
+        self.left = f"about {in_words(seconds)} left  "
 
     def finished(self, result: CaseResult) -> None:
         """Advance; failures stay on the screen."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import sys
@@ -49,6 +50,8 @@ RESULTS = "pyharness-results"
 @click.option("-o", "--output", type=click.Path(path_type=Path), help=f"Record to write [default: in {RESULTS}/].")
 @click.option("--force", is_flag=True, help="Replace the file that --output names, if there is one.")
 @click.option("--resume", is_flag=True, help="Continue an unfinished run: finished cases are kept.")
+@click.option("--dry-run", is_flag=True, help="Say what would run, on how much text and about how long; write nothing.")
+@click.option("--json", "as_json", is_flag=True, help="With --dry-run, for programs.")
 @click.option("--traceback", "tracebacks", is_flag=True, help="Say of failures where in the code they came from.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress, no tables; the record and errors only.")
 @reports_errors
@@ -64,6 +67,8 @@ def run(
     output: Path | None,
     force: bool,
     resume: bool,
+    dry_run: bool,
+    as_json: bool,
     tracebacks: bool,
     quiet: bool,
 ) -> None:
@@ -87,6 +92,10 @@ def run(
     from pyharness.running import runner
     from pyharness.running.deadline import Deadline
 
+    if as_json and not dry_run:
+        raise InputError(
+            "--json is for --dry-run: the record of a run is JSON, and so is pyharness report --format json"
+        )
     deadline = None if limit is None else Deadline.after(limit)
     if not quiet:
         check_output()
@@ -98,6 +107,9 @@ def run(
         anew = "; to measure it again, leave --resume out" if force else ""
         complain(f"{done.path} is finished: nothing is left to resume{anew}")
         sys.exit(_status(done))
+    if dry_run:
+        _foresee(declared, output, force, resume, as_json=as_json)
+        return
     with _claimed(declared.name, output, force, resume) as journal, listener(quiet) as watching:
         try:
             plan = suite.plan(declared, watching.preparing)
@@ -114,6 +126,22 @@ def run(
     if not record.data["complete"]:
         complain(f"time limit of {limit} reached; {_to_go_on(journal.record, output)}")
     sys.exit(_status(record))
+
+
+def _foresee(declared: Suite, output: Path | None, force: bool, resume: bool, *, as_json: bool) -> None:
+    """Say what a run would do, or be refused for."""
+    from pyharness import report, store
+    from pyharness.commands import dry_run
+    from pyharness.system import atomic_file
+
+    record = _unfinished(declared.name) if resume and output is None else output
+    if record is not None:
+        atomic_file.check(record, overwrite=force or store.journal_of(record).exists())
+    run = dry_run.foresee(declared, record, resume=resume)
+    if as_json:
+        show(json.dumps(run.as_json(), indent=1) + "\n")
+    else:
+        show(report.to_text(dry_run.sheets(run), width=width(), color=color()))
 
 
 def _to_go_on(record: Path, output: Path | None) -> str:

@@ -42,6 +42,9 @@ class Silent:
     def progress(self, case: Case, done: int) -> None:
         """Say nothing."""
 
+    def remaining(self, seconds: float) -> None:
+        """Say nothing."""
+
     def finished(self, result: CaseResult) -> None:
         """Say nothing."""
 

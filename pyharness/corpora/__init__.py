@@ -21,7 +21,7 @@ from pyharness.plugins.registry import discover, suggest
 from pyharness.plugins.specification import CORPUS
 from pyharness.types import Corpus, CorpusFamily, InputError
 
-__all__ = ["capped", "families", "keyed", "open_corpus", "read"]
+__all__ = ["capped", "families", "is_remote", "keyed", "open_corpus", "read"]
 
 
 def families() -> Mapping[str, CorpusFamily]:
@@ -65,6 +65,15 @@ def capped(spec: str, max_bytes: str) -> str:
     if "max_bytes" in wanted.options and size("max_bytes", wanted.options["max_bytes"]) <= most:
         return spec
     return CORPUS.write(wanted.name, wanted.argument, {**wanted.options, "max_bytes": max_bytes})
+
+
+def is_remote(spec: str) -> bool:
+    """Tell whether reading a corpus takes a network."""
+    wanted = CORPUS.parse(spec)
+    family, argument = families().get(wanted.name), wanted.argument or ""
+    if family is None:
+        return False
+    return is_remote(argument.partition(":")[2]) if family.wraps else family.remote(argument)
 
 
 def _unknown(spec: str, name: str) -> InputError:

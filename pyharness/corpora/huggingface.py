@@ -162,5 +162,6 @@ CORPORA = (
             "revision": "a commit, tag or branch, so that the text stays the same",
         },
         extra="hub",
+        remote=lambda argument: _local(argument, argument) is None,
     ),
 )

@@ -26,6 +26,10 @@ class Listener(Protocol):
         """Learn how many bytes of text a case has read."""
         ...
 
+    def remaining(self, seconds: float) -> None:
+        """Learn about how long the rest will take, once a case is finished: as soon as that can be said."""
+        ...
+
     def finished(self, result: CaseResult) -> None:
         """Learn the result of a case."""
         ...

@@ -18,6 +18,7 @@ from pyharness.running.recording import Recording
 from pyharness.running.rounds import Rotation, Turn, rotations
 from pyharness.running.schedule import Schedule
 from pyharness.running.texts_read import TextsRead
+from pyharness.running.time_left import TimeLeft
 from pyharness.running.verification import Verification
 from pyharness.running.workers import answers
 from pyharness.running.workers.pool import Workers, threads_of
@@ -205,7 +206,9 @@ def run(
             going.take_over(finished)
             if finished:
                 resuming.check_texts(plan, going.texts)
-            listener.begin(len([case for case in schedule.cases if case.key not in going.results]))
+            todo = [case for case in schedule.cases if case.key not in going.results]
+            going.listener = TimeLeft(listener, todo, len(going.workers))
+            listener.begin(len(todo))
             try:
                 going.measure_all()
             except (KeyboardInterrupt, SystemExit):

@@ -14,7 +14,7 @@ from pyharness.store.gate_records import (
     read_any,
     write_gate,
 )
-from pyharness.store.journal import Journal, Taken, journal_of
+from pyharness.store.journal import Journal, Taken, finished_cases, journal_of
 from pyharness.store.json_lines import dump, packed
 from pyharness.store.older import ADDED_DETAILS, LIFTED
 from pyharness.store.records import GATE_KIND, KIND, PROFILE_KIND, SCHEMA, SCHEMA_FILE, Record, is_unfinished, read
@@ -48,6 +48,7 @@ __all__ = [
     "Taken",
     "dump",
     "dump_gate",
+    "finished_cases",
     "gate_as_json",
     "gate_from_json",
     "groups_of",

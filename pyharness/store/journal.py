@@ -111,18 +111,11 @@ class Journal:
         if not lines:
             self._append({"header": header})
             return []
-        if not resume:
+        try:
+            _check(str(self.path), lines, header, resume)
+        except InputError:
             self.close()
-            raise InputError(
-                f"{str(self.path)!r} holds an unfinished run: continue it with --resume, remove it, "
-                "or choose another --output"
-            )
-        for name, value in header.items():
-            if (before := lines[0]["header"].get(name)) != value:
-                self.close()
-                raise InputError(
-                    f"cannot resume {str(self.path)!r}: {name} was {short(before)}, now it is {short(value)}"
-                )
+            raise
         return lines[1:]
 
     def _lines(self) -> list[dict[str, Any]]:
@@ -180,6 +173,34 @@ class Journal:
             self.path.unlink(missing_ok=True)
         with contextlib.suppress(OSError):
             self.file.close()
+
+
+def finished_cases(record: Path, header: Mapping[str, Any], resume: bool) -> frozenset[str]:
+    """Keys of the cases that the journal of a record to be has finished; claims and changes nothing.
+
+    Raises ``InputError`` where a run with this header could not begin, or with ``resume`` could not go on.
+    """
+    try:
+        entries = [_parsed(line) for line in journal_of(record).read_text(encoding="utf-8").splitlines()]
+    except (OSError, UnicodeDecodeError):  # there is none, or the run that begins says what is wrong with it
+        return frozenset()
+    lines = list(itertools.takewhile(lambda entry: isinstance(entry, dict), entries))
+    if not lines[1:] or not isinstance(lines[0].get("header"), dict):
+        return frozenset()
+    _check(str(journal_of(record)), lines, header, resume)
+    results = (entry.get("result") for entry in lines[1:] if "round" not in entry)
+    return frozenset(str(one["key"]) for one in results if isinstance(one, dict) and "key" in one)
+
+
+def _check(path: str, lines: list[dict[str, Any]], header: Mapping[str, Any], resume: bool) -> None:
+    """Refuse to go on from another run, or to begin where one has not finished."""
+    if not resume:
+        raise InputError(
+            f"{path!r} holds an unfinished run: continue it with --resume, remove it, or choose another --output"
+        )
+    for name, value in header.items():
+        if (before := lines[0]["header"].get(name)) != value:
+            raise InputError(f"cannot resume {path!r}: {name} was {short(before)}, now it is {short(value)}")
 
 
 def _missing(folder: Path) -> list[Path]:

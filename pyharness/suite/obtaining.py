@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from pyharness import tokenizers
 from pyharness.suite.declaration import Entry, Suite
@@ -24,7 +25,8 @@ def obtained(suite: Suite, listening: Listening | None, problems: list[str]) -> 
     def obtain(entries: Sequence[Entry], trainings: Trainings) -> None:
         with trainings.used():
             for entry in entries:
-                found[entry.label] = _row(entry, None if listening is None else _heard(listening, entry, lock))
+                heard = None if listening is None else _heard(listening, entry, lock)
+                found[entry.label] = _row(entry, partial(tokenizers.obtain, progress=heard))
 
     number = min(suite.workers, cores())
     lanes.share_out(
@@ -33,6 +35,13 @@ def obtained(suite: Suite, listening: Listening | None, problems: list[str]) -> 
     in_order = {entry.label: found[entry.label] for entry in suite.tokenizers}
     problems += [str(error) for error in in_order.values() if isinstance(error, InputError)]
     return {label: row for label, row in in_order.items() if isinstance(row, TokenizerSpec)}
+
+
+def resolved(suite: Suite, problems: list[str]) -> Mapping[str, TokenizerSpec]:
+    """Rows as they can be described without making or downloading anything."""
+    found = {entry.label: _row(entry, tokenizers.resolve) for entry in suite.tokenizers}
+    problems += [str(error) for error in found.values() if isinstance(error, InputError)]
+    return {label: row for label, row in found.items() if isinstance(row, TokenizerSpec)}
 
 
 def _in_turn(entries: Sequence[Entry]) -> list[list[Entry]]:
@@ -52,9 +61,9 @@ def _heard(listening: Listening, entry: Entry, lock: threading.Lock) -> Callable
     return hear
 
 
-def _row(entry: Entry, listening: Callable[[TrainingProgress], None] | None) -> TokenizerSpec | InputError:
+def _row(entry: Entry, describe: Callable[[str], TokenizerSpec]) -> TokenizerSpec | InputError:
     try:
         with blamed(f"tokenizer {entry.label!r}"):
-            return checked_row(entry.label, tokenizers.obtain(entry.spec, listening))
+            return checked_row(entry.label, describe(entry.spec))
     except InputError as error:
         return error

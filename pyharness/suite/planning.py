@@ -39,15 +39,18 @@ class Plan:
     cases: tuple[Case, ...]
 
 
-def plan(suite: Suite, preparing: Callable[[str, TrainingProgress], None] | None = None) -> Plan:
+def plan(
+    suite: Suite, preparing: Callable[[str, TrainingProgress], None] | None = None, *, obtain: bool = True
+) -> Plan:
     """Resolve every name; all that is wrong is reported at once, before anything runs.
 
-    Rows that are trained here are trained now: ``preparing`` is told which one, and how far that is.
+    Rows that are trained here are trained now: ``preparing`` is told which one, and how far that is. Without ``obtain``
+    nothing is trained or downloaded: rows are described as far as that can be done.
     """
     _check_device(suite.device)
     problems: list[str] = []
     check_metrics(all_metrics())
-    rows = obtaining.obtained(suite, preparing, problems)
+    rows = obtaining.obtained(suite, preparing, problems) if obtain else obtaining.resolved(suite, problems)
     texts = _texts(suite.corpora, problems)
     cases: list[Case] = []
     for selection in suite.selections:

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from pyharness.plugins import registry
 from pyharness.plugins.specification import TOKENIZER, Specification, check_options
@@ -161,10 +161,7 @@ def obtain(spec: str, progress: Callable[[TrainingProgress], None] | None = None
 
     ``progress`` is told how far a training is.
     """
-    wanted = TOKENIZER.parse(spec)
-    bare = TOKENIZER.parse(wanted.home)
-    if wanted.engine is not None:
-        bare, _ = _without_options(bare, registry.pick("tokenizer engine", wanted.engine, engines_by_name()))
+    bare = _bare(spec)
     family = families_by_name().get(bare.name)
     if family is not None and family.prepare is not None and bare.argument is not None:
         family.prepare(bare.argument, bare.options, progress)
@@ -172,6 +169,26 @@ def obtain(spec: str, progress: Callable[[TrainingProgress], None] | None = None
     if home.path is None and isinstance(home.load, source.VocabularyFile):
         home.load.fetch()
     return resolve(spec)
+
+
+def lacking(spec: str) -> Literal["", "training", "download"]:
+    """Say what ``obtain`` would begin with; nothing where all is here, as far as that is known without reading text."""
+    bare = _bare(spec)
+    family = families_by_name().get(bare.name)
+    if family is not None and family.prepared is not None and bare.argument is not None:
+        return "" if family.prepared(bare.argument, bare.options) else "training"
+    home = _home(bare)
+    elsewhere = isinstance(home.load, source.VocabularyFile) and home.source.startswith("https://")
+    return "download" if home.path is None and elsewhere else ""
+
+
+def _bare(spec: str) -> Specification:
+    """Home row of a specification, without what is for its engine."""
+    wanted = TOKENIZER.parse(spec)
+    bare = TOKENIZER.parse(wanted.home)
+    if wanted.engine is not None:
+        bare, _ = _without_options(bare, registry.pick("tokenizer engine", wanted.engine, engines_by_name()))
+    return bare
 
 
 def load(spec: str | TokenizerSpec) -> Tokenizer:

@@ -139,4 +139,5 @@ class CorpusFamily:
     options: Mapping[str, str] = field(default_factory=dict)  # option -> what it does
     known: Callable[[], Sequence[str]] = tuple
     extra: str | None = None
+    remote: Callable[[str], bool] = lambda _: False  # whether the text of an argument comes over a network
     wraps: bool = False  # the argument ends in another specification, which also gets the options

@@ -107,6 +107,8 @@ class TokenizerFamily:
     # Makes what a row needs, before anything is measured: training, say, which tells a listener how far it is.
     # ``expand`` then finds it.
     prepare: Callable[[str, Mapping[str, str], Callable[[TrainingProgress], None] | None], None] | None = None
+    # Whether ``prepare`` has been here before, as far as that can be told without reading text.
+    prepared: Callable[[str, Mapping[str, str]], bool] | None = None
     # What rows that are prepared one after another have in common, and whose turn it is of these, the smallest number
     # first, of argument and options. None: any order will do.
     precedence: Callable[[str, Mapping[str, str]], tuple[str, int]] | None = None

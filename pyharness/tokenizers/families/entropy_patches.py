@@ -158,6 +158,12 @@ def prepare(options: Mapping[str, str], progress: Callable[[TrainingProgress], N
             thresholds.found(predictor, row.rule, row.target, text)
 
 
+def prepared(options: Mapping[str, str]) -> bool:
+    """Tell whether the cache has the symbol model that a row trains."""
+    row = EntropyRow.of(options)
+    return row.corpus is None or cache.Place.of(row.recipe).find() is not None
+
+
 def _train(row: EntropyRow, corpus: str, progress: Callable[[TrainingProgress], None] | None) -> None:
     digest, _ = text_of(corpus, progress)
     with cache.locked(row.recipe) as place:

@@ -50,6 +50,11 @@ def prepare(
         entropy_patches.prepare(options, progress)
 
 
+def prepared(argument: str, options: Mapping[str, str]) -> bool:
+    """Tell whether the model of a row that trains one is there."""
+    return argument != "entropy" or entropy_patches.prepared(options)
+
+
 FAMILIES = (
     TokenizerFamily(
         name="patches",
@@ -59,5 +64,6 @@ FAMILIES = (
         example="patches:space",
         known=lambda: tuple(KINDS),
         prepare=prepare,
+        prepared=prepared,
     ),
 )

@@ -52,6 +52,13 @@ def prepare(
             place.refuse(digest, death, recipe.base, crashed=True)
 
 
+def prepared(argument: str, options: Mapping[str, str]) -> bool:
+    """Tell whether the cache has what this recipe gives, on the text as it was then."""
+    recipe = Recipe.of(argument, options)
+    kept = trained_cache.Place.of(recipe.as_json()).find()
+    return not recipe.trainer.loadable or (kept is not None and kept.base == recipe.base and not kept.crashed)
+
+
 def _alone(recipe: Recipe) -> AbstractContextManager[object]:
     """Keep other sizes from training meanwhile: they may find what this one learns."""
     whole = recipe.of_all_sizes
@@ -133,6 +140,7 @@ FAMILIES = (
         example="trained:bpe?vocab_size=8192&corpus=installed:python-code",
         known=lambda: tuple(trainers.specs()),
         prepare=prepare,
+        prepared=prepared,
         precedence=precedence,
     ),
 )

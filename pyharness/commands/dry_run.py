@@ -1,0 +1,212 @@
+"""What a run would do, before it does it: cases, text to read, what is missing, and about how long it takes.
+
+Text is read, for a while, to tell how much of it there is; nothing is trained, downloaded, measured or written.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from pyharness import corpora, report, store, suite, tokenizers
+from pyharness.benchmarks import STARTED_IN, benchmarks
+from pyharness.report.sheet import size
+from pyharness.running import resuming
+from pyharness.running.schedule import Schedule
+from pyharness.running.time_left import foretold, in_words
+from pyharness.system.child_process import said_by
+from pyharness.system.environment import cores
+from pyharness.types import COUNT, Case, Corpus, Tally
+
+READ_SECONDS = 2.0  # that each text is read for
+STARTS = 3
+_COUNTS = ("cases", "tokenizers", "texts", "finished")
+LEAST, MOST = 0.5, 2.0  # how many times what the rates say a run has taken: see docs/guide.md
+
+
+@dataclass(frozen=True, slots=True)
+class Cases:
+    """The cases of a benchmark."""
+
+    benchmark: str
+    cases: int
+    tokenizers: int
+    texts: int
+    finished: int  # which the run that is resumed has measured
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A tokenizer, and what comes before it can be measured."""
+
+    tokenizer: str
+    spec: str
+    lacking: str  # "training", "download" or nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """What there is to read of a text."""
+
+    corpus: str
+    spec: str
+    documents: int | None  # None: it takes a network, and was not read
+    bytes: int | None
+    whole: bool  # whether that is all of it
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Seconds of the cases that are left; training and downloads come on top."""
+
+    least: float
+    most: float
+    process_starts_in: float  # seconds, here and now
+    without: dict[str, int]  # cases by benchmark that nobody can foretell
+
+
+@dataclass(frozen=True, slots=True)
+class DryRun:
+    """What a run would do."""
+
+    suite: str
+    cases: tuple[Cases, ...]
+    tokenizers: tuple[Row, ...]
+    corpora: tuple[Text, ...]
+    estimate: Estimate
+
+    def as_json(self) -> dict[str, Any]:
+        """JSON values."""
+        return asdict(self)
+
+
+def foresee(declared: suite.Suite, record: Path | None = None, *, resume: bool = False) -> DryRun:
+    """Plan a suite, and say what its run would do.
+
+    Args:
+        declared: the suite.
+        record: the record to be, where its name is known.
+        resume: whether the unfinished run of that record would go on.
+
+    Raises:
+        InputError: whatever the run would be refused for before it measures.
+    """
+    plan = suite.plan(declared, obtain=False)
+    schedule = Schedule.of(plan)
+    done: frozenset[str] = frozenset()
+    if record is not None:
+        done = store.finished_cases(record, resuming.header(plan, schedule), resume)
+    texts = tuple(_text(label, corpus) for label, corpus in plan.corpora.items())
+    left = [case for case in schedule.cases if case.key not in done]
+    return DryRun(
+        declared.name,
+        tuple(_counted(schedule.cases, done)),
+        tuple(Row(label, row.name, tokenizers.lacking(row.name)) for label, row in schedule.rows.items()),
+        texts,
+        _estimate(left, {text.corpus: text.bytes for text in texts if text.bytes is not None}, declared.workers),
+    )
+
+
+def _counted(cases: tuple[Case, ...], done: frozenset[str]) -> Iterator[Cases]:
+    for name in dict.fromkeys(case.benchmark for case in cases):
+        mine = [case for case in cases if case.benchmark == name]
+        texts = {case.corpus for case in mine} - {None}
+        finished = sum(case.key in done for case in mine)
+        yield Cases(name, len(mine), len({case.tokenizer for case in mine}), len(texts), finished)
+
+
+def _text(label: str, corpus: Corpus) -> Text:
+    if corpora.is_remote(corpus.name):
+        return Text(label, corpus.name, None, None, whole=False)
+    tally, until = Tally(), time.monotonic() + READ_SECONDS
+    for document in corpus.documents(tally):
+        tally.add(document)
+        if time.monotonic() > until:
+            return Text(label, corpus.name, tally.documents, tally.bytes, whole=False)
+    return Text(label, corpus.name, tally.documents, tally.bytes, whole=True)
+
+
+def _estimate(cases: list[Case], sizes: dict[str, int], workers: int) -> Estimate:
+    starts = statistics.median(_seconds_to_start() for _ in range(STARTS))
+    side_by_side, total = min(workers, cores()), 0.0
+    for case in cases:
+        total += (foretold(case, sizes) or 0.0) / (1 if benchmarks()[case.benchmark].timed else side_by_side)
+    total *= starts / STARTED_IN
+    without = Counter(case.benchmark for case in cases if foretold(case, sizes) is None)
+    return Estimate(LEAST * total, MOST * total, starts, dict(without))
+
+
+def _seconds_to_start() -> float:
+    began = time.monotonic()
+    list(said_by(["pyharness.running.workers.worker"]))  # which ends, as nothing is asked of it
+    return time.monotonic() - began
+
+
+def sheets(run: DryRun) -> list[report.Sheet]:
+    """Lay it out for people."""
+    return [_cases_sheet(run), _rows_sheet(run), _texts_sheet(run)]
+
+
+def _cases_sheet(run: DryRun) -> report.Sheet:
+    rows = tuple(
+        (report.Cell(one.benchmark), *(report.Cell(getattr(one, name), COUNT) for name in _COUNTS)) for one in run.cases
+    )
+    total = sum(one.cases - one.finished for one in run.cases)
+    headings = (report.Heading("benchmark", "word"), *map(report.Heading, _COUNTS))
+    return report.Sheet(
+        f"Dry run of {run.suite}: {_number(total, 'case')} to measure", headings, rows, tuple(_notes(run))
+    )
+
+
+def _notes(run: DryRun) -> Iterator[str]:
+    guess = run.estimate
+    if guess.most:
+        yield (
+            f"Between {in_words(guess.least)} and {in_words(guess.most)}, while this machine is as busy as now: rates "
+            f"of a common tokenizer on a quiet machine, times {guess.process_starts_in / STARTED_IN:.1f}, as a process "
+            f"takes {guess.process_starts_in:.2f} s to start here now, and {STARTED_IN} s there."
+        )
+    kinds = ("training", "download")
+    lacking = {kind: sum(row.lacking == kind for row in run.tokenizers) for kind in kinds}
+    left_out = [f"{kind} of {_number(count, 'tokenizer')}" for kind, count in lacking.items() if count]
+    left_out += [f"{_number(count, 'case')} of {name}" for name, count in guess.without.items()]
+    if left_out:
+        yield f"Not in it, as it cannot be foretold: {', '.join(left_out)}."
+
+
+def _number(count: int, what: str) -> str:
+    return f"{count:,} {what}" + ("s" if count != 1 else "")
+
+
+def _rows_sheet(run: DryRun) -> report.Sheet:
+    headings = (
+        report.Heading("tokenizer", "name"),
+        report.Heading("specification", "name"),
+        report.Heading("needs first", "word"),
+    )
+    rows = tuple(tuple(map(report.Cell, (row.tokenizer, row.spec, row.lacking or "-"))) for row in run.tokenizers)
+    return report.Sheet("Tokenizers", headings, rows)
+
+
+def _texts_sheet(run: DryRun) -> report.Sheet:
+    names = (report.Heading("text", "name"), report.Heading("specification", "name"))
+    headings = (*names, report.Heading("to read"), report.Heading("documents"))
+    rows = tuple(
+        (report.Cell(one.corpus), report.Cell(one.spec), report.Cell(_at_least(one)), report.Cell(one.documents, COUNT))
+        for one in run.corpora
+    )
+    notes = []
+    if any(not one.whole and one.bytes is not None for one in run.corpora):
+        notes.append(f">: a text was read for {READ_SECONDS:g} s, and goes on.")
+    if any(one.bytes is None for one in run.corpora):
+        notes.append("-: on a network, and not read.")
+    return report.Sheet("Texts", headings, rows, tuple(notes))
+
+
+def _at_least(text: Text) -> str | None:
+    return None if text.bytes is None else ("" if text.whole else "> ") + size(text.bytes)

@@ -1,0 +1,165 @@
+"""How long a run will take: from rates that benchmarks declare, and while it goes on from how it goes.
+
+The rates are rough, and stand for a row of the middle. Cases that are finished correct them, benchmark by benchmark.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+
+from pyharness.benchmarks import benchmarks
+from pyharness.benchmarks.rounds import rounds_of
+from pyharness.running.listening import Listener
+from pyharness.types import Case, CaseResult, TrainingProgress
+
+UNKNOWN_BYTES = 1_000_000  # of a text that has not been read yet
+LEAST_SHARE = 0.15  # of the work, as it was foretold, that is done before anything is said: the first rows may be quick
+WEIGHT = 2.0  # cases of a benchmark that what is known of all benchmarks counts for
+
+
+def foretold(case: Case, sizes: Mapping[str, int]) -> float | None:
+    """Seconds that a case may take on the machine of the rates; None where its benchmark has no rate.
+
+    Args:
+        case: what is to be measured.
+        sizes: bytes of the texts, by label, as far as they are known.
+    """
+    benchmark = benchmarks()[case.benchmark]
+    if benchmark.pace is None:
+        return None
+    size = 0 if case.corpus is None else sizes.get(case.corpus, UNKNOWN_BYTES)
+    read = min(size, int(case.parameters.get("bytes", size)))
+    return (benchmark.pace.seconds + benchmark.pace.per_megabyte * read / 1e6) * max(1, rounds_of(case))
+
+
+def in_words(seconds: float) -> str:
+    """Write a time that is known roughly.
+
+    >>> in_words(34), in_words(200), in_words(5000)
+    ('30 s', '3 min', '1.4 h')
+    """
+    if seconds < 95:
+        return f"{max(1, round(seconds / 10)) * 10} s"
+    return f"{seconds / 60:.0f} min" if seconds < 95 * 60 else f"{seconds / 3600:,.1f} h"
+
+
+class Stopwatch:
+    """Seconds that each case takes; several may be measured side by side, and one in turns is started once a round."""
+
+    def __init__(self) -> None:
+        self._seconds: dict[str, float] = {}
+        self._running: dict[str, float] = {}  # when they were started, by case
+        self._turn: Case | None = None
+
+    def started(self, case: Case) -> None:
+        """Start the clock of the case, and stop that of the one that had the turn before."""
+        now = time.monotonic()
+        if self._turn is not None:
+            self._stop(self._turn, now)
+        self._turn = case if rounds_of(case) else None
+        self._running[case.key] = now
+
+    def finished(self, case: Case) -> float:
+        """Return the seconds of a case, in all its turns."""
+        self._stop(self._turn or case, time.monotonic())
+        return self._seconds.pop(case.key, 0.0)
+
+    def _stop(self, case: Case, now: float) -> None:
+        if (began := self._running.pop(case.key, None)) is not None:
+            self._seconds[case.key] = self._seconds.get(case.key, 0.0) + now - began
+
+
+class Spent:
+    """What finished cases have taken, beside what was foretold of them."""
+
+    def __init__(self) -> None:
+        self.cases, self.seconds, self.expected = 0, 0.0, 0.0
+
+    def add(self, seconds: float, expected: float) -> None:
+        """Count a case."""
+        self.cases, self.seconds, self.expected = self.cases + 1, self.seconds + seconds, self.expected + expected
+
+    def factor(self, usual: float) -> float:
+        """How many times as long as foretold a further case takes; ``usual`` where nothing else is known."""
+        if not self.cases:
+            return usual
+        weight = WEIGHT * self.expected / self.cases
+        return (self.seconds + weight * usual) / (self.expected + weight)
+
+
+class TimeLeft:
+    """A listener that tells another how long the rest will take, too, as soon as that can be said.
+
+    Args:
+        listener: what it tells.
+        cases: what is to be measured.
+        side_by_side: how many cases that are not timed are measured at once.
+    """
+
+    def __init__(self, listener: Listener, cases: Iterable[Case], side_by_side: int = 1) -> None:
+        self.listener, self.side_by_side = listener, side_by_side
+        self.todo = {case.key: case for case in cases}
+        self.sizes: dict[str, int] = {}
+        self.watch, self.all = Stopwatch(), Spent()
+        self.by_benchmark: dict[str, Spent] = {}
+
+    def preparing(self, row: str, progress: TrainingProgress) -> None:
+        """Pass it on."""
+        self.listener.preparing(row, progress)
+
+    def begin(self, total: int) -> None:
+        """Pass it on."""
+        self.listener.begin(total)
+
+    def started(self, case: Case) -> None:
+        """Start the clock."""
+        self.watch.started(case)
+        self.listener.started(case)
+
+    def progress(self, case: Case, done: int) -> None:
+        """Pass it on."""
+        self.listener.progress(case, done)
+
+    def remaining(self, seconds: float) -> None:
+        """Pass it on."""
+        self.listener.remaining(seconds)
+
+    def finished(self, result: CaseResult) -> None:
+        """Learn from it, say what is left, and pass it on."""
+        self.todo.pop(result.case.key, None)
+        self._learn(result, self.watch.finished(result.case))
+        if self.todo and (seconds := self.left()) is not None:
+            self.listener.remaining(seconds)
+        self.listener.finished(result)
+
+    def _learn(self, result: CaseResult, seconds: float) -> None:
+        case, benchmark = result.case, benchmarks()[result.case.benchmark]
+        if case.corpus is not None and result.tally is not None and benchmark.whole_text:
+            self.sizes[case.corpus] = result.tally.bytes
+        expected = foretold(case, self.sizes) if result.status == "ok" else None
+        if expected is not None:
+            self.all.add(seconds, expected)
+        if result.status == "ok":
+            self.by_benchmark.setdefault(case.benchmark, Spent()).add(seconds, expected or 1.0)
+
+    def left(self) -> float | None:
+        """Seconds that the rest may take; None while little is done, or nothing is known of a benchmark to come."""
+        if self._share() < LEAST_SHARE:
+            return None
+        usual = self.all.seconds / self.all.expected if self.all.expected else 1.0
+        total = 0.0
+        for case in self.todo.values():
+            expected, spent = foretold(case, self.sizes), self.by_benchmark.get(case.benchmark)
+            if expected is None and spent is None:
+                return None
+            seconds = spent.seconds / spent.cases if expected is None and spent else 0.0
+            if expected is not None:
+                seconds = expected * (spent or Spent()).factor(usual)
+            total += seconds / (1 if benchmarks()[case.benchmark].timed else self.side_by_side)
+        return total
+
+    def _share(self) -> float:
+        """Share of the work that is done."""
+        rest = sum(foretold(case, self.sizes) or 0.0 for case in self.todo.values())
+        return self.all.expected / (self.all.expected + rest) if self.all.expected else 1.0 - bool(self.todo)

@@ -1,0 +1,137 @@
+"""Dry runs: what they foretell is what a run then does, and they leave nothing behind."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cases.command_line import QUICK, call, refused
+from pyharness import corpora, store, suite
+from pyharness.benchmarks import STARTED_IN
+from pyharness.commands import dry_run, session
+from pyharness.running import resuming, runner
+from pyharness.running.schedule import Schedule
+from pyharness.suite import obtaining
+from pyharness.types import CaseResult, CorpusFamily
+
+ROW = "trained:bpe?vocab_size=300&corpus=sample:prose"
+
+
+@pytest.fixture
+def quick_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let processes start as quickly as where the rates were taken."""
+    monkeypatch.setattr(dry_run, "_seconds_to_start", lambda: STARTED_IN)
+
+
+def everything_below(folder: Path) -> set[str]:
+    return {str(path) for path in folder.rglob("*")}
+
+
+def test_it_says_what_the_run_does_and_writes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "tmp").mkdir()
+    variables = {"PYHARNESS_CACHE": str(tmp_path / "cache"), "TMPDIR": str(tmp_path / "tmp")}
+    before = everything_below(tmp_path)
+    rows, texts = ("-t", "raw_bytes", "-t", f"own={ROW}"), ("-c", "sample:prose", "-c", "sample:code")
+    chosen = ("--max-bytes", "4kB", "-b", "compression", "-b", "load")
+    done = call("run", *rows, *texts, *chosen, "--dry-run", "--json", cwd=tmp_path, **variables)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert everything_below(tmp_path) == before
+    foretold = json.loads(done.stdout)
+    assert foretold["tokenizers"][1] == {"tokenizer": "own", "spec": ROW, "lacking": "training"}
+    ran = session.run(["raw_bytes"], ["sample:prose", "sample:code"], ["compression", "load"], max_bytes="4kB").record
+    cases = {one["benchmark"]: one["cases"] for one in foretold["cases"]}
+    assert cases == {name: 2 * len(ran.of(name)) for name in ("integrity", "compression", "load")}
+    for text in foretold["corpora"]:
+        read = ran.data["corpora"][text["corpus"]]
+        assert (text["spec"], text["bytes"], text["documents"], text["whole"]) == (
+            read["spec"], read["tally"]["bytes"], read["tally"]["documents"], True,
+        )  # fmt: skip
+
+
+@pytest.mark.usefixtures("quick_start")
+def test_what_a_journal_has_is_left_out(tmp_path: Path) -> None:
+    declared = session.declare(["raw_bytes"], ["sample:prose", "sample:code"], ["compression"])
+    output = tmp_path / "r.json"
+
+    class Impatient(session.Silent):
+        def finished(self, result: CaseResult) -> None:
+            if result.case.benchmark == "compression":
+                raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        runner.run(suite.plan(declared), store.Journal(output), Impatient())
+    before = {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
+    whole, rest = dry_run.foresee(declared), dry_run.foresee(declared, output, resume=True)
+    assert {one.benchmark: (one.cases, one.finished) for one in rest.cases} == {
+        "integrity": (2, 2), "compression": (2, 1),
+    }  # fmt: skip
+    assert 0 < rest.estimate.most < whole.estimate.most
+    assert {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == before
+    assert dry_run.sheets(rest)[0].title == "Dry run of custom: 1 case to measure"
+
+
+def test_what_the_run_would_be_refused_for_is_said(tmp_path: Path) -> None:
+    (tmp_path / "r.json").write_text("mine", encoding="utf-8")
+    (tmp_path / "begun.json.journal").write_text('{"header": {"suite": "x"}}\n{"result": {"key": "a"}}\n')
+    for given, said in (
+        (("-o", "r.json"), "exists already: replace it with --force"),
+        (("-o", "begun.json"), "'begun.json.journal' holds an unfinished run: continue it with --resume"),
+        (("-o", "begun.json", "--resume"), "cannot resume 'begun.json.journal': suite was \"x\", now it is"),
+        (("--resume",), "no unfinished run of suite 'custom'"),
+        (("--max-bytes", "1"), "max_bytes=1 leaves no room for the first document"),
+        (("-t", "file:gone.json"), "gone.json"),
+        (("--time-limit", "x"), "time limit 'x' is no time"),
+    ):
+        message = refused(*QUICK, "--dry-run", *given, cwd=tmp_path)
+        assert said in message
+        assert len(message.splitlines()) == 1
+    assert "--json is for --dry-run" in refused(*QUICK, "--json", cwd=tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"r.json", "begun.json.journal"}
+
+
+@pytest.mark.usefixtures("quick_start")
+def test_long_and_distant_texts_are_not_read_to_their_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dry_run, "READ_SECONDS", 0.0)
+    declared = session.declare(["raw_bytes"], ["sample:prose", "sample:code"], ["compression"])
+    read = dry_run.foresee(declared).corpora[0]
+    assert (read.documents, read.whole) == (1, False)
+    monkeypatch.setattr(corpora, "is_remote", lambda spec: spec.endswith("code"))
+    run = dry_run.foresee(declared)
+    assert (run.corpora[1].bytes, run.corpora[1].whole) == (None, False)
+    *_, texts = dry_run.sheets(run)
+    assert texts.notes == (">: a text was read for 0 s, and goes on.", "-: on a network, and not read.")
+    assert [row[2].text for row in texts.rows][1] == "-"
+    assert texts.rows[0][2].text.startswith("> ")
+
+
+def test_what_a_network_is_needed_for_is_known_without_it() -> None:
+    assert corpora.is_remote("datasets:org/name")
+    assert corpora.is_remote("shard:0/2:repeat:3:datasets:org/name?split=a")
+    assert not corpora.is_remote("shard:0/2:path:x")
+    assert not corpora.is_remote("sample")
+    assert CorpusFamily("own", lambda *_: None, "", "").remote("x") is False  # type: ignore[arg-type]
+
+
+@pytest.mark.usefixtures("quick_start")
+def test_what_nobody_can_foretell_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    declared = session.declare([ROW, "raw_bytes"], ["sample:prose"], ["training", "compression"])
+    monkeypatch.setenv("PYHARNESS_CACHE", "/nowhere")
+    run = dry_run.foresee(declared)
+    assert run.estimate.without.keys() == {"training"}
+    said = dry_run.sheets(run)[0].notes[-1]
+    assert said.startswith("Not in it, as it cannot be foretold: training of 1 tokenizer, ")
+    assert "cases of training" in said
+
+
+def test_rows_are_described_and_not_made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PYHARNESS_CACHE", str(tmp_path / "cache"))
+    declared = session.declare([ROW, f"native+{ROW}"], ["sample:prose"], ["compression"])
+    problems: list[str] = []
+    rows = obtaining.resolved(declared, problems)
+    assert not (tmp_path / "cache").exists()
+    assert ROW in rows
+    plan = suite.plan(session.declare([ROW], ["sample:prose"], ["compression"]), obtain=False)
+    assert resuming.header(plan, Schedule.of(plan))["files"] == {}
