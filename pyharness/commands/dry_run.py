@@ -21,7 +21,7 @@ from pyharness.running.schedule import Schedule
 from pyharness.running.time_left import foretold, in_words
 from pyharness.system.child_process import said_by
 from pyharness.system.environment import cores
-from pyharness.types import COUNT, Case, Corpus, Tally
+from pyharness.types import COUNT, Case, Corpus, Tally, counted
 
 READ_SECONDS = 2.0  # that each text is read for
 STARTS = 3
@@ -159,7 +159,7 @@ def _cases_sheet(run: DryRun) -> report.Sheet:
     total = sum(one.cases - one.finished for one in run.cases)
     headings = (report.Heading("benchmark", "word"), *map(report.Heading, _COUNTS))
     return report.Sheet(
-        f"Dry run of {run.suite}: {_number(total, 'case')} to measure", headings, rows, tuple(_notes(run))
+        f"Dry run of {run.suite}: {counted(total, 'case')} to measure", headings, rows, tuple(_notes(run))
     )
 
 
@@ -173,14 +173,10 @@ def _notes(run: DryRun) -> Iterator[str]:
         )
     kinds = ("training", "download")
     lacking = {kind: sum(row.lacking == kind for row in run.tokenizers) for kind in kinds}
-    left_out = [f"{kind} of {_number(count, 'tokenizer')}" for kind, count in lacking.items() if count]
-    left_out += [f"{_number(count, 'case')} of {name}" for name, count in guess.without.items()]
+    left_out = [f"{kind} of {counted(count, 'tokenizer')}" for kind, count in lacking.items() if count]
+    left_out += [f"{counted(count, 'case')} of {name}" for name, count in guess.without.items()]
     if left_out:
         yield f"Not in it, as it cannot be foretold: {', '.join(left_out)}."
-
-
-def _number(count: int, what: str) -> str:
-    return f"{count:,} {what}" + ("s" if count != 1 else "")
 
 
 def _rows_sheet(run: DryRun) -> report.Sheet:

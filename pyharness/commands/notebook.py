@@ -13,6 +13,7 @@ import time
 from typing import Any
 
 from pyharness.report import case_in_words, visible
+from pyharness.running.time_left import in_words
 from pyharness.types import Case, CaseResult, TrainingProgress, counted
 
 INTERVAL = 0.2  # seconds between two drawings: each is a message to the browser
@@ -29,7 +30,7 @@ class Line:
     """A bar with the case that runs and the text it has read; in the end, how long all cases took."""
 
     def __init__(self) -> None:
-        self.done, self.total = 0, 0
+        self.done, self.total, self.left = 0, 0, ""
         self.failures: list[str] = []
         self.begun = time.monotonic()
         self.handle: Any = None  # of the output that is written anew
@@ -51,6 +52,10 @@ class Line:
         """Show the text read."""
         self._draw_case(case, f"  {done / 1e6:,.1f} MB")
 
+    def remaining(self, seconds: float) -> None:
+        """Show it beside the count."""
+        self.left = f" (about {in_words(seconds)} left)"
+
     def finished(self, result: CaseResult) -> None:
         """Advance; after the last case, say how long they took."""
         self.done += 1
@@ -61,7 +66,7 @@ class Line:
 
     def _draw_case(self, case: Case, ending: str = "") -> None:
         share = self.done / self.total if self.total else None
-        self._draw(f"{self.done}/{self.total}  {case_in_words(case)}{ending}", _bar(share))
+        self._draw(f"{self.done}/{self.total}{self.left}  {case_in_words(case)}{ending}", _bar(share))
 
     def _draw(self, text: str, bar: str = "", *, at_once: bool = False) -> None:
         now = time.monotonic()

@@ -55,6 +55,7 @@ def test_one_output_changes_and_failures_stay(output: Output) -> None:
     line.begin(2)
     line.started(CASES[0])
     line.progress(CASES[0], 1_500_000)
+    line.remaining(100)
     line.finished(CaseResult(CASES[0], "failed", "it <i>broke</i>"))
     line.started(CASES[1])
     line.finished(CaseResult(CASES[1], "ok"))
@@ -64,12 +65,12 @@ def test_one_output_changes_and_failures_stay(output: Output) -> None:
         "merging: 50 of 200 tokens (25%)  a row",
         r"0/2  compression  <b>row</b>\x1b[31m  text",
         r"0/2  compression  <b>row</b>\x1b[31m  text  1.5 MB",
-        f"1/2  load  other\n{failed}",
+        f"1/2 (about 2 min left)  load  other\n{failed}",
         f"2 cases in 0 s\n{failed}",
     ]
     pages = [one["text/html"] for one in output.shown]
     assert pages[0].startswith('<progress value="0.250"></progress> merging')
-    assert pages[3].startswith('<progress value="0.500"></progress> 1/2  load  other<br>failed: ')
+    assert pages[3].startswith('<progress value="0.500"></progress> 1/2 (about 2 min left)  load  other<br>failed: ')
     assert not any(mark in page for page in pages for mark in ("<b>", "<i>", "\x1b"))
 
 
