@@ -75,6 +75,15 @@ def test_a_chunk_of_logits_exists_at_a_time_and_only_those_that_are_scored(
     assert sizes[-1] <= 7
 
 
+@pytest.mark.parametrize("kind", HEADS)
+def test_all_logits_are_made_by_the_network_as_a_whole_alone(loaded: Loaded, kind: str) -> None:
+    """By a plain head neither; what the body makes is smaller, even here."""
+    batch, model = layout(), loaded(kind)
+    every = 4 * batch.ids.size * tiny.IDS
+    assert tiny.largest_tensor(lambda: model.score(batch, tiny.IDS)) < every / 2
+    assert tiny.largest_tensor(lambda: replace(model, head="whole").score(batch, tiny.IDS)) >= every
+
+
 def test_a_head_that_looks_at_other_rows_is_run_with_the_whole_network(loaded: Loaded) -> None:
     model = loaded("gemma2")
     forward = model.network.forward

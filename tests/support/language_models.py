@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,26 @@ def build(folder: Path, kind: str = "gpt2", seed: int = 7, *, tokenizer: bool = 
     if tokenizer:
         (folder / "tokenizer.json").write_text(json.dumps(byte_level()), encoding="utf-8")
     return folder
+
+
+def largest_tensor(call: Callable[[], object]) -> int:
+    """Bytes of the largest tensor that torch makes within a call: views of others are none."""
+    torch: Any = importlib.import_module("torch")
+    mode: Any = importlib.import_module("torch.utils._python_dispatch").TorchDispatchMode
+    sizes = [0]
+
+    def note(self: object, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        made = func(*args, **(kwargs or {}))
+        given = {one.untyped_storage().data_ptr() for one in args if isinstance(one, torch.Tensor)}
+        several = made if isinstance(made, tuple | list) else [made]
+        storages = [one.untyped_storage() for one in several if isinstance(one, torch.Tensor)]
+        sizes.extend(one.nbytes() for one in storages if one.data_ptr() not in given)
+        return made
+
+    noting: Any = type("Noting", (mode,), {"__torch_dispatch__": note})
+    with noting():
+        call()
+    return max(sizes)
 
 
 def oracle(
