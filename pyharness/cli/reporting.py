@@ -42,7 +42,12 @@ _FORCE = click.option("--force", is_flag=True, help="Replace the file that --out
     help=f"{_FORMATS_IN_WORDS}; JUnit XML of a gate.",
 )
 @click.option("--all", "every", is_flag=True, help="Show every metric in the tables, not only those they declare.")
-@click.option("--list-dead", "listed", is_flag=True, help="List all dead tokens that the record names, not only ten.")
+@click.option(
+    "--list-dead",
+    "listed",
+    is_flag=True,
+    help="List all dead tokens that the record names, not only ten; a page always does.",
+)
 @_OUTPUT
 @_FORCE
 @click.option("--rederive", is_flag=True,
@@ -70,7 +75,7 @@ def report(
     if len(records) > 1:
         if rederive:
             raise InputError("--rederive is about one record: name one")
-        _report_several(records, form, output, force, every, listed)
+        _report_several(records, form, output, force, every)
         return
     (record,) = records
     read = store.read_any(record)
@@ -92,13 +97,11 @@ def report(
     source = pages.Source(record.name, read, record)
     _export(
         lambda: room.sheets(read, every, listed), lambda: room.flat_sheet(read),
-        str(record), form, output, force, lambda: pages.page_of([source], every, listed),
+        str(record), form, output, force, lambda: pages.page_of([source], every),
     )  # fmt: skip
 
 
-def _report_several(
-    paths: Sequence[Path], form: str, output: Path | None, force: bool, every: bool, listed: bool
-) -> None:
+def _report_several(paths: Sequence[Path], form: str, output: Path | None, force: bool, every: bool) -> None:
     """Write one page about several records."""
     from pyharness import store
     from pyharness.report import page as pages
@@ -108,7 +111,7 @@ def _report_several(
     if (lack := pages.lack()) is not None:
         raise InputError(f"a page of several records cannot be written: {lack}")
     sources = [pages.Source(path.name, store.read(path), path) for path in paths]
-    _put(pages.render(pages.page_of(sources, every, listed)), output, force)
+    _put(pages.render(pages.page_of(sources, every)), output, force)
 
 
 def _check_calibration(path: Path, form: str, *, rederive: bool) -> None:

@@ -44,10 +44,17 @@ def sheets(record: Record, every: bool = False, all_entries: bool = False) -> li
     """
     if record.data["kind"] == PROFILE_KIND:
         return profile_sheets_of(record)
+    last = (*listing_sheets(record, all_entries), not_measured(record.results))
+    return [*ranking_sheets(record), *measured_sheets(record, every), *(sheet for sheet in last if sheet.rows)]
+
+
+def measured_sheets(record: Record, every: bool = False) -> list[Sheet]:
+    """Tables that benchmarks declare, without the ranking and what stands in no column."""
+    if record.data["kind"] == PROFILE_KIND:
+        return profile_sheets_of(record)
     finished = _finished(record)
     filled = [sheet for name in _order(record) for sheet in _of_benchmark(record, name, finished, every)]
-    last = (*listing_sheets(record, all_entries), not_measured(record.results))
-    return [sheet for sheet in (*ranking_sheets(record), *filled, *last) if sheet.rows]
+    return [sheet for sheet in filled if sheet.rows]
 
 
 def plotted(record: Record) -> Iterator[tuple[str, Plot, Sheet]]:

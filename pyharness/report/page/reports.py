@@ -38,15 +38,15 @@ def to_report(sources: Sequence[Source]) -> str:
     return render(page_of(sources))
 
 
-def page_of(sources: Sequence[Source], every: bool = False, all_entries: bool = False) -> Page:
-    """Return the page about records; ``every`` and ``all_entries`` are those of ``sheets``."""
+def page_of(sources: Sequence[Source], every: bool = False) -> Page:
+    """Return the page about records, which lists all that benchmarks name; ``every``: with all metrics."""
     if len(sources) == 1:
         (source,) = sources
-        sections = _sections(source.record, every, all_entries)
+        sections = _sections(source.record, every)
         return Page(_title(source.record), tuple(sections), _about(source), *_ends(sources))
     named = _named(sources)
     return Page(
-        f"{len(sources)} records: {', '.join(named)}", tuple(_of_several(named, every, all_entries)),
+        f"{len(sources)} records: {', '.join(named)}", tuple(_of_several(named, every)),
         "What differs between them, then each by itself.", *_ends(sources),
     )  # fmt: skip
 
@@ -72,7 +72,7 @@ def page_of_sheets(title: str, sheets: Iterable[Sheet]) -> Page:
     return Page(title, tuple(Section(sheet.title, (sheet,)) for sheet in sheets))
 
 
-def _of_several(named: Mapping[str, Record], every: bool, all_entries: bool) -> Iterator[Section]:
+def _of_several(named: Mapping[str, Record], every: bool) -> Iterator[Section]:
     """What differs, all rows on the same text, each record against the first, and each by itself."""
     yield differing(named)
     if ranking := ranking_of_records(named):
@@ -81,7 +81,7 @@ def _of_several(named: Mapping[str, Record], every: bool, all_entries: bool) -> 
     for name, record in others:
         yield Section(f"{name} (B) against {first} (A)", tuple(_compared(base, record)))
     for name, record in named.items():
-        yield Section(name, tuple(_sections(record, every, all_entries)), folded=True)
+        yield Section(name, tuple(_sections(record, every)), folded=True)
 
 
 def _compared(a: Record, b: Record) -> Iterator[Section | str]:
@@ -125,11 +125,11 @@ def _ends(sources: Sequence[Source]) -> tuple[tuple[Block, ...], tuple[Download,
     return tuple(foot), tuple(filter(None, (download(source.path) for source in sources)))
 
 
-def _sections(record: Record, every: bool, all_entries: bool) -> Iterator[Section]:
+def _sections(record: Record, every: bool) -> Iterator[Section]:
     made = [section for make in SECTIONS for section in make(record)]
     yield from made
     shown = set(_sheets_of(made))
-    rest = tuple(sheet for sheet in tables.sheets(record, every, all_entries) if sheet not in shown)
+    rest = tuple(sheet for sheet in tables.measured_sheets(record, every) if sheet not in shown)
     if rest:
         yield Section("All other tables" if made else "Tables", rest, folded=bool(made))
 

@@ -55,10 +55,10 @@ def test_numbers_are_the_records(record: store.Record, tree: reading.Element) ->
 
 
 def test_shown_numbers_are_those_of_the_tables(record: store.Record, tree: reading.Element) -> None:
-    from pyharness import report
+    from pyharness.report.tables import measured_sheets
 
     tables = {one.one("caption").text: one for one in tree.one("main").all("table")}
-    for sheet in report.sheets(record):
+    for sheet in measured_sheets(record):
         rows = tables[sheet.title].one("tbody").all("tr")
         texts = [tuple(one.text for one in row.children if isinstance(one, reading.Element)) for row in rows]
         assert texts == list(sheet.texts)

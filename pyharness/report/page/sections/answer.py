@@ -22,6 +22,7 @@ from pyharness.store import Record
 from pyharness.types import COUNT, Direction, Format
 
 MOST_TEXTS = 4  # that have a table of their own
+MOST_COLUMNS = 40  # texts of one table, and of one drawing: the tables of benchmarks have all
 _DIFFERENCE = Format("{:+.4f}")
 
 
@@ -50,6 +51,17 @@ class Ranking:
         """Which way is better."""
         direction: Direction = self.record.data["metrics"][self.metric]["direction"]
         return direction
+
+    @property
+    def texts(self) -> list[str]:
+        """Texts that a table has room for."""
+        return list(self.columns)[:MOST_COLUMNS]
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """How many texts are not in a table, as a note."""
+        more = len(self.columns) - MOST_COLUMNS
+        return (f"{more:,} more texts: in the tables below.",) * (more > 0)
 
     @property
     def reference(self) -> str:
@@ -102,8 +114,8 @@ def _blocks(ranking: Ranking) -> Iterator[Block]:
         yield _sentence(ranking, text)
     yield _overall(ranking)
     yield _differences(ranking)
-    for text in ranking.columns if several else ():
-        yield _of_text(ranking, text)
+    if several:
+        yield Section("On each text", tuple(_of_text(ranking, text) for text in ranking.columns), folded=True)
 
 
 def _sentence(ranking: Ranking, text: str) -> str:
@@ -112,23 +124,23 @@ def _sentence(ranking: Ranking, text: str) -> str:
     row, best = first
     amount = ranking.value(text, row).text
     if best.rank is None:
-        return f"{text}: {row} has {amount} {ranking.unit}; how sure a difference is, nothing tells."
+        return f"{text}: {row} has {amount} {ranking.name}; how sure a difference is, nothing tells."
     alike = [label for label, one in others if one.rank == best.rank]
     shared = f", not told apart from {', '.join(alike)}" if alike else " alone"
-    return f"{text}: {row} is first{shared}, with {amount} {ranking.unit}."
+    return f"{text}: {row} is first{shared}, with {amount} {ranking.name}."
 
 
 def _overall(ranking: Ranking) -> Sheet:
     """Rows by texts: values and ranks."""
     headings = [Heading("tokenizer", "name")]
-    for text in ranking.columns:
+    for text in ranking.texts:
         headings += [Heading(text, "number", ranking.unit, ranking.direction, ranking.metric), Heading("#")]
     rows = tuple(
-        (Cell(row), *(cell for text in ranking.columns for cell in (ranking.value(text, row), ranking.rank(text, row))))
+        (Cell(row), *(cell for text in ranking.texts for cell in (ranking.value(text, row), ranking.rank(text, row))))
         for row in ranking.rows
     )
     notes = tuple(ranking_notes(ranking.record, ranking.benchmark, ranking.columns.values()))
-    return Sheet(f"All texts, by {ranking.name}", tuple(headings), rows, notes)
+    return Sheet(f"All texts, by {ranking.name}", tuple(headings), rows, (*ranking.left_out, *notes))
 
 
 def _better(direction: Direction) -> str:
@@ -142,17 +154,17 @@ def _differences(ranking: Ranking) -> Figure:
     for row in ranking.rows:
         if row == ranking.reference:
             continue
-        cells = [ranking.difference(text, row)[0] for text in ranking.columns]
-        drawn += [Dot(row, cell, panel=text) for text, cell in zip(ranking.columns, cells, strict=True)]
+        cells = [ranking.difference(text, row)[0] for text in ranking.texts]
+        drawn += [Dot(row, cell, panel=text) for text, cell in zip(ranking.texts, cells, strict=True)]
         rows.append((Cell(row), *cells))
     unit, direction, metric = ranking.unit, ranking.direction, ranking.metric
     headings = (Heading("tokenizer", "name"),
-                *(Heading(text, "number", unit, direction, metric) for text in ranking.columns))  # fmt: skip
+                *(Heading(text, "number", unit, direction, metric) for text in ranking.texts))  # fmt: skip
     description = (
-        f"{ranking.unit}{_better(ranking.direction)}. Dots: difference on a text; lines: its paired 95 % interval. "
-        "A line that meets 0 leaves open which is better."
+        f"{ranking.unit}{_better(ranking.direction)}. A dot is the difference on a text, a line its paired 95\u00a0% "
+        "interval: one that meets 0 leaves open which is better."
     )
-    numbers = Sheet(title, headings, tuple(rows), ("±: half of the paired 95 % interval.",))
+    numbers = Sheet(title, headings, tuple(rows), (*ranking.left_out, "±: half of the paired 95\u00a0% interval."))
     return Figure(title, description, dots(drawn, title, ranking.unit, at=0.0), numbers)
 
 
@@ -161,11 +173,11 @@ def _of_text(ranking: Ranking, text: str) -> Sheet:
     unit, direction, metric = ranking.unit, ranking.direction, ranking.metric
     headings = (
         Heading("tokenizer", "name"), Heading("#"), Heading(ranking.name, "number", unit, direction, metric),
-        Heading(f"- {ranking.reference}", "number", unit, direction, metric), Heading("verdict", "word"),
+        Heading(f"vs {ranking.reference}", "number", unit, direction, metric), Heading("verdict", "word"),
     )  # fmt: skip
     rows = []
     for row in ranking.columns[text]:
         cell, verdict = ranking.difference(text, row)
         rows.append((Cell(row), ranking.rank(text, row), ranking.value(text, row), cell, Cell(verdict)))
-    notes = (f"Verdict: against {ranking.reference}, by the paired 95 % interval of the difference.",)
+    notes = (f"Verdict: against {ranking.reference}, by the paired 95\u00a0% interval of the difference.",)
     return Sheet(f"On {text}", headings, tuple(rows), notes)

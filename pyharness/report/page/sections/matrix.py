@@ -26,17 +26,17 @@ def _sheet(ranking: Ranking) -> Sheet:
     unit, direction = ranking.unit, ranking.direction
     headings = (
         Heading("tokenizer", "name"),
-        *(Heading(text, "number", unit, direction, ranking.metric) for text in ranking.columns),
+        *(Heading(text, "number", unit, direction, ranking.metric) for text in ranking.texts),
     )
     rows = tuple(
-        (Cell(row), *(_shaded(ranking, text, row) for text in ranking.columns)) for row in ranking.rows
+        (Cell(row), *(_shaded(ranking, text, row) for text in ranking.texts)) for row in ranking.rows
     )  # fmt: skip
     steps = ", ".join(f"{step:.0%}" for step in _STEPS)
     note = (
         f"Behind a value: how far it is from {ranking.reference} on that text. Shades: by {steps} and more, "
         "better or worse. A shade says nothing of how sure a difference is: the ranks above do."
     )
-    return Sheet(f"{ranking.name.capitalize()}, beside {ranking.reference}", headings, rows, (note,))
+    return Sheet(f"{ranking.name.capitalize()}, beside {ranking.reference}", headings, rows, (*ranking.left_out, note))
 
 
 def _shaded(ranking: Ranking, text: str, row: str) -> Cell:

@@ -13,7 +13,7 @@ from pyharness.report.tables import plotted
 from pyharness.store import Record
 from pyharness.types import Plot
 
-MOST_DRAWN = 6  # of one plot, which has a table for each text: the others are tables alone
+MOST_DRAWN = 6  # of one plot, which has a table for each text: the others are in the tables below
 _WIDE = 2.0  # what is above zero and spans this factor is drawn on a logarithmic axis, where a plot has these
 
 
@@ -25,9 +25,9 @@ def plots(record: Record) -> Iterator[Section]:
         for _, of_plot in groupby(of_benchmark, key=lambda one: id(one[1])):
             several = [(plot, sheet) for _, plot, sheet in of_plot]
             blocks += [_figure(record, plot, sheet) for plot, sheet in several[:MOST_DRAWN]]
-            if rest := tuple(sheet for _, sheet in several[MOST_DRAWN:]):
-                title = f"{several[0][0].table.title}: {len(rest)} more tables, not drawn"
-                blocks.append(Section(title, rest, folded=True))
+            if left_out := len(several[MOST_DRAWN:]):
+                title = several[0][0].table.title
+                blocks.append(f"{title}: drawn of {MOST_DRAWN} texts; of {left_out} more it is in the tables below.")
         yield Section(benchmark.replace("_", " ").capitalize(), tuple(blocks))
 
 

@@ -14,7 +14,7 @@ from pyharness import store
 from pyharness.cli import main
 from pyharness.report import comparison
 from pyharness.report.page.parts import Figure, Section
-from pyharness.report.page.sections.answer import MOST_TEXTS, answer
+from pyharness.report.page.sections.answer import MOST_COLUMNS, MOST_TEXTS, answer
 from pyharness.report.sheet import Sheet
 from pyharness.statistics.intervals import interval_of
 
@@ -33,7 +33,8 @@ def section(record: store.Record) -> Section:
 
 
 def sheet(section: Section, title: str) -> Sheet:
-    (found,) = [block for block in section.blocks if isinstance(block, Sheet) and block.title == title]
+    blocks = [inner for block in section.blocks for inner in (block.blocks if isinstance(block, Section) else (block,))]
+    (found,) = [block for block in blocks if isinstance(block, Sheet) and block.title == title]
     return found
 
 
@@ -55,7 +56,7 @@ def test_values_are_the_records(record: store.Record, section: Section) -> None:
 @pytest.mark.parametrize("text", made.names("text", 3))
 def test_differences_and_verdicts_are_those_of_compare(record: store.Record, section: Section, text: str) -> None:
     of_text = sheet(section, f"On {text}")
-    assert of_text.columns == ("tokenizer", "#", "bytes per token", "- row-00", "verdict")
+    assert of_text.columns == ("tokenizer", "#", "bytes per token", "vs row-00", "verdict")
     expected = {
         one.title.split(" -> ")[1].split(" | ")[0]: one
         for one in comparison.rows(record, "row-00", "row-01", "row-02", "row-03", "row-04")
@@ -123,6 +124,15 @@ def test_many_texts_have_one_table_and_one_drawing() -> None:
     texts = made.names("text", MOST_TEXTS + 1)
     (section,) = answer(made.record(["a", "b"], texts, timed=False))
     assert [type(block) for block in section.blocks] == [Sheet, Figure]
+
+
+def test_a_table_has_room_for_some_texts() -> None:
+    texts = made.names("text", MOST_COLUMNS + 5)
+    (section,) = answer(made.record(["a", "b"], texts, timed=False))
+    everything, drawn = sheet(section, "All texts, by bytes per token"), figure(section).numbers
+    assert len(everything.headings) == 1 + 2 * MOST_COLUMNS
+    assert len(drawn.headings) == 1 + MOST_COLUMNS
+    assert {everything.notes[0], drawn.notes[0]} == {"5 more texts: in the tables below."}
 
 
 def test_without_intervals_nothing_is_claimed() -> None:

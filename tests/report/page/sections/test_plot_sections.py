@@ -134,15 +134,13 @@ def test_rows_of_one_recipe_are_joined() -> None:
     assert "bpe" in written(joined.svg)
 
 
-def test_of_many_texts_some_are_drawn_and_all_have_their_numbers() -> None:
+def test_of_many_texts_some_are_drawn_and_of_the_others_it_is_said_where_they_are() -> None:
     texts = made.names("text", MOST_DRAWN + 3)
     sections = {section.title: section for section in plots(made.record(["a", "b"], texts))}
     assert list(sections) == ["Compression", "Throughput"]
-    *drawn, rest = sections["Throughput"].blocks
+    *drawn, said = sections["Throughput"].blocks
     assert len(drawn) == MOST_DRAWN
-    assert isinstance(rest, Section)
-    assert rest.folded
-    assert len(rest.blocks) == 3
+    assert said == "Speed of encoding: drawn of 6 texts; of 3 more it is in the tables below."
 
 
 def test_nothing_measured_is_no_section() -> None:
