@@ -26,6 +26,12 @@ def sheet_of(*names: str) -> Sheet:
     return Sheet("t", headings, tuple((Cell(name), Cell(1.3199, RATIO, (1.29, 1.36), bounds=True)) for name in names))
 
 
+def test_text_is_text_in_a_notebook_too(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    assert report.to_text([sheet_of("a row")]).startswith("t\ntokenizer")
+    assert capfd.readouterr() == ("", "")
+
+
 def test_numbers_of_things_in_words() -> None:
     data = {"corpora": {"a": {"tally": {"documents": 1, "bytes": 5, "digest": ""}}}}
     assert texts.describe([], data, "a") == "a (5 B, 1 document)"

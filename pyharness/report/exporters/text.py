@@ -36,6 +36,7 @@ def to_text(sheets: Iterable[Sheet], width: int = 80, color: bool = False) -> st
             width=max(width, _least_width(sheet)),
             height=100,
             force_terminal=color,
+            force_jupyter=False,  # in a notebook it would show the text instead of writing it
             color_system="auto" if color else None,
         )
         if number:

@@ -1,0 +1,1 @@
+"""What transcripts are made with: a job, and a terminal."""
