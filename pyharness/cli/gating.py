@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pyharness.cli.console import check_output, color, complain, reports_errors, show, width
+from pyharness.cli.commenting import summarise
+from pyharness.cli.console import check_output, color, reports_errors, show, width
 from pyharness.types import GateRules, InputError
 
 if TYPE_CHECKING:
@@ -160,8 +161,7 @@ def _write(done: Gate, outputs: dict[str, Path], *, force: bool) -> None:
     texts = {"output": store.dump_gate, "markdown": lambda _: comment, "junit": report.to_junit}
     for name, path in outputs.items():
         atomic_file.write(path, texts[name](done), overwrite=force)
-    if (trouble := report.append_step_summary(comment)) is not None:
-        complain(f"warning: {trouble}")
+    summarise(comment)
 
 
 def _shown(done: Gate, form: str) -> str:

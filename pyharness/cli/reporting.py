@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
+from pyharness.cli import commenting
 from pyharness.cli.console import color, complain, discard_output, reports_errors, show, width
 from pyharness.types import Calibration, Gate, InputError
 
 if TYPE_CHECKING:
-    from pyharness.report import Sheet
+    from pyharness.report import Comment, Sheet
     from pyharness.report.comparison import Pair
     from pyharness.report.failing import FailOn
     from pyharness.report.page import Page, Source
@@ -33,29 +34,21 @@ _FORCE = click.option("--force", is_flag=True, help="Replace the file that --out
 
 @click.command()
 @click.argument("records", metavar="RECORD...", type=click.Path(path_type=Path), nargs=-1, required=True)
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice([*FORMATS, "junit"]),
-    default="text",
-    show_default=True,
-    help=f"{_FORMATS_IN_WORDS}; JUnit XML of a gate.",
-)
+@click.option("--format", "form", type=click.Choice([*FORMATS, "junit"]), default="text", show_default=True,
+              help=f"{_FORMATS_IN_WORDS}; JUnit XML of a gate.")  # fmt: skip
 @click.option("--all", "every", is_flag=True, help="Show every metric in the tables, not only those they declare.")
-@click.option(
-    "--list-dead",
-    "listed",
-    is_flag=True,
-    help="List all dead tokens that the record names, not only ten; a page always does.",
-)
+@click.option("--list-dead", "listed", is_flag=True,
+              help="List all dead tokens that the record names, not only ten; a page always does.")  # fmt: skip
+@commenting.FOR
 @_OUTPUT
 @_FORCE
 @click.option("--rederive", is_flag=True,
               help="Compute every number again from the state beside the record; print what differs.")  # fmt: skip
 @reports_errors
 def report(
-    records: tuple[Path, ...], form: str, every: bool, listed: bool, output: Path | None, force: bool, rederive: bool
-) -> None:
+    records: tuple[Path, ...], form: str, every: bool, listed: bool, reader: str | None, output: Path | None,
+    force: bool, rederive: bool,
+) -> None:  # fmt: skip
     """Show a RECORD as tables, as flat rows for other programs, or as a page with charts.
 
     Several records, of runs, are one page: --format html, the first is what the others are compared with.
@@ -69,9 +62,11 @@ def report(
     """
     from pyharness import report as room
     from pyharness import store
+    from pyharness.report import comments
     from pyharness.report import page as pages
 
     _check_output(output, force, records)
+    form = commenting.chosen(form, reader)
     if len(records) > 1:
         if rederive:
             raise InputError("--rederive is about one record: name one")
@@ -98,6 +93,7 @@ def report(
     _export(
         lambda: room.sheets(read, every, listed), lambda: room.flat_sheet(read),
         str(record), form, output, force, lambda: pages.page_of([source], every),
+        lambda: comments.record_comment(read, record.name, every, listed),
     )  # fmt: skip
 
 
@@ -117,8 +113,9 @@ def _report_several(paths: Sequence[Path], form: str, output: Path | None, force
 def _check_calibration(path: Path, form: str, *, rederive: bool) -> None:
     if rederive:
         raise InputError(f"{str(path)!r} is a calibration: --rederive is for records of runs")
-    if form == "junit":
-        raise InputError(f"{str(path)!r} is a calibration, and has no JUnit XML: choose another --format")
+    if form in ("junit", commenting.PULL_REQUEST):
+        what = "has no JUnit XML" if form == "junit" else "is nothing for a pull request"
+        raise InputError(f"{str(path)!r} is a calibration, and {what}: choose another --format")
 
 
 def _export_gate(gate: Gate, title: str, form: str, output: Path | None, force: bool) -> None:
@@ -129,7 +126,10 @@ def _export_gate(gate: Gate, title: str, form: str, output: Path | None, force: 
     elif form == "junit":
         _put(room.to_junit(gate), output, force)
     else:
-        _export(lambda: room.gate_sheets(gate), lambda: room.flat_gate(gate), title, form, output, force)
+        _export(
+            lambda: room.gate_sheets(gate), lambda: room.flat_gate(gate), title, form, output, force,
+            comment=lambda: room.gate_comment(gate),
+        )  # fmt: skip
 
 
 def _check_output(output: Path | None, force: bool, records: Sequence[Path]) -> None:
@@ -163,10 +163,14 @@ def _export(
     output: Path | None,
     force: bool,
     page: Callable[[], Page] | None = None,
+    comment: Callable[[], Comment] | None = None,
 ) -> None:
-    """Write tables for people or rows for programs, to a file or to standard output; ``page``: what HTML shows."""
+    """Write tables for people or rows for programs; ``page``: shown by HTML, ``comment``: by a pull request."""
     from pyharness import report as room
 
+    if form == commenting.PULL_REQUEST and comment is not None:
+        commenting.put(comment(), output, force)
+        return
     if form == "parquet":
         if output is None:
             raise InputError("Parquet is binary: name a file with --output")
@@ -219,12 +223,14 @@ def _rederive(record: Record, form: str, output: Path | None, force: bool) -> No
 @click.option("--fail-on", type=click.Choice(["worse", "any"]),
               help="Be a gate: end with 1 where B is worse, or where anything differs.")  # fmt: skip
 @_FORMAT
+@commenting.FOR
 @_OUTPUT
 @_FORCE
 @reports_errors
 def compare(
-    record: Path, a: str, others: tuple[str, ...], fail_on: FailOn | None, form: str, output: Path | None, force: bool
-) -> None:
+    record: Path, a: str, others: tuple[str, ...], fail_on: FailOn | None, form: str, reader: str | None,
+    output: Path | None, force: bool,
+) -> None:  # fmt: skip
     """Compare tokenizers of one record, each with the first that is named, or two records.
 
     \b
@@ -244,12 +250,14 @@ def compare(
     """
     from pyharness import report as room
     from pyharness import store
-    from pyharness.report import comparison
+    from pyharness.report import comments, comparison
     from pyharness.report import page as pages
 
     _check_output(output, force, [record] if others else [record, Path(a)])
+    form = commenting.chosen(form, reader)
     first = store.read(record)
-    title, sources = f"{record}: {' and '.join((a, *others))}", [pages.Source(record.name, first, record)]
+    title = f"{record.name}: {' and '.join((a, *others))}" if others else f"{record.name} and {Path(a).name}"
+    sources = [pages.Source(record.name, first, record)]
     if others:
         pairs = comparison.pairs_of_rows(first, a, *others)
     else:
@@ -262,6 +270,7 @@ def compare(
         lambda: room.difference_sheets(differences),
         lambda: room.flat_differences(differences),
         title, form, output, force, lambda: pages.page_of_pairs(title, pairs, sources),
+        comment=lambda: comments.comparison_comment(differences, title),
     )  # fmt: skip
 
 
@@ -271,7 +280,7 @@ def _gate(
 ) -> NoReturn:  # fmt: skip
     """Show a comparison and end with its exit status, whether somebody reads to the end or not."""
     from pyharness import report as room
-    from pyharness.report import failing
+    from pyharness.report import comments, failing
     from pyharness.report import page as pages
 
     judged = failing.judge(pairs, fail_on)
@@ -280,6 +289,7 @@ def _gate(
             lambda: [*room.difference_sheets(judged.differences), judged.sheet],
             lambda: room.flat_differences(judged.differences),
             title, form, output, force, lambda: pages.page_of_pairs(title, pairs, sources, [judged.sheet]),
+            comment=lambda: comments.comparison_comment(judged.differences, title, judged),
         )  # fmt: skip
     except BrokenPipeError:
         discard_output()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from pyharness.report.cases import case_in_words, case_name
 from pyharness.report.differences import difference_sheets, flat_differences
 from pyharness.report.exporters import (
+    Comment,
     to_csv,
     to_frame,
     to_html,
@@ -38,6 +39,7 @@ from pyharness.report.tables import sheets
 
 __all__ = [
     "Cell",
+    "Comment",
     "Heading",
     "Sheet",
     "append_step_summary",

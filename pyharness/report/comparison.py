@@ -43,6 +43,11 @@ class Difference:
     curve: tuple[float | None, ...] = ()  # b - a on nested parts of the text, the last of them all of it
 
     @property
+    def share(self) -> float | None:
+        """``b - a`` as a share of ``a``; None of nothing."""
+        return (self.b - self.a) / abs(self.a) if self.a and self.b is not None else None
+
+    @property
     def holds_along_curve(self) -> bool:
         """Whether the difference has one sign on every part of the text."""
         known = [difference for difference in self.curve if difference is not None]
@@ -74,6 +79,22 @@ class Difference:
         if self.direction == "none":
             return "differs"
         return "better" if (self.b > self.a) == (self.direction == "higher") else "worse"
+
+
+RESOLVED = ("worse", "better", "differs")  # verdicts that say how B is to A, in the order in which they are shown
+
+
+def resolved_first(found: Iterable[Difference]) -> tuple[list[Difference], list[Difference]]:
+    """Return what is resolved, the worse before the better and each largest first, and all others in their order."""
+    resolved: list[Difference] = []
+    others: list[Difference] = []
+    for one in found:
+        (resolved if one.verdict in RESOLVED else others).append(one)
+    return sorted(resolved, key=_order), others
+
+
+def _order(one: Difference) -> tuple[int, float]:
+    return RESOLVED.index(one.verdict), -math.inf if one.share is None else -abs(one.share)
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,7 @@ class Reason:
 
     kind: Kind
     text: str
+    of_a_number: bool = False  # which a table of differences shows as well
 
     @property
     def line(self) -> str:
@@ -133,7 +134,7 @@ def _of_number(one: Difference, fail_on: FailOn) -> Iterator[Reason]:
         return
     beside = f" ({one.verdict})" if one.verdict and one.verdict not in (Kind.WORSE, Kind.DIFFERS) else ""
     kind = Kind.WORSE if one.verdict == "worse" else Kind.DIFFERS
-    yield Reason(kind, f"{one.title}: {_named(one)} {_both(one.a, one.b)}{beside}")
+    yield Reason(kind, f"{one.title}: {_named(one)} {_both(one.a, one.b)}{beside}", of_a_number=True)
 
 
 def _of_ids(pairs: Sequence[Pair], fail_on: FailOn) -> Iterator[Reason]:

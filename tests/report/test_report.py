@@ -85,7 +85,7 @@ def test_any_name_is_read_back_from_csv(result: session.Result) -> None:
         sheet = report.flat_sheet(store.Record.from_json(data, "names"))
         text = report.to_csv(sheet)
         expected = [row["corpus"] for row in json.loads(report.to_json(sheet))]
-        shown = [f"'{one}" if one and one.startswith(("\r", "'=")) else one or "" for one in expected]
+        shown = [f"'{one}" if one and one.startswith(("\r", "\n", "'=")) else one or "" for one in expected]
         rows = list(csv.DictReader(io.StringIO(text, newline="")))
         assert [row["corpus"] for row in rows] == shown
         assert [len(row) for row in rows] == [len(rows[0])] * len(rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyharness.report.exporters.comment import to_pull_request
+from pyharness.report.exporters.comment import Comment, to_pull_request
 from pyharness.report.exporters.csv import to_csv
 from pyharness.report.exporters.html import to_html, to_page
 from pyharness.report.exporters.json import to_json
@@ -11,6 +11,7 @@ from pyharness.report.exporters.parquet import to_frame, to_parquet
 from pyharness.report.exporters.text import to_text
 
 __all__ = [
+    "Comment",
     "to_csv",
     "to_frame",
     "to_html",

@@ -17,6 +17,7 @@ from pyharness.report.exporters.markdown import row_lines, to_markdown
 from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.report.sheet.escaping import markdown, markdown_line, visible
 from pyharness.report.sheet.shortening import shorten, shorten_apart
+from pyharness.types import counted
 
 MOST_BYTES = 60_000
 MOST_BYTES_OF_A_TABLE = 8_000  # of one that stands among many
@@ -63,15 +64,6 @@ def to_pull_request(comment: Comment) -> str:
     return "\n\n".join(filter(None, (*head, *(written[place] for place in range(len(parts)))))) + "\n"
 
 
-def counted(count: int, what: str) -> str:
-    """Return a number of things in words.
-
-    >>> counted(1, "row"), counted(1200, "row")
-    ('1 row', '1,200 rows')
-    """
-    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
-
-
 def inert(text: str) -> str:
     """Text of others as part of ``about``: short, and without effect."""
     return markdown(_shortened(text))
@@ -101,12 +93,13 @@ def _tables(part: Part, most: int) -> str:
 
 
 def _table(sheet: Sheet, most: int) -> str | None:
-    """Return a table of at most ``most`` bytes; None where there is no room for any row."""
+    """Return a table of at most ``most`` bytes; None where there is no room for a row."""
     title = f"**{markdown_line(_shortened(sheet.title))}**\n\n" if sheet.title else ""
     short = _short(sheet)
     lines = list(row_lines(short))
-    count = _fitting(lines, most - _size(title + to_markdown([replace(short, rows=())])))
-    if lines and not count:
+    room = most - _size(title + to_markdown([replace(short, rows=())]))
+    count = _fitting(lines, room)
+    if room < 0 or (lines and not count):
         return None
     notes = [_left_out(len(lines) - count, "row")] if count < len(lines) else []
     return title + to_markdown([replace(short, rows=short.rows[:count], notes=(*notes, *short.notes))]).rstrip("\n")

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 VARIABLE = "GITHUB_STEP_SUMMARY"
+MOST_BYTES = 1 << 20  # of all that a step says: of more, GitHub shows nothing, and marks the step (GitHub Docs)
 
 
 def append_step_summary(text: str) -> str | None:
@@ -16,8 +17,12 @@ def append_step_summary(text: str) -> str | None:
     if not (name := os.environ.get(VARIABLE)):
         return None
     try:
-        with Path(name).open("a", encoding="utf-8") as file:
-            file.write(f"\n{text.rstrip()}\n" if file.tell() else f"{text.rstrip()}\n")
+        with Path(name).open("ab") as file:
+            there = file.tell()
+            added = ("\n" * bool(there) + f"{text.rstrip()}\n").encode()
+            if there + len(added) > MOST_BYTES:
+                return f"the summary of this step would have more than {MOST_BYTES:,} bytes, and GitHub would show none"
+            file.write(added)
     except (OSError, ValueError) as error:  # ValueError: a name that no file can have, text that is no UTF-8
         return f"the summary of this step, {VARIABLE}={name!r}, cannot be written: {error}"
     return None

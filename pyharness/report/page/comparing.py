@@ -15,7 +15,6 @@ from pyharness.report.sheet import Cell, Heading, Sheet, text_row
 from pyharness.statistics.intervals import interval_of
 from pyharness.types import CaseResult, Format, InputError, Measurement
 
-RESOLVED = ("worse", "better", "differs")  # verdicts, in the order in which they are shown
 MOST_FIGURES = 12  # of pairs; of others there are the tables
 _VALUE, _DIFFERENCE, _SHARE = Format("{:.5g}"), Format("{:+.4g}"), Format("{:+.2f} %", 100, "%")
 _HEADINGS = (
@@ -41,7 +40,7 @@ def compared(pairs: Sequence[Pair]) -> list[Compared]:
 def sections(found: Sequence[Compared]) -> Iterator[Section]:
     """Resolved differences, all others, and the cases that nothing was compared of."""
     yield Section("Differences that are resolved", tuple(_resolved(found)))
-    left = [(one, [each for each in one.differences if not _is_resolved(each)]) for one in found]
+    left = [(one, comparison.resolved_first(one.differences)[1]) for one in found]
     others = [_sheet(one, differences) for one, differences in left if differences]
     if others:
         yield Section("Differences that are not resolved", (*_notes(found), *others), folded=True)
@@ -64,7 +63,7 @@ def _compared(pair: Pair) -> Compared:
 
 
 def _resolved(found: Sequence[Compared]) -> Iterator[Block]:
-    resolved = [(one, _sorted(one.differences)) for one in found]
+    resolved = [(one, comparison.resolved_first(one.differences)[0]) for one in found]
     resolved = [(one, differences) for one, differences in resolved if differences]
     total = sum(len(one.differences) for one in found)
     count = sum(len(differences) for _, differences in resolved)
@@ -84,20 +83,6 @@ def _resolved(found: Sequence[Compared]) -> Iterator[Block]:
 
 def _notes(found: Sequence[Compared]) -> Iterator[str]:
     yield from notes_below([each for one in found for each in one.differences])
-
-
-def _is_resolved(one: Difference) -> bool:
-    return one.verdict in RESOLVED
-
-
-def _sorted(differences: Sequence[Difference]) -> list[Difference]:
-    """Resolved ones: what is worse first, the largest of them before the others."""
-    resolved = [one for one in differences if _is_resolved(one)]
-    return sorted(resolved, key=lambda one: (RESOLVED.index(one.verdict), -abs(_share(one) or 0.0)))
-
-
-def _share(one: Difference) -> float | None:
-    return (one.b - one.a) / abs(one.a) if one.a and one.b is not None else None
 
 
 def _name(one: Difference) -> str:
@@ -130,7 +115,7 @@ def _side(result: CaseResult, each: Difference, unit: str) -> Cell:
 
 
 def _relative(one: Compared, each: Difference) -> Cell:
-    share = _share(each)
+    share = each.share
     if share is None or each.a is None:
         return Cell(None, reason="A is 0, or there is no number: a share of it is none")
     interval = None if each.interval is None else (each.interval[0] / abs(each.a), each.interval[1] / abs(each.a))

@@ -1,0 +1,8 @@
+"""Comments on a pull request about records; that about a gate is in ``report.gating``."""
+
+from __future__ import annotations
+
+from pyharness.report.comments.comparisons import comparison_comment
+from pyharness.report.comments.records import record_comment
+
+__all__ = ["comparison_comment", "record_comment"]
