@@ -62,7 +62,7 @@ def _environment() -> Environment:
 
     def shown(value: Any) -> Any:
         """What an expression of a template writes: its text is shown, and then escaped; markup is ours."""
-        return value if isinstance(value, markup) else visible(str(value))
+        return value if isinstance(value, markup) else visible(str(value)).replace("95 %", "95\u00a0%")
 
     environment: Environment = jinja.Environment(
         loader=jinja.FileSystemLoader(_FOLDER / "templates"),

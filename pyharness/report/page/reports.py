@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,9 +16,11 @@ from pyharness.report.page.parts import Block, Download, Figure, Page, Section
 from pyharness.report.page.rendering import render
 from pyharness.report.page.sections import SECTIONS
 from pyharness.report.ranking_of_records import ranking_of_records
-from pyharness.report.sheet import Sheet
+from pyharness.report.sheet import Heading, Sheet
 from pyharness.store import Record
 from pyharness.types import InputError
+
+MOST_CELLS = 6000  # of tables that no section shows: a megabyte
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,9 +132,30 @@ def _sections(record: Record, every: bool) -> Iterator[Section]:
     made = [section for make in SECTIONS for section in make(record)]
     yield from made
     shown = set(_sheets_of(made))
-    rest = tuple(sheet for sheet in tables.measured_sheets(record, every) if sheet not in shown)
-    if rest:
-        yield Section("All other tables" if made else "Tables", rest, folded=bool(made))
+    rest = [sheet for sheet in tables.measured_sheets(record, every) if sheet not in shown]
+    kept = _within(rest, MOST_CELLS)
+    blocks: list[Block] = [sheet for sheet in rest if sheet in kept]
+    if left_out := [sheet.title for sheet in rest if sheet not in kept]:
+        blocks.append(f"{len(left_out):,} more tables have no room here; pyharness report lists them all as text.")
+        blocks.append(Section("Tables that are left out", tuple(left_out), folded=True))
+    if blocks:
+        yield Section("All other tables" if made else "Tables", tuple(blocks), folded=bool(made))
+
+
+def _within(sheets: Sequence[Sheet], most: int) -> set[Sheet]:
+    """Return as many sheets as have so many cells in all: the first of each kind, then the second, and so on."""
+    met: Counter[tuple[Heading, ...]] = Counter()
+    ordered = []
+    for place, sheet in enumerate(sheets):
+        met[sheet.headings] += 1
+        ordered.append((met[sheet.headings], place, sheet))
+    kept, cells = set[Sheet](), 0
+    for _, _, sheet in sorted(ordered, key=lambda one: one[:2]):
+        cells += len(sheet.rows) * len(sheet.headings)
+        if cells > most and kept:
+            break
+        kept.add(sheet)
+    return kept
 
 
 def _sheets_of(blocks: Iterable[object]) -> Iterator[Sheet]:

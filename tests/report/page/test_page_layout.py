@@ -8,7 +8,7 @@ import pytest
 
 from paged import made, reading
 from pyharness.report import page
-from pyharness.report.page import Figure, Page, Section
+from pyharness.report.page import Figure, Page, Section, reports
 from pyharness.report.sheet import Cell, Heading, Sheet
 
 SVG = '<svg viewBox="0 0 200 100" class="chart" role="graphics-document" aria-label="a"><g role="x"></g></svg>'
@@ -80,3 +80,13 @@ def test_thirty_rows_on_thirty_texts_are_three_megabytes_at_most() -> None:
     text = page.to_report([page.Source("a.json", made.record(made.names("row", 30), made.names("text", 30)))])
     assert len(text.encode()) <= 3_000_000
     assert reading.read(text).one("h1").text == "quick: 30 tokenizers on 30 texts, 2026-01-01"
+
+
+def test_tables_that_have_no_room_are_counted_and_named() -> None:
+    sheets = [Sheet(f"{kind} {number}", (Heading("x", "name"), Heading(kind)), ((Cell("a"), Cell(number)),) * 10)
+              for kind in ("first", "second") for number in range(50)]  # fmt: skip
+    kept = reports._within(sheets, 20 * 10)
+    assert {one.title for one in kept} == {f"{kind} {number}" for kind in ("first", "second") for number in range(5)}
+    assert reports._within(sheets, 0) == {sheets[0]}
+    assert reports._within(sheets, 10**6) == set(sheets)
+    assert reports._within([], 10) == set()

@@ -35,7 +35,7 @@ def everywhere(name: str) -> Page:
 
 def shape(tree: reading.Element) -> list[tuple[str, tuple[str, ...]]]:
     """Elements and the names of their attributes, in order; those of tips, which cut names have, aside."""
-    elements = [one for one in tree.walk() if one.tag != "span"]
+    elements = [one for one in tree.walk() if one.tag != "span" and one.classes != ["tip"]]
     return [(one.tag, tuple(sorted({*one.attributes} - {"tabindex"}))) for one in elements]
 
 
