@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pyharness import corpora
-from pyharness.benchmarks import Benchmark, Findings, Work
+from pyharness.benchmarks import Benchmark, Findings, Pace, Work
 from pyharness.corpora.batching import BATCH_SIZE, batches
 from pyharness.metrics.counting.sampling import DocumentSample
 from pyharness.metrics.segmentation import extracts, lengths, numbers, units, words
@@ -181,6 +181,7 @@ BENCHMARKS = (
         run,
         corpus="required",
         whole_text=True,
+        pace=Pace(1.5, 0.2),
         metrics=tuple(metric.name for part in (lengths, units, numbers, words, extracts) for metric in part.REPORTED),
         tables=(LENGTHS, STEADINESS),
         rederive=rederive,

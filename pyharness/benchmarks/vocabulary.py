@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from pyharness.benchmarks import Benchmark, Findings, Work, notes
+from pyharness.benchmarks import Benchmark, Findings, Pace, Work, notes
 from pyharness.metrics.counting import state_arrays
 from pyharness.metrics.vocabulary import REPORTED, embedding_parameters, scaffold_share, scaffold_tokens
 from pyharness.types import Case, Column, Measurement, Published, State, Table
@@ -83,6 +83,7 @@ BENCHMARKS = (
         "vocabulary",
         "size, scaffold share, and the parameters of an embedding of each width",
         run,
+        pace=Pace(0.3),
         corpus="none",
         metrics=tuple(metric.name for metric in REPORTED),
         tables=TABLES,

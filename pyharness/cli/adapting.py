@@ -46,6 +46,7 @@ def adapt() -> None:
     "--multiple-of",
     type=click.IntRange(1, 2**16),
     default=1,
+    show_default=True,
     metavar="N",
     help="Round the number of rows up to a multiple.",
 )

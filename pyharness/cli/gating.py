@@ -52,7 +52,8 @@ def share(text: str) -> float:
 @click.option("--budget", default="3%", show_default=True, help="Slowdown that is allowed.")
 @click.option("--strict", is_flag=True, help="End with 3 where the verdict is inconclusive.")
 @click.option("--max-minutes", "minutes", type=click.FloatRange(0, min_open=True), metavar="M",
-              help="Stop after this long, builds included; what was not measured is inconclusive.")  # fmt: skip
+              help="Stop after this long, builds included; what was not measured is inconclusive "
+              "[default: no limit].")  # fmt: skip
 @click.option("--counter", type=click.Choice(["instructions"]), help="Count these as well: valgrind, slow.")
 @click.option("--declared", type=_FILE, metavar="FILE", help="Declared changes [default: gate.toml if it is there].")
 @click.option("--calibrate", is_flag=True, help="Measure what this machine can tell apart, and keep it.")

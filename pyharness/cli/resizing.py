@@ -38,22 +38,24 @@ def _shared(command: Command) -> Command:
         click.option("--held-out", multiple=True, metavar="SPEC", help="Judge on this text, of which no document may "
                      "be in the corpus; repeatable [default: on the front of the corpus, which flatters]."),
         click.option("--allow-overlap", is_flag=True, help="Let documents be in both."),
-        click.option("--max-bytes", metavar="SIZE", help="Read no more of the corpus than this: 100MB, 2GiB."),
+        click.option("--max-bytes", metavar="SIZE", help="Read no more of the corpus than this: 100MB, 2GiB "
+                     "[default: all of it]."),
         click.option("--min-frequency", type=int, metavar="N", help="Merge no pair that occurs less often "
                      "[default: 2]."),
-        click.option("--max-token-length", type=int, metavar="N", help="Longest new token, in bytes."),
+        click.option("--max-token-length", type=int, metavar="N", help="Longest new token, in bytes [default: any]."),
         click.option("--max-token-characters", type=int, metavar="N", help="Longest new token, in characters "
                      "[default: for SentencePiece what its model says]."),
         click.option("--whole-pieces/--no-whole-pieces", default=None, help="While counting and learning, take pieces "
                      "that are tokens of FILE for these tokens [default: as FILE does]."),
-        click.option("--deny", metavar="REGEX", help="Make no token in whose text this is found."),
+        click.option("--deny", metavar="REGEX", help="Make no token in whose text this is found [default: none]."),
         click.option("--coverage", "character_coverage", type=float, metavar="X", help="Models of characters: first "
                      "make tokens of those that FILE has none for, up to this share of the text, such as 0.99995 "
                      "[default: none]."),
         click.option("--balance", is_flag=True, default=None, help="Let each --corpus count as much as the largest, in "
                      "tokens of FILE."),
         click.option("--multiple-of", type=click.IntRange(1, 2**16), metavar="N", help="Rows of a model for it are to "
-                     "be a multiple: recorded, and part of the next command. The tokenizer stays as it is."),
+                     "be a multiple: recorded, and part of the next command. The tokenizer stays as it is "
+                     "[default: 1]."),
         click.option("--threads", type=int, metavar="N", help="Threads [default: all cores]."),
         click.option("--force", is_flag=True, help="Replace DIR, if this command made it."),
         click.option("-q", "--quiet", is_flag=True, help="No progress and no summary; errors only."),

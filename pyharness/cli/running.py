@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pyharness.cli import completing
 from pyharness.cli.console import check_output, color, complain, complain_of, reports_errors, show, width
 from pyharness.plugins.specification import BENCHMARK
 from pyharness.system import ending
@@ -26,7 +27,7 @@ RESULTS = "pyharness-results"
 
 
 @click.command()
-@click.argument("suite_name", metavar="[SUITE]", required=False)
+@click.argument("suite_name", metavar="[SUITE]", required=False, shell_complete=completing.suites)
 @click.option("-t", "--tokenizer", "rows", multiple=True, metavar="[NAME=]SPEC",
               help="Measure this tokenizer, and call it NAME; repeatable.")  # fmt: skip
 @click.option("-c", "--corpus", "texts", multiple=True, metavar="[NAME=]SPEC",
@@ -37,6 +38,7 @@ RESULTS = "pyharness-results"
     "chosen",
     multiple=True,
     metavar="NAME[?KEY=VALUE]",
+    shell_complete=completing.benchmarks,
     help="Run only this; repeatable.",
 )
 @click.option("--device", type=click.Choice(["cpu", "cuda"]),

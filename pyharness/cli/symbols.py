@@ -30,7 +30,7 @@ def symbols() -> None:
 @click.option("--held-out", multiple=True, metavar="SPEC", help="Judge on this text, of which no document may be in "
               "the corpus; repeatable [default: on the front of the corpus, which flatters].")  # fmt: skip
 @click.option("--allow-overlap", is_flag=True, help="Let documents be in both.")
-@click.option("--max-bytes", metavar="SIZE", help="Read no more text than this: 100MB, 2GiB.")
+@click.option("--max-bytes", metavar="SIZE", help="Read no more text than this: 100MB, 2GiB [default: all of it].")
 @click.option("--threads", type=click.IntRange(1, 1024), metavar="N", help="Threads [default: all cores].")
 @click.option("--force", is_flag=True, help="Replace FILE.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no summary; errors only.")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pyharness.cli import completing
 from pyharness.cli.console import check_output, complain, reports_errors, show
 from pyharness.system import ending
 from pyharness.types import InputError, counted
@@ -25,7 +26,7 @@ TIE_RULES = ("smallest_ids", "first_seen", "lexicographic", "sentencepiece")
 
 
 @click.command()
-@click.argument("algorithm")
+@click.argument("algorithm", shell_complete=completing.trainers)
 @click.option(
     "--vocab-size",
     type=int,
@@ -35,7 +36,7 @@ TIE_RULES = ("smallest_ids", "first_seen", "lexicographic", "sentencepiece")
 @click.option("--out", "folder", type=click.Path(path_type=Path), required=True, metavar="DIR", help="Folder to make.")
 @click.option("-c", "--corpus", "texts", multiple=True, metavar="SPEC",
               help=f"Train on this text; repeatable [default: {DEFAULT_CORPUS}, which is small].")  # fmt: skip
-@click.option("--max-bytes", metavar="SIZE", help="Read no more text than this: 100MB, 2GiB.")
+@click.option("--max-bytes", metavar="SIZE", help="Read no more text than this: 100MB, 2GiB [default: all of it].")
 @click.option("--pattern", metavar="P", help="How text is split first: gpt2, cl100k, o200k, llama3, "
               "qwen2, deepseek_v3, tekken, single_digits, digits_right_to_left, whitespace, none, or a regular "
               "expression [default: gpt2].")  # fmt: skip
@@ -44,16 +45,18 @@ TIE_RULES = ("smallest_ids", "first_seen", "lexicographic", "sentencepiece")
 @click.option("--unknown", metavar="TEXT", help="bpe over characters: the special token for a character without a "
               "token; it comes after the others [default: such characters are left out].")  # fmt: skip
 @click.option("--symbols", type=click.Choice(["bytes", "characters"]), help="What is merged [default: bytes].")
-@click.option("--initial-alphabet", metavar="TEXT", help="Characters that get a token in any case.")
+@click.option("--initial-alphabet", metavar="TEXT", help="Characters that get a token in any case [default: none].")
 @click.option("--min-frequency", type=int, metavar="N", help="Leave out pairs that occur less often [default: 1].")
 @click.option("--limit-alphabet", type=int, metavar="N", help="Over characters: keep the N most frequent ones; the "
-              "others have no token and are left out of the text.")  # fmt: skip
-@click.option("--max-token-length", type=int, metavar="N", help="Longest token, in bytes (SentencePiece: characters).")
-@click.option("--max-token-characters", type=int, metavar="N", help="bpe, scaffold-bpe: longest token, in characters.")
+              "others have no token and are left out of the text [default: all].")  # fmt: skip
+@click.option("--max-token-length", type=int, metavar="N", help="Longest token, in bytes (SentencePiece: characters) "
+              "[default: any; unigram and those of SentencePiece: 16].")  # fmt: skip
+@click.option("--max-token-characters", type=int, metavar="N", help="bpe, scaffold-bpe: longest token, in characters "
+              "[default: any].")  # fmt: skip
 @click.option("--continuing-subword-prefix", metavar="TEXT", help="bpe: written before every symbol that does not "
-              "start a piece, such as ##.")  # fmt: skip
+              "start a piece, such as ## [default: none].")  # fmt: skip
 @click.option("--end-of-word-suffix", metavar="TEXT", help="bpe: written behind the last symbol of a piece, such as "
-              "</w>, so that it gets tokens of its own.")  # fmt: skip
+              "</w>, so that it gets tokens of its own [default: none].")  # fmt: skip
 @click.option("--tie-rule", type=click.Choice(TIE_RULES), help="Which of equally frequent pairs is merged first: "
               "as tokenizers (which numbers bytes in another order), minbpe, by bytes, or as SentencePiece "
               "[default: smallest_ids].")  # fmt: skip

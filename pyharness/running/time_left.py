@@ -101,6 +101,7 @@ class TimeLeft:
         self.listener, self.side_by_side = listener, side_by_side
         self.todo = {case.key: case for case in cases}
         self.sizes: dict[str, int] = {}
+        self.cases = 0  # that are finished
         self.watch, self.all = Stopwatch(), Spent()
         self.by_benchmark: dict[str, Spent] = {}
 
@@ -140,6 +141,7 @@ class TimeLeft:
         expected = foretold(case, self.sizes) if result.status == "ok" else None
         if expected is not None:
             self.all.add(seconds, expected)
+        self.cases += 1
         if result.status == "ok":
             self.by_benchmark.setdefault(case.benchmark, Spent()).add(seconds, expected or 1.0)
 
@@ -160,6 +162,10 @@ class TimeLeft:
         return total
 
     def _share(self) -> float:
-        """Share of the work that is done."""
-        rest = sum(foretold(case, self.sizes) or 0.0 for case in self.todo.values())
-        return self.all.expected / (self.all.expected + rest) if self.all.expected else 1.0 - bool(self.todo)
+        """Share of the work that is done: the smaller of that of what was foretold, and that of all cases."""
+        rest = [foretold(case, self.sizes) for case in self.todo.values()]
+        of_cases = self.cases / (self.cases + len(rest))
+        if None not in rest:
+            of_cases = 1.0
+        known = self.all.expected + sum(filter(None, rest))
+        return min(of_cases, self.all.expected / known if known else 1.0)
