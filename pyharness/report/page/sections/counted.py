@@ -9,8 +9,9 @@ from itertools import accumulate, pairwise
 from pyharness.report.charts import Line, Point
 from pyharness.report.sheet import Cell, Heading
 from pyharness.store import Record
-from pyharness.types import COUNT, CaseResult, Histogram
+from pyharness.types import CaseResult, Format, Histogram
 
+_DIGITS = Format("{:.0f}")
 MOST_ROWS = 8  # that are drawn, the reference first: lines of more are not told apart
 
 
@@ -62,16 +63,15 @@ def _bytes(rows: dict[str, CaseResult]) -> int:
     return max(result.tally.bytes if result.tally else 0 for result in rows.values())
 
 
-def headings(edges: Sequence[int], unit: str) -> tuple[Heading, ...]:
+def headings(edges: Sequence[int]) -> tuple[Heading, ...]:
     """Name bins by the whole numbers in them."""
     bins = ((low, high - 1) for low, high in pairwise(edges))
-    return tuple(Heading(f"{low:,}" if low == last else f"{low:,}-{last:,}", "number", unit) for low, last in bins)
+    return tuple(Heading(f"{low:,}" if low == last else f"{low:,}-{last:,}", "number") for low, last in bins)
 
 
-def cells(result: CaseResult, known: Histogram, what: str, count: int) -> tuple[Cell, ...]:
-    """Counts by bin, as many as a table has; beyond the last there is nothing."""
-    counts = known.counts.get(what, ())
-    shown = [Cell(value, COUNT, case=result.case.key) for value in counts]
+def cells(known: Histogram, what: str, count: int) -> tuple[Cell, ...]:
+    """Counts by bin, as many as a table has; beyond the last there is nothing. What is shown is all that is to say."""
+    shown = [Cell(value, _DIGITS) for value in known.counts.get(what, ())]
     return (*shown, *(Cell() for _ in range(count - len(shown))))
 
 

@@ -10,6 +10,7 @@ from pyharness.report.page.parts import Figure, Section
 from pyharness.report.page.sections.counted import Counted, at_least, cells, headings
 from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.store import Record
+from pyharness.types import COUNT
 
 _TITLE = "Lengths of tokens"
 _COUNTED = {TEXT: "tokens of the text", VOCABULARY: "entries of the vocabulary"}
@@ -38,9 +39,14 @@ def _figure(counted: Counted) -> Figure:
 
 def _numbers(counted: Counted, title: str) -> Sheet:
     edges = counted.edges()
-    heads = (Heading("tokenizer", "name"), Heading("counted", "word"), *headings(edges, ""))
+    heads = (Heading("tokenizer", "name"), Heading("counted", "word"), Heading("all"), *headings(edges))
     rows = tuple(
-        (Cell(result.case.tokenizer), Cell(noun), *cells(result, known, what, len(edges) - 1))
+        (
+            Cell(result.case.tokenizer),
+            Cell(noun),
+            Cell(sum(known.counts.get(what, ())), COUNT, case=result.case.key),
+            *cells(known, what, len(edges) - 1),
+        )
         for what, noun in _COUNTED.items()
         for result, known in counted.histograms()
     )

@@ -1,10 +1,9 @@
-"""Tokens by rank: how often the commonest token occurs, and the next ones, and what share of the text they make."""
+"""Tokens by rank: how often the commonest token occurs, and the next ones, and where rows differ in that."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from itertools import accumulate
 
 from pyharness.metrics.counting.histograms import RANKS, TEXT, TYPES
 from pyharness.report.charts import Axis, Line, Panel, Point, curves
@@ -17,8 +16,10 @@ from pyharness.types import COUNT, Histogram
 _TITLE = "Tokens by rank"
 _NOTES = (
     "A cell: tokens of the text whose ids have these ranks; rank 1 is the commonest id. Ids: those that occur.",
-    "Left: tokens of a bin / its ids, at the geometric middle of its ranks. Right: tokens up to the end of a bin.",
+    "Occurrences of an id: tokens of a bin / its ids, at the geometric middle of its ranks.",
+    "Counts of this very text: no interval says what other text of the kind would give.",
 )
+_WIDE = 2.0  # what spans this factor is drawn on a logarithmic axis
 
 
 def ranks(record: Record) -> Iterator[Section]:
@@ -28,16 +29,14 @@ def ranks(record: Record) -> Iterator[Section]:
 
 
 def _figure(counted: Counted) -> Figure:
-    known = [(result.case.tokenizer, one) for result, one in counted.histograms()]
-    panels = (
-        Panel("occurrences of an id", Axis("times", log=True), tuple(frequencies(*one) for one in known)),
-        Panel("share of the commonest ids", Axis("% of the tokens"), tuple(shares(*one) for one in known)),
-    )
+    (first, reference), *others = [(result.case.tokenizer, one) for result, one in counted.histograms()]
+    lines = (frequencies(row, known) for row, known in ((first, reference), *others))
+    panels = [Panel("occurrences of an id", Axis("times", log=True), tuple(lines))]
+    description = "How often an id occurs in the text, by its rank, both logarithmic: Zipf's law is a straight line."
+    if others:
+        panels.append(_beside(first, reference, others))
+        description += f" Beside it the tokens that ids of about a rank make, in per cent of those of {first}."
     title = f"{_TITLE}: {counted.text}"
-    description = (
-        "Left: how often an id occurs in the text, by its rank, both logarithmic; Zipf's law is a straight line. "
-        "Right: per cent of the text's tokens that the ids up to a rank make; lower means more even use."
-    )
     return Figure(title, description, curves(panels, title, Axis("rank", log=True)), _numbers(counted, title))
 
 
@@ -49,23 +48,30 @@ def frequencies(row: str, known: Histogram) -> Line:
     return Line(row, tuple(Point(x, y, said) for x, y in points), marked=False)
 
 
-def shares(row: str, known: Histogram) -> Line:
-    """Per cent of the tokens that ids up to the last rank of a bin make."""
-    total = sum(known.counts[TEXT])
-    ends = (low + types - 1 for low, types in zip(known.edges, known.counts[TYPES], strict=False))
-    reached = [(end, 100 * tokens / total) for end, tokens in zip(ends, accumulate(known.counts[TEXT]), strict=True)]
-    half = next(end for end, share in reached if share >= 50)
-    return Line(row, tuple(Point(x, y, f"half of the tokens by rank {half:,}") for x, y in reached), marked=False)
+def relative(row: str, known: Histogram, reference: Histogram) -> Line:
+    """Tokens of a bin in per cent of the reference's, at the geometric middle of the bin."""
+    middles = (math.sqrt(low * (high - 1)) for low, high in zip(known.edges, known.edges[1:], strict=False))
+    pairs = zip(middles, known.counts[TEXT], reference.counts[TEXT], strict=False)
+    points = [(x, 100 * mine / theirs) for x, mine, theirs in pairs if theirs]
+    said = f"{min(y for _, y in points):.1f} to {max(y for _, y in points):.1f} %" if points else ""
+    return Line(row, tuple(Point(x, y, said) for x, y in points), marked=False)
+
+
+def _beside(first: str, reference: Histogram, others: list[tuple[str, Histogram]]) -> Panel:
+    lines = [relative(row, known, reference) for row, known in ((first, reference), *others)]
+    ends = [point.y for line in lines for point in line.points if point.y > 0]
+    log = bool(ends) and max(ends) >= _WIDE * min(ends)
+    return Panel(f"tokens, beside {first}", Axis("%", log=log), tuple(lines))
 
 
 def _numbers(counted: Counted, title: str) -> Sheet:
     edges = counted.edges()
-    heads = (Heading("tokenizer", "name"), Heading("ids"), *headings(edges, "token"))
+    heads = (Heading("tokenizer", "name"), Heading("ids"), *headings(edges))
     rows = tuple(
         (
             Cell(result.case.tokenizer),
             Cell(sum(known.counts[TYPES]), COUNT, case=result.case.key),
-            *cells(result, known, TEXT, len(edges) - 1),
+            *cells(known, TEXT, len(edges) - 1),
         )
         for result, known in counted.histograms()
     )

@@ -18,7 +18,7 @@ from pyharness.metrics.counting.histograms import LENGTHS, RANKS, TEXT, TYPES, V
 from pyharness.report.page.parts import Figure, Section
 from pyharness.report.page.sections.counted import MOST_ROWS, Counted, at_least
 from pyharness.report.page.sections.lengths import lengths
-from pyharness.report.page.sections.ranks import frequencies, ranks, shares
+from pyharness.report.page.sections.ranks import frequencies, ranks, relative
 from pyharness.types import Histogram
 
 OF_RANKS = RANKS, 1, (TEXT, TYPES)
@@ -49,11 +49,13 @@ def test_tables_hold_the_counts_of_the_record() -> None:
     of_ranks, of_lengths = figure(list(ranks(read))).numbers, figure(list(lengths(read))).numbers
     assert of_ranks.columns == ("tokenizer", "ids", "1", "2-3", "4-7")
     assert [[cell.value for cell in row] for row in of_ranks.rows] == [[row, 6, 50, 30, 20] for row in "ab"]
-    assert of_lengths.columns == ("tokenizer", "counted", "0", "1", "2", "3")
-    assert [[cell.value for cell in row[2:]] for row in of_lengths.rows] == [[0, 60, 40, 0]] * 2 + [[0, 3, 5, 2]] * 2
+    assert of_lengths.columns == ("tokenizer", "counted", "all", "0", "1", "2", "3")
+    assert [[cell.value for cell in row[2:]] for row in of_lengths.rows] == [[100, 0, 60, 40, 0]] * 2 + [
+        [10, 0, 3, 5, 2]
+    ] * 2
     for sheet in (of_ranks, of_lengths):
-        keys = {cell.case for row in sheet.rows for cell in row if isinstance(cell.value, int)}
-        assert keys == {result.case.key for result in read.results}
+        keys = [[cell.case for cell in row if cell.case] for row in sheet.rows]
+        assert keys == [[result.case.key] for result in read.results] * (len(sheet.rows) // 2)
 
 
 def test_curves_follow_from_the_counts() -> None:
@@ -62,9 +64,10 @@ def test_curves_follow_from_the_counts() -> None:
     assert [(point.x, point.y) for point in line.points] == [
         (1, 50), (pytest.approx(math.sqrt(6)), 15), (pytest.approx(math.sqrt(24)), 20 / 3),
     ]  # fmt: skip
-    reached = shares("a", known)
-    assert [(point.x, point.y) for point in reached.points] == [(1, 50), (3, 80), (6, 100)]
-    assert reached.points[0].said == "half of the tokens by rank 1"
+    other = Histogram((1, 2, 4), {TEXT: (40, 60), TYPES: (1, 2)})
+    beside = relative("a", known, other)
+    assert [(point.x, point.y) for point in beside.points] == [(1, 125), (pytest.approx(math.sqrt(6)), 50)]
+    assert beside.points[0].said == "50.0 to 125.0 %"
     tail = at_least("a", Histogram((0, 1, 2, 3, 4), {TEXT: (0, 60, 40, 0)}), TEXT, "tokens")
     assert tail is not None
     assert [(point.x, point.y) for point in tail.points] == [(0, 100), (1, 100), (2, 40), (3, 0)]
@@ -146,3 +149,11 @@ def test_rows_of_different_ends_share_their_bins() -> None:
     read = record(case("a", "text"), case("b", "text", histograms={RANKS: short}))
     sheet = figure(list(ranks(read))).numbers
     assert [cell.text for cell in sheet.rows[1]] == ["b", "1", "9", "-", "-"]
+
+
+def test_one_row_has_nothing_beside_it() -> None:
+    alone, both = (figure(list(ranks(record(*(case(row, "text") for row in rows))))) for rows in ("a", "ab"))
+    assert len(spoken_marks(alone.svg)) == 1
+    assert "Beside" not in alone.description
+    assert len(spoken_marks(both.svg)) == 4
+    assert both.description.endswith("in per cent of those of a.")
