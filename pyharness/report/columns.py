@@ -12,7 +12,7 @@ from pyharness.metrics import all_metrics
 from pyharness.report.sheet import Cell, Heading
 from pyharness.statistics.intervals import interval_of
 from pyharness.statistics.stopping import noise
-from pyharness.types import COUNT, PLAIN, CaseResult, Column, Fact, Format, Measurement, Published, Table
+from pyharness.types import COUNT, PLAIN, CaseResult, Column, Fact, Format, Measurement, Published, Table, counted
 
 Measured: TypeAlias = tuple[CaseResult, Measurement]
 MOST_PARTS = 8  # columns of one metric that nobody declared; of more parts the least and the most are shown
@@ -143,7 +143,7 @@ def amount(result: CaseResult, one: Measurement) -> str | None:
     """Say how much a number is of: repetitions, or documents of the text; None where the record does not tell."""
     if one.samples:
         return f"{len(one.samples):,} repetitions"
-    return None if result.tally is None else f"{result.tally.documents:,} documents"
+    return None if result.tally is None else counted(result.tally.documents, "document")
 
 
 def _picked(column: Column, measured: Sequence[Measured]) -> Measured:

@@ -12,7 +12,7 @@ from pyharness.benchmarks import Benchmark, Findings, Work
 from pyharness.benchmarks.actions.measuring import Unfaithful, add_chunk
 from pyharness.metrics import actions as metrics
 from pyharness.metrics.actions import ActionState
-from pyharness.types import Case, CaseResult, Column, Fact, InputError, State, Table, Tally
+from pyharness.types import Case, CaseResult, Column, Fact, InputError, State, Table, Tally, counted
 
 
 def run(work: Work) -> Findings:
@@ -52,9 +52,13 @@ def _text(results: Sequence[CaseResult], data: Mapping[str, Any]) -> str:
     details = results[0].details
     made = " [made here: no evidence]" if data["corpora"].get(label, {}).get("smoke_test") else ""
     return (
-        f"{label}, {about.get('action_clips')} clips, {about.get('action_chunks')} chunks of "
+        f"{label}, {_number(about.get('action_clips'), 'clip')}, {_number(about.get('action_chunks'), 'chunk')} of "
         f"{details.get('chunk_frames')} frames of {details.get('dimensions')}{made}"
     )
+
+
+def _number(count: float | None, noun: str) -> str:
+    return counted(count, noun) if isinstance(count, int) else f"{count} {noun}s"  # of an edited record
 
 
 def _left_out(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:

@@ -18,7 +18,7 @@ from pyharness.report.page.sections import SECTIONS
 from pyharness.report.ranking_of_records import ranking_of_records
 from pyharness.report.sheet import Heading, Sheet
 from pyharness.store import Record
-from pyharness.types import InputError
+from pyharness.types import InputError, counted
 
 MOST_CELLS = 6000  # of tables that no section shows: a megabyte
 
@@ -108,15 +108,17 @@ def _title(record: Record) -> str:
     data = record.data
     suite, rows = (data["suite"].get(name, usual) for name, usual in (("name", data["kind"]), ("rows", "tokenizer")))
     counts = (len(data["tokenizers"]), rows), (len(data["corpora"]), "text")
-    said = " on ".join(f"{count:,} {noun}{'s' * (count != 1)}" for count, noun in counts if count)
+    said = " on ".join(counted(count, noun) for count, noun in counts if count)
     return f"{suite}: {', '.join(filter(None, (said, str(data['created'])[:10])))}"
 
 
 def _about(source: Source) -> str:
     """Say in a sentence what a record holds."""
     missing = sum(result.status != "ok" for result in source.record.results)
-    counted = f"{len(source.record.results):,} cases" + (f", {missing:,} of them without numbers" if missing else "")
-    return f"{source.name}: {counted}" + ("." if source.record.data["complete"] else "; the run was interrupted.")
+    lacking = f", {missing:,} of them without numbers" if missing else ""
+    return f"{source.name}: {counted(len(source.record.results), 'case')}{lacking}" + (
+        "." if source.record.data["complete"] else "; the run was interrupted."
+    )
 
 
 def _ends(sources: Sequence[Source]) -> tuple[tuple[Block, ...], tuple[Download, ...]]:

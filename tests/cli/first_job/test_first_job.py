@@ -66,7 +66,7 @@ def check(name: str, transcript: str) -> None:
     if os.environ.get(RENEW):
         path.write_text(transcript, encoding="utf-8")
     before = path.read_text(encoding="utf-8")
-    advice = f"if this is meant, run {RENEW}=1 python -m pytest {HERE.name} and read what git diff says"
+    advice = f"if this is meant, run {RENEW}=1 python -m pytest tests/cli/{HERE.name} and read what git diff says"
     assert transcript.splitlines() == before.splitlines(), advice
 
 
