@@ -116,7 +116,7 @@ class _View:
         for number, (point, x, y) in enumerate(placed):
             said = f"{spoken(line.name)}: {point.said}"
             if len(placed) > 1:
-                yield {"k": "line", "x": x, "y": y, "n": number, "d": "" if line.marked else said, **look}
+                yield {"k": "joined" if line.marked else "line", "x": x, "y": y, "n": number, "d": said, **look}
             if line.marked:
                 yield {"k": "point", "x": x, "y": y, "d": said, **look}
             if point.interval is not None:
@@ -165,12 +165,12 @@ class _View:
         shape = {"field": "s", "type": "nominal", "legend": None, "scale": {"domain": numbers, "range": shapes}}
         place: Spec = {"x": {"field": "x", "type": "quantitative", "scale": None},
                        "y": {"field": "y", "type": "quantitative", "scale": None}}  # fmt: skip
+        line = {"x": x, "y": y, "color": colour, "strokeDash": dash, "order": {"field": "n"}, "detail": {"field": "s"}}
         marks: tuple[tuple[str, Spec, Spec], ...] = (
             ("interval", {"type": "rule", "aria": False, "strokeWidth": 1},
              {"x": x, "y": y, "y2": {"field": "z"}, "color": colour}),
-            ("line", {"type": "line", "strokeWidth": 2},
-             {"x": x, "y": y, "color": colour, "strokeDash": dash, "order": {"field": "n"}, "detail": {"field": "s"},
-              "description": {"field": "d"}}),
+            ("joined", {"type": "line", "strokeWidth": 2, "aria": False}, line),
+            ("line", {"type": "line", "strokeWidth": 2}, {**line, "description": {"field": "d"}}),
             ("point", {"type": "point", "filled": True, "opacity": 1, "size": 45},
              {"x": x, "y": y, "color": colour, "shape": shape, "description": {"field": "d"}}),
             ("key", {"type": "rule", "aria": False, "strokeWidth": 2},

@@ -25,9 +25,9 @@ LETTER = 7.0  # pixels that a letter takes at most, on average, whichever font a
 _SVG = "http://www.w3.org/2000/svg"
 _ELEMENTS = {"svg", "g", "path", "line", "rect", "text", "tspan", "circle"}
 _ATTRIBUTES = {
-    "viewBox", "transform", "d", "x", "y", "x1", "x2", "y1", "y2", "width", "height", "r", "dx", "dy", "fill", "stroke",
-    "fill-opacity", "stroke-opacity", "opacity", "stroke-width", "stroke-dasharray", "stroke-linecap", "text-anchor",
-    "font-size", "font-weight", "role", "aria-label", "aria-hidden",
+    "viewBox", "transform", "d", "x", "y", "x1", "x2", "y1", "y2", "width", "height", "r", "dx", "dy", "cx", "cy",
+    "fill", "stroke", "fill-opacity", "stroke-opacity", "opacity", "stroke-width", "stroke-dasharray", "stroke-linecap",
+    "text-anchor", "font-size", "font-weight", "role", "aria-label", "aria-hidden",
 }  # fmt: skip
 _USUAL = {"opacity": "1", "font-size": f"{FONT_SIZE}px", "stroke-width": "1"}
 _NOTHING = {(key, "0") for key in ("x1", "x2", "y1", "y2")} | {
@@ -37,6 +37,7 @@ _NOTHING = {(key, "0") for key in ("x1", "x2", "y1", "y2")} | {
 _INHERITED = {"fill", "stroke", "stroke-width", "text-anchor", "font-weight", "stroke-dasharray"}
 _FEW = 3  # children of a group, for which nothing is worth saying once
 _NUMBER = re.compile(r"-?\d+\.\d{2,}(?:e[-+]?\d+)?")
+_PLACE = re.compile(r"translate\((-?[\d.]+),(-?[\d.]+)\)")
 _CIRCLE = re.compile(r"M([\d.]+),0A\1,\1,0,1,1,-\1,0A\1,\1,0,1,1,\1,0")
 _CONFIG: Spec = {
     "font": FONT,
@@ -86,6 +87,7 @@ def _copied(element: ET.Element) -> ET.Element:
     children = [_copied(one) for one in element if one.tag.removeprefix(f"{{{_SVG}}}") in _ELEMENTS]
     copy.extend(one for one in children if not _is_empty(one))
     _inherit(copy)
+    _join(copy)
     return copy[0] if copy.tag == "g" and not copy.attrib and len(copy) == 1 else _as_circle(copy)
 
 
@@ -114,11 +116,29 @@ def _inherit(group: ET.Element) -> None:
                 del one.attrib[key]
 
 
+def _join(group: ET.Element) -> None:
+    """Make one path of lines and paths that differ in their places alone: the grid, intervals, samples."""
+    paths = [_path(one) for one in group]
+    if group.tag == "g" and len(paths) > 1 and None not in paths:
+        group[:] = [ET.Element("path", {"d": "".join(filter(None, paths))})]
+
+
+def _path(element: ET.Element) -> str | None:
+    """Return what a line or a path draws; None for what is more than its place."""
+    if element.tag == "path" and element.attrib.keys() == {"d"} and element.attrib["d"].startswith("M"):
+        return element.attrib["d"]
+    match = _PLACE.fullmatch(element.get("transform", "translate(0,0)"))
+    if element.tag != "line" or match is None or not element.attrib.keys() <= {"transform", "x2", "y2"}:
+        return None
+    return f"M{match[1]},{match[2]}l{element.get('x2', '0')},{element.get('y2', '0')}"
+
+
 def _as_circle(element: ET.Element) -> ET.Element:
     if element.tag == "path" and (match := _CIRCLE.fullmatch(element.get("d", ""))):
         element.tag = "circle"
+        place = _PLACE.fullmatch(element.attrib.pop("transform", "translate(0,0)"))
         del element.attrib["d"]
-        element.set("r", match[1])
+        element.attrib |= {"r": match[1]} | ({} if place is None else {"cx": place[1], "cy": place[2]})
     return element
 
 

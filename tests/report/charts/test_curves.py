@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from drawn.charts import COLOUR, HOSTILE, SVG, parsed, spoken_marks, written
+from drawn.charts import COLOUR, HOSTILE, SVG, parsed, places, spoken_marks, written
 from pyharness.report.charts import PALETTE, Axis, Line, Panel, Point, curves
 from pyharness.report.charts.curves import MOST_LABELS
 from pyharness.report.charts.placing import Label, spread
@@ -26,12 +26,7 @@ def panel(*drawn: Line, log: bool = False, title: str = "") -> Panel:
 
 def marks(svg: str) -> dict[str, tuple[float, float]]:
     """Where what is read out stands."""
-    found = {}
-    for one in parsed(svg).iter():
-        if one.get("role") == "img" and "transform" in one.attrib:
-            x, y = one.attrib["transform"].removeprefix("translate(").rstrip(")").split(",")
-            found[one.attrib["aria-label"]] = float(x), float(y)
-    return found
+    return dict(zip(spoken_marks(svg), places(svg), strict=True))
 
 
 def test_points_stand_where_their_values_are_and_say_them() -> None:

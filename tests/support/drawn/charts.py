@@ -40,3 +40,23 @@ def spoken_marks(svg: str) -> list[str]:
 def written(svg: str) -> list[str]:
     """Return all texts of a chart."""
     return ["".join(one.itertext()) for one in parsed(svg).iter(f"{SVG}text")]
+
+
+def strokes(svg: str) -> int:
+    """Count what is drawn beside the marks that are read out."""
+    return sum(
+        one.get("d", "").count("M") or one.tag == f"{SVG}line" for one in parsed(svg).iter() if not one.get("role")
+    )
+
+
+def places(svg: str) -> list[tuple[float, float]]:
+    """Where the marks stand that are read out, in their order."""
+    return [_place(one) for one in parsed(svg).iter()
+            if one.get("role") == "img" and not one.get("aria-label", "").startswith("Title text")]  # fmt: skip
+
+
+def _place(mark: ET.Element) -> tuple[float, float]:
+    if "cx" in mark.attrib:
+        return float(mark.attrib["cx"]), float(mark.attrib["cy"])
+    x, y = mark.attrib.get("transform", "translate(0,0)").removeprefix("translate(").rstrip(")").split(",")
+    return float(x), float(y)
