@@ -10,6 +10,8 @@ from pyharness.report.charts import Axis, Line, Panel, Point, curves
 from pyharness.report.page.parts import Figure, Section
 from pyharness.report.page.sections.counted import Counted, cells, headings
 from pyharness.report.sheet import Cell, Heading, Sheet
+from pyharness.report.sheet.escaping import visible
+from pyharness.report.sheet.shortening import shorten
 from pyharness.store import Record
 from pyharness.types import COUNT, Histogram
 
@@ -19,6 +21,7 @@ _NOTES = (
     "Occurrences of an id: tokens of a bin / its ids, at the geometric middle of its ranks.",
     "Counts of this very text: no interval says what other text of the kind would give.",
 )
+_LONGEST = 22  # characters of a row above a panel
 _WIDE = 2.0  # what spans this factor is drawn on a logarithmic axis
 
 
@@ -61,7 +64,7 @@ def _beside(first: str, reference: Histogram, others: list[tuple[str, Histogram]
     lines = [relative(row, known, reference) for row, known in ((first, reference), *others)]
     ends = [point.y for line in lines for point in line.points if point.y > 0]
     log = bool(ends) and max(ends) >= _WIDE * min(ends)
-    return Panel(f"tokens, beside {first}", Axis("%", log=log), tuple(lines))
+    return Panel(f"tokens, beside {shorten(visible(first), _LONGEST)}", Axis("%", log=log), tuple(lines))
 
 
 def _numbers(counted: Counted, title: str) -> Sheet:

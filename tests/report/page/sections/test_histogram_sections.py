@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drawn.charts import parsed, spoken_marks
+from drawn.charts import HOSTILE, parsed, spoken_marks, written
 from paged import made
 from pyharness import store
 from pyharness.metrics.counting.histograms import LENGTHS, RANKS, TEXT, TYPES, VOCABULARY
@@ -157,3 +157,13 @@ def test_one_row_has_nothing_beside_it() -> None:
     assert "Beside" not in alone.description
     assert len(spoken_marks(both.svg)) == 4
     assert both.description.endswith("in per cent of those of a.")
+
+
+@pytest.mark.parametrize("name", [*HOSTILE, "\ufffe", "\ufdd0"])
+def test_names_of_strangers_are_text_and_short_in_drawings(name: str) -> None:
+    read = record(case(name, name), case("b", name), reference=name)
+    for make in (ranks, lengths):
+        svg = figure(list(make(read))).svg
+        assert parsed(svg).get("aria-label")
+        assert max(map(len, written(svg))) < 60
+        assert "<script" not in svg
