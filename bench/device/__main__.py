@@ -55,6 +55,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return rehearse(place, wanted, device)
     if device is None and any(part.on_device for part in wanted):
         return _refused(NO_DEVICE)
+    if device is not None and not device.runs_the_kernels:
+        return _refused(f"gpu_check: {device}: the kernels need compute capability 8.0 or more. Nothing was built.")
     place.results.mkdir(parents=True, exist_ok=True)
     with (place.work / "lock").open("w") as lock:
         if not _locked(lock):

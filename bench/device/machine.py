@@ -16,6 +16,7 @@ from device.running import MARK
 from device.stages import Part, Place
 
 TOOLKIT = "/usr/local/cuda/bin"  # where toolkits are that nobody has put on the PATH
+LEAST_CAPABILITY = (8, 0)  # as in pyharness/kernels/arrays/devices.py, which may not be built yet
 LIBRARIES = ("torch", "triton", "cupy-cuda13x", "cupy-cuda12x", "transformers", "numpy")
 
 
@@ -26,6 +27,11 @@ class Device:
     name: str
     capability: str  # such as 9.0
     driver: str
+
+    @property
+    def runs_the_kernels(self) -> bool:
+        """Whether it has the instructions that they are compiled to."""
+        return tuple(int(number) for number in self.capability.split(".")) >= LEAST_CAPABILITY
 
     def __str__(self) -> str:
         return f"{self.name}, compute capability {self.capability}, driver {self.driver}"

@@ -16,6 +16,7 @@ from device import machine, stages
 from device.rehearsal import rehearse
 from device.stages import Part, Place
 
+from pyharness.kernels.arrays import devices
 from pyharness.profiling import Problem, profiles
 from pyharness.profiling.kernels.entropy_peers import torch_peers
 from pyharness.profiling.plan import parse_shape
@@ -45,10 +46,10 @@ def no_gpu() -> None:
         pytest.skip("nvidia-smi is on the PATH: there may be a GPU")
 
 
-def pretended(folder: Path) -> str:
+def pretended(folder: Path, capability: str = "9.0") -> str:
     """Put an nvidia-smi on a PATH that lists a GPU."""
     program = folder / "nvidia-smi"
-    program.write_text('#!/bin/sh\necho "Some GPU, 9.0, 580.1"\n', encoding="utf-8")
+    program.write_text(f'#!/bin/sh\necho "Some GPU, {capability}, 580.1"\n', encoding="utf-8")
     program.chmod(0o755)
     return f"{folder}{os.pathsep}{os.environ['PATH']}"
 
@@ -82,6 +83,15 @@ def test_the_driver_says_what_device_there_is(tmp_path: Path) -> None:
     done = called("summary", "--work", str(tmp_path / "work"), "--out", str(tmp_path / "out"), PATH=pretended(tmp_path))
     assert done.returncode == 0, done.stderr
     assert "Some GPU, compute capability 9.0, driver 580.1" in (tmp_path / "out" / "summary.md").read_text("utf-8")
+
+
+def test_a_gpu_that_is_too_old_is_refused_before_anything_is_built(tmp_path: Path) -> None:
+    assert machine.LEAST_CAPABILITY == devices.LEAST_CAPABILITY
+    done = called("--work", str(tmp_path / "work"), PATH=pretended(tmp_path, "7.5"))
+    assert done.returncode == 2
+    assert "compute capability 7.5" in done.stderr
+    assert "need compute capability 8.0" in done.stderr
+    assert not (tmp_path / "work").exists()
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,11 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import pytest
 
+from pyharness.kernels import entropy, pair_histogram
 from pyharness.kernels.arrays import devices
 from pyharness.kernels.arrays.devices import CudaUnavailable, cuda_reason, device_info, require_cuda
 from pyharness.kernels.arrays.libraries import Device
@@ -129,6 +131,21 @@ def test_facts_of_a_real_device() -> None:
     assert info.memory_bus_bits > 0
     with pytest.raises(ValueError, match="there is no CUDA device 99"):
         device_info(99)
+
+
+@pytest.mark.cuda
+def test_the_second_of_two_real_devices() -> None:
+    torch = pytest.importorskip("torch")
+    if cuda_reason() is not None or torch.cuda.device_count() < 2:
+        pytest.skip("there are no two GPUs here")
+    logits = torch.randn(8, 100_000)
+    found = entropy(logits.cuda(1)).entropy
+    assert found.device.index == 1
+    torch.testing.assert_close(found.cpu(), entropy(logits).entropy, atol=2e-6, rtol=0)
+    ids = torch.arange(100_000, dtype=torch.int32) % 97
+    histogram: Any = pair_histogram(ids.cuda(1))
+    assert histogram.count.device.index == 1
+    assert histogram.count.sum().item() == 99_999
 
 
 @pytest.mark.parametrize("name", ["_core", "_cuda", "_emulated"])

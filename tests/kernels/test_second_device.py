@@ -1,7 +1,7 @@
 """Arrays on the second of two GPUs: results, workspaces, streams and the device of the call follow them.
 
-The library and the kernels are stand-ins that note what they are asked for; what the kernels then do on a second device
-is tested where there are two.
+The library and the kernels are stand-ins that note what they are asked for; test_kernel_devices.py has a test for where
+there are two.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pytest
 
 from backends import address_in
 from pyharness.kernels import entropy, pair_histogram
-from pyharness.kernels.arrays import devices, place
+from pyharness.kernels.arrays import place
 from pyharness.types import InputError
 
 DLPACK_CUDA = 2
@@ -150,18 +150,3 @@ def test_a_stream_of_the_other_device_is_refused(driver: Driver) -> None:
         with pytest.raises(InputError, match="stream belongs to cuda:0, the arrays are on cuda:1"):
             call()
     assert driver.calls == []
-
-
-@pytest.mark.cuda
-def test_the_second_of_two_real_devices() -> None:
-    torch = pytest.importorskip("torch")
-    if devices.cuda_reason(0) is not None or torch.cuda.device_count() < 2:
-        pytest.skip("there are no two GPUs here")
-    logits = torch.randn(8, 100_000)
-    found = entropy(logits.cuda(1)).entropy
-    assert found.device.index == 1
-    torch.testing.assert_close(found.cpu(), entropy(logits).entropy, atol=2e-6, rtol=0)
-    ids = torch.arange(100_000, dtype=torch.int32) % 97
-    histogram: Any = pair_histogram(ids.cuda(1))
-    assert histogram.count.device.index == 1
-    assert histogram.count.sum().item() == 99_999

@@ -82,28 +82,49 @@ def test_what_is_compiled_is_the_formula_for_one_shape(monkeypatch: pytest.Monke
 
 def test_liger_is_skipped_where_it_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(linear_peers, "version_of", lambda name: None)
-    with pytest.raises(Unsupported, match="pip install liger-kernel"):
-        linear_peers.liger(None, None, Problem((3, 4, 5), "fp32", "cuda", 1)).build()
+    for peer in linear_peers.liger(None, None, Problem((3, 4, 5), "fp32", "cuda", 1)):
+        with pytest.raises(Unsupported, match="pip install liger-kernel"):
+            peer.build()
 
 
-def test_losses_of_liger_are_compared_with_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+class Loss:
+    """Liger's module, by torch."""
+
+    def __init__(self, reduction: str) -> None:
+        assert reduction == "none"
+
+    def __call__(self, weight: Any, hidden: Any, targets: Any) -> Any:
+        torch = pytest.importorskip("torch")
+        return torch.nn.functional.cross_entropy(hidden @ weight.T, targets, reduction="none")
+
+
+class Fused:
+    """Liger's function that also gives entropies, by torch."""
+
+    @staticmethod
+    def apply(hidden: Any, weight: Any, targets: Any, *, return_entropy: bool) -> tuple[Any, Any]:
+        torch = pytest.importorskip("torch")
+        assert return_entropy
+        entropies = torch.distributions.Categorical(logits=hidden @ weight.T).entropy()
+        return Loss("none")(weight, hidden, targets), entropies
+
+
+def test_what_liger_gives_is_compared_with_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     torch = pytest.importorskip("torch")
-
-    class Loss:
-        def __init__(self, reduction: str) -> None:
-            assert reduction == "none"
-
-        def __call__(self, weight: Any, hidden: Any, targets: Any) -> Any:
-            return torch.nn.functional.cross_entropy(hidden @ weight.T, targets, reduction="none")
-
+    ops = SimpleNamespace(LigerFusedLinearScaledCrossEntropyFunction=Fused)
     monkeypatch.setitem(sys.modules, "liger_kernel", SimpleNamespace())
     monkeypatch.setitem(
         sys.modules, "liger_kernel.transformers", SimpleNamespace(LigerFusedLinearCrossEntropyLoss=Loss)
     )
+    monkeypatch.setitem(sys.modules, "liger_kernel.ops", ops)
     monkeypatch.setattr(linear_peers, "version_of", lambda name: "1")
     generator = torch.Generator().manual_seed(3)
     hidden, weight = (torch.randn(shape, 16, generator=generator) for shape in (9, 7))
-    peer = linear_peers.liger(hidden, weight, Problem((9, 16, 7), "fp32", "cpu", 1))
-    losses = peer.build()()
-    assert peer.differs(losses, None) is None
-    assert peer.differs(losses + 0.01, None) is not None
+    ours = kernels.linear_entropy(hidden, weight).entropy
+    for peer in linear_peers.liger(hidden, weight, Problem((9, 16, 7), "fp32", "cpu", 1)):
+        found = peer.build()()
+        assert peer.differs(found, ours) is None, peer.name
+        assert peer.differs(found + 0.01, ours) is not None, peer.name
+    del ops.LigerFusedLinearScaledCrossEntropyFunction
+    with pytest.raises(Unsupported, match="gives no entropy"):
+        peer.build()

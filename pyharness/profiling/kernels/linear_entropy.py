@@ -74,6 +74,6 @@ PROFILES = (
         floor=floor,
         needs=needs,
         prepare=prepare,
-        peers=("bare product", "torch unfused", "torch compiled", "Liger"),
+        peers=("bare product", "torch unfused", "torch compiled", "Liger", "Liger entropy"),
     ),
 )

@@ -39,7 +39,7 @@ def peers(hidden: Any, weight: Any, problem: Problem) -> tuple[Peer, ...]:
     if problem.device == "cuda":
         found.append(Peer("torch compiled", f"torch.compile of {about}",
                           lambda: compiled(problem, _unfused, hidden, weight), 4 * size, agrees))  # fmt: skip
-        found.append(liger(hidden, weight, problem))
+        found += liger(hidden, weight, problem)
     return tuple(found)
 
 
@@ -47,28 +47,46 @@ def _unfused(torch: Any, hidden: Any, weight: Any) -> Any:
     return entropy_formula(torch, hidden @ weight.T)
 
 
-def liger(hidden: Any, weight: Any, problem: Problem) -> Peer:
-    """Return Liger's fused linear cross entropy: the loss of given ids, compared with our own.
+def liger(hidden: Any, weight: Any, problem: Problem) -> tuple[Peer, Peer]:
+    """Return Liger's fused linear cross entropy, and the one that gives the entropy, too, where the wheel has it.
 
-    Source: https://github.com/linkedin/Liger-Kernel, LigerFusedLinearCrossEntropyLoss.
+    Source: https://github.com/linkedin/Liger-Kernel, LigerFusedLinearCrossEntropyLoss and
+    LigerFusedLinearScaledCrossEntropyFunction; both take an id per row.
     """
     rows, _, vocabulary = problem.shape
+    close = {"absolute": 1e-4, "relative": PRECISION[problem.dtype]}
 
     def targets() -> Any:
         return torch_of(problem).arange(rows, device=hidden.device) % vocabulary
 
-    def build() -> Callable[[], Any]:
-        if version_of("liger-kernel") is None:
-            raise Unsupported("not installed: pip install liger-kernel")
+    def losses() -> Callable[[], Any]:
+        _require_liger()
         from liger_kernel.transformers import LigerFusedLinearCrossEntropyLoss
 
         loss, ids = LigerFusedLinearCrossEntropyLoss(reduction="none"), targets()
         return lambda: loss(weight, hidden, ids)
 
-    def same_losses(losses: Any, _entropies: Any) -> str | None:
+    def entropies() -> Callable[[], Any]:
+        _require_liger()
+        try:
+            from liger_kernel.ops import LigerFusedLinearScaledCrossEntropyFunction as Fused
+        except ImportError:
+            raise Unsupported("this version gives no entropy: pip install 'liger-kernel>=0.8.5'") from None
+        ids = targets()
+        return lambda: Fused.apply(hidden, weight, ids, return_entropy=True)[1]
+
+    def same_losses(found: Any, _entropies: Any) -> str | None:
         expected = kernels.linear_entropy(hidden, weight, targets=targets(), outputs=("nll",)).nll
-        return differs(losses, expected, absolute=1e-4, relative=PRECISION[problem.dtype])
+        return differs(found, expected, **close)
 
     about = "fused linear cross entropy: the loss of a given id per row, and no entropy"
-    inputs = (rows + vocabulary) * problem.shape[1] * BYTES_OF[problem.dtype]
-    return Peer("Liger", about, build, inputs + (1 << 28), same_losses)
+    needs = (rows + vocabulary) * problem.shape[1] * BYTES_OF[problem.dtype] + (1 << 28)
+    return (
+        Peer("Liger", about, losses, needs, same_losses),
+        Peer("Liger entropy", "the same with the entropy", entropies, needs, partial(differs, **close)),
+    )
+
+
+def _require_liger() -> None:
+    if version_of("liger-kernel") is None:
+        raise Unsupported("not installed: pip install liger-kernel")
