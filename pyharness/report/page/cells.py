@@ -77,7 +77,7 @@ def _said(cell: Cell, heading: Heading) -> Iterator[str]:
     """What a number is, from its value to its case."""
     yield " ".join(filter(None, (repr(cell.value), cell.unit or heading.unit)))
     if cell.interval is not None:
-        yield "95 % {:.6g} to {:.6g}".format(*cell.interval)
+        yield "95 % interval {:.6g} to {:.6g}".format(*cell.interval)
     yield from _brief(cell.reason, f"of {cell.n}" if cell.n else None, cell.case)
 
 

@@ -47,7 +47,9 @@ def render(page: Page) -> str:
 
 
 def _asset(name: str) -> str:
-    return (_FOLDER / "assets" / name).read_text(encoding="utf-8")
+    """Text of a file of ours, without the room between its lines and what it says to those who read it there."""
+    lines = map(str.strip, (_FOLDER / "assets" / name).read_text(encoding="utf-8").splitlines())
+    return "\n".join(line for line in lines if line and not line.startswith("//"))
 
 
 def _sized(svg: str) -> str:
@@ -62,7 +64,7 @@ def _environment() -> Environment:
 
     def shown(value: Any) -> Any:
         """What an expression of a template writes: its text is shown, and then escaped; markup is ours."""
-        return value if isinstance(value, markup) else visible(str(value)).replace("95 %", "95\u00a0%")
+        return value if isinstance(value, markup) else visible(str(value))
 
     environment: Environment = jinja.Environment(
         loader=jinja.FileSystemLoader(_FOLDER / "templates"),

@@ -141,7 +141,7 @@ def test_a_summary_that_cannot_be_written_is_a_warning(
 @pytest.mark.parametrize(
     ("form", "word"),
     [("text", "Regression: 1 regression"), ("markdown", "**Regression: 1 regression"),
-     ("html", '<th scope="row" class="name">slow'),
+     ("html", '<th scope=row class="name">slow'),
      ("csv", "slow,time,regression"), ("json", '"benchmark": "slow"'), ("junit", '<testsuites name="pyharness gate"')],
 )  # fmt: skip
 def test_report_shows_the_record_of_a_gate(tmp_path: Path, form: str, word: str) -> None:

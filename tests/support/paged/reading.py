@@ -73,7 +73,7 @@ class _Reader(HTMLParser):
         assert self.open.pop().tag == tag, f"</{tag}> closes nothing"
 
     def handle_data(self, data: str) -> None:
-        self.open[-1].children.append(data.replace("95\u00a0%", "95 %"))  # which lines do not part
+        self.open[-1].children.append(data)
 
 
 def read(page: str) -> Element:
