@@ -57,7 +57,7 @@ def _text(results: Sequence[CaseResult], data: Mapping[str, Any]) -> str:
     )
 
 
-def _number(count: float | None, noun: str) -> str:
+def _number(count: float | int | None, noun: str) -> str:
     return counted(count, noun) if isinstance(count, int) else f"{count} {noun}s"  # of an edited record
 
 
