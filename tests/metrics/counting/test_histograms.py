@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import pyharness
 from oracles import metrics as oracle
 from pyharness import corpora, store, tokenizers
 from pyharness.benchmarks.compression import CorpusPass
@@ -145,3 +146,11 @@ def test_what_is_no_histogram_is_none(shape: Any) -> None:
         "good": Histogram((1, 2), {"text": (3,)})
     }
     assert store.histograms_of({"histograms": shape}) == {}
+
+
+def test_results_of_a_run_have_them() -> None:
+    (result,) = pyharness.run(["raw_bytes"], ["sample:prose"], ["compression"]).record.of("compression")
+    size = sum(len(text.encode()) for text in corpora.open_corpus("sample:prose").documents(Tally()))
+    assert result.histograms[LENGTHS] == Histogram((0, 1, 2), {TEXT: (0, size), VOCABULARY: (0, 256)})
+    assert sum(result.histograms[RANKS].counts[TEXT]) == size
+    assert store.result_from_json(store.result_as_json(result)) == result
