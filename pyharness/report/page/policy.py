@@ -9,7 +9,8 @@ import hashlib
 def policy(style: str, script: str) -> str:
     """Content-Security-Policy of a page with this style sheet and script: no requests, no other code, no forms.
 
-    Should an escape fail, an element made of a stranger's text can neither run nor load anything.
+    Should an escape fail, an element made of a stranger's text can neither run code nor load anything. It can still be
+    a link, or lead elsewhere by itself (``<meta http-equiv="refresh">``): no policy within a page stops that.
     """
     return "; ".join(
         (

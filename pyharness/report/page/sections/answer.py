@@ -125,6 +125,8 @@ def _sentence(ranking: Ranking, text: str) -> str:
     amount = ranking.value(text, row).text
     if best.rank is None:
         return f"{text}: {row} has {amount} {ranking.name}; how sure a difference is, nothing tells."
+    if not others:
+        return f"{text}: {row} is the only row, with {amount} {ranking.name}."
     alike = [label for label, one in others if one.rank == best.rank]
     shared = f", not told apart from {', '.join(alike)}" if alike else " alone"
     return f"{text}: {row} is first{shared}, with {amount} {ranking.name}."
@@ -161,10 +163,10 @@ def _differences(ranking: Ranking) -> Figure:
     headings = (Heading("tokenizer", "name"),
                 *(Heading(text, "number", unit, direction, metric) for text in ranking.texts))  # fmt: skip
     description = (
-        f"{ranking.unit}{_better(ranking.direction)}. A dot is the difference on a text, a line its paired 95\u00a0% "
+        f"{ranking.unit}{_better(ranking.direction)}. A dot is the difference on a text, a line its paired 95 % "
         "interval: one that meets 0 leaves open which is better."
     )
-    numbers = Sheet(title, headings, tuple(rows), (*ranking.left_out, "±: half of the paired 95\u00a0% interval."))
+    numbers = Sheet(title, headings, tuple(rows), (*ranking.left_out, "±: half of the paired 95 % interval."))
     return Figure(title, description, dots(drawn, title, ranking.unit, at=0.0), numbers)
 
 
@@ -179,5 +181,5 @@ def _of_text(ranking: Ranking, text: str) -> Sheet:
     for row in ranking.columns[text]:
         cell, verdict = ranking.difference(text, row)
         rows.append((Cell(row), ranking.rank(text, row), ranking.value(text, row), cell, Cell(verdict)))
-    notes = (f"Verdict: against {ranking.reference}, by the paired 95\u00a0% interval of the difference.",)
+    notes = (f"Verdict: against {ranking.reference}, by the paired 95 % interval of the difference.",)
     return Sheet(f"On {text}", headings, tuple(rows), notes)
