@@ -16,6 +16,7 @@ from xml.etree import ElementTree as ET
 from pyharness.plugins.libraries import load
 from pyharness.report.charts.labels import spoken
 from pyharness.report.charts.palette import GRID, INK, QUIET
+from pyharness.report.sheet.escaping import visible
 
 Spec: TypeAlias = dict[str, Any]
 VEGA_LITE = "5.20"
@@ -35,6 +36,11 @@ _NOTHING = {(key, "0") for key in ("x1", "x2", "y1", "y2")} | {
     ("transform", "translate(0,0)"),
 }
 _INHERITED = {"fill", "stroke", "stroke-width", "text-anchor", "font-weight", "stroke-dasharray"}
+# Names that every JavaScript object has: the engine looks texts up in objects, and fails where it finds these.
+_MARK = "\ue000"
+_OF_OBJECTS = re.compile(
+    rf"(?:constructor|hasOwnProperty|isPrototypeOf|propertyIsEnumerable|to(?:Locale)?String|valueOf|__\w+__){_MARK}*"
+)
 _FEW = 3  # children of a group, for which nothing is worth saying once
 _NUMBER = re.compile(r"-?\d+\.\d{2,}(?:e[-+]?\d+)?")
 _PLACE = re.compile(r"translate\((-?[\d.]+),(-?[\d.]+)\)")
@@ -63,9 +69,19 @@ def draw(spec: Mapping[str, Any], name: str) -> str:
         InputError: the library that draws is not installed.
     """
     engine = load("drawing charts", "vl_convert", "report", "vl-convert-python")
-    whole = {"config": _CONFIG, "padding": 4, **spec}
+    whole = _written_out({"config": _CONFIG, "padding": 4, **spec})
     drawn = engine.vegalite_to_svg(json.dumps(whole, allow_nan=False), vl_version=VEGA_LITE, allowed_base_urls=[])
     return _tidied(drawn, name)
+
+
+def _written_out(value: Any) -> Any:
+    """Show what no XML can hold, wherever it stands: the engine ends the process where it meets that."""
+    if isinstance(value, str):
+        shown = visible(value)
+        return shown + _MARK if _OF_OBJECTS.fullmatch(shown) else shown
+    if isinstance(value, Mapping):
+        return {key: _written_out(one) for key, one in value.items()}
+    return [_written_out(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def _tidied(drawn: str, name: str) -> str:
@@ -83,7 +99,7 @@ def _copied(element: ET.Element) -> ET.Element:
     """Copy an element with what is known; a group around nothing, or around one group, is left out."""
     known = {key: _written(key, value) for key, value in element.attrib.items() if _is_kept(element, key, value)}
     copy = ET.Element(element.tag.removeprefix(f"{{{_SVG}}}"), known)
-    copy.text = element.text
+    copy.text = element.text.removesuffix(_MARK) if _OF_OBJECTS.fullmatch(element.text or "") else element.text
     children = [_copied(one) for one in element if one.tag.removeprefix(f"{{{_SVG}}}") in _ELEMENTS]
     copy.extend(one for one in children if not _is_empty(one))
     _inherit(copy)

@@ -17,13 +17,15 @@ def labels(names: Iterable[str], width: int) -> dict[str, str]:
     >>> labels(["a", "\uff41", "file:/a/long/path/tokenizer.json"], 16)
     {'a': 'a', '\uff41': '\uff41 (2)', 'file:/a/long/path/tokenizer.json': 'file:…nizer.json'}
     """
-    met: dict[str, int] = {}
+    met = set[str]()
     unlike: dict[str, str] = {}
     for name in dict.fromkeys(names):
-        shown = visible(name)
-        looks = unicodedata.normalize("NFKC", shown).strip()
-        met[looks] = met.get(looks, 0) + 1
-        unlike[name] = shown if met[looks] == 1 else f"{shown} ({met[looks]})"
+        number, label = 1, visible(name)
+        while (looks := unicodedata.normalize("NFKC", label).strip()) in met:
+            number += 1
+            label = f"{visible(name)} ({number})"
+        met.add(looks)
+        unlike[name] = label
     short = shorten_apart(unlike.values(), width)
     return {name: short[shown] for name, shown in unlike.items()}
 
