@@ -10,11 +10,16 @@ import html
 import importlib
 import sys
 import time
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 from pyharness.report import case_in_words, visible
 from pyharness.running.time_left import in_words
 from pyharness.types import Case, CaseResult, TrainingProgress, counted
+
+if TYPE_CHECKING:
+    from pyharness.running.listening import Listener
 
 INTERVAL = 0.2  # seconds between two drawings: each is a message to the browser
 
@@ -24,6 +29,17 @@ def line() -> Line | None:
     ipython: Any = sys.modules.get("IPython")  # whoever runs in a notebook has imported it
     shell = None if ipython is None else ipython.get_ipython()
     return None if getattr(shell, "kernel", None) is None else Line()
+
+
+@contextmanager
+def shown(listener: Listener | None) -> Iterator[Listener | None]:
+    """Give what was asked to listen or, where nothing was, a line in this notebook; None elsewhere."""
+    made = line() if listener is None else None
+    try:
+        yield made or listener
+    finally:
+        if made is not None:
+            made.ended()
 
 
 class Line:
@@ -57,12 +73,16 @@ class Line:
         self.left = f" (about {in_words(seconds)} left)"
 
     def finished(self, result: CaseResult) -> None:
-        """Advance; after the last case, say how long they took."""
+        """Advance; a failure stays."""
         self.done += 1
         if result.status == "failed":
             self.failures.append(f"failed: {case_in_words(result.case)}: {result.reason}")
-        if self.done == self.total:
-            self._draw(f"{counted(self.total, 'case')} in {time.monotonic() - self.begun:,.0f} s", at_once=True)
+
+    def ended(self) -> None:
+        """Say how long all cases took, or how many there was time for."""
+        if self.handle is not None:
+            came = "" if self.done == self.total else f"{self.done} of "
+            self._draw(f"{came}{counted(self.total, 'case')} in {time.monotonic() - self.begun:,.0f} s", at_once=True)
 
     def _draw_case(self, case: Case, ending: str = "") -> None:
         share = self.done / self.total if self.total else None

@@ -166,7 +166,6 @@ def run(
         base = suite.read(suite.find(os.fspath(suite_name or suite.DEFAULT)))
     deadline = None if time_limit is None else Deadline.after(time_limit)
     declared = declare(tokenizers, corpora, benchmarks, base, device, memory_limit, max_bytes)
-    listener = listener or notebook.line() or Silent()
     if output is not None:
         return _kept(declared, Path(output), listener, deadline, overwrite=overwrite, tracebacks=tracebacks)
     with tempfile.TemporaryDirectory(prefix="pyharness-") as folder:
@@ -178,15 +177,17 @@ def run(
 def _kept(
     declared: suite.Suite,
     output: Path,
-    listener: Listener,
+    listener: Listener | None,
     deadline: Deadline | None,
     *,
     overwrite: bool = False,
     tracebacks: bool = False,
 ) -> Result:
-    with store.Journal(output, overwrite=overwrite, advice=ADVICE) as journal:  # before a row is trained
-        plan = suite.plan(declared, listener.preparing)
-        return Result(runner.run(plan, journal, listener, tracebacks=tracebacks, deadline=deadline))
+    claimed = store.Journal(output, overwrite=overwrite, advice=ADVICE)  # before a row is trained
+    with claimed as journal, notebook.shown(listener) as shown:
+        watching = shown or Silent()
+        plan = suite.plan(declared, watching.preparing)
+        return Result(runner.run(plan, journal, watching, tracebacks=tracebacks, deadline=deadline))
 
 
 def read(path: str | os.PathLike[str]) -> Result:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pyharness.commands import notebook, session
-from pyharness.types import Case, CaseResult, TrainingProgress
+from pyharness.types import Case, CaseResult, InputError, TrainingProgress
 
 CASES = [Case("compression", "<b>row</b>\x1b[31m", "text"), Case("load", "other", None)]
 
@@ -59,6 +59,7 @@ def test_one_output_changes_and_failures_stay(output: Output) -> None:
     line.finished(CaseResult(CASES[0], "failed", "it <i>broke</i>"))
     line.started(CASES[1])
     line.finished(CaseResult(CASES[1], "ok"))
+    line.ended()
     assert output.outputs == 1
     failed = r"failed: compression  <b>row</b>\x1b[31m  text: it <i>broke</i>"
     assert [one["text/plain"] for one in output.shown] == [
@@ -83,6 +84,7 @@ def test_a_browser_gets_a_few_messages_a_second(output: Output, monkeypatch: pyt
         for done in range(100):
             line.progress(case, done)
         line.finished(CaseResult(case, "ok"))
+    line.ended()
     assert [one["text/plain"].split("  ")[0] for one in output.shown] == ["0/2", "2 cases in 0 s"]
 
 
@@ -92,6 +94,24 @@ def test_a_run_shows_it_unless_somebody_listens(output: Output) -> None:
     session.run(["raw_bytes"], ["sample:prose"], ["load"])
     assert output.outputs == 1
     assert output.shown[-1]["text/plain"].split(" in ")[0] == "1 case"
+
+
+def test_a_run_that_ends_early_says_how_far_it_came(output: Output) -> None:
+    def interrupted() -> None:
+        with notebook.shown(None) as shown:
+            assert shown is not None
+            shown.begin(2)
+            shown.started(CASES[0])
+            shown.finished(CaseResult(CASES[0], "ok"))
+            shown.started(CASES[1])
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert output.shown[-1] == dict.fromkeys(("text/plain", "text/html"), "1 of 2 cases in 0 s")
+    with pytest.raises(InputError):
+        session.run(["raw_bites"], ["sample:prose"], ["load"])
+    assert output.outputs == 1, "nothing is shown of what did not begin"
 
 
 def test_scripts_and_terminals_show_nothing(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
