@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from pyharness.report.charts.drawing import FONT_SIZE, Spec, draw
 from pyharness.report.charts.labels import labels, spoken
-from pyharness.report.charts.palette import INK, SERIES
+from pyharness.report.charts.palette import INK, QUIET, SERIES
 from pyharness.report.charts.placing import LINE, Label, spread
 from pyharness.report.charts.scales import Scale
 
@@ -133,8 +133,11 @@ class _View:
             Label(self.short[name], self.width * self.across.share(x), _HEIGHT * (1 - up.share(y)))
             for name, (_, x, y) in ends
         ]
-        for label in spread(wanted, _HEIGHT):
+        for point, label in spread(wanted, _HEIGHT):
             yield {"k": "label", "x": label.x, "y": label.y, "t": label.text}
+            if abs(label.y - point.y) >= LINE:  # not beside its point: a thin line leads there
+                end = label.x if label.x > point.x else label.end
+                yield {"k": "leader", "x": point.x, "y": point.y, "w": end, "z": label.y}
 
     def _key(self) -> Iterator[Spec]:
         """Name the lines of all panels beside this one, each with a piece of it."""
@@ -173,6 +176,8 @@ class _View:
             ("line", {"type": "line", "strokeWidth": 2}, {**line, "description": {"field": "d"}}),
             ("point", {"type": "point", "filled": True, "opacity": 1, "size": 45},
              {"x": x, "y": y, "color": colour, "shape": shape, "description": {"field": "d"}}),
+            ("leader", {"type": "rule", "aria": False, "strokeWidth": 0.5, "color": QUIET.light},
+             {**place, "x2": {"field": "w"}, "y2": {"field": "z"}}),
             ("key", {"type": "rule", "aria": False, "strokeWidth": 2},
              {**place, "x2": {"field": "w"}, "color": colour, "strokeDash": dash}),
             ("label", {"type": "text", "align": "left", "baseline": "middle", "aria": False, "fontSize": FONT_SIZE},

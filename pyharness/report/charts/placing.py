@@ -30,19 +30,21 @@ class Label:
         return abs(other.y - self.y) < LINE and other.x < self.end and self.x < other.end
 
 
-def spread(wanted: Sequence[Label], height: float) -> list[Label]:
+def spread(wanted: Sequence[Label], height: float) -> list[tuple[Label, Label]]:
     """Put each label to the right of its point or, where something stands there, to the left, higher or lower.
 
-    >>> [(one.text, one.x, one.y) for one in spread([Label("a", 50, 20), Label("b", 50, 21)], 100)]
+    Returns the labels as they were, at their points, and as they are placed.
+
+    >>> [(one.text, one.x, one.y) for _, one in spread([Label("a", 50, 20), Label("b", 50, 21)], 100)]
     [('a', 58.0, 20), ('b', 35.0, 21)]
     """
     points = [Label("", label.x - _GAP / 2, label.y) for label in wanted]
     points = [replace(point, text="o") for point in points]
-    placed: list[Label] = []
+    placed: list[tuple[Label, Label]] = []
     for label in sorted(wanted, key=lambda one: (one.y, one.x, one.text)):
         places = _places(label, height)
-        free = (one for one in places if not any(map(one.covers, (*placed, *points))))
-        placed.append(next(free, places[0]))
+        free = (one for one in places if not any(map(one.covers, (*(other for _, other in placed), *points))))
+        placed.append((label, next(free, places[0])))
     return placed
 
 

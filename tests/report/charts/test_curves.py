@@ -88,12 +88,22 @@ def test_of_too_many_points_none_is_labelled() -> None:
 
 def test_labels_do_not_cover_each_other() -> None:
     wanted = [Label(f"label {number}", number * 37 % 300, number * 7 % 90) for number in range(12)]
-    placed = spread(wanted, 200)
+    placed = [label for _, label in spread(wanted, 200)]
     assert not any(one.covers(other) for one, other in itertools.combinations(placed, 2))
     assert {one.text for one in placed} == {one.text for one in wanted}
     assert all(0 <= one.y <= 200 for one in placed)
     crowded = [Label("the same place", 5, 5)] * 40
     assert len(spread(crowded, 50)) == 40, "where all is full, labels do"
+
+
+def test_a_label_that_had_to_move_is_led_to() -> None:
+    def leaders(*at: float) -> int:
+        points = (Line(f"row {number}", (Point(x, 1.0, ""),)) for number, x in enumerate(at))
+        svg = curves([panel(*points)], "x", Axis("x"))
+        return sum(one.get("stroke-width") == "0.5" and len(one) == 0 for one in parsed(svg).iter())
+
+    assert leaders(0.0, 10.0) == 0
+    assert leaders(5.0, 5.01, 5.02, 5.03, 0.0, 10.0) > 0
 
 
 @pytest.mark.parametrize("values", [(), (5.0,), (-3.0, 7.0), (1e-200, 1e200)])
