@@ -20,15 +20,13 @@ if TYPE_CHECKING:
     from pyharness.report.page import Page, Source
     from pyharness.store import Record
 
-
 FORMATS = ["text", "markdown", "html", "csv", "json", "parquet", "table"]  # table: the older name of text
 FOR_PROGRAMS = ("csv", "json", "parquet")
 _FORMATS_IN_WORDS = "Tables as text, Markdown or HTML; a row per number as CSV, JSON or Parquet"
 _FORMAT = click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True,
                        help=f"{_FORMATS_IN_WORDS}.")  # fmt: skip
-_OUTPUT = click.option(
-    "-o", "--output", type=click.Path(path_type=Path), help="Write here instead of to standard output."
-)
+_OUTPUT = click.option("-o", "--output", type=click.Path(path_type=Path),
+                       help="Write here instead of to standard output.")  # fmt: skip
 _FORCE = click.option("--force", is_flag=True, help="Replace the file that --output names, if there is one.")
 
 
@@ -82,8 +80,10 @@ def report(
     if isinstance(read, Calibration):
         calibration = read
         _check_calibration(record, form, rederive=rederive)
-        tables = [room.calibration_sheet(calibration)]
-        _export(lambda: tables, lambda: room.flat_calibration(calibration), str(record), form, output, force)
+        _export(
+            lambda: [room.calibration_sheet(calibration)], lambda: room.flat_calibration(calibration),
+            str(record), form, output, force, lambda: pages.page_of_calibration(calibration),
+        )  # fmt: skip
         return
     if form == "junit":
         raise InputError(f"record {str(record)!r} is no gate's, and has no JUnit XML: choose another --format")
@@ -120,6 +120,7 @@ def _check_calibration(path: Path, form: str, *, rederive: bool) -> None:
 
 def _export_gate(gate: Gate, title: str, form: str, output: Path | None, force: bool) -> None:
     from pyharness import report as room
+    from pyharness.report import page as pages
 
     if form == "markdown":
         _put(room.to_pull_request(room.gate_comment(gate)), output, force)
@@ -128,7 +129,7 @@ def _export_gate(gate: Gate, title: str, form: str, output: Path | None, force: 
     else:
         _export(
             lambda: room.gate_sheets(gate), lambda: room.flat_gate(gate), title, form, output, force,
-            comment=lambda: room.gate_comment(gate),
+            lambda: pages.page_of_gate(gate), lambda: room.gate_comment(gate),
         )  # fmt: skip
 
 

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from pyharness.report.page.parts import Block, Download, Figure, Page, Section, Verbatim
 from pyharness.report.page.rendering import lack, render
-from pyharness.report.page.reports import Source, page_of, page_of_pairs, page_of_sheets, to_report
+from pyharness.report.page.reports import (
+    Source,
+    page_of,
+    page_of_calibration,
+    page_of_gate,
+    page_of_pairs,
+    page_of_sheets,
+    to_report,
+)
 
 __all__ = [
     "Block",
@@ -16,6 +24,8 @@ __all__ = [
     "Verbatim",
     "lack",
     "page_of",
+    "page_of_calibration",
+    "page_of_gate",
     "page_of_pairs",
     "page_of_sheets",
     "render",
