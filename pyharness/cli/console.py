@@ -12,6 +12,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
 import click
@@ -24,6 +25,7 @@ ADDRESS_SPACE = 512 << 20  # Python and NumPy; libraries of tokenizers take more
 ADDRESS_SPACE_OF_A_CORE = 40 << 20  # OpenBLAS takes 32 MB for a thread, and its stack
 MOST_FAULTS = 10  # lines
 LONGEST_LINE = 2000  # characters
+PULL_REQUEST = "markdown for a pull request"  # a format that --for chooses
 
 
 def reports_errors(command: F) -> F:
@@ -189,3 +191,43 @@ def check_output() -> None:
     """Refuse to begin what could not be shown in the end."""
     with _output():
         pass
+
+
+def for_a_pull_request(form: str, reader: str | None) -> str:
+    """Return the format that ``--for`` makes of another; one that is no Markdown is for no pull request."""
+    if reader is None:
+        return form
+    if form != "markdown":
+        raise InputError(f"--for {reader} is Markdown, not {form}: add --format markdown, or leave --for out")
+    return PULL_REQUEST
+
+
+def summarise(text: str) -> None:
+    """Append Markdown to the summary of the step, if there is one; say so where that fails."""
+    from pyharness import report
+
+    if (trouble := report.append_step_summary(text)) is not None:
+        complain(f"warning: {trouble}")
+
+
+def check_target(output: Path | None, force: bool, records: Sequence[Path]) -> None:
+    """Refuse what may not be replaced: what is read, and any other file unless ``force`` is set."""
+    from pyharness import store
+    from pyharness.system import atomic_file
+
+    if output is None:
+        return
+    for record in records:
+        for read, what in ((record, "record"), (store.path_beside(record), "state of the record")):
+            if _is_same_file(read, output):
+                raise InputError(
+                    f"--output {str(output)!r} is the {what} that is read, and would be lost: choose another --output"
+                )
+    atomic_file.check(output, overwrite=force)
+
+
+def _is_same_file(one: Path, other: Path) -> bool:
+    try:
+        return one.is_file() and one.samefile(other)
+    except OSError:  # there is no other, or a name is too long
+        return False

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pyharness.cli.commenting import summarise
-from pyharness.cli.console import check_output, color, reports_errors, show, width
+from pyharness.cli.console import check_output, color, reports_errors, show, summarise, width
 from pyharness.types import GateRules, InputError
 
 if TYPE_CHECKING:

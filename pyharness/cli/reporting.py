@@ -9,8 +9,18 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from pyharness.cli import commenting
-from pyharness.cli.console import color, complain, discard_output, reports_errors, show, width
+from pyharness.cli.console import (
+    PULL_REQUEST,
+    check_target,
+    color,
+    complain,
+    discard_output,
+    for_a_pull_request,
+    reports_errors,
+    show,
+    summarise,
+    width,
+)
 from pyharness.types import Calibration, Gate, InputError
 
 if TYPE_CHECKING:
@@ -27,6 +37,9 @@ _FORMAT = click.option("--format", "form", type=click.Choice(FORMATS), default="
                        help=f"{_FORMATS_IN_WORDS}.")  # fmt: skip
 _OUTPUT = click.option("-o", "--output", type=click.Path(path_type=Path),
                        help="Write here instead of to standard output.")  # fmt: skip
+_FOR = click.option("--for", "reader", type=click.Choice(["pr"]),
+                    help="Markdown for a comment on a pull request: what matters first, the rest folded, at most "
+                    "60 kB; also appended to the file that GITHUB_STEP_SUMMARY names.")  # fmt: skip
 _FORCE = click.option("--force", is_flag=True, help="Replace the file that --output names, if there is one.")
 
 
@@ -37,7 +50,7 @@ _FORCE = click.option("--force", is_flag=True, help="Replace the file that --out
 @click.option("--all", "every", is_flag=True, help="Show every metric in the tables, not only those they declare.")
 @click.option("--list-dead", "listed", is_flag=True,
               help="List all dead tokens that the record names, not only ten; a page always does.")  # fmt: skip
-@commenting.FOR
+@_FOR
 @_OUTPUT
 @_FORCE
 @click.option("--rederive", is_flag=True,
@@ -63,8 +76,8 @@ def report(
     from pyharness.report import comments
     from pyharness.report import page as pages
 
-    _check_output(output, force, records)
-    form = commenting.chosen(form, reader)
+    check_target(output, force, records)
+    form = for_a_pull_request(form, reader)
     if len(records) > 1:
         if rederive:
             raise InputError("--rederive is about one record: name one")
@@ -113,7 +126,7 @@ def _report_several(paths: Sequence[Path], form: str, output: Path | None, force
 def _check_calibration(path: Path, form: str, *, rederive: bool) -> None:
     if rederive:
         raise InputError(f"{str(path)!r} is a calibration: --rederive is for records of runs")
-    if form in ("junit", commenting.PULL_REQUEST):
+    if form in ("junit", PULL_REQUEST):
         what = "has no JUnit XML" if form == "junit" else "is nothing for a pull request"
         raise InputError(f"{str(path)!r} is a calibration, and {what}: choose another --format")
 
@@ -133,29 +146,6 @@ def _export_gate(gate: Gate, title: str, form: str, output: Path | None, force: 
         )  # fmt: skip
 
 
-def _check_output(output: Path | None, force: bool, records: Sequence[Path]) -> None:
-    """Refuse what may not be replaced: what is read, and any other file unless ``force`` is set."""
-    from pyharness import store
-    from pyharness.system import atomic_file
-
-    if output is None:
-        return
-    for record in records:
-        for read, what in ((record, "record"), (store.path_beside(record), "state of the record")):
-            if _is_same_file(read, output):
-                raise InputError(
-                    f"--output {str(output)!r} is the {what} that is read, and would be lost: choose another --output"
-                )
-    atomic_file.check(output, overwrite=force)
-
-
-def _is_same_file(one: Path, other: Path) -> bool:
-    try:
-        return one.is_file() and one.samefile(other)
-    except OSError:  # there is no other, or a name is too long
-        return False
-
-
 def _export(
     tables: Callable[[], Sequence[Sheet]],
     rows: Callable[[], Sheet],
@@ -169,8 +159,10 @@ def _export(
     """Write tables for people or rows for programs; ``page``: shown by HTML, ``comment``: by a pull request."""
     from pyharness import report as room
 
-    if form == commenting.PULL_REQUEST and comment is not None:
-        commenting.put(comment(), output, force)
+    if form == PULL_REQUEST and comment is not None:
+        text = room.to_pull_request(comment())
+        _put(text, output, force)
+        summarise(text)
         return
     if form == "parquet":
         if output is None:
@@ -224,7 +216,7 @@ def _rederive(record: Record, form: str, output: Path | None, force: bool) -> No
 @click.option("--fail-on", type=click.Choice(["worse", "any"]),
               help="Be a gate: end with 1 where B is worse, or where anything differs.")  # fmt: skip
 @_FORMAT
-@commenting.FOR
+@_FOR
 @_OUTPUT
 @_FORCE
 @reports_errors
@@ -254,8 +246,8 @@ def compare(
     from pyharness.report import comments, comparison
     from pyharness.report import page as pages
 
-    _check_output(output, force, [record] if others else [record, Path(a)])
-    form = commenting.chosen(form, reader)
+    check_target(output, force, [record] if others else [record, Path(a)])
+    form = for_a_pull_request(form, reader)
     first = store.read(record)
     title = f"{record.name}: {' and '.join((a, *others))}" if others else f"{record.name} and {Path(a).name}"
     sources = [pages.Source(record.name, first, record)]

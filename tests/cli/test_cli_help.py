@@ -17,8 +17,8 @@ from pyharness.cli import main
 # Values that nothing stands in for: what is not written, compared or taken unless it is named.
 ONLY_IF_GIVEN = {
     "run": set[str](),
-    "report": {"--output"},
-    "compare": {"--output", "--fail-on"},
+    "report": {"--output", "--for"},
+    "compare": {"--output", "--fail-on", "--for"},
     "gate": {"--head", "--pytest", "--counter", "--output", "--markdown", "--junit"},
     "profile": {"--corpus", "--tokenizer", "--output"},
     "train": {"--vocab-size"},

@@ -99,7 +99,8 @@ def _copied(element: ET.Element) -> ET.Element:
     """Copy an element with what is known; a group around nothing, or around one group, is left out."""
     known = {key: _written(key, value) for key, value in element.attrib.items() if _is_kept(element, key, value)}
     copy = ET.Element(element.tag.removeprefix(f"{{{_SVG}}}"), known)
-    copy.text = element.text.removesuffix(_MARK) if _OF_OBJECTS.fullmatch(element.text or "") else element.text
+    text = element.text or ""
+    copy.text = text.removesuffix(_MARK) if _OF_OBJECTS.fullmatch(text) else text
     children = [_copied(one) for one in element if one.tag.removeprefix(f"{{{_SVG}}}") in _ELEMENTS]
     copy.extend(one for one in children if not _is_empty(one))
     _inherit(copy)
