@@ -27,13 +27,10 @@ def case_in_words(case: Case) -> str:
 def differing(one: Sequence[CaseResult], among: Sequence[CaseResult]) -> list[str]:
     """Parameters of some cases in which they differ from others: what tables must tell apart."""
     given = {name: None for result in one for name in sorted(result.case.parameters)}
-    return [
-        name
-        for name in given
-        if any(
-            result.case.parameters.get(name) != other.case.parameters.get(name) for result in one[:1] for other in among
-        )
-    ]
+    if not given:
+        return []
+    first = one[0].case.parameters
+    return [name for name in given if any(other.case.parameters.get(name) != first.get(name) for other in among)]
 
 
 def variant(result: CaseResult, among: Sequence[CaseResult]) -> str:

@@ -158,9 +158,9 @@ def rows(record: Record, first: str, second: str, *others: str) -> list[Differen
     return some(differences(pairs_of_rows(record, first, second, *others)))
 
 
-def differences(pairs: Iterable[Pair]) -> list[Difference]:
-    """Every metric that both sides of a pair have; text that is not the same is refused."""
-    return [difference for pair in pairs if pair.measured for difference in _differences(pair)]
+def differences(pairs: Iterable[Pair], metric: str | None = None) -> list[Difference]:
+    """Every metric that both sides of a pair have, or one of all of the text; text that is not the same is refused."""
+    return [difference for pair in pairs if pair.measured for difference in _differences(pair, metric)]
 
 
 def some(found: list[Difference]) -> list[Difference]:
@@ -177,7 +177,7 @@ def _without_row(result: CaseResult) -> tuple[str, str | None, str]:
     return result.case.benchmark, result.case.corpus, str(sorted(result.case.parameters.items()))
 
 
-def _differences(pair: Pair) -> Iterator[Difference]:
+def _differences(pair: Pair, only: str | None) -> Iterator[Difference]:
     one, other = pair.one, pair.other
     assert other is not None  # noqa: S101 -- it is measured
     digests = [None if result.tally is None else result.tally.digest for result in (one, other)]
@@ -192,6 +192,8 @@ def _differences(pair: Pair) -> Iterator[Difference]:
     title, of_one_record = pair.title, pair.a is pair.b
     in_rounds = bool(one.case.parameters.get("rounds"))
     for mine in one.measurements:
+        if only is not None and (mine.metric, mine.part) != (only, None):
+            continue
         metric = metrics.get(mine.metric)
         match = theirs.get((mine.metric, mine.part))
         if metric and match is not None and (metric["deterministic"] or of_one_record or metric.get("in_turn")):
@@ -253,4 +255,4 @@ def _round_by_round(mine: Measurement, match: Measurement) -> tuple[float, float
 
 def _says(name: str, metric: Mapping[str, Any], fact: str) -> bool:
     """What a record says of a metric or, where it is older than the question, the registry."""
-    return bool(metric.get(fact, getattr(all_metrics().get(name), fact, False)))
+    return bool(metric[fact] if fact in metric else getattr(all_metrics().get(name), fact, False))

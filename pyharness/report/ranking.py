@@ -106,7 +106,7 @@ def difference(one: Row, other: Row, metric: str) -> comparison.Difference | Non
     """Compare two rows on one text; None where they did not read the same."""
     pair = comparison.Pair(one.record, one.result, other.record, other.result)
     try:
-        found = [found for found in comparison.differences([pair]) if found.metric == metric and found.part is None]
+        found = comparison.differences([pair], metric)
     except InputError:  # not the same text, or other groups
         return None
     return found[0] if found else None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +88,14 @@ class Record:
 
     def of(self, benchmark: str) -> list[CaseResult]:
         """Results of one benchmark, in the order of the suite."""
-        return [result for result in self.results if result.case.benchmark == benchmark]
+        return list(self._by_benchmark.get(benchmark, ()))
+
+    @cached_property
+    def _by_benchmark(self) -> Mapping[str, Sequence[CaseResult]]:
+        listed: dict[str, list[CaseResult]] = {}
+        for result in self.results:
+            listed.setdefault(result.case.benchmark, []).append(result)
+        return listed
 
 
 def read(path: Path) -> Record:
