@@ -12,6 +12,7 @@ from pyharness.report.charts.scales import Scale
 from pyharness.report.sheet import Cell
 
 MOST_ROWS = 60  # more are drawn from both ends; what is between, the table has
+MOST_SPOKEN = 60  # marks that are read out one by one: who listens to more is better served by the table
 _LONGEST = 26  # characters of a label
 _ROW, _WIDTH, _NARROW = 20, 460, 200  # pixels: of a row, of a panel alone, of one of several
 _BESIDE = 3  # panels
@@ -78,7 +79,9 @@ def dots(
     if at is not None:
         values += [{"k": "at", "v": scale.place(at), "p": panel} for panel in panels.values()]
     size = {"width": _WIDTH if len(panels) == 1 else _NARROW, "height": _ROW * len(kept)}
-    layers: Spec = {"layer": _layers(list(row_labels.values()), scale, axis), **size}
+    aria = len(shown) <= MOST_SPOKEN
+    name = name if aria else f"{name}: {len(shown):,} numbers, which are in the table below"
+    layers: Spec = {"layer": _layers(list(row_labels.values()), scale, axis, aria=aria), **size}
     if len(panels) == 1:
         return draw({"data": {"values": values}, **layers}, name)
     facet = {"facet": {"field": "p", "sort": list(panels.values())}, "columns": _BESIDE, "spec": layers}
@@ -103,7 +106,7 @@ def _data(one: _Shown, scale: Scale, reference: str | None) -> Iterator[Spec]:
     yield {"k": "reference" if is_reference else "dot", "v": place, "d": f"{said}: {dot.cell.text}"}
 
 
-def _layers(rows: Sequence[str], scale: Scale, axis: str) -> list[Spec]:
+def _layers(rows: Sequence[str], scale: Scale, axis: str, *, aria: bool) -> list[Spec]:
     x = {"field": "v", "type": "quantitative", "scale": scale.encoded(), "title": axis, "axis": scale.axis()}
     room = LETTER * max(map(len, rows), default=0) + 8
     row_axis = {"title": None, "ticks": False, "domain": False, "labelPadding": 6, "grid": True, "minExtent": room}
@@ -124,6 +127,6 @@ def _layers(rows: Sequence[str], scale: Scale, axis: str) -> list[Spec]:
          {"x": x, "y": y, "text": {"field": "t"}, **described}),
     )  # fmt: skip
     return [
-        {"transform": [{"filter": f"datum.k === '{kind}'"}], "mark": mark, "encoding": encoding}
+        {"transform": [{"filter": f"datum.k === '{kind}'"}], "mark": {"aria": aria, **mark}, "encoding": encoding}
         for kind, mark, encoding in marks
     ]

@@ -134,9 +134,16 @@ def _inherit(group: ET.Element) -> None:
 
 
 def _join(group: ET.Element) -> None:
-    """Make one path of lines and paths that differ in their places alone: the grid, intervals, samples."""
+    """Make one path of what differs in its place alone: the grid, intervals, samples, dots that say nothing."""
+    if group.tag != "g" or len(group) < _FEW:
+        return
+    if all(one.attrib.keys() == {"cx", "cy", "r"} for one in group) and len({one.get("r") for one in group}) == 1:
+        drawn = "".join(f"M{one.get('cx')},{one.get('cy')}h0" for one in group)
+        dots = {"d": drawn, "stroke-width": f"{2 * float(group[0].get('r', '0')):g}", "stroke-linecap": "round"}
+        group[:] = [ET.Element("path", dots | {"stroke": group.get("fill", "none")})]
+        return
     paths = [_path(one) for one in group]
-    if group.tag == "g" and len(paths) > 1 and None not in paths:
+    if None not in paths:
         group[:] = [ET.Element("path", {"d": "".join(filter(None, paths))})]
 
 

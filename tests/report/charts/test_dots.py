@@ -8,7 +8,7 @@ import pytest
 
 from drawn.charts import COLOUR, HOSTILE, parsed, places, spoken_marks, strokes, written
 from pyharness.report.charts import PALETTE, Dot, dots
-from pyharness.report.charts.dots import MOST_ROWS
+from pyharness.report.charts.dots import MOST_ROWS, MOST_SPOKEN
 from pyharness.report.sheet import Cell
 from pyharness.report.sheet.escaping import visible
 from pyharness.report.sheet.shortening import shorten
@@ -104,6 +104,17 @@ def test_panels_share_rows_and_may_lack_some() -> None:
     svg = dots(drawn, "panels", "x", at=2.0)
     assert sorted(spoken_marks(svg)) == sorted(f"{dot.row}, {dot.panel}: {dot.cell.text}" for dot in drawn)
     assert {"first", "<second>", "third", "fourth"} <= {*written(svg)}
+
+
+def test_of_many_marks_the_table_is_read_and_all_are_drawn() -> None:
+    def marked(count: int) -> tuple[int, int, str | None]:
+        panels = [rows([1.0 + number for number in range(10)], panel=f"panel {number}") for number in range(count)]
+        svg = dots([dot for several in panels for dot in several], "many", "x")
+        drawn = [one for one in parsed(svg).iter() if one.get("stroke-linecap") == "round"]
+        return len(spoken_marks(svg)), sum(one.attrib["d"].count("M") for one in drawn), parsed(svg).get("aria-label")
+
+    assert marked(MOST_SPOKEN // 10) == (MOST_SPOKEN, 0, "many")
+    assert marked(7) == (0, 70, "many: 70 numbers, which are in the table below")
 
 
 def test_the_same_data_is_the_same_text_in_colours_of_the_palette() -> None:
