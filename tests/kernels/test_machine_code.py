@@ -133,7 +133,8 @@ def test_the_study_of_traffic_has_the_sizes_of_the_sources_and_holds_its_goal(mo
     """At most 25 bytes a token, rows included, on tokens of the profile (docs/gpu.md "By partition")."""
     monkeypatch.setattr(sys, "path", [str(ROOT / "bench" / "studies" / "kernels"), *sys.path])
     pair_traffic = importlib.import_module("pair_traffic")
-    text = (ROOT / "csrc/kernels/pairs/by_partition.cu").read_text(encoding="utf-8").replace("'", "")
+    sources = (ROOT / "csrc/kernels/pairs" / name for name in ("by_partition.cu", "codes.hpp"))
+    text = "".join(path.read_text(encoding="utf-8") for path in sources).replace("'", "")
     for name, size in (
         ("kDistinctPerBucket", pair_traffic.DISTINCT_PER_BUCKET),
         ("kPositionsPerBucket", pair_traffic.POSITIONS_PER_BUCKET),

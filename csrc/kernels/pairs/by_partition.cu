@@ -19,7 +19,6 @@ namespace {
 // positions of text, of which a quarter or less is distinct. What is more distinct is read again.
 constexpr std::int64_t kDistinctPerBucket = 4096;
 constexpr std::int64_t kPositionsPerBucket = 24'576;
-constexpr int kFewestBucketBits = 6;                              // rests of ids below 2^18 fit 31 bits
 constexpr std::int64_t kMostPositions = std::int64_t{1} << 30;    // of a round: places have 32 bits
 constexpr std::int64_t kFewestPositions = std::int64_t{1} << 16;  // of a round that halved
 constexpr int kBlocksPerMultiprocessor = 4;

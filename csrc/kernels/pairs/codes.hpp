@@ -11,6 +11,7 @@
 namespace pyharness::kernels {
 
 inline constexpr int kMostPassBits = 8;  // of a bucket's number that one pass tells apart
+inline constexpr int kFewestBucketBits = 6;
 
 struct PairCodes {
   int bucket_bits = 0;  // at least 1, so that no rest has 64 bits: all ones is no pair
@@ -51,7 +52,7 @@ struct PairCodes {
 };
 
 // `ids` has at least as many bits as the largest id. One pass tells 2^kMostPassBits buckets apart.
-inline PairCodes codes_for(int bucket_bits, Word ids) {
+constexpr PairCodes codes_for(int bucket_bits, Word ids) {
   PairCodes codes;
   codes.bucket_bits = bucket_bits;
   codes.mask = (1u << bucket_bits) - 1;
@@ -60,7 +61,16 @@ inline PairCodes codes_for(int bucket_bits, Word ids) {
   codes.left_bits = codes.id_bits > bucket_bits ? codes.id_bits - bucket_bits : 0;
   return codes;
 }
-inline int rest_bits(const PairCodes& codes) { return codes.fine_bits + codes.left_bits + codes.id_bits; }
+constexpr int rest_bits(const PairCodes& codes) { return codes.fine_bits + codes.left_bits + codes.id_bits; }
+constexpr int most_rest_bits(Word ids) {
+  int most = 0;
+  for (int bits = kFewestBucketBits; bits <= kMostBucketBits; ++bits) {
+    const int rest = rest_bits(codes_for(bits, ids));
+    most = rest > most ? rest : most;
+  }
+  return most;
+}
+static_assert(most_rest_bits((1u << 18) - 1) == 31, "a pair of such ids moves as 4 bytes");
 
 // The lanes of a warp that have what its first lane has: they add as one, for thousands of additions to one
 // address of shared memory would queue. Where a pair is frequent, the first lane has it.
