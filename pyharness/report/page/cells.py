@@ -10,7 +10,8 @@ from pyharness.report.sheet.escaping import visible
 from pyharness.report.sheet.shortening import shorten, shorten_apart
 
 LONGEST: dict[Kind, int] = {"name": 40, "word": 60, "number": 80, "prose": 300}  # characters of a cell
-LONGEST_LINE = 200  # of a title, a heading or a note
+LONGEST_LINE = 200  # of a title or a heading
+LONGEST_PROSE = 2000  # of a paragraph, a description or a note: all of ours are shorter
 LONGEST_TIP = 500  # of a name, a reason or the key of a case in what is shown on focus
 MOST_COLUMNS = 100
 MOST_ROWS = 200  # of one table; of more, as many from the top as from the bottom

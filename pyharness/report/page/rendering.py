@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyharness.plugins.libraries import is_installed, load
-from pyharness.report.page.cells import LONGEST_LINE, LONGEST_TIP, halves, meaning, narrowed, shown_rows
+from pyharness.report.page.cells import LONGEST_LINE, LONGEST_PROSE, LONGEST_TIP, halves, meaning, narrowed, shown_rows
 from pyharness.report.page.parts import Figure, Page, Section, Verbatim
 from pyharness.report.page.policy import policy
 from pyharness.report.page.theme import theme
@@ -87,6 +87,7 @@ def _environment() -> Environment:
         "markup": markup,
         "brief": lambda text: shorten(visible(text), LONGEST_TIP),
         "narrowed": narrowed,
+        "prose": lambda text: shorten(visible(text), LONGEST_PROSE),
         "short": lambda text: shorten(visible(text), LONGEST_LINE),
         "shown_rows": shown_rows,
         "visible": visible,

@@ -90,3 +90,14 @@ def test_tables_that_have_no_room_are_counted_and_named() -> None:
     assert reports._within(sheets, 0) == {sheets[0]}
     assert reports._within(sheets, 10**6) == set(sheets)
     assert reports._within([], 10) == set()
+
+
+def test_prose_is_whole_and_titles_are_cut() -> None:
+    words = "word " * 300
+    figure = Figure(words, words, SVG, Sheet("t", (Heading("x", "name"),), ((Cell("a"),),), (words,)))
+    tree = reading.read(page.render(Page("t", (Section("s", (words, figure)),), words)))
+    whole = [one.text for one in tree.all("p")] + [one.text for one in tree.all("li") if "word" in one.text]
+    assert whole == [words] * 3
+    caption = tree.one("figcaption").text
+    assert caption.endswith(words)
+    assert len(caption) < len(words) + 250
