@@ -83,7 +83,10 @@ RATIO_TABLE = Table(
 
 PLOTS = (
     Plot(
-        TABLE, "Time of one call by the length of its text: the median, and what 99 of 100 calls stay below.", log=True
+        TABLE,
+        "Time of one call by the length of its text: the median, and what 99 of 100 calls stay below.",
+        axis="time of a call",
+        log=True,
     ),
     Plot(RATIO_TABLE, "Median time of a call relative to the reference in the same round. Below 1 is faster.", at=1.0),
 )

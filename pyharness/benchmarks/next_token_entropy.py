@@ -211,9 +211,9 @@ PLOTS = (
     Plot(
         Table(
             "Next token by place in the word",
-            columns=(Column("word_position_nll", "{part} tokens since the word's start", each=True),),
+            columns=(Column("word_position_nll", "{part}", each=True),),
         ),
-        "Bits that the model needs for a token, by the number of tokens since the start of its word.",
+        "Bits that the model needs for a token, by the number of tokens since the start of its word: 0 begins it.",
     ),
     Plot(
         Table(

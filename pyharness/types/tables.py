@@ -93,6 +93,7 @@ class Plot:
     table: Table
     about: str  # what is drawn, in a sentence, for those who cannot see it too
     drawing: Drawing = "dots"
+    axis: str = ""  # what the values of dots are; "": their metrics
     at: float | None = None  # of dots: where a line is, such as 1 for ratios
     log: bool = False  # the axis of dots; of points the first number's, and others' that span a factor of two
     # Of points: rows of one name are joined, by what is first; from the record's data and a row's label. None: no line.

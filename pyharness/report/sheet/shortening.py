@@ -44,8 +44,8 @@ def _apart(names: Sequence[str], width: int) -> list[str]:
 
 def _around_difference(names: Sequence[str], width: int) -> Iterator[str]:
     """Cut before and behind what names differ in, which is between what all begin and all end with."""
-    begin = _beginning(names)
-    end = min(_beginning([name[::-1] for name in names]), min(map(len, names)) - begin)
+    begin = beginning(names)
+    end = min(beginning([name[::-1] for name in names]), min(map(len, names)) - begin)
     differing = _apart([name[begin : len(name) - end] for name in names], width - 2)
     room = width - 2 - max(map(len, differing))
     before = min(begin, max(room // 2, room - end))
@@ -55,7 +55,7 @@ def _around_difference(names: Sequence[str], width: int) -> Iterator[str]:
         yield left + part + "…" * (after < end) + name[len(name) - after :]
 
 
-def _beginning(names: Sequence[str]) -> int:
+def beginning(names: Sequence[str]) -> int:
     """How many characters all of them begin with."""
     first, last = min(names), max(names)
     return next(

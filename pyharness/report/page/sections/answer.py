@@ -111,7 +111,8 @@ def answer(record: Record) -> Iterator[Section]:
 def _blocks(ranking: Ranking) -> Iterator[Block]:
     several = len(ranking.columns) <= MOST_TEXTS
     for text in ranking.columns if several else ():
-        yield _sentence(ranking, text)
+        if len(ranking.columns[text]) > 1:
+            yield _sentence(ranking, text)
     yield _overall(ranking)
     yield _differences(ranking)
     if several:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
@@ -9,6 +10,7 @@ from itertools import groupby
 from pyharness.report.charts import Axis, Dot, Line, Panel, Point, curves, dots
 from pyharness.report.page.parts import Block, Figure, Section
 from pyharness.report.sheet import Cell, Heading, Sheet
+from pyharness.report.sheet.shortening import beginning
 from pyharness.report.tables import plotted
 from pyharness.store import Record
 from pyharness.types import Plot
@@ -58,12 +60,14 @@ def _dots(plot: Plot, sheet: Sheet, reference: str | None) -> str:
         for place, heading in enumerate(columns, 1)
         for row in sheet.rows
     ]
-    return dots(drawn, sheet.title, _axis(sheet, columns), reference=reference, at=plot.at, log=plot.log)
+    axis = _axis(sheet, columns, plot.axis)
+    return dots(drawn, sheet.title, axis, reference=reference, at=plot.at, log=plot.log)
 
 
-def _axis(sheet: Sheet, columns: Sequence[Heading]) -> str:
+def _axis(sheet: Sheet, columns: Sequence[Heading], named: str = "") -> str:
     """What the numbers of some columns are, in the unit that they are shown in."""
-    words = dict.fromkeys(heading.metric.replace("_", " ") for heading in columns if heading.metric)
+    metrics = dict.fromkeys(heading.metric.replace("_", " ") for heading in columns if heading.metric)
+    words = (named,) if named else metrics
     places = [sheet.headings.index(heading) for heading in columns]
     shown = [row[place].format.unit or sheet.headings[place].unit for place in places for row in sheet.rows]
     return ", ".join((*words, *dict.fromkeys(filter(None, shown))))
@@ -111,14 +115,20 @@ def _lines(record: Record, plot: Plot, sheet: Sheet, heading: Heading) -> Iterat
             joined.setdefault(f"line {name}" if name is not None else f"row {label}", []).append((label, point))
     for rows in joined.values():
         rows.sort(key=lambda one: one[1].x)
-        yield Line(_common([label for label, _ in rows]), tuple(point for _, point in rows))
+        points = (replace(one, said=f"{label}, {one.said}") if len(rows) > 1 else one for label, one in rows)
+        yield Line(_common([label for label, _ in rows]), tuple(points))
 
 
 def _common(labels: Sequence[str]) -> str:
-    """Name rows by what they begin with; one by itself."""
-    words = [label.split(" ") for label in labels]
-    alike = [one[0] for one in zip(*words, strict=False) if len({*one}) == 1]
-    return labels[0] if len(labels) == 1 or not alike else " ".join(alike)
+    """Name rows by what they begin with, or by the first and the last; one by itself.
+
+    >>> _common(["bpe 1k", "bpe 2k"]), _common(["bpe-300", "bpe-360"]), _common(["a", "b"]), _common(["a"])
+    ('bpe', 'bpe', 'a to b', 'a')
+    """
+    if len(labels) == 1:
+        return labels[0]
+    alike = re.match(r"(.*\w)[^\w]", labels[0][: beginning(labels)], re.DOTALL)
+    return f"{labels[0]} to {labels[-1]}" if alike is None else alike[1]
 
 
 def _is_number(cell: Cell) -> bool:

@@ -126,6 +126,15 @@ def test_many_texts_have_one_table_and_one_drawing() -> None:
     assert [type(block) for block in section.blocks] == [Sheet, Figure]
 
 
+def test_a_row_that_is_alone_on_a_text_is_first_of_nothing() -> None:
+    results = [
+        made.case("compression", row, text, [{"metric": METRIC, "value": value, "replicates": [value] * 32}])
+        for row, text, value in (("a", "both", 2.0), ("b", "both", 1.0), ("a", "one", 2.0))
+    ]
+    (section,) = answer(made.of_results(results, ["a", "b"], ["both", "one"]))
+    assert [block.split(":")[0] for block in section.blocks if isinstance(block, str)] == ["both"]
+
+
 def test_a_table_has_room_for_some_texts() -> None:
     texts = made.names("text", MOST_COLUMNS + 5)
     (section,) = answer(made.record(["a", "b"], texts, timed=False))

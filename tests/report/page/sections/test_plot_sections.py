@@ -131,6 +131,7 @@ def test_rows_of_one_recipe_are_joined() -> None:
                  for one in parsed(figure.svg).iter()) for figure in (joined, apart)]  # fmt: skip
     assert lines == [2, 0], "in both panels"
     assert "bpe" in written(joined.svg)
+    assert any(said.startswith("bpe: bpe 2000, V 2,000, tokens/word") for said in spoken_marks(joined.svg))
 
 
 def test_of_many_texts_some_are_drawn_and_of_the_others_it_is_said_where_they_are() -> None:
