@@ -72,7 +72,7 @@ def test_a_default_that_is_not_shown_would_be_found() -> None:
 def completed(*words: str) -> list[str]:
     """Complete the last word as bash asks for it."""
     variables = {"COMP_WORDS": " ".join(("pyharness", *words)), "COMP_CWORD": str(len(words))}
-    done = call(_PYHARNESS_COMPLETE="bash_complete", **variables)
+    done = call(cwd=None, _PYHARNESS_COMPLETE="bash_complete", **variables)
     assert done.stderr == ""
     return [line.partition(",")[2] for line in done.stdout.splitlines() if line]
 
