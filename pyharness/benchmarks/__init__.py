@@ -148,6 +148,9 @@ class Benchmark:
     underivable: str = ""  # why there is no such function, for people
     # Checks the parameters of a case on its row and device before anything runs, and fills in what depends on these.
     settle: Callable[[Mapping[str, Any], TokenizerSpec, str], Mapping[str, Any]] = as_given
+    # Another row that a case loads, which is obtained before anything runs: its specification, of the parameters of a
+    # case and its row; None for cases that load none. Raises ``Unsupported`` for a row that has no such other.
+    loads: Callable[[Mapping[str, Any], TokenizerSpec], str | None] | None = None
     # Numbers relative to the same case of the reference row, once all cases are measured: from the result of a case,
     # that of the reference's (None: there is none) and the label of the reference.
     relative: Callable[[CaseResult, CaseResult | None, str], Sequence[Measurement]] | None = None

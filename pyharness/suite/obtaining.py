@@ -39,7 +39,7 @@ def obtained(suite: Suite, listening: Listening | None, problems: list[str]) -> 
 
 def resolved(suite: Suite, problems: list[str]) -> Mapping[str, TokenizerSpec]:
     """Rows as they can be described without making or downloading anything."""
-    found = {entry.label: _row(entry, tokenizers.resolve) for entry in suite.tokenizers}
+    found = {entry.label: _row(entry, tokenizers.foreseen) for entry in suite.tokenizers}
     problems += [str(error) for error in found.values() if isinstance(error, InputError)]
     return {label: row for label, row in found.items() if isinstance(row, TokenizerSpec)}
 

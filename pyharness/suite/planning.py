@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, NamedTuple
 
-from pyharness import corpora, store
+from pyharness import corpora, store, tokenizers
 from pyharness.benchmarks import Benchmark, benchmarks
 from pyharness.benchmarks.rounds import rounds_of
 from pyharness.kernels.arrays import devices
@@ -55,7 +55,7 @@ def plan(
     cases: list[Case] = []
     for selection in suite.selections:
         try:
-            cases += [_settled(case, rows, suite.device) for case in _cases(selection, suite, texts)]
+            cases += [_settled(case, rows, suite.device, obtain) for case in _cases(selection, suite, texts)]
         except InputError as error:
             problems.append(str(error))
     labels = [entry.label for entry in suite.tokenizers]
@@ -121,14 +121,19 @@ def _check_device(device: str) -> None:
         raise devices.CudaUnavailable(f"device 'cuda' cannot be used: {reason}; use 'cpu', or leave it out")
 
 
-def _settled(case: Case, rows: Mapping[str, TokenizerSpec], device: str) -> Case:
-    """Let the benchmark check the case; what the row cannot do stays as it is, and is skipped when it is run."""
+def _settled(case: Case, rows: Mapping[str, TokenizerSpec], device: str, obtain: bool) -> Case:
+    """Let the benchmark check the case, and obtain the other row that it loads, if any.
+
+    What the row cannot do stays as it is, and is skipped when it is run."""
     if case.tokenizer not in rows:
         return case
     try:
         with blamed(f"benchmark {case.benchmark!r} with {case.tokenizer!r}"):
-            settle = benchmarks()[case.benchmark].settle
-            return replace(case, parameters=settle(case.parameters, rows[case.tokenizer], device))
+            benchmark, row = benchmarks()[case.benchmark], rows[case.tokenizer]
+            parameters = benchmark.settle(case.parameters, row, device)
+            if obtain and benchmark.loads is not None and (other := benchmark.loads(case.parameters, row)) is not None:
+                tokenizers.obtain(other)
+            return replace(case, parameters=parameters)
     except Unsupported:
         return case
 

@@ -182,6 +182,13 @@ def lacking(spec: str) -> Literal["", "training", "download"]:
     return "download" if home.path is None and elsewhere else ""
 
 
+def foreseen(spec: str) -> TokenizerSpec:
+    """Resolve a specification as far as that can be done before ``obtain``: no engine is asked for an untrained row."""
+    if lacking(spec) != "training":
+        return resolve(spec)
+    return dataclasses.replace(_home(_bare(spec)), name=spec)
+
+
 def _bare(spec: str) -> Specification:
     """Home row of a specification, without what is for its engine."""
     wanted = TOKENIZER.parse(spec)

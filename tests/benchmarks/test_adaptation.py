@@ -13,6 +13,7 @@ from bpe_files import FILES
 from pyharness import tokenizers
 from pyharness.benchmarks import Findings, Work, benchmarks
 from pyharness.benchmarks.counterparts.adaptation import changes
+from pyharness.benchmarks.counterparts.adaptation import other as other_adaptation
 from pyharness.corpora import open_corpus
 from pyharness.statistics.jackknife import interval
 from pyharness.tokenizers.training import process as training_process
@@ -39,6 +40,8 @@ def measured(row: str, text: str, against: str = "", *, pipeline: bool = False) 
     parameters = {"against": against, "pipeline": pipeline}
     case = Case("adaptation", row, text, ADAPTATION.settle(parameters, spec, "cpu"))
     assert case.parameters == {"against": against, **({"pipeline": True} if pipeline else {})}
+    if (loaded := other_adaptation(parameters, spec)) is not None:
+        tokenizers.obtain(loaded)
     return case, ADAPTATION.run(Work(case, spec, lambda: tokenizers.load(spec), open_corpus(text), 1))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cases.command_line import QUICK, call, refused
-from pyharness import corpora, store, suite
+from pyharness import corpora, store, suite, tokenizers
 from pyharness.benchmarks import STARTED_IN
 from pyharness.commands import dry_run, session
 from pyharness.running import resuming, runner
@@ -121,17 +121,38 @@ def test_what_nobody_can_foretell_is_named(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("PYHARNESS_CACHE", "/nowhere")
     run = dry_run.foresee(declared)
     assert run.estimate.without.keys() == {"training"}
-    said = dry_run.sheets(run)[0].notes[-1]
+    *_, said, more = dry_run.sheets(run)[0].notes
+    assert more.startswith("Rows that are trained first may bring more cases")
     assert said.startswith("Not in it, as it cannot be foretold: training of 1 tokenizer, ")
     assert "cases of training" in said
 
 
 def test_rows_are_described_and_not_made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """An engine says whether it can run a row once there is one: until then the row stands as it is."""
     monkeypatch.setenv("PYHARNESS_CACHE", str(tmp_path / "cache"))
     declared = session.declare([ROW, f"native+{ROW}"], ["sample:prose"], ["compression"])
     problems: list[str] = []
     rows = obtaining.resolved(declared, problems)
+    assert (list(rows), problems) == ([ROW, f"native+{ROW}"], [])
     assert not (tmp_path / "cache").exists()
-    assert ROW in rows
-    plan = suite.plan(session.declare([ROW], ["sample:prose"], ["compression"]), obtain=False)
+    plan = suite.plan(declared, obtain=False)
     assert resuming.header(plan, Schedule.of(plan))["files"] == {}
+    tokenizers.obtain(ROW)
+    assert tokenizers.lacking(ROW) == tokenizers.lacking(f"native+{ROW}") == ""
+    assert obtaining.resolved(declared, problems)[f"native+{ROW}"].vocabulary
+    obtaining.resolved(session.declare([f"nativ+{ROW}"], ["sample:prose"], ["compression"]), problems)
+    assert problems == ["unknown tokenizer engine 'nativ'; did you mean 'native'?"]
+
+
+@pytest.mark.usefixtures("quick_start")
+def test_what_a_benchmark_loads_beside_its_row_is_not_trained_either(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PYHARNESS_CACHE", str(tmp_path / "cache"))
+    row = ROW.replace("bpe", "scaffold-bpe", 1)
+    run = dry_run.foresee(session.declare([row], ["sample:prose"], ["replaced_tokens"]))
+    assert not (tmp_path / "cache").exists()
+    assert [(one.tokenizer.partition("?")[0], one.lacking) for one in run.tokenizers] == [
+        ("trained:scaffold-bpe", "training"),
+        ("trained:bpe", "training"),
+    ]

@@ -55,7 +55,7 @@ def run(work: Work) -> Findings:
     added, removed, said = changes(work.spec)
     tokenizer, base = work.load(), tokenizers.resolve(base_of(work.spec, recipe))
     others = {BASE: base}
-    if (name := against(work.case, recipe)) is not None:
+    if (name := against(work.case.parameters, recipe)) is not None:
         others[name] = tokenizers.resolve(counterpart(work.spec, recipe, name))
     passed = CorpusPass.start(tokenizer).read(work.text, work.threads, work.progress)
     text = work.text.name, passed.tally.digest
@@ -80,13 +80,17 @@ def rederive(state: State, case: Case) -> Findings:
 
 
 def settle(parameters: Mapping[str, Any], row: TokenizerSpec, device: str) -> Mapping[str, Any]:
-    """Have the other adaptation made, before anything runs."""
+    """Leave out what is off, so that a case has the key that it has in records without it."""
     del device
-    recipe = adapting(row)
-    if parameters["against"] not in ("", recipe.trainer.name):
-        tokenizers.obtain(counterpart(row, recipe, parameters["against"]))
-    # What is off is left out, so that a case has the key that it has in records without it.
+    adapting(row)
     return {name: value for name, value in parameters.items() if value is not False}
+
+
+def other(parameters: Mapping[str, Any], row: TokenizerSpec) -> str | None:
+    """Specification of the other adaptation; None where there is none but the row itself."""
+    recipe = adapting(row)
+    name = against(parameters, recipe)
+    return None if name is None else counterpart(row, recipe, name)
 
 
 def adapting(row: TokenizerSpec) -> Recipe:
@@ -115,9 +119,9 @@ def counterpart(row: TokenizerSpec, recipe: Recipe, trainer: str) -> str:
     return TOKENIZER.write("trained", trainer, others, wanted.engine)
 
 
-def against(case: Case, recipe: Recipe) -> str | None:
+def against(parameters: Mapping[str, Any], recipe: Recipe) -> str | None:
     """Trainer of the other adaptation; None where there is none but the row itself."""
-    name = str(case.parameters["against"])
+    name = str(parameters["against"])
     return name if name not in ("", recipe.trainer.name) else None
 
 
@@ -276,6 +280,7 @@ BENCHMARKS = (
         # added is tested in layer 3, too.
         parameters={"against": "", "pipeline": False},
         settle=settle,
+        loads=other,
         rederive=rederive,
     ),
 )

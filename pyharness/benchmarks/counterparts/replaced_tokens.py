@@ -27,11 +27,9 @@ def counterpart(row: TokenizerSpec, trainer: str) -> str:
     return TOKENIZER.write("trained", trainer, TOKENIZER.parse(row.name).options)
 
 
-def settle(parameters: Mapping[str, Any], row: TokenizerSpec, device: str) -> Mapping[str, Any]:
-    """Have the counterpart trained, before anything runs."""
-    del device
-    tokenizers.obtain(counterpart(row, parameters["against"]))
-    return parameters
+def other(parameters: Mapping[str, Any], row: TokenizerSpec) -> str:
+    """Specification of the counterpart."""
+    return counterpart(row, parameters["against"])
 
 
 def run(work: Work) -> Findings:
@@ -93,7 +91,7 @@ BENCHMARKS = (
         metrics=tuple(metric.name for metric in replaced_tokens.REPORTED),
         tables=(TABLE,),
         parameters={"against": "bpe"},
-        settle=settle,
+        loads=other,
         rederive=rederive,
     ),
 )
