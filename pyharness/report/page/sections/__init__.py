@@ -11,9 +11,10 @@ from pyharness.report.page.sections.lengths import lengths
 from pyharness.report.page.sections.matrix import matrix
 from pyharness.report.page.sections.named import listings, missing
 from pyharness.report.page.sections.plots import plots
+from pyharness.report.page.sections.profiled import profiles
 from pyharness.report.page.sections.ranks import ranks
 from pyharness.store import Record
 
 SectionsOf: TypeAlias = Callable[[Record], Iterable[Section]]
 
-SECTIONS: tuple[SectionsOf, ...] = (answer, missing, matrix, plots, ranks, lengths, listings)
+SECTIONS: tuple[SectionsOf, ...] = (answer, missing, matrix, plots, profiles, ranks, lengths, listings)

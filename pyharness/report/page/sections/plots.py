@@ -21,7 +21,7 @@ _WIDE = 2.0  # what is above zero and spans this factor is drawn on a logarithmi
 
 def plots(record: Record) -> Iterator[Section]:
     """One section for each benchmark that has something drawn, in the order of the tables."""
-    found = [one for one in plotted(record) if any(_is_number(cell) for row in one[2].rows for cell in row)]
+    found = [one for one in plotted(record) if any(_has_a_place(one[1], row) for row in one[2].rows)]
     for benchmark, of_benchmark in groupby(found, key=lambda one: one[0]):
         blocks: list[Block] = []
         for _, of_plot in groupby(of_benchmark, key=lambda one: id(one[1])):
@@ -129,6 +129,13 @@ def _common(labels: Sequence[str]) -> str:
         return labels[0]
     alike = re.match(r"(.*\w)[^\w]", labels[0][: beginning(labels)], re.DOTALL)
     return f"{labels[0]} to {labels[-1]}" if alike is None else alike[1]
+
+
+def _has_a_place(plot: Plot, row: Sequence[Cell]) -> bool:
+    """Whether anything of a row is drawn: of points, the first number, above zero if need be, and another."""
+    if plot.drawing != "points":
+        return any(_is_number(cell) for cell in row)
+    return _is_number(row[1]) and (_number(row[1]) > 0 or not plot.log) and any(_is_number(cell) for cell in row[2:])
 
 
 def _is_number(cell: Cell) -> bool:

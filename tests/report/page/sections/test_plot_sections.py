@@ -143,6 +143,17 @@ def test_of_many_texts_some_are_drawn_and_of_the_others_it_is_said_where_they_ar
     assert said == "Speed of encoding: drawn of 6 texts; of 3 more it is in the tables below."
 
 
+@pytest.mark.parametrize(("added", "removed", "titles"), [(1024, 0, ["Growth"]), (0, 512, ["Pruning"]), (0, 0, [])])
+def test_growth_and_pruning_are_drawn_where_there_is_some(added: int, removed: int, titles: list[str]) -> None:
+    measured = {"added_tokens": added, "removed_tokens": removed, "compression_gain": 0.25}
+    parts = {"compression_gain": {"part": "base"}}
+    numbers = [{"metric": name, "value": value} | parts.get(name, {}) for name, value in measured.items()]
+    read = made.of_results([made.case("adaptation", "row", "text", numbers)], ["row"], ["text"])
+    drawn = [figure for section in plots(read) for figure in figures(section)]
+    assert [figure.title.split(":")[0] for figure in drawn] == titles
+    assert all("25.00" in said or "0.25" in said for figure in drawn for said in spoken_marks(figure.svg))
+
+
 def test_nothing_measured_is_no_section() -> None:
     assert not list(plots(made.record([], [])))
     failed = made.case("load", "a", None, []) | {"status": "failed", "reason": "x"}
