@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 FORMATS = ["text", "markdown", "html", "csv", "json", "parquet", "table"]  # table: the older name of text
 FOR_PROGRAMS = ("csv", "json", "parquet")
-_FORMATS_IN_WORDS = "Tables as text, Markdown or HTML; a row per number as CSV, JSON or Parquet"
+_FORMATS_IN_WORDS = "Tables as text or Markdown, a page as HTML; a row per number as CSV, JSON or Parquet"
 _FORMAT = click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True,
                        help=f"{_FORMATS_IN_WORDS}.")  # fmt: skip
 _OUTPUT = click.option("-o", "--output", type=click.Path(path_type=Path),
