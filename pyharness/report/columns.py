@@ -130,6 +130,9 @@ def cell(column: Column | Fact, known: Rows, row: str) -> Cell:
     shown = Cell(one.value, _format(column, one.value), case=result.case.key, n=n, reason=reason, samples=one.samples)
     if one.value is None:
         return shown
+    added = sum(each.value is not None for _, each in measured)
+    if column.pick == "sum" and added > 1:
+        shown = replace(shown, case=None, n=f"{added:,} numbers, added up")
     if column.shows == "part":
         return replace(shown, value=one.part)
     if column.shows == "spread":

@@ -21,6 +21,7 @@ from ranked.records import case, column, record
 from strangers.names import NAMES
 from strangers.records import named
 from workflows.commented import acts, tables
+from workflows.rendered import read
 
 SHARE = re.compile(r"[+-][\d.e-]+ % \[[+-][\d.e-]+, [+-][\d.e-]+\]")
 
@@ -201,3 +202,23 @@ def test_another_format_is_for_no_pull_request(written: Path, form: str) -> None
         code, output = run(*arguments, "--format", form, "--for", "pr")
         assert code == 2
         assert f"--for pr is Markdown, not {form}: add --format markdown" in output
+
+
+def test_names_of_files_are_names(tmp_path: Path) -> None:
+    """A record in a file of any name, a comment written into another: nothing acts, and nothing else is made."""
+    named_ = record(case("a", "text", 4.0, ()))
+    text = store.dump(dict(named_.data))
+    for number, name in enumerate(NAMES):
+        comment = report.to_pull_request(comments.record_comment(named_, f"{name}.json"))
+        assert acts(comment) == [], name
+        assert " ".join(visible(name[:100]).split()) in " ".join(read(comment).shown.split())
+        path = tmp_path / str(number) / f"{name.replace('/', '_')}.json"
+        path.parent.mkdir()
+        if number % 16 or "\0" in name or len(name) > 200:  # others take long, or no file can have them
+            continue
+        path.write_text(text, "utf-8")
+        code, output = run("report", path, "--format", "markdown", "--for", "pr", "-o", f"{path}.md")
+        assert (code, output) == (0, ""), name
+        assert acts(Path(f"{path}.md").read_text("utf-8")) == [], name
+        assert {one.name for one in path.parent.iterdir()} == {path.name, f"{path.name}.md"}
+        assert run("report", f"{path}.none")[1].removesuffix("\n").isprintable()

@@ -133,6 +133,16 @@ def test_ratios_of_rounds_stand_with_their_intervals() -> None:
     assert any("reference row in the same round" in note for note in sheet.notes)
 
 
+def test_a_sum_is_of_no_single_case() -> None:
+    tally = {"documents": 40, "bytes": 1000, "digest": "1" * 32}
+    one = {"benchmark": "integrity", "tokenizer": "a", "corpus": "x", "details": {"tally": tally},
+           "measurements": numbers(checked_documents=40)}  # fmt: skip
+    for results, n in (([one], "40 documents"), ([one, {**one, "corpus": "y"}], "2 numbers, added up")):
+        (sheet,) = report.sheets(record(*results))
+        (cell,) = (cell for row in sheet.rows for cell in row if cell.value == 40 * len(results))
+        assert (cell.n, cell.case is None) == (n, len(results) > 1)
+
+
 def test_older_records_keep_some_numbers_among_details() -> None:
     details = {"documents": 40, "identical_ids": {"documents": 38, "left_out": 2}}
     one = {"benchmark": "integrity", "tokenizer": "a", "corpus": "x", "details": details,
