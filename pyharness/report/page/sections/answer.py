@@ -21,7 +21,7 @@ from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.store import Record
 from pyharness.types import COUNT, Direction, Format
 
-MOST_TEXTS = 4  # that have a table of their own
+MOST_TEXTS = 4  # that have a sentence of their own
 MOST_COLUMNS = 40  # texts of one table, and of one drawing: the tables of benchmarks have all
 _DIFFERENCE = Format("{:+.4f}")
 
@@ -115,8 +115,6 @@ def _blocks(ranking: Ranking) -> Iterator[Block]:
             yield _sentence(ranking, text)
     yield _overall(ranking)
     yield _differences(ranking)
-    if several:
-        yield Section("On each text", tuple(_of_text(ranking, text) for text in ranking.columns), folded=True)
 
 
 def _sentence(ranking: Ranking, text: str) -> str:
@@ -157,30 +155,21 @@ def _differences(ranking: Ranking) -> Figure:
     for row in ranking.rows:
         if row == ranking.reference:
             continue
-        cells = [ranking.difference(text, row)[0] for text in ranking.texts]
-        drawn += [Dot(row, cell, panel=text) for text, cell in zip(ranking.texts, cells, strict=True)]
-        rows.append((Cell(row), *cells))
+        found = {text: ranking.difference(text, row) for text in ranking.texts}
+        drawn += [Dot(row, cell, panel=text) for text, (cell, _) in found.items()]
+        rows.append((Cell(row), *(one for cell, verdict in found.values() for one in (cell, Cell(verdict)))))
     unit, direction, metric = ranking.unit, ranking.direction, ranking.metric
-    headings = (Heading("tokenizer", "name"),
-                *(Heading(text, "number", unit, direction, metric) for text in ranking.texts))  # fmt: skip
+    headings = [Heading("tokenizer", "name")]
+    for text in ranking.texts:
+        headings += [Heading(text, "number", unit, direction, metric), Heading("verdict", "word")]
     description = (
         f"{ranking.unit}{_better(ranking.direction)}. A dot is the difference on a text, a line its paired 95 % "
         "interval: one that meets 0 leaves open which is better."
     )
-    numbers = Sheet(title, headings, tuple(rows), (*ranking.left_out, "±: half of the paired 95 % interval."))
+    numbers = Sheet(
+        title,
+        tuple(headings),
+        tuple(rows),
+        (*ranking.left_out, "±: half of the paired 95 % interval of the difference, which the verdict is by."),
+    )
     return Figure(title, description, dots(drawn, title, ranking.unit, at=0.0), numbers)
-
-
-def _of_text(ranking: Ranking, text: str) -> Sheet:
-    """Rows of one text in their order, beside the reference."""
-    unit, direction, metric = ranking.unit, ranking.direction, ranking.metric
-    headings = (
-        Heading("tokenizer", "name"), Heading("#"), Heading(ranking.name, "number", unit, direction, metric),
-        Heading(f"vs {ranking.reference}", "number", unit, direction, metric), Heading("verdict", "word"),
-    )  # fmt: skip
-    rows = []
-    for row in ranking.columns[text]:
-        cell, verdict = ranking.difference(text, row)
-        rows.append((Cell(row), ranking.rank(text, row), ranking.value(text, row), cell, Cell(verdict)))
-    notes = (f"Verdict: against {ranking.reference}, by the paired 95 % interval of the difference.",)
-    return Sheet(f"On {text}", headings, tuple(rows), notes)
