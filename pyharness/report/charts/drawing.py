@@ -125,7 +125,7 @@ def _inherit(group: ET.Element) -> None:
     """Say once of a group what all within it have alike."""
     if group.tag != "g" or len(group) < _FEW:
         return
-    for key in _INHERITED - group.attrib.keys():
+    for key in sorted(_INHERITED - group.attrib.keys()):  # in one order, whatever the seed of hashes
         values = {one.get(key) for one in group}
         if len(values) == 1 and (value := values.pop()) is not None:
             group.set(key, value)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import base64
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -161,3 +164,14 @@ def test_ranks_and_verdicts_are_those_of_compare(tmp_path: Path) -> None:
         name = " ".join(filter(None, (one["metric"], one["part"])))
         (text,) = (text for (title, metric), text in shown.items() if title == one["cases"] and metric == name[:40])
         assert text == (one["verdict"] or "")
+
+
+def test_two_processes_write_the_same_bytes(tmp_path: Path) -> None:
+    path = kept(tmp_path / "a.json", made.record(made.names("row", 5), made.names("text", 3)))
+    pages = []
+    for seed in ("1", "2"):  # sets and what is made of them have another order
+        command = [sys.executable, "-m", "pyharness", "report", str(path), "--format", "html"]
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        pages.append(subprocess.run(command, env=environment, check=True, capture_output=True).stdout)
+    assert pages[0] == pages[1]
+    assert b"<svg" in pages[0]
