@@ -23,7 +23,7 @@ from pyharness.types import COUNT, Direction, Format
 
 MOST_TEXTS = 4  # that have a sentence of their own
 MOST_COLUMNS = 40  # texts of one table, and of one drawing: the tables of benchmarks have all
-_DIFFERENCE = Format("{:+.4f}")
+_DIFFERENCE = Format("{:+.4g}")
 
 
 @dataclass(frozen=True, slots=True)
