@@ -103,7 +103,7 @@ def as_given(parameters: Mapping[str, Any], row: TokenizerSpec, device: str) -> 
     return parameters
 
 
-STARTED_IN = 0.3  # seconds that a process of ours takes to start where paces are true: two quiet cores
+STARTED_IN = 0.3  # seconds that a process of ours takes to start where paces are true: two cores without other work
 
 
 @dataclass(frozen=True, slots=True)
