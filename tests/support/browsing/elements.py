@@ -29,7 +29,8 @@ def strange(page: Page) -> list[str]:
 
 def _faults(namespace: str, name: str, attributes: list[list[Any]]) -> list[str]:
     known = OF_CHARTS if namespace.endswith("/svg") else OF_PAGES
-    faults = [] if name.lower() in known else [f"<{name}>"]
+    is_tip = name == "i" and attributes == [["class", "tip"]]
+    faults = [] if name.lower() in known or is_tip else [f"<{name}>"]
     for attribute, value in attributes:
         leads = attribute in ("href", "src", "xlink:href", "action", "formaction", "srcset", "srcdoc", "background")
         own = name == "a" and value.startswith(("#", "data:application/"))

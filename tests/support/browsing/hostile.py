@@ -57,11 +57,17 @@ def _named(case: Mapping[str, Any], row: str, text: str, number: int) -> dict[st
     """The same case under other names, with other numbers."""
     scale = 1 + number / 100
     measurements = [
-        one | {"value": one["value"] * scale, "replicates": [value * scale for value in one.get("replicates", ())]}
+        one
+        | {"value": _times(one["value"], scale)}
+        | {"replicates": [_times(value, scale) for value in one.get("replicates", ())]}
         for one in case["measurements"]
         if one["metric"] in METRICS
     ]
     return {**case, "tokenizer": row, "corpus": text, "measurements": measurements}
+
+
+def _times(value: float | None, scale: float) -> float | None:
+    return None if value is None else value * scale
 
 
 def _dead(data: Mapping[str, Any], names: Sequence[str]) -> list[dict[str, Any]]:

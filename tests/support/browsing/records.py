@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+import language_models
 from browsing import hostile as spread
 from browsing import strings, texts
 from browsing.grid import grid
@@ -19,7 +20,8 @@ from browsing.measuring import run_here
 from pyharness.cli import main
 
 ALL = ["compression", "fairness", {"name": "reachability", "witnesses": True}, "vocabulary", "segmentation"]
-TIMED = [{"name": "throughput", "bytes": 20_000, "threads": [1], "rounds": 0}, "latency", "load"]
+LOAD = {"name": "load", "tokenizers": ["raw_bytes"]}
+TIMED = [{"name": "throughput", "bytes": 20_000, "threads": [1]}, "latency", LOAD]
 
 
 def page_of(*records: Path) -> Path:
@@ -55,18 +57,43 @@ def _toml(value: Any) -> str:
 
 
 def quick(path: Path) -> None:
-    """What ``pyharness run`` measures, of fewer rows on less text."""
-    rows = {"raw_bytes": "raw_bytes", **texts.write_rows(path.parent)}
-    labelled = texts.write(path.parent)
+    """What ``pyharness run`` measures, of fewer rows on less text; two engines run one vocabulary."""
+    files, labelled = texts.write_rows(path.parent), texts.write(path.parent)
+    rows = {"raw_bytes": "raw_bytes", **{name: files[name] for name in ("plain", "one", "other")}}
     benchmarks = ["compression", "fairness", "reachability", *TIMED]
     chosen = {name: labelled[name] for name in ("en", "aligned")}
-    measure(path, {name: rows[name] for name in ("raw_bytes", "plain", "grown")}, chosen, benchmarks, reference="plain")
+    measure(path, {**rows, "native": f"native+{files['plain']}"}, chosen, benchmarks, reference="one")
 
 
 def full(path: Path) -> None:
     """All kinds of rows on all texts, and what needs no clock."""
-    rows = {"raw_bytes": "raw_bytes", **texts.write_rows(path.parent)}
+    files = texts.write_rows(path.parent)
+    rows = {"raw_bytes": "raw_bytes", **{name: files[name] for name in ("plain", "grown", "dead", "lossy")}}
     measure(path, rows, texts.write(path.parent), ALL, reference="grown")
+
+
+def algorithms(path: Path) -> None:
+    """Rows that are trained on one half of a text and measured on the other."""
+    text, cache = texts.write(path.parent)["en"].partition("?")[0], path.parent / "cache"
+    made = {"bpe-300": "bpe", "scaffold-bpe-300": "scaffold-bpe", "bpe-360": "bpe", "wordpiece-300": "wordpiece"}
+    rows = {name: f"trained:{trainer}?vocab_size={name[-3:]}&corpus=shard:0/2:{text}" for name, trainer in made.items()}
+    replaced = {"name": "replaced_tokens", "tokenizers": ["scaffold-bpe-300"]}
+    training = {"name": "training", "threads": [1], "repetitions": 1, "tokenizers": ["bpe-300", "bpe-360"]}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYHARNESS_CACHE", str(cache))
+        benchmarks = ["compression", "vocabulary", replaced, training]
+        measure(path, rows, {"held-out": f"shard:1/2:{text}"}, benchmarks, reference="bpe-300")
+
+
+def next_token(path: Path) -> None:
+    """What a small language model makes of a text in its tokens."""
+    pytest.importorskip("torch", reason="needs the extra torch")
+    pytest.importorskip("transformers", reason="needs the extra hub")
+    model = language_models.build(path.parent / "model")
+    rows = {"own": f"file:{model / 'tokenizer.json'}"}
+    asked = {"name": "next_token_entropy", "model": str(model), "context": 32}
+    labelled = {name: spec for name, spec in texts.write(path.parent).items() if name in ("en", "code")}
+    measure(path, rows, labelled, ["compression", asked])
 
 
 def failed(path: Path) -> None:
@@ -114,7 +141,8 @@ def measured_once() -> dict[str, Any]:
 
 
 RECORDS: dict[str, Callable[[Path], None]] = {
-    one.__name__: one for one in (quick, full, failed, hostile_rows, hostile_texts, long, thirty)
+    one.__name__: one
+    for one in (quick, full, algorithms, next_token, failed, hostile_rows, hostile_texts, long, thirty)
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Iterable
 from pathlib import Path
 
 from browsing import strings
@@ -38,19 +39,27 @@ def made(language: str) -> list[str]:
 
 
 def write_rows(folder: Path) -> dict[str, str]:
-    """Write tokenizer files: one that loses text, one with dead tokens whose strings are markup, and two plain ones."""
-    whole = [word.encode() for words in WORDS.values() for word in words.split()]
-    grown = dict.fromkeys(
-        token[:end] for word in whole for token in (word, b" " + word) for end in range(2, 1 + len(token))
-    )
-    dead = [text.encode() for text in strings.MARKUP]
+    """Write tokenizer files: one that loses text, one with dead tokens whose strings are markup, and plain ones.
+
+    Two know half of the English words each, of as many letters: neither is better.
+    """
+    english = WORDS["en"].split()
+    half = ["walking", "stories", "tokens", "hello", "tell", "home", "of"]
     files = {
         "plain.json": json.dumps(byte_level()).encode(),
-        "grown.tiktoken": rank_data(tuple(grown)),
-        "dead.tiktoken": rank_data(tuple(dead)),
+        "grown.tiktoken": _ranks(word for words in WORDS.values() for word in words.split()),
+        "one.tiktoken": _ranks(half),
+        "other.tiktoken": _ranks(word for word in english if word not in half),
+        "dead.tiktoken": rank_data(tuple(text.encode() for text in strings.MARKUP)),
         "lossy.model": sentencepiece_data(2, byte_fallback=False),
     }
     for name, content in files.items():
         (folder / name).write_bytes(content)
     pattern = {".tiktoken": "?pattern=cl100k_base"}
     return {Path(name).stem: f"file:{folder / name}{pattern.get(Path(name).suffix, '')}" for name in files}
+
+
+def _ranks(words: Iterable[str]) -> bytes:
+    """Ranks of words and of all they begin with, with and without a space before."""
+    tokens = [token for word in words for token in (word.encode(), b" " + word.encode())]
+    return rank_data(tuple(dict.fromkeys(token[:end] for token in tokens for end in range(2, 1 + len(token)))))
