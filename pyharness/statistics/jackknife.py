@@ -26,6 +26,8 @@ GROUPS = 32  # documents fall, whole, into groups by a hash of their content: th
 MIN_GROUPS = 16  # fewer groups with documents, or fewer documents, and there is no interval
 MIN_DOCUMENTS = 64
 MIN_WORKS = 6  # fewer wholes that are groups of their own, and there is no interval
+# Significant digits of a replicate. Its seventeenth says nothing of an interval, and half of a record would be such.
+DIGITS = 9
 
 Groups: TypeAlias = NDArray[np.bool_]  # [GROUPS], those that count
 
@@ -84,9 +86,9 @@ def estimate(
     numbers, held = np.arange(GROUPS), np.array(documents) > 0
     replicates = [_defined(of, numbers != group) if held[group] else None for group in range(GROUPS)]
     if sizes is None:
-        return Measurement(metric, value, part=part, replicates=tuple(replicates))
+        return Measurement(metric, value, part=part, replicates=rounded(replicates))
     curve = tuple(_defined(of, numbers < count) if held[:count].any() else None for count in NESTED)
-    return Measurement(metric, value, part=part, replicates=at_one_size(value, replicates, sizes), curve=curve)
+    return Measurement(metric, value, part=part, replicates=rounded(at_one_size(value, replicates, sizes)), curve=curve)
 
 
 def estimate_of_works(
@@ -104,8 +106,8 @@ def estimate_of_works(
     if works < MIN_WORKS:
         lack = f"{works} independent wholes (clips), an interval needs {MIN_WORKS}"
         return Measurement(metric, value, part=part, no_interval=lack)
-    replicates = tuple(_defined(of, np.arange(groups) != group) for group in range(groups))
-    return Measurement(metric, value, part=part, replicates=replicates)
+    replicates = [_defined(of, np.arange(groups) != group) for group in range(groups)]
+    return Measurement(metric, value, part=part, replicates=rounded(replicates))
 
 
 def without_interval(metric: str, of: Callable[[Groups], float | int], reason: str) -> Measurement:
@@ -114,6 +116,17 @@ def without_interval(metric: str, of: Callable[[Groups], float | int], reason: s
         return Measurement(metric, of(np.ones(GROUPS, np.bool_)), no_interval=reason)
     except Undefined as undefined:
         return Measurement(metric, None, reason=str(undefined))
+
+
+def rounded(replicates: Sequence[float | None]) -> tuple[float | None, ...]:
+    """Replicates to the digits that a record keeps of them; whole numbers stay whole.
+
+    >>> rounded([1 / 3, None, 10_000_000_000_001])
+    (0.333333333, None, 10000000000001)
+    """
+    return tuple(
+        float(f"{replicate:.{DIGITS}g}") if isinstance(replicate, float) else replicate for replicate in replicates
+    )
 
 
 def _defined(of: Callable[[Groups], float | int], groups: Groups) -> float | None:
