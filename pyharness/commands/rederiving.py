@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pyharness import store
 from pyharness.benchmarks import benchmarks
 from pyharness.running import relative
+from pyharness.statistics.jackknife import rounded
 from pyharness.store import Record, StateReader
 from pyharness.types import CaseResult, InputError
 
@@ -91,11 +92,12 @@ def _derived(result: CaseResult, states: StateReader) -> CaseResult | str:
 
 
 def _compared(record: Record, recorded: CaseResult, derived: CaseResult) -> _Comparison:
+    """Equal to the last bit, but for replicates: older records hold more digits of them."""
     comparison = _Comparison()
     metrics = record.data["metrics"]
     sides = [
         {
-            (one.metric, one.part): _plain(store.measurement_as_json(one))
+            (one.metric, one.part): _plain(store.measurement_as_json(replace(one, replicates=rounded(one.replicates))))
             for one in side.measurements
             if metrics.get(one.metric, {}).get("deterministic", True)
         }

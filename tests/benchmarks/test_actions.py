@@ -73,7 +73,7 @@ def test_replicates_leave_out_a_clip_each() -> None:
         clips.setdefault(one.clip, []).append(len(codec.encode(codec.quantised(one.frames))))
     kept = [[n for clip, ns in clips.items() if clip != left for n in ns] for left in clips]
     found = by_name(measured(row))["tokens_per_chunk", None]
-    assert found.replicates == pytest.approx([np.mean(one) for one in kept], rel=1e-12)
+    assert found.replicates == pytest.approx([np.mean(one) for one in kept], rel=1e-8)
 
 
 def test_bins_cost_an_id_a_value_and_clamp() -> None:

@@ -18,6 +18,7 @@ from pyharness.statistics.jackknife import (
     degrees_of_freedom,
     interval,
     paired_interval,
+    rounded,
     t_quantile,
 )
 from pyharness.statistics.samples import median, median_interval, percentile
@@ -126,3 +127,18 @@ def test_median_and_percentiles() -> None:
     assert [percentile(values, share) for share in (0.5, 0.9, 0.99, 1.0)] == [50, 90, 99, 100]
     assert percentile([5.0], 0.5) == 5.0
     assert math.isclose(percentile([1, 2], 0.5), 1)
+
+
+@given(st.floats(1e-3, 1e9), st.floats(1e-4, 1), st.integers(0, 2**32))
+def test_digits_that_are_not_kept_move_no_interval(value: float, spread: float, seed: int) -> None:
+    draw = random.Random(seed)
+    replicates = [value * (1 + spread * draw.gauss(0, 1) / GROUPS) for _ in range(GROUPS)]
+    exact, kept = interval(value, replicates), interval(value, rounded(replicates))
+    assert exact is not None
+    assert kept is not None
+    width = exact[1] - exact[0]
+    assert kept == pytest.approx(exact, abs=1e-3 * width)
+
+
+def test_replicates_keep_nine_digits_and_whole_numbers_all() -> None:
+    assert rounded([2 / 3, None, 123_456_789_012, 0.0]) == (0.666666667, None, 123_456_789_012, 0.0)
