@@ -17,7 +17,8 @@ _CELLS = """
   const text = (one) => [...one.childNodes].filter((each) => each.nodeType === Node.TEXT_NODE)
     .map((each) => each.nodeValue).join("");
   const head = table.tHead.rows[0].cells[cell.cellIndex];
-  return [text(table.caption), text(cell.parentElement.cells[0]), text(head), tip(head), text(cell), tip(cell)];
+  const title = head.querySelector("button")?.textContent ?? text(head); // of a column that a script can sort
+  return [text(table.caption), text(cell.parentElement.cells[0]), title, tip(head), text(cell), tip(cell)];
 })
 """
 
@@ -66,4 +67,4 @@ class Seen:
 
 def cells(page: Page) -> list[Seen]:
     """All cells of all tables, folded ones too."""
-    return [Seen(*each) for each in page.evaluate(_CELLS)]
+    return [Seen(*(text.strip() for text in each)) for each in page.evaluate(_CELLS)]
