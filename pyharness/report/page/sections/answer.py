@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pyharness.report.charts import Dot, dots
 from pyharness.report.columns import amount
 from pyharness.report.page.parts import Block, Figure, Section
+from pyharness.report.page.sections.overall import NOTE, overall_cells
 from pyharness.report.ranking import (
     Ranked,
     difference,
@@ -132,16 +133,24 @@ def _sentence(ranking: Ranking, text: str) -> str:
 
 
 def _overall(ranking: Ranking) -> Sheet:
-    """Rows by texts: values and ranks."""
-    headings = [Heading("tokenizer", "name")]
+    """Rows by texts: values and ranks; of several texts, over all of them first."""
+    headings, several = [Heading("tokenizer", "name")], len(ranking.columns) > 1
+    over_all = overall_cells(ranking.columns, ranking.metric, ranking.rows, ranking.reference) if several else {}
+    if several:
+        headings += [Heading("overall", "number", "times", ranking.direction), Heading("#")]
     for text in ranking.texts:
         headings += [Heading(text, "number", ranking.unit, ranking.direction, ranking.metric), Heading("#")]
     rows = tuple(
-        (Cell(row), *(cell for text in ranking.texts for cell in (ranking.value(text, row), ranking.rank(text, row))))
+        (
+            Cell(row),
+            *(over_all.get(row, (Cell(), Cell())) if several else ()),
+            *(cell for text in ranking.texts for cell in (ranking.value(text, row), ranking.rank(text, row))),
+        )
         for row in ranking.rows
     )
+    note = (NOTE.format(reference=ranking.reference),) * several
     notes = tuple(ranking_notes(ranking.record, ranking.benchmark, ranking.columns.values()))
-    return Sheet(f"All texts, by {ranking.name}", tuple(headings), rows, (*ranking.left_out, *notes))
+    return Sheet(f"All texts, by {ranking.name}", tuple(headings), rows, (*ranking.left_out, *note, *notes))
 
 
 def _better(direction: Direction) -> str:

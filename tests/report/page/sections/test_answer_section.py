@@ -44,10 +44,10 @@ def figure(section: Section) -> Figure:
 
 def test_values_are_the_records(record: store.Record, section: Section) -> None:
     everything = sheet(section, "All texts, by bytes per token")
-    assert everything.columns == ("tokenizer", "text-00", "#", "text-01", "#", "text-02", "#")
+    assert everything.columns == ("tokenizer", "overall", "#", "text-00", "#", "text-01", "#", "text-02", "#")
     measured = {(one.case.tokenizer, one.case.corpus): (one.case.key, one.measurements[0]) for one in record.results}
     for label, *cells in everything.rows:
-        for text, cell in zip(("text-00", "text-01", "text-02"), cells[::2], strict=True):
+        for text, cell in zip(("text-00", "text-01", "text-02"), cells[2::2], strict=True):
             key, one = measured[str(label.value), text]
             assert (cell.value, cell.case, cell.interval) == (one.value, key, interval_of(one))
 
@@ -138,7 +138,7 @@ def test_a_table_has_room_for_some_texts() -> None:
     texts = made.names("text", MOST_COLUMNS + 5)
     (section,) = answer(made.record(["a", "b"], texts, timed=False))
     everything, drawn = sheet(section, "All texts, by bytes per token"), figure(section).numbers
-    assert len(everything.headings) == 1 + 2 * MOST_COLUMNS
+    assert len(everything.headings) == 3 + 2 * MOST_COLUMNS
     assert len(drawn.headings) == 1 + 2 * MOST_COLUMNS
     assert {everything.notes[0], drawn.notes[0]} == {"5 more texts: in the tables below."}
 
