@@ -110,6 +110,7 @@ def test_rows_share_a_rank_where_compare_does_not_part_them(browser: Browser, re
     for value, place in pairwise(found):
         if place.column == "#":
             ranks.setdefault(value.column, {})[value.row] = int(place.text)
+    assert set(ranks.pop("overall").values()) <= set(range(1, len(found)))
     assert ranks.keys() == record.data["corpora"].keys()
     for text, of_rows in ranks.items():
         ordered = sorted(of_rows, key=lambda row: of_rows[row])
