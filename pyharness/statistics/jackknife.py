@@ -165,6 +165,8 @@ def interval(value: float | None, replicates: Sequence[float | None]) -> tuple[f
     known = [replicate for replicate in replicates if replicate is not None]
     if value is None or len(known) < (MIN_GROUPS if len(replicates) == GROUPS else MIN_WORKS):
         return None
+    if min(known) == max(known):  # their mean may be off by a last digit, which is no spread
+        return value, value
     mean = math.fsum(known) / len(known)
     squares = [(replicate - mean) ** 2 for replicate in known]
     variance = (len(known) - 1) / len(known) * math.fsum(squares)

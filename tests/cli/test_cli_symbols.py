@@ -51,7 +51,7 @@ def test_a_model_of_bytes(text: Path, tmp_path: Path) -> None:
     bits, expected = (values.mean() / math.log(2) for values in (scores.nll, scores.entropy))
     assert f"bits/symbol {bits:.4f} on 0.0 MB held out; expected, {expected:.4f}\n" in said.stdout
     assert f"bits/byte   {bits:.4f}\n" in said.stdout
-    assert "in 1 documents" in said.stdout
+    assert "in 1 document" in said.stdout
     assert model.digest in said.stdout
     assert re.match(r"reading held-out text: .*\ntraining: ", said.stderr)
 

@@ -142,3 +142,8 @@ def test_digits_that_are_not_kept_move_no_interval(value: float, spread: float, 
 
 def test_replicates_keep_nine_digits_and_whole_numbers_all() -> None:
     assert rounded([2 / 3, None, 123_456_789_012, 0.0]) == (0.666666667, None, 123_456_789_012, 0.0)
+
+
+def test_equal_replicates_have_no_width_at_all() -> None:
+    assert interval(0.3, [0.1 + 0.2] * GROUPS) == (0.3, 0.3)
+    assert interval(-0.08458, [0.13625 - 0.22083] * GROUPS) == (-0.08458, -0.08458)
