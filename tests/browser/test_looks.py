@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 SCREENSHOTS = "PYHARNESS_SCREENSHOTS"  # folder; without it they are the test's own, and gone with it
+RECORD = "PYHARNESS_RECORD"  # a record whose answer is pictured in place of the test's: docs/images are of a quick run
+MOST_OF_A_PICTURE = 200_000  # bytes: it is in the README
 WIDTHS = (320, 1280, 3840)
 MOST_BYTES = {"quick": 400_000, "thirty": 3_000_000}
 
@@ -36,6 +39,18 @@ def test_it_has_its_colours(
         seen.page.screenshot(path=folder / f"{name}-{scheme}.png", full_page=True)
         red, green, blue = seen.page.evaluate("getComputedStyle(document.body).backgroundColor.match(/\\d+/g)")[:3]
     assert (int(red) + int(green) + int(blue) > 384) == (scheme == "light")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_answer_is_pictured(
+    browser: Browser, report: Callable[[str], Path], folder: Path, tmp_path: Path, scheme: str
+) -> None:
+    page, picture = report("quick"), folder / f"report-{scheme}.png"
+    if RECORD in os.environ:
+        page = page_of(Path(shutil.copy(os.environ[RECORD], tmp_path)))
+    with opened(browser, page, width=960, color_scheme=scheme) as seen:
+        seen.page.locator("main > section").first.screenshot(path=picture)
+    assert 10_000 < picture.stat().st_size < MOST_OF_A_PICTURE
 
 
 @pytest.mark.parametrize("width", WIDTHS)
