@@ -8,8 +8,9 @@ other, and neighbours of two ranks may be no further apart than two rows of one.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from pyharness.benchmarks import benchmarks
 from pyharness.benchmarks.notes import lossy
@@ -20,6 +21,8 @@ from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.report.sheet.shortening import shorten_apart
 from pyharness.store import Record
 from pyharness.types import COUNT, CaseResult, Column, InputError
+
+T = TypeVar("T")
 
 TEXTS = 3  # of one sheet: more do not fit on a terminal of 80 columns
 LONGEST_TEXT = 15  # characters of the name of a text
@@ -89,17 +92,23 @@ def ranked(rows: Sequence[Row], metric: str) -> dict[str, Ranked]:
     valued = [(row, value) for row in rows if (value := row.value(metric)) is not None]
     higher = bool(rows) and rows[0].record.data["metrics"][metric]["direction"] == "higher"
     ordered = sorted(valued, key=lambda one: -one[1] if higher else one[1])
-    column: dict[str, Ranked] = {}
-    leader, rank = ordered[0][0] if ordered else None, 1
-    for place, (row, value) in enumerate(ordered, 1):
-        if row is not leader and leader is not None:
-            verdict = _verdict(leader, row, metric)
-            if verdict == "worse":
-                leader, rank = row, place
-            elif not verdict:
-                return {one.label: Ranked(one, of_one, None) for one, of_one in ordered}
-        column[row.label] = Ranked(row, value, rank)
-    return column
+    ranks = ranks_of([row for row, _ in ordered], lambda leader, row: _is_worse(leader, row, metric))
+    return {row.label: Ranked(row, value, rank) for (row, value), rank in zip(ordered, ranks, strict=True)}
+
+
+def ranks_of(rows: Sequence[T], is_worse: Callable[[T, T], bool | None]) -> list[int] | list[None]:
+    """Ranks of rows, the best of which comes first; none for any where nothing tells whether one is worse.
+
+    ``is_worse(leader, row)``: whether a row is worse than the first of the rank above, None where nothing tells.
+    """
+    ranks: list[int] = []
+    for place, row in enumerate(rows, 1):
+        leader = rows[ranks[-1] - 1] if ranks else row
+        worse = False if leader is row else is_worse(leader, row)
+        if worse is None:
+            return [None] * len(rows)
+        ranks.append(place if worse or not ranks else ranks[-1])
+    return ranks
 
 
 def difference(one: Row, other: Row, metric: str) -> comparison.Difference | None:
@@ -112,9 +121,9 @@ def difference(one: Row, other: Row, metric: str) -> comparison.Difference | Non
     return found[0] if found else None
 
 
-def _verdict(leader: Row, row: Row, metric: str) -> str:
+def _is_worse(leader: Row, row: Row, metric: str) -> bool | None:
     found = difference(leader, row, metric)
-    return "" if found is None else found.verdict
+    return found.verdict == "worse" if found is not None and found.verdict else None
 
 
 def _sheets(record: Record, benchmark: str, metric: str) -> list[Sheet]:

@@ -60,7 +60,7 @@ def test_names_of_wide_characters_neither_look_alike_nor_take_digits_off(names: 
 
 
 def test_rank_files_of_one_folder_differ_at_80_columns() -> None:
-    names = [f"file:/home/user/data/tokenizers/{name}_base.tiktoken" for name in ("cl100k", "o200k", "r50k", "p50k")]
+    names = [f"file:/srv/everyone/data/tokenizers/{name}_base.tiktoken" for name in ("cl100k", "o200k", "r50k", "p50k")]
     headings = (Heading("tokenizer", "name"), *(Heading(f"number {at}") for at in range(6)))
     sheet = Sheet("t", headings, tuple((Cell(name), *(Cell(1.25),) * 6) for name in names))
     shown = [line.split("  ")[0] for line in report.to_text([sheet], width=80).splitlines()[-4:]]

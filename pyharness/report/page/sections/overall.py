@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pyharness.report.ranking import Ranked
+from pyharness.report.ranking import Ranked, ranks_of
 from pyharness.report.sheet import Cell
 from pyharness.statistics.overall import Overall, overall
 from pyharness.types import COUNT, Format, Measurement
@@ -24,27 +24,22 @@ def overall_cells(columns: Columns, metric: str, rows: Sequence[str], reference:
     higher = _higher(columns, metric)
     known = [(row, one) for row, one in found.items() if one is not None]
     known.sort(key=lambda pair: -pair[1].ratio if higher else pair[1].ratio)
-    ranks = _ranks(columns, metric, [row for row, _ in known], higher=higher)
-    return {row: (_cell(one, itself=row == reference), Cell(ranks.get(row), COUNT)) for row, one in known}
+
+    def is_worse(leader: str, row: str) -> bool | None:
+        between = _between(columns, metric, leader, row)
+        if between is None or between.interval is None:
+            return None
+        return between.resolved and (between.ratio < 1) == higher
+
+    ranks = ranks_of([row for row, _ in known], is_worse)
+    return {
+        row: (_cell(one, itself=row == reference), Cell(rank, COUNT))
+        for (row, one), rank in zip(known, ranks, strict=True)
+    }
 
 
 def _cell(found: Overall, *, itself: bool) -> Cell:
     return Cell(found.ratio, _TIMES, None if itself else found.interval, bounds=True, unit="times")
-
-
-def _ranks(columns: Columns, metric: str, rows: Sequence[str], *, higher: bool) -> dict[str, int]:
-    """Ranks from the best down: a rank begins with a row that is worse than the first of the rank above it."""
-    ranks: dict[str, int] = {}
-    leader, rank = rows[0] if rows else "", 1
-    for place, row in enumerate(rows, 1):
-        if row != leader:
-            found = _between(columns, metric, leader, row)
-            if found is None or found.interval is None:
-                return {}
-            if found.resolved and (found.ratio < 1) == higher:
-                leader, rank = row, place
-        ranks[row] = rank
-    return ranks
 
 
 def _between(columns: Columns, metric: str, a: str, b: str) -> Overall | None:
