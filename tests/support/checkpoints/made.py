@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors import deserialize
 
 from pyharness.bpe import BpeModel, import_model
 from pyharness.language_models import ModelFolder
@@ -23,6 +23,7 @@ from tokenizer_files import byte_level
 
 PADDED = 272  # rows; the tokenizer has 263 ids
 DTYPES = {"<f4": "F32", "<f2": "F16", "<u2": "BF16", "<i4": "I32"}
+NUMPY = {name: dtype for dtype, name in DTYPES.items()}
 
 
 def weights(tensors: Mapping[str, NDArray[Any]], metadata: Any = None) -> bytes:
@@ -72,13 +73,14 @@ def applied(folder: Path, plan: EmbeddingPlan, out: Path, *names: str) -> Path:
 
 
 def tensors_of(folder: Path) -> dict[str, NDArray[Any]]:
-    """All tensors, read by the library; bfloat16 as float32."""
-    safetensors: Any = importlib.import_module("safetensors.torch")
-    found = {}
-    for path in sorted(folder.glob("*.safetensors")):
-        for name, tensor in safetensors.load_file(path).items():
-            found[name] = tensor.float().numpy() if "bfloat16" in str(tensor.dtype) else tensor.numpy()
-    return found
+    """Return all tensors as the library reads them, which needs no torch; bfloat16 as float32."""
+    files = [deserialize(path.read_bytes()) for path in sorted(folder.glob("*.safetensors"))]
+    return {name: _array(**tensor) for file in files for name, tensor in file}
+
+
+def _array(dtype: str, shape: list[int], data: bytes) -> NDArray[Any]:
+    values: NDArray[Any] = np.frombuffer(data, NUMPY[dtype]).reshape(shape)
+    return (values.astype("<u4") << 16).view("<f4") if dtype == "BF16" else values
 
 
 def hashes(folder: Path) -> dict[str, str]:
