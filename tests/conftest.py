@@ -29,6 +29,45 @@ def pytest_xdist_auto_num_workers() -> int:
     return min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, 8)
 
 
+PASSED = "pyharness/passed"  # pytest's cache keeps the tests that passed in the last run under this name
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option of the second stage of ``.ci/run``."""
+    parser.addoption("--rest", action="store_true", help="run what did not pass in the run before: what it skipped")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep a list of tests that pass; workers of a parallel run send theirs to the process that started them."""
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Passed(config))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deselect the tests that passed in the run before, where that is asked for."""
+    if config.getoption("rest"):
+        before = set(config.cache.get(PASSED, []))
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid in before])
+        items[:] = [item for item in items if item.nodeid not in before]
+
+
+class Passed:
+    """The tests that passed, written to pytest's cache when the run ends."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.tests: list[str] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note a test whose body passed."""
+        if report.when == "call" and report.passed:
+            self.tests.append(report.nodeid)
+
+    def pytest_sessionfinish(self) -> None:
+        """Write the list."""
+        self.config.cache.set(PASSED, self.tests)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def interrupts() -> None:
     """Give Ctrl-C its meaning back, here and in programs that tests start: background jobs of a shell ignore it."""

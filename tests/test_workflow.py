@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -39,10 +41,54 @@ def test_ci_run_takes_the_python_that_is_named(tmp_path: Path) -> None:
     python.chmod(0o755)
     checkout = tmp_path / "checkout"
     (checkout / ".ci").mkdir(parents=True)
-    (checkout / ".ci" / "run").write_bytes((ROOT / ".ci" / "run").read_bytes())
+    for name in ("run", "newcomer"):
+        shutil.copy(ROOT / ".ci" / name, checkout / ".ci")
     done = subprocess.run(["bash", ".ci/run"], cwd=checkout, env=os.environ | {"PYTHON": str(python)}, check=False)  # noqa: S607
     assert done.returncode == 3
     assert (tmp_path / "asked").read_text(encoding="utf-8").startswith("-m venv ")
+
+
+def test_the_newcomer_runs_the_two_commands_of_the_readme_with_nothing_else() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^## Two commands\n.*?```console\n(.*?)```", readme, re.MULTILINE | re.DOTALL)
+    script = (ROOT / ".ci" / "newcomer").read_text(encoding="utf-8")
+    assert re.findall(r'^day \w+ "(.*)"$', script, re.MULTILINE) == block.splitlines()
+    assert 'env -i HOME="$folder/$1/home" PATH="$folder/$1/venv/bin:$PATH" bash -c "$2"' in script
+
+
+def test_ci_run_begins_as_a_newcomer_and_goes_on_with_what_that_skipped() -> None:
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    before, newcomer, after = script.partition("\n.ci/newcomer ")
+    assert newcomer
+    assert not re.search(r"install|PYHARNESS_DATA", before)
+    assert re.search(r"torch==.*PYHARNESS_BROWSER=.*python -m pytest -n auto --rest\n", after, re.DOTALL)
+
+
+TWO_TESTS = """
+import os, pytest
+def test_a(): pass
+def test_b(): "B" in os.environ or pytest.skip("no B")
+"""
+
+
+@pytest.mark.parametrize("workers", ["-n0", "-n1"])
+def test_the_rest_is_what_was_skipped(workers: str, tmp_path: Path) -> None:
+    (tmp_path / "test_stages.py").write_text(TWO_TESTS, encoding="utf-8")
+    (tmp_path / "conftest.py").write_bytes((ROOT / "tests" / "conftest.py").read_bytes())
+    (tmp_path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
+    path = os.pathsep.join([str(ROOT / "tests" / "support"), *filter(None, sys.path)])
+
+    def stage(*options: str, **variables: str) -> str:
+        command = [sys.executable, "-m", "pytest", "-v", *options]
+        environment = os.environ | {"PYTHONPATH": path} | variables
+        return subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        ).stdout
+
+    assert "1 passed, 1 skipped" in stage(workers)
+    second = stage("-n0", "--rest", B="1")
+    assert "1 passed, 1 deselected" in second
+    assert "test_b PASSED" in second
 
 
 def test_it_asks_for_nothing_but_to_read() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import deserialize
 
 from pyharness.bpe import BpeModel, import_model
 from pyharness.language_models import ModelFolder
@@ -74,7 +74,8 @@ def applied(folder: Path, plan: EmbeddingPlan, out: Path, *names: str) -> Path:
 
 def tensors_of(folder: Path) -> dict[str, NDArray[Any]]:
     """Return all tensors as the library reads them, which needs no torch; bfloat16 as float32."""
-    files = [deserialize(path.read_bytes()) for path in sorted(folder.glob("*.safetensors"))]
+    library: Any = importlib.import_module("safetensors")
+    files = [library.deserialize(path.read_bytes()) for path in sorted(folder.glob("*.safetensors"))]
     return {name: _array(**tensor) for file in files for name, tensor in file}
 
 
