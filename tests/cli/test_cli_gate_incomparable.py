@@ -109,9 +109,9 @@ def test_what_is_found_after_the_gate_has_begun(tmp_path: Path, surroundings: di
 @pytest.mark.parametrize(
     ("base", "head", "said"),
     [
-        ("HEAD~1", "HEAD", "'HEAD~1' is no wheel, no environment, no revision of "),
+        ("HEAD~1", "HEAD", "'HEAD~1': no revision 'HEAD~1' in "),
         (".@HEAD~1", "HEAD", "'.@HEAD~1': "),
-        ("HEAD", "origin/main~1", "'origin/main~1' is no wheel"),
+        ("HEAD", "origin/main~1", "no revision 'origin/main~1'"),
     ],
 )
 def test_a_clone_without_the_base(
@@ -152,8 +152,20 @@ def test_a_calibration_is_prepared_in_its_time(tmp_path: Path, surroundings: dic
 def test_names_that_mean_nothing_are_refused_before_it_begins(tmp_path: Path, more: list[str]) -> None:
     done = call("gate", "--base", "no-such", "--head", "raw_bytes", *more, "-o", "gate.json", cwd=tmp_path)
     assert done.returncode == 2
-    assert "--base 'no-such' is no wheel" in done.stderr
+    assert "--base 'no-such' is in no git checkout here, no wheel" in done.stderr
     assert not list(tmp_path.iterdir())
+
+
+def test_a_misspelt_revision_is_one_line_and_no_output(tmp_path: Path, surroundings: dict[str, str]) -> None:
+    project = tmp_path / "project"
+    small_project.write(project)
+    small_project.commit(project)
+    done = call("gate", "--base", "mian", "--head", "HEAD", "-o", str(tmp_path / "gate.json"), cwd=project,
+                **surroundings)  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert "did you mean 'main'?" in done.stderr
+    assert not (tmp_path / "gate.json").exists()
+    assert not Path(surroundings["GITHUB_STEP_SUMMARY"]).exists()
 
 
 def _lives(process: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import os
+import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,15 +72,24 @@ class Checkout:
             return None
         return name.decode("ascii").strip()
 
-    def advice(self, revision: str) -> str:
-        """Say what may be meant by a revision that is not there."""
+    def meant(self, revision: str) -> str:
+        """Ask whether a branch or tag was meant by a revision that is not there; empty where none is like it."""
         listed = git(self.top, "for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/remotes", "refs/tags")
         names = os.fsdecode(listed).split()
         close = [name for name in names if name.endswith(f"/{revision}")]
         close = (close + [name for name in difflib.get_close_matches(revision, names, 3) if name not in close])[:3]
-        meant = f"did you mean {' or '.join(map(repr, close))}?" if close else ""
-        shallow = git(self.top, "rev-parse", "--is-shallow-repository").strip() == b"true"
-        return " ".join(filter(None, (meant, UNSHALLOW if shallow else FETCH)))
+        return f"did you mean {' or '.join(map(repr, close))}?" if close else ""
+
+    def is_shallow(self) -> bool:
+        """Whether history is cut off: a revision that is not here may be in the repository it was cloned from."""
+        return git(self.top, "rev-parse", "--is-shallow-repository").strip() == b"true"
+
+    def may_lack(self, revision: str) -> bool:
+        """Whether a revision that is not here may have to be fetched; else its name is wrong.
+
+        Nobody misspells a full id: it is of a commit that this clone has not got.
+        """
+        return self.is_shallow() or re.fullmatch(r"[0-9a-f]{40}|[0-9a-f]{64}", revision) is not None
 
     def is_dirty(self) -> bool:
         """Whether files differ from the commit that is checked out, or are not in it."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from pyharness import tokenizers
-from pyharness.gate.sources.checkouts import Checkout
+from pyharness.gate.sources.checkouts import FETCH, UNSHALLOW, Checkout
 from pyharness.types import SIDES, InputError, Side
 
 WORKTREE = "worktree"
@@ -71,7 +71,7 @@ Source: TypeAlias = Wheel | Installed | Revision | Specified
 
 
 class NoRevision(InputError):
-    """A checkout lacks what a side names: it may have to be fetched, as in the clone of a job."""
+    """A checkout lacks what a side names, and it may have to be fetched, as into the clone of a job."""
 
 
 def find(base: str, head: str, folder: Path) -> tuple[Source, Source]:
@@ -195,9 +195,19 @@ def _elsewhere(side: Side, asked: str, folder: Path) -> Source | None:
 def _revision(side: Side, asked: str, checkout: Checkout, revision: str) -> Revision:
     commit = checkout.commit(revision)
     if commit is None:
-        what = f"{str(checkout.top)!r} has no revision {revision!r}"
-        raise NoRevision(f"--{side} {asked!r}: {what}; {checkout.advice(revision)}; or {CHOICES}")
+        raise _no_revision(side, asked, checkout, revision)
     return Revision(asked, checkout, commit)
+
+
+def _no_revision(side: Side, asked: str, checkout: Checkout, revision: str, besides: str = "") -> InputError:
+    """Say what was meant by a name that is misspelt, or what fetches it; ``besides``: what else it is not."""
+    place, meant = str(checkout.top), checkout.meant(revision)
+    lacking = checkout.may_lack(revision)
+    if meant and not lacking and "did you mean" not in besides:
+        return InputError(f"--{side} {asked!r}: no revision {revision!r} in {place!r}; {meant}")
+    advice = " ".join(filter(None, (meant, UNSHALLOW if checkout.is_shallow() else FETCH)))
+    kind = NoRevision if lacking else InputError
+    return kind(f"--{side} {asked!r}: no revision {revision!r} in {place!r} ({advice}){besides}; {CHOICES}")
 
 
 def _here(side: Side, asked: str, folder: Path) -> Source:
@@ -209,8 +219,7 @@ def _here(side: Side, asked: str, folder: Path) -> Source:
         return Specified(asked, tokenizers.resolve(asked).vocabulary or asked)
     except InputError as error:
         why = str(error).partition("; known:")[0]
-    if checkout is None:
-        kind, place = InputError, "in no git checkout here"
-    else:
-        kind, place = NoRevision, f"no revision of {str(checkout.top)!r} ({checkout.advice(asked)})"
-    raise kind(f"--{side} {asked!r} is no wheel, no environment, {place}, and no tokenizer ({why}); {CHOICES}")
+    besides = f"no wheel, no environment, and no tokenizer ({why})"
+    if checkout is not None:
+        raise _no_revision(side, asked, checkout, asked, f", {besides}")
+    raise InputError(f"--{side} {asked!r} is in no git checkout here, {besides}; {CHOICES}")

@@ -41,7 +41,8 @@ def to_text(sheets: Iterable[Sheet], width: int = 80, color: bool = False) -> st
         )
         if number:
             console.print()
-        console.print(Text(visible(sheet.title), style="bold"))
+        if sheet.title:
+            console.print(Text(visible(sheet.title), style="bold"))
         drawn = RichTable(box=None, padding=(0, GAP, 0, 0), header_style="dim" if color else "", pad_edge=False)
         for heading, header in zip(sheet.headings, _headers(sheet.columns), strict=True):
             wraps = heading.kind == "prose"
@@ -56,7 +57,8 @@ def to_text(sheets: Iterable[Sheet], width: int = 80, color: bool = False) -> st
         for texts in _shown(sheet, room):
             cells = zip(sheet.headings, texts, strict=True)
             drawn.add_row(*(_prose(text) if heading.kind == "prose" else Text(text) for heading, text in cells))
-        console.print(drawn)
+        if sheet.headings:
+            console.print(drawn)
         for note in sheet.notes:
             console.print(Text(visible(note), style="dim" if color else ""), width=width)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"

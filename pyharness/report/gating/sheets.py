@@ -45,7 +45,8 @@ def gate_sheets(gate: Gate) -> list[Sheet]:
     """
     shown = [one for several in by_benchmark(gate.judgements) for one in several if _is_shown(one)]
     judged = judgement_sheet(gate, shown, reasons=False)
-    judged = Sheet(judged.title, judged.headings, judged.rows, (*_reasons(shown), _ABOUT, *remarks(gate)))
+    notes = (*_reasons(shown), *([_ABOUT] if shown else ()), *remarks(gate))
+    judged = Sheet(judged.title, judged.headings if shown else (), judged.rows, notes)
     *others, last = [sheet for sheet in (judged, arms_sheet(gate), self_test_sheet(gate)) if sheet.rows or sheet.notes]
     return [*others, Sheet(last.title, last.headings, last.rows, (*last.notes, verdict_line(gate)))]
 
@@ -97,6 +98,8 @@ def arms_sheet(gate: Gate) -> Sheet:
         versions = [several.get(name, "") for several in libraries]
         if versions[0] != versions[1]:
             rows.append((name, *versions))
+    if not gate.arms:  # they could not be made
+        return Sheet("", (), (), tuple(_where(gate)))
     headings = (Heading("arm", "word"), *(Heading(side, "name") for side in SIDES))
     return Sheet("Arms", headings, tuple(text_row(*(one or None for one in row)) for row in rows), tuple(_where(gate)))
 

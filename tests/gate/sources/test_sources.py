@@ -115,14 +115,16 @@ def test_a_tokenizer_stands_against_no_revision(project: Path) -> None:
     [
         (
             "mian",
-            r"--head 'mian' is no wheel, no environment, no revision of '.*' \(did you mean 'main'\? ",
+            r"^--head 'mian': no revision 'mian' in '.*'; did you mean 'main'\?$",
         ),
         ("", "--head is empty; give a revision"),
         ("--output=x", "no revision"),
         ("gone.whl", "there is no such wheel"),
         ("torn.whl", "is no wheel that can be read"),
         ("data", r"is a folder here and a revision too: write './data' or 'refs/heads/data'"),
-        (".@nowhere", "has no revision 'nowhere'"),
+        ("zzz", r"no revision 'zzz' in .* no wheel, no environment, and no tokenizer"),
+        (".@nowhere", "no revision 'nowhere'"),
+        (".@mian", r"; did you mean 'main'\?$"),
         ("trained", "needs an argument"),
     ],
 )
@@ -132,7 +134,18 @@ def test_what_is_nothing(project: Path, asked: str, said: str) -> None:
     small_project.git(project, "branch", "data")
     with pytest.raises(InputError, match=said) as error:
         head(asked, project)
+    assert type(error.value) is InputError, "asked wrongly: nothing that could be fetched"
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("asked", ["mian", "HEAD~1", ".@HEAD~1", "0123456789" * 4])
+def test_what_may_have_to_be_fetched(project: Path, tmp_path: Path, asked: str) -> None:
+    """A shallow clone may lack any name, and a whole one a commit by its id: these are not misspelt."""
+    small_project.git(tmp_path, "clone", "--quiet", "--depth", "1", f"file://{project}", "shallow")
+    with pytest.raises(sources.NoRevision):
+        head(asked, tmp_path / "shallow")
+    with pytest.raises(sources.NoRevision, match="git fetch brings"):
+        head("0123456789" * 4, project)
 
 
 def test_a_folder_that_is_nothing(tmp_path: Path) -> None:
@@ -150,7 +163,7 @@ def test_a_shallow_clone_says_how_to_get_the_rest(project: Path, tmp_path: Path)
     ):
         sources.find("HEAD~1", "HEAD", tmp_path / "shallow")
     small_project.git(tmp_path / "shallow", "fetch", "--quiet", "--unshallow")
-    with pytest.raises(InputError, match="no revision of") as error:
+    with pytest.raises(InputError, match="no revision 'HEAD~7'") as error:
         sources.find("HEAD~7", "HEAD", tmp_path / "shallow")
     assert "shallow:" not in str(error.value)
 

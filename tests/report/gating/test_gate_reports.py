@@ -44,6 +44,13 @@ def test_sheets_have_regressions_first_and_end_with_the_verdict() -> None:
     assert report.to_text(report.gate_sheets(NOTED), width=100).splitlines()[-1] == line
 
 
+def test_a_gate_that_compared_nothing_has_no_empty_tables() -> None:
+    nothing = Gate("gate", GateRules(), {}, (), (), (), (), SelfTest(("no such base",)), GateVerdict.INCOMPARABLE)
+    assert not [sheet for sheet in report.gate_sheets(nothing) if sheet.headings]
+    lines = report.to_text(report.gate_sheets(nothing)).splitlines()
+    assert lines == ["Gate: suite gate", "Self-test: no such base", "Incomparable: nothing was compared."]
+
+
 def test_a_number_stays_a_number_in_rows_for_programs() -> None:
     rows = list(csv.DictReader(io.StringIO(report.to_csv(report.flat_gate(NOTED)))))
     assert [row["benchmark"] for row in rows] == ["quick", "slow", "known", "gone"], "as they were recorded"
