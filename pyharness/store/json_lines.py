@@ -14,6 +14,7 @@ from pyharness.types import InputError
 
 MOST_BYTES = 64 << 20  # thousands of cases; and what is made of so many bytes and values stays below 1 GB
 MOST_VALUES = 3_000_000
+MOST_UNPACKING = 128 << 20  # bytes of memory for xz, which may ask for 4 GB; what xz -9 packs takes 65 MB
 _XZ = b"\xfd7zXZ\x00"  # what such a file begins with
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
@@ -25,23 +26,25 @@ def load(path: Path) -> Any:
     """
     try:
         content = bounded_file.read(path, MOST_BYTES, f"record {str(path)!r}")
-        if content.startswith(_XZ):
-            content = _unpacked(content)
-        if (values := sum(map(content.count, (b",", b"[", b"{")))) > MOST_VALUES:
-            raise InputError(f"record {str(path)!r} has {values:,} values; at most {MOST_VALUES:,} are read")
-        return json.loads(content.decode(), parse_constant=_no_number)
+        return parsed(_unpacked(content) if content.startswith(_XZ) else content)
     except InputError:
         raise
     except FileNotFoundError:
         raise InputError(f"record {str(path)!r} does not exist") from None
     except OSError as error:
         raise InputError(f"record {str(path)!r} cannot be read: {error.strerror or error}") from None
-    except (
-        ValueError,
-        RecursionError,
-        lzma.LZMAError,
-    ) as error:  # no UTF-8, no JSON, a number of a million digits, bottomless
+    except (ValueError, lzma.LZMAError) as error:
         raise InputError(f"record {str(path)!r} cannot be read: {error}") from None
+
+
+def parsed(content: bytes, errors: str = "strict") -> Any:
+    """Parse JSON of anyone. Raises ``ValueError``: it is none, no UTF-8, bottomless, or has too many values."""
+    if (values := sum(map(content.count, (b",", b"[", b"{")))) > MOST_VALUES:
+        raise ValueError(f"it has {values:,} values; at most {MOST_VALUES:,} are read")
+    try:
+        return json.loads(content.decode("utf-8", errors), parse_constant=_no_number)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
 
 
 def packed(content: bytes) -> bytes:
@@ -50,7 +53,7 @@ def packed(content: bytes) -> bytes:
 
 
 def _unpacked(content: bytes) -> bytes:
-    reader = lzma.LZMADecompressor()
+    reader = lzma.LZMADecompressor(lzma.FORMAT_XZ, MOST_UNPACKING)
     unpacked = reader.decompress(content, MOST_BYTES + 1)
     if len(unpacked) > MOST_BYTES:
         raise ValueError(f"it holds more than {MOST_BYTES:,} bytes, which is the most that is read of one")

@@ -5,13 +5,13 @@ by the BLAKE2b of its bytes, so that what two cases share (a vocabulary, say) is
 arrays a case has, and by which names. The same arrays give the same bytes. The record has the file's name, size and
 SHA-256. While a run lives, each case has a file of this kind to itself; a worker writes it, and its parent checks it.
 
-Nothing is trusted: sizes are checked before anything is allocated, and arrays are integers of at most 64 bits.
+Nothing is trusted: sizes are checked before anything is allocated, members are stored or deflated, and arrays are
+integers of at most 64 bits.
 """
 
 from __future__ import annotations
 
 import contextlib
-import errno
 import hashlib
 import io
 import json
@@ -25,6 +25,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pyharness.store import json_lines
+from pyharness.system import archive, bounded_file
 from pyharness.types import InputError, State
 
 FORMAT = "pyharness-state"
@@ -35,6 +37,7 @@ LARGEST_INDEX = 1 << 26
 LONGEST_NAME = 200
 _INDEX = "index.json"
 _OTHER = "it was changed, or is of another run; take both files from where they come from"
+_PIECE = 1 << 20  # bytes that are unpacked at once
 _LONGEST_HEADER = 256  # of an array, in bytes; ours take 128
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # that every archive has: the same arrays give the same bytes
 _NPY: Any = np.lib.format
@@ -126,16 +129,14 @@ class StateReader:
     def __init__(self, path: Path, about: Mapping[str, Any] | None = None) -> None:
         self.path = path
         try:
-            if not path.is_file():  # a FIFO would wait for a writer
-                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
-            self.file = path.open("rb")
+            self.file = bounded_file.opened(path)
         except OSError as error:
             raise NoState(f"state {str(path)!r} cannot be read: {error.strerror or error}") from None
         try:
             if about is not None:
                 self._compare(about)
             with self._damage():
-                self._archive = zipfile.ZipFile(self.file)
+                self._archive = archive.opened(self.file)
                 self._cases = self._index()
         except BaseException:
             self.file.close()
@@ -176,11 +177,7 @@ class StateReader:
         self.file.seek(0)
 
     def _index(self) -> dict[str, dict[str, str]]:
-        about = self._archive.getinfo(_INDEX)
-        if about.file_size > LARGEST_INDEX:
-            raise ValueError(f"its index has {about.file_size:,} bytes")
-        with self._archive.open(about) as file:
-            index = json.loads(file.read(about.file_size).decode("utf-8", "surrogatepass"))
+        index = json_lines.parsed(archive.read(self._archive, _INDEX, LARGEST_INDEX), "surrogatepass")
         if not isinstance(index, dict) or index.get("format") != FORMAT:
             raise ValueError("it is of another format")
         if index.get("version") != VERSION:
@@ -191,7 +188,7 @@ class StateReader:
         return cases
 
     def _array(self, name: str, member: zipfile.ZipInfo) -> NDArray[Any]:
-        with self._archive.open(member) as file:  # sizes are given: without one, all that a bomb holds is unpacked
+        with archive.member(self._archive, member) as file:
             start = io.BytesIO(file.read(_LONGEST_HEADER))  # the header is in it, and some of the values
             if _NPY.read_magic(start) != (1, 0):
                 raise ValueError(f"{name!r} is an array of another version")
@@ -201,8 +198,13 @@ class StateReader:
                 raise ValueError(f"{name!r} is no array of integers of at most {LARGEST_ARRAY:,} bytes")
             if start.tell() + size != member.file_size:
                 raise ValueError(f"{name!r} is cut, or goes on behind its end")
-            values = start.read()
-            values += file.read(size - len(values)) + file.read(1)  # the last read finds the end, and checks the sum
+            values = bytearray(size)
+            done = start.readinto(values)
+            while part := file.read(_PIECE):  # the last read finds the end, and checks the sum
+                values[done : done + len(part)] = part
+                done += len(part)
+            if done != size:
+                raise ValueError(f"{name!r} is cut")
         return np.frombuffer(values, dtype).reshape(shape)
 
     @contextlib.contextmanager

@@ -10,9 +10,9 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import secrets
 import shutil
 import stat
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeAlias
@@ -22,6 +22,7 @@ from pyharness.types import InputError
 Content: TypeAlias = str | bytes | Path  # a text in UTF-8, bytes, or a file whose bytes are copied
 ADVICE = "replace it with --force, or choose another --output"
 _LINKS = 40  # that the system follows
+_NEW = 0o666  # before the umask
 _NO_HARD_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 
 
@@ -45,8 +46,10 @@ def replace(path: Path, content: Content) -> None:
         _write_through(path, _data(content))
         return
     target = Path(os.path.realpath(path))
-    with _aside(target, content) as part:
-        part.chmod(_mode(target))
+    before = _permissions(target)
+    with _aside(target, content, before) as part:
+        if before is not None:
+            part.chmod(before)
         part.replace(target)
 
 
@@ -64,7 +67,6 @@ def create(path: Path, content: Content) -> None:
         return
     target = Path(os.path.realpath(path))
     with _aside(target, content) as part:
-        part.chmod(0o644)
         _move_to_free_name(part, target)
 
 
@@ -87,11 +89,11 @@ def check_folder(path: Path) -> None:
     try:
         if is_stream(path):
             return
-        handle, name = _temporary_beside(Path(os.path.realpath(path)))
+        handle, part = _temporary_beside(Path(os.path.realpath(path)))
     except OSError as error:
         raise InputError(f"cannot write to {str(path.parent)!r}: {error.strerror or error}") from None
     os.close(handle)
-    Path(name).unlink()
+    part.unlink()
 
 
 def is_stream(path: Path) -> bool:
@@ -102,7 +104,7 @@ def is_stream(path: Path) -> bool:
     mode = _status(path)
     if mode is None or stat.S_ISDIR(mode):
         return False
-    return not stat.S_ISREG(mode) or _descriptor(path) is not None
+    return not stat.S_ISREG(mode) or descriptor(path) is not None
 
 
 def _status(path: Path) -> int | None:
@@ -112,7 +114,7 @@ def _status(path: Path) -> int | None:
         return None
 
 
-def _descriptor(path: Path) -> int | None:
+def descriptor(path: Path) -> int | None:
     """Return the number of the open file of this process that a path names: 1 for ``/dev/stdout``."""
     for _ in range(_LINKS):
         if os.path.realpath(path.parent) in (f"/proc/{os.getpid()}/fd", "/dev/fd") and path.name.isdecimal():
@@ -124,7 +126,7 @@ def _descriptor(path: Path) -> int | None:
 
 
 def _write_through(path: Path, data: bytes) -> None:
-    number = _descriptor(path)  # opened by its name, a file would begin anew, whatever ``>>`` had found in it
+    number = descriptor(path)  # opened by its name, a file would begin anew, whatever ``>>`` had found in it
     handle = os.open(path, os.O_WRONLY | os.O_NOCTTY) if number is None else os.dup(number)
     try:
         if number is None and stat.S_ISREG(os.fstat(handle).st_mode):  # it has become a file
@@ -137,10 +139,9 @@ def _write_through(path: Path, data: bytes) -> None:
 
 
 @contextlib.contextmanager
-def _aside(target: Path, content: Content) -> Iterator[Path]:
+def _aside(target: Path, content: Content, permissions: int | None = None) -> Iterator[Path]:
     """Write a file beside its target, and remove it if it is not moved there."""
-    handle, name = _temporary_beside(target)
-    part = Path(name)
+    handle, part = _temporary_beside(target, _NEW if permissions is None else permissions)
     try:
         with os.fdopen(handle, "wb") as file:
             if isinstance(content, Path):
@@ -179,12 +180,17 @@ def _data(content: Content) -> bytes:
     return content.encode() if isinstance(content, str) else content
 
 
-def _temporary_beside(path: Path) -> tuple[int, str]:
-    return tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+def _temporary_beside(path: Path, permissions: int = _NEW) -> tuple[int, Path]:
+    """Make a file beside another. Unlike with ``tempfile``, the umask decides who may read it."""
+    while True:
+        part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+        with contextlib.suppress(FileExistsError):
+            return os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, permissions), part
 
 
-def _mode(path: Path) -> int:
+def _permissions(path: Path) -> int | None:
+    """Permissions of a file that is there: what replaces it has the same."""
     try:
         return path.stat().st_mode & 0o777
     except FileNotFoundError:
-        return 0o644
+        return None

@@ -2,21 +2,46 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import stat
 import tomllib
+from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
+from pyharness.system import atomic_file
 from pyharness.types import InputError
 
 
+def opened(path: Path) -> BufferedReader:
+    """Open a file or a device to be read. What this process has open has a name, too (``/dev/stdin``, ``/dev/fd/63``).
+
+    Raises:
+        OSError: the system refuses, or it is a folder, or a named pipe that could be waited for for ever.
+    """
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK)
+    try:
+        mode = os.fstat(handle).st_mode
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        if stat.S_ISFIFO(mode) and atomic_file.descriptor(path) is None:
+            raise OSError(errno.ESPIPE, "it is a named pipe, not a file: write what comes from it to a file", str(path))
+        os.set_blocking(handle, True)
+        return os.fdopen(handle, "rb")
+    except BaseException:
+        os.close(handle)
+        raise
+
+
 def read(path: Path, most: int, what: str) -> bytes:
-    """Content of a file, pipe or device of at most ``most`` bytes; ``what`` is what messages call it.
+    """Content of a file or device of at most ``most`` bytes, as ``opened`` opens it; messages call it ``what``.
 
     Raises:
         InputError: there is more; no more than that was read.
         OSError: the system refuses.
     """
-    with path.open("rb") as file:
+    with opened(path) as file:
         data = file.read(most + 1)
     if len(data) > most:
         raise InputError(f"{what} has more than {most:,} bytes, which is the most that is read of one")

@@ -105,15 +105,49 @@ def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         reader.of("case")
 
 
-@pytest.mark.parametrize("kind", ["missing", "folder", "fifo"])
-def test_what_is_no_file_is_no_state(tmp_path: Path, kind: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "message"), [("missing", "No such file"), ("folder", "Is a directory"), ("fifo", "named pipe")]
+)
+def test_what_is_no_file_is_no_state(tmp_path: Path, kind: str, message: str) -> None:
     path = tmp_path / "s"
     if kind == "folder":
         path.mkdir()
     elif kind == "fifo":
         os.mkfifo(path)
-    with pytest.raises(NoState, match="cannot be read: No such file"):
+    with pytest.raises(NoState, match=f"cannot be read: .*{message}"):
         StateReader(path)
+
+
+@pytest.mark.parametrize("packing", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+@pytest.mark.parametrize("place", ["index", "array"])
+def test_members_are_stored_or_deflated(tmp_path: Path, packing: int, place: str) -> None:
+    """``zipfile`` unpacks nothing else within bounds: 4 kB of bzip2 become GB, whatever size is asked for."""
+    index = {"format": states.FORMAT, "version": states.VERSION, "cases": {"case": {"x": "0" * 32}}}
+    methods = {"index": (packing, zipfile.ZIP_STORED), "array": (zipfile.ZIP_STORED, packing)}[place]
+    with zipfile.ZipFile(tmp_path / "s", "w") as file:
+        file.writestr("index.json", json.dumps(index), methods[0])
+        file.writestr(f"arrays/{'0' * 32}.npy", header("(2,)") + bytes(16), methods[1])
+    with pytest.raises(NoState, match="is packed by method"), StateReader(tmp_path / "s") as reader:
+        reader.of("case")
+
+
+def test_an_array_that_ends_early_is_not_filled_up(tmp_path: Path) -> None:
+    """Its directory says that it has all bytes, and the sum of those that are there is right."""
+    content = header("(2,)") + bytes(16)
+    path = archive(tmp_path / "s", content[:-8])
+    data = path.read_bytes()
+    at = data.index(b"PK\x01\x02")
+    path.write_bytes(data[: at + 24] + len(content).to_bytes(4, "little") + data[at + 28 :])
+    with StateReader(path) as reader, pytest.raises(NoState, match="damaged"):
+        reader.of("case")
+
+
+@pytest.mark.parametrize("index", [b"[" * 100_000, b"[]," * 2_000_000, b'{"format": NaN}'])
+def test_an_index_is_read_within_bounds(tmp_path: Path, index: bytes) -> None:
+    with zipfile.ZipFile(tmp_path / "s", "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("index.json", index)
+    with pytest.raises(NoState, match=r"nested too deeply|values; at most|no number"):
+        StateReader(tmp_path / "s")
 
 
 def test_a_file_must_be_the_one_that_the_record_names(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ import pytest
 
 from bpe_models import trained_model
 from pyharness import bpe, report, store
+from pyharness.store.folders import write_folder
 from pyharness.system import atomic_file
 from pyharness.tokenizers.families import openai_files
 from pyharness.tokenizers.training import cache as trained_cache
@@ -254,3 +255,33 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
         atomic_file.check_folder(path)
     atomic_file.check_folder(tmp_path / "any")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("umask", "expected"), [(0o077, 0o600), (0o022, 0o644), (0o002, 0o664)])
+def test_who_may_read_a_new_file_is_what_the_umask_says(tmp_path: Path, umask: int, expected: int) -> None:
+    before = os.umask(umask)
+    try:
+        atomic_file.write(tmp_path / "created", "new")
+        atomic_file.write(tmp_path / "put", "new", overwrite=True)
+        write_folder(tmp_path / "folder", {"file": b"new"})
+    finally:
+        os.umask(before)
+    for name in ("created", "put", "folder/file"):
+        assert (tmp_path / name).stat().st_mode & 0o777 == expected
+    assert (tmp_path / "folder").stat().st_mode & 0o777 == 0o777 & ~umask
+
+
+def test_a_private_file_is_private_while_it_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "secret"
+    path.touch(mode=0o600)
+    seen = []
+    syncing = os.fsync
+
+    def look(handle: int) -> None:
+        seen.append(os.fstat(handle).st_mode & 0o777)
+        syncing(handle)
+
+    monkeypatch.setattr(os, "fsync", look)
+    atomic_file.write(path, "new", overwrite=True)
+    assert seen == [0o600]
+    assert path.stat().st_mode & 0o777 == 0o600

@@ -11,8 +11,8 @@ import errno
 import fcntl
 import os
 import re
+import secrets
 import shutil
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -102,7 +102,6 @@ def _check_room(folder: Path, needed: int) -> None:
 
 
 def _fill(folder: Path, files: Mapping[str, FileContent]) -> None:
-    folder.chmod(0o755)
     for name, content in files.items():
         with (folder / name).open("wb") as file:
             file.writelines(content.chunks() if isinstance(content, Streamed) else (content,))
@@ -114,7 +113,7 @@ def _fill(folder: Path, files: Mapping[str, FileContent]) -> None:
 
 def _left_beside(path: Path) -> Iterator[Path]:
     """Folders that were made beside one of this name."""
-    name = re.compile(rf"\.{re.escape(path.name)}\.[a-z0-9_]{{8}}\.part")  # as tempfile makes names
+    name = re.compile(rf"\.{re.escape(path.name)}\.[a-z0-9_]{{8}}\.part")  # of an older pyharness, too
     return (entry for entry in path.parent.iterdir() if name.fullmatch(entry.name))
 
 
@@ -131,7 +130,7 @@ def _made_beside(path: Path) -> Iterator[Path]:
 
 def _locked_beside(path: Path) -> tuple[Path, int]:
     while True:
-        made = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part"))
+        made = _new_folder_beside(path)
         with suppress(FileNotFoundError):
             handle = os.open(made, os.O_RDONLY | os.O_DIRECTORY)
             with suppress(OSError):  # a file system without locks: there, nothing is ever removed as abandoned
@@ -139,6 +138,15 @@ def _locked_beside(path: Path) -> tuple[Path, int]:
             if made.exists():  # or else another process was quicker, and has removed it as abandoned
                 return made, handle
             os.close(handle)
+
+
+def _new_folder_beside(path: Path) -> Path:
+    """Make a folder beside a name. Unlike with ``tempfile``, the umask decides who may read it."""
+    while True:
+        made = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+        with suppress(FileExistsError):
+            made.mkdir()
+            return made
 
 
 def _replace(path: Path, made: Path) -> None:

@@ -1,0 +1,54 @@
+"""Files that are read whole, and what is given in the place of one."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pyharness.system import bounded_file
+from pyharness.types import InputError
+
+
+def test_no_more_than_the_bound_is_read(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"12345")
+    assert bounded_file.read(tmp_path / "a", 5, "it") == b"12345"
+    for path in (tmp_path / "a", Path("/dev/zero")):
+        with pytest.raises(InputError, match="it has more than 4 bytes"):
+            bounded_file.read(path, 4, "it")
+    assert bounded_file.read(Path("/dev/null"), 4, "it") == b""
+
+
+def test_a_named_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("pipe")
+    for name in ("pipe", "link"):
+        with pytest.raises(OSError, match="named pipe"):
+            bounded_file.read(tmp_path / name, 5, "it")
+        with pytest.raises(InputError, match=r"it cannot be read: .*named pipe"):
+            bounded_file.read_toml(tmp_path / name, 5, "it")
+
+
+def test_a_folder_is_refused(tmp_path: Path) -> None:
+    for path in (tmp_path, Path("/")):
+        with pytest.raises(IsADirectoryError):
+            bounded_file.opened(path)
+
+
+@pytest.mark.parametrize("shown", ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"])
+@pytest.mark.parametrize("given", ["printf abc |", "printf abc > file; <file"])
+def test_what_a_process_has_open_is_read(tmp_path: Path, shown: str, given: str) -> None:
+    """A pipe of the shell has a writer: ``<(...)`` and ``|`` work where a file is read."""
+    if not Path(shown).parent.exists():
+        pytest.skip(f"there is no {shown} here")
+    script = (
+        "import pathlib, sys; from pyharness.system import bounded_file; "
+        "print(bounded_file.read(pathlib.Path(sys.argv[1]), 9, 'it'))"
+    )
+    command = f"{given} {shlex.join([sys.executable, '-P', '-c', script, shown])}"
+    done = subprocess.run(["/bin/bash", "-c", command], cwd=tmp_path, check=True, capture_output=True, text=True)
+    assert done.stdout == "b'abc'\n"
