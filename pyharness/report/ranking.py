@@ -10,15 +10,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import TypeVar
 
 from pyharness.benchmarks import benchmarks
 from pyharness.benchmarks.notes import lossy
-from pyharness.report import comparison, texts
+from pyharness.report import comparison, texts, trained_on
 from pyharness.report.cases import variant
 from pyharness.report.columns import Rows, cell
 from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.report.sheet.shortening import shorten_apart
+from pyharness.report.trained_on import row_cell
 from pyharness.store import Record
 from pyharness.types import COUNT, CaseResult, Column, InputError
 
@@ -53,7 +55,12 @@ class Ranked:
 
     row: Row
     value: float
-    rank: int | None  # from 1; None where nothing tells how sure a difference is
+    rank: int | None  # from 1; None where nothing tells how sure a difference is, or where it does not compete
+
+    @property
+    def competes(self) -> bool:
+        """Whether others are ranked beside it: one that does not is listed, and is neither first nor a reference."""
+        return self.result.ranks
 
     @property
     def result(self) -> CaseResult:
@@ -82,7 +89,7 @@ def ranked_texts(record: Record, benchmark: str, metric: str) -> dict[str, dict[
 
 
 def ranked(rows: Sequence[Row], metric: str) -> dict[str, Ranked]:
-    """Ranks of rows on one text, by label, the best first.
+    """Ranks of rows on one text, by label, the best first; those that do not compete come last, without a rank.
 
     Args:
         rows: of one benchmark, text and parameters, each with a label of its own; of one record or of several that say
@@ -91,9 +98,13 @@ def ranked(rows: Sequence[Row], metric: str) -> dict[str, Ranked]:
     """
     valued = [(row, value) for row in rows if (value := row.value(metric)) is not None]
     higher = bool(rows) and rows[0].record.data["metrics"][metric]["direction"] == "higher"
-    ordered = sorted(valued, key=lambda one: -one[1] if higher else one[1])
-    ranks = ranks_of([row for row, _ in ordered], lambda leader, row: _is_worse(leader, row, metric))
-    return {row.label: Ranked(row, value, rank) for (row, value), rank in zip(ordered, ranks, strict=True)}
+    ordered = sorted(valued, key=lambda one: (not one[0].result.ranks, -one[1] if higher else one[1]))
+    competing = [row for row, _ in ordered if row.result.ranks]
+    ranks = ranks_of(competing, lambda leader, row: _is_worse(leader, row, metric))
+    return {
+        row.label: Ranked(row, value, rank)
+        for (row, value), rank in zip_longest(ordered, ranks)  # those that do not compete come last
+    }
 
 
 def ranks_of(rows: Sequence[T], is_worse: Callable[[T, T], bool | None]) -> list[int] | list[None]:
@@ -150,17 +161,24 @@ def _sheet(
     for text in columns:
         headings += [Heading(short[text], "number", unit, direction, metric), Heading("#")]
     cells = [
-        (Cell(row), *(one for column in columns.values() for one in _cells(column.get(row), metric))) for row in rows
+        (name_cell(columns, row), *(one for column in columns.values() for one in _cells(column.get(row), metric)))
+        for row in rows
     ]
     return Sheet(f"Ranking by {metric.replace('_', ' ')}", tuple(headings), tuple(cells), notes)
+
+
+def name_cell(columns: Mapping[str, Mapping[str, Ranked]], row: str) -> Cell:
+    """Return the name of a row, marked where it was trained on a text."""
+    return row_cell(row, (column[row].result for column in columns.values() if row in column))
 
 
 def ranking_notes(record: Record, benchmark: str, columns: Iterable[Mapping[str, Ranked]]) -> Iterator[str]:
     """Say what ranks mean, where there is none, which rows they flatter, and what was met in the texts."""
     data = record.data
     yield from NOTES
-    if any(one.rank is None for column in columns for one in column.values()):
+    if any(one.rank is None and one.competes for column in columns for one in column.values()):
         yield NO_RANK
+    yield from trained_on.note([result for result in record.of(benchmark) if result.status == "ok"])
     yield from lossy([result for result in record.of(benchmark) if result.status == "ok"], data)
     yield from dict.fromkeys(note for label in data["corpora"] for note in texts.smoke_test(data, label))
 
@@ -178,12 +196,15 @@ def value_cell(ranked: Ranked, metric: str) -> Cell:
 
 
 def ordered(columns: Sequence[Mapping[str, Ranked]]) -> list[str]:
-    """Sort rows by the mean of the logarithms of their values relative to the best; what lacks texts comes last."""
+    """Sort rows by the mean of the logarithms of their values relative to the best.
+
+    What lacks texts comes behind, and last what does not compete on any.
+    """
     labels = dict.fromkeys(label for column in columns for label in column)
 
     def place(label: str) -> tuple[int, float]:
-        ratios = [_behind(column, label) for column in columns if label in column]
-        return -len(ratios), sum(ratios) / len(ratios)
+        ratios = [_behind(column, label) for column in columns if label in column and column[label].competes]
+        return -len(ratios), sum(ratios) / len(ratios) if ratios else 0.0
 
     return sorted(labels, key=place)
 

@@ -14,7 +14,7 @@ from itertools import chain
 from typing import Any, TypeAlias
 
 from pyharness.benchmarks import benchmarks
-from pyharness.report import texts
+from pyharness.report import texts, trained_on
 from pyharness.report.cases import differing, not_measured
 from pyharness.report.columns import (
     Measured,
@@ -29,7 +29,8 @@ from pyharness.report.columns import (
 from pyharness.report.listings import listing_sheets
 from pyharness.report.profiles import profile_sheets_of
 from pyharness.report.ranking import ranking_sheets
-from pyharness.report.sheet import Cell, Heading, Sheet
+from pyharness.report.sheet import Heading, Sheet
+from pyharness.report.trained_on import row_cell
 from pyharness.store import PROFILE_KIND, Record
 from pyharness.types import CaseResult, Column, Fact, Measurement, Plot, Table, counted
 
@@ -152,7 +153,10 @@ class Filling:
         known = Rows(_by_row(used), self.data)
         rows = [row for row in used if self._belongs(known, row, label, used[row])]
         columns = expanded(self.table.columns, known, rows)
-        cells = [(Cell(row), *(cell(column, known, row) for column in columns)) for row in rows]
+        cells = [
+            (row_cell(row, (result for result, _ in used[row])), *(cell(column, known, row) for column in columns))
+            for row in rows
+        ]
         headings = (
             Heading(self.data["suite"].get("rows", "tokenizer"), "name"),
             *(heading(column, known, rows) for column in columns),
@@ -205,6 +209,7 @@ class Filling:
     def _notes(self, label: str | None, results: Sequence[CaseResult]) -> Iterator[str]:
         if not results:
             return
+        yield from trained_on.note(results)
         if label is not None and self.table.sized:
             yield from texts.notes(self.data, label)
         for note in self.table.notes:

@@ -82,7 +82,8 @@ def result_from_json(data: Mapping[str, Any]) -> CaseResult:
     check_tally(details)
     tally = None if details.get("tally") is None else text_read_from_json(details["tally"])
     failure = details.get("failure") if status == "failed" and details.get("failure") in tuple(Failure) else None
-    typed = ("tally",) if failure is None else ("tally", "failure")
+    trained_on = trained_on_of(details)
+    typed = {"tally", *(("failure",) if failure else ()), *(("trained_on",) if trained_on is not None else ())}
     return CaseResult(
         case,
         status,
@@ -94,12 +95,15 @@ def result_from_json(data: Mapping[str, Any]) -> CaseResult:
         groups_of(details),
         ids_of(details),
         histograms_of(details),
+        trained_on,
     )
 
 
 def _details_as_json(result: CaseResult) -> dict[str, Any]:
     """Details as a record holds them: what programs read of them is typed in a result, and stands among them here."""
-    details = {} if result.tally is None else {"tally": text_read_as_json(result.tally)}
+    details: dict[str, Any] = {} if result.tally is None else {"tally": text_read_as_json(result.tally)}
+    if result.trained_on is not None:
+        details["trained_on"] = result.trained_on
     details |= result.details
     return details if result.failure is None else {**details, "failure": result.failure.value}
 
@@ -117,6 +121,12 @@ def text_read_from_json(data: Mapping[str, Any]) -> TextRead:
     met = {name: data.get(name, 0) for name in ("empty_documents", "cut_documents", "replaced_sequences")}
     read = None if beginnings is None else tuple(beginnings)
     return TextRead(data["documents"], data["bytes"], data["digest"], **met, beginnings=read)
+
+
+def trained_on_of(details: Mapping[str, Any]) -> float | None:
+    """Share of a text that stands among details; None where none is kept, or it is none."""
+    share = details.get("trained_on")
+    return share if isinstance(share, int | float) and not isinstance(share, bool) and 0 <= share <= 1 else None
 
 
 def groups_of(details: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:

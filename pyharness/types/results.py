@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
 State: TypeAlias = "Mapping[str, NDArray[Any]]"  # integer arrays that the numbers of a case are computed from
 
+# Share of a text from which a row that was trained on it has no rank: what two parts of one corpus share by chance
+# (licences, vendored files) is less, and moves no rank.
+TRAINED_ON_TOO_MUCH = 0.01
+
 Direction: TypeAlias = Literal["higher", "lower", "none"]
 
 
@@ -144,3 +148,10 @@ class CaseResult:
     groups: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # sums by group of documents, where kept
     ids: str | None = None  # digest of all ids, where kept: equal where ids are
     histograms: Mapping[str, Histogram] = field(default_factory=dict)  # of the tokens of a text, by name
+    # Share of the bytes it has read whose documents its row was trained on, 0 to 1; None: not known.
+    trained_on: float | None = None
+
+    @property
+    def ranks(self) -> bool:
+        """Whether it stands in rankings: not where what it has read was learnt before."""
+        return self.trained_on is None or self.trained_on < TRAINED_ON_TOO_MUCH

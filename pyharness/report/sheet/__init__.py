@@ -32,7 +32,7 @@ class Cell:
     format: Format = PLAIN
     interval: tuple[float, float] | None = None
     bounds: bool = False  # the interval is shown by its ends, not by half of its width
-    part: str | None = None  # of the case, shown behind the value
+    part: str | None = None  # of the case, or a mark of a name: shown behind the value
     case: str | None = None  # key of the case that the value is from
     unit: str = ""  # of the value, where it is not that of the column
     shade: int | None = None  # where shades help: 0 is far worse than the reference, 4 as good, 8 far better
@@ -52,7 +52,7 @@ class Cell:
         if self.value is None:
             return NOTHING
         if isinstance(self.value, str):
-            return self.value
+            return " ".join(filter(None, (self.value, self.part)))
         shown = [self.format.show(self.value)]
         if self.interval is not None:
             shown.append(self._interval(*self.interval))

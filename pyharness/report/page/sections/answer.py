@@ -12,6 +12,7 @@ from pyharness.report.page.sections.overall import NOTE, overall_cells
 from pyharness.report.ranking import (
     Ranked,
     difference,
+    name_cell,
     ordered,
     ranked_texts,
     ranking_notes,
@@ -66,9 +67,14 @@ class Ranking:
 
     @property
     def reference(self) -> str:
-        """The row that others are compared with: that of the suite, or the best over all texts."""
+        """The row that others are compared with: that of the suite if it competes, or the best over all texts."""
         named = self.record.data["suite"].get("reference")
-        return named if named in self.rows else self.rows[0]
+        competes = [column[named].competes for column in self.columns.values() if named in column]
+        return str(named) if competes and all(competes) else self.rows[0]
+
+    def name_cell(self, row: str) -> Cell:
+        """Return the name of a row, marked where it was trained on a text."""
+        return name_cell(self.columns, row)
 
     def value(self, text: str, row: str) -> Cell:
         """Return the value of a row on a text, with its interval."""
@@ -85,6 +91,8 @@ class Ranking:
         mine, reference = (self.columns[text].get(label) for label in (row, self.reference))
         if mine is None or reference is None or mine is reference:
             return Cell(), None
+        if not reference.competes:
+            return Cell(reason=f"not compared: {self.reference} does not compete on this text"), None
         found = difference(reference.row, mine.row, self.metric)
         if found is None or found.a is None or found.b is None:
             return Cell(reason="not compared: not the same text, or other groups of documents"), None
@@ -122,11 +130,15 @@ def _sentence(ranking: Ranking, text: str) -> str:
     """Which row is first on a text, and which are not told apart from it."""
     first, *others = ranking.columns[text].items()
     row, best = first
+    others = [(label, one) for label, one in others if one.competes]
+    if not best.competes:
+        return f"{text}: every row was trained on it, so that none is first."
     amount = ranking.value(text, row).text
     if best.rank is None:
         return f"{text}: {row} has {amount} {ranking.name}; how sure a difference is, nothing tells."
     if not others:
-        return f"{text}: {row} is the only row, with {amount} {ranking.name}."
+        only = "only row" if len(ranking.columns[text]) == 1 else "only row that was not trained on it"
+        return f"{text}: {row} is the {only}, with {amount} {ranking.name}."
     alike = [label for label, one in others if one.rank == best.rank]
     shared = f", not told apart from {', '.join(alike)}" if alike else " alone"
     return f"{text}: {row} is first{shared}, with {amount} {ranking.name}."
@@ -142,7 +154,7 @@ def _overall(ranking: Ranking) -> Sheet:
         headings += [Heading(text, "number", ranking.unit, ranking.direction, ranking.metric), Heading("#")]
     rows = tuple(
         (
-            Cell(row),
+            ranking.name_cell(row),
             *(over_all.get(row, (Cell(), Cell())) if several else ()),
             *(cell for text in ranking.texts for cell in (ranking.value(text, row), ranking.rank(text, row))),
         )
@@ -166,7 +178,9 @@ def _differences(ranking: Ranking) -> Figure:
             continue
         found = {text: ranking.difference(text, row) for text in ranking.texts}
         drawn += [Dot(row, cell, panel=text) for text, (cell, _) in found.items()]
-        rows.append((Cell(row), *(one for cell, verdict in found.values() for one in (cell, Cell(verdict)))))
+        rows.append(
+            (ranking.name_cell(row), *(one for cell, verdict in found.values() for one in (cell, Cell(verdict))))
+        )
     unit, direction, metric = ranking.unit, ranking.direction, ranking.metric
     headings = [Heading("tokenizer", "name")]
     for text in ranking.texts:

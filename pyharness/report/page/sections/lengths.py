@@ -9,6 +9,7 @@ from pyharness.report.charts import Axis, Panel, curves
 from pyharness.report.page.parts import Figure, Section
 from pyharness.report.page.sections.counted import Counted, at_least, cells, headings
 from pyharness.report.sheet import Cell, Heading, Sheet
+from pyharness.report.trained_on import note, row_cell
 from pyharness.store import Record
 from pyharness.types import COUNT
 
@@ -42,7 +43,7 @@ def _numbers(counted: Counted, title: str) -> Sheet:
     heads = (Heading("tokenizer", "name"), Heading("counted", "word"), Heading("all"), *headings(edges))
     rows = tuple(
         (
-            Cell(result.case.tokenizer),
+            row_cell(result.case.tokenizer, [result]),
             Cell(noun),
             Cell(sum(known.counts.get(what, ())), COUNT, case=result.case.key),
             *cells(known, what, len(edges) - 1),
@@ -50,4 +51,4 @@ def _numbers(counted: Counted, title: str) -> Sheet:
         for what, noun in _COUNTED.items()
         for result, known in counted.histograms()
     )
-    return Sheet(title, heads, rows, (_NOTE,))
+    return Sheet(title, heads, rows, (*note(counted.results), _NOTE))

@@ -29,7 +29,7 @@ def _sheet(ranking: Ranking) -> Sheet:
         *(Heading(text, "number", unit, direction, ranking.metric) for text in ranking.texts),
     )
     rows = tuple(
-        (Cell(row), *(_shaded(ranking, text, row) for text in ranking.texts)) for row in ranking.rows
+        (ranking.name_cell(row), *(_shaded(ranking, text, row) for text in ranking.texts)) for row in ranking.rows
     )  # fmt: skip
     steps = ", ".join(f"{step:.0%}" for step in _STEPS)
     note = (
@@ -42,9 +42,10 @@ def _sheet(ranking: Ranking) -> Sheet:
 def _shaded(ranking: Ranking, text: str, row: str) -> Cell:
     """Return the value of a row, its distance from the reference in per cent, and the shade of that."""
     cell, reference = replace(ranking.value(text, row), interval=None), ranking.columns[text].get(ranking.reference)
-    if not isinstance(cell.value, int | float) or reference is None or reference.value <= 0 or row == ranking.reference:
+    beside = reference if reference is not None and reference.competes and reference.value > 0 else None
+    if not isinstance(cell.value, int | float) or beside is None or row == ranking.reference:
         return replace(cell, shade=_SAME if row == ranking.reference and cell.value is not None else None)
-    share = cell.value / reference.value - 1
+    share = cell.value / beside.value - 1
     return replace(cell, part=f"({share:+.1%})", shade=shade(share if ranking.direction == "higher" else -share))
 
 

@@ -19,7 +19,7 @@ Columns = Mapping[str, Mapping[str, Ranked]]  # by text, then by row
 
 
 def overall_cells(columns: Columns, metric: str, rows: Sequence[str], reference: str) -> dict[str, tuple[Cell, Cell]]:
-    """What a row is relative to the reference over all texts, and its rank; nothing for a row that lacks a text."""
+    """What a row is relative to the reference over all texts, and its rank; nothing where it does not compete."""
     found = {row: _between(columns, metric, reference, row) for row in rows}
     higher = _higher(columns, metric)
     known = [(row, one) for row, one in found.items() if one is not None]
@@ -43,11 +43,13 @@ def _cell(found: Overall, *, itself: bool) -> Cell:
 
 
 def _between(columns: Columns, metric: str, a: str, b: str) -> Overall | None:
-    """B relative to A over all texts; None where one lacks a text, or did not read the same."""
+    """B relative to A over all texts; None where one lacks a text, did not read the same, or does not compete."""
     pairs = []
     for column in columns.values():
         one, other = column.get(a), column.get(b)
         if one is None or other is None or one.result.tally != other.result.tally:
+            return None
+        if not (one.competes and other.competes):
             return None
         pairs.append((_measured(one, metric), _measured(other, metric)))
     return overall(pairs)

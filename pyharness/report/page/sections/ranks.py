@@ -12,6 +12,7 @@ from pyharness.report.page.sections.counted import Counted, cells, headings
 from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.report.sheet.escaping import visible
 from pyharness.report.sheet.shortening import shorten
+from pyharness.report.trained_on import note, row_cell
 from pyharness.store import Record
 from pyharness.types import COUNT, Histogram
 
@@ -72,10 +73,10 @@ def _numbers(counted: Counted, title: str) -> Sheet:
     heads = (Heading("tokenizer", "name"), Heading("ids"), *headings(edges))
     rows = tuple(
         (
-            Cell(result.case.tokenizer),
+            row_cell(result.case.tokenizer, [result]),
             Cell(sum(known.counts[TYPES]), COUNT, case=result.case.key),
             *cells(known, TEXT, len(edges) - 1),
         )
         for result, known in counted.histograms()
     )
-    return Sheet(title, heads, rows, _NOTES)
+    return Sheet(title, heads, rows, (*note(counted.results), *_NOTES))
