@@ -15,6 +15,7 @@ from pyharness.language_models.finding import find
 from pyharness.language_models.surgery import EmbeddingPlan, VocabularyMatrices, companions, id_maps, plan_file
 from pyharness.store.folders import check_apart, check_new_folder, write_folder
 from pyharness.system import atomic_file
+from pyharness.system.folders import home_folder
 from pyharness.trainers.phases import Phases
 from pyharness.types import FileContent, InputError, TrainingProgress
 from pyharness.vocabularies.files import vocabulary_file
@@ -97,7 +98,7 @@ def embed(request: EmbeddingRequest, planned: Planned, out: Path, *, force: bool
     _check_folder(out, request, folder.path, force)
     files: dict[str, FileContent] = {**companions.kept_files(folder)}
     if request.tokenizer is not None:
-        tokenizer = Path(request.tokenizer.partition("?")[0]).expanduser()
+        tokenizer = home_folder.expanded(request.tokenizer.partition("?")[0])
         if plan.new.sha256 is not None and plan.new.sha256 != _digest(request.tokenizer):
             raise InputError(f"the plan was made for another tokenizer than {request.tokenizer!r}; make one for it")
         if plan.new.sha256 is None:

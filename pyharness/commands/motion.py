@@ -16,6 +16,7 @@ from pyharness.corpora import open_corpus
 from pyharness.corpora.motions.clip_files import Clip, check_clips, clips_of
 from pyharness.corpora.motions.family import Motions
 from pyharness.store.folders import check_new_folder, write_folder
+from pyharness.system.folders import home_folder
 from pyharness.types import InputError, Tally
 
 FILE = "actions.json"
@@ -55,7 +56,7 @@ def train(
 
 def codec_file(specification: str) -> Path | None:
     """Path of the file of a codec that a specification names, ``PATH`` or ``actions:PATH``; None for all others."""
-    path = Path(specification.removeprefix("actions:")).expanduser()
+    path = home_folder.expanded(specification.removeprefix("actions:"))
     return path if codec_files.is_one(path) else None
 
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from pathlib import Path
 
 from pyharness.actions import codec_files
 from pyharness.actions.fitting import DEFAULT_BINS, DEFAULT_SCALE, DEFAULT_VOCABULARY, FittedCodec, Recipe, motions
 from pyharness.plugins.registry import suggest
 from pyharness.plugins.specification import check_options
+from pyharness.system.folders import home_folder
 from pyharness.tokenizers.segmenting import whole_number
 from pyharness.types import InputError, Tokenizer, TokenizerFamily, TokenizerSpec, Unsupported
 
@@ -57,7 +57,7 @@ def _recipe(name: str, kind: str, options: Mapping[str, str]) -> Recipe:
 
 
 def _of_file(name: str, argument: str, options: Mapping[str, str]) -> TokenizerSpec:
-    path = Path(argument).expanduser()
+    path = home_folder.expanded(argument)
     if not path.is_file():
         raise suggest("codec of actions, or file of one", argument, KINDS)
     check_options(name, options, ())

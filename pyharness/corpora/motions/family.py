@@ -11,13 +11,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from pyharness.corpora.motions import made as made_clips
 from pyharness.corpora.motions.clip_files import MOST_VALUES, Clip, check_clips, clips_of, one_width
 from pyharness.corpora.options import COMMON_OPTIONS, described
 from pyharness.corpora.streaming import fits, never_empty
+from pyharness.system.folders import home_folder
 from pyharness.types import Corpus, CorpusFamily, InputError, Piece, Tally
 
 MOST_FRAMES = 4096  # of a chunk
@@ -95,7 +95,7 @@ def _open(spec: str, argument: str, options: Mapping[str, str]) -> Corpus:
         return Motions(spec, made, chunk, 0, dims, **about, smoke_test=True)
     if "clips" in options:
         raise InputError(f"clips= is for motions:{MADE}; leave it out, or read less with max_bytes=")
-    path = Path(argument).expanduser()
+    path = home_folder.expanded(argument)
     check_clips(path)
     field = options.get("field", "frames")
     return Motions(

@@ -20,7 +20,8 @@ from importlib.metadata import distributions
 from pathlib import Path
 
 from pyharness.gate.sources import Revision
-from pyharness.system import atomic_file, cache_folder, program
+from pyharness.system import atomic_file, program
+from pyharness.system.folders import cache_folder
 from pyharness.types import InputError
 
 KEPT_SECONDS = 24 * 3600

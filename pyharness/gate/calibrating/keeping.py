@@ -10,7 +10,8 @@ from typing import Any
 
 from pyharness.store.calibrations import calibration_as_json, calibration_from_json
 from pyharness.store.json_lines import load
-from pyharness.system import atomic_file, cache_folder, environment
+from pyharness.system import atomic_file, environment
+from pyharness.system.folders import cache_folder
 from pyharness.types import Calibration, InputError
 
 

@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from pyharness import tokenizers
 from pyharness.gate.sources.checkouts import FETCH, UNSHALLOW, Checkout
+from pyharness.system.folders import home_folder
 from pyharness.types import SIDES, InputError, Side
 
 WORKTREE = "worktree"
@@ -107,7 +108,7 @@ def _find(side: Side, asked: str, folder: Path) -> Source:
         raise InputError(f"--{side} is empty; {CHOICES}")
     if asked in (WORKTREE, "."):
         return _working_tree(side, asked, folder)
-    path = folder / Path(asked).expanduser()
+    path = folder / home_folder.expanded(asked)
     if asked.endswith(".whl"):
         return wheel(side, asked, path)
     if path.is_dir():
@@ -184,7 +185,7 @@ def _elsewhere(side: Side, asked: str, folder: Path) -> Source | None:
     """``PATH@REVISION``: cut at the first "@" that a checkout stands before."""
     for match in re.finditer("@", asked):
         path, revision = asked[: match.start()], asked[match.end() :]
-        place = folder / Path(path).expanduser()
+        place = folder / home_folder.expanded(path)
         if path and place.is_dir() and (checkout := Checkout.around(place)) is not None:
             if revision == WORKTREE:
                 return _working_tree(side, asked, place)

@@ -30,6 +30,7 @@ from pyharness.segmenters.entropy.predicting import BYTES, BytePredictor, Causal
 from pyharness.segmenters.text_bytes import Bytes, laid_out
 from pyharness.symbol_models import HIGHEST_ORDER, SymbolModel
 from pyharness.system.environment import version_of
+from pyharness.system.folders import home_folder
 from pyharness.tokenizers.segmenting import row_of_units, whole_number
 from pyharness.tokenizers.training import cache, thresholds
 from pyharness.tokenizers.training.recipe import code_digest, text_of
@@ -229,5 +230,5 @@ def _predictor(row: EntropyRow, path: Path | None) -> BytePredictor:
 
 def _file(row: EntropyRow) -> Path | None:
     """The file of the symbol model that ``model=`` names; None where it names something else."""
-    path = Path(str(row.model)).expanduser()
+    path = home_folder.expanded(str(row.model))
     return path if path.is_file() else None

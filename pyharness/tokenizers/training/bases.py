@@ -7,7 +7,8 @@ from pathlib import Path
 
 from pyharness import tokenizers
 from pyharness.plugins.specification import TOKENIZER
-from pyharness.system import atomic_file, cache_folder
+from pyharness.system import atomic_file
+from pyharness.system.folders import cache_folder, home_folder
 from pyharness.tokenizers.source import VocabularyFile
 from pyharness.types import InputError
 from pyharness.vocabularies.ranks import encodings
@@ -48,7 +49,7 @@ def file_of(base: str) -> str:
 
 
 def _names_row(base: str) -> bool:
-    if base.startswith("file:") or Path(base).expanduser().exists():
+    if base.startswith("file:") or home_folder.expanded(base).exists():
         return False
     try:
         wanted = TOKENIZER.parse(base)

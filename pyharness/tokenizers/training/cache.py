@@ -19,7 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from pyharness.system import atomic_file, cache_folder
+from pyharness.system import atomic_file
+from pyharness.system.folders import cache_folder
 from pyharness.trainers import Array, TrainedTokenizer
 from pyharness.types import InputError
 from pyharness.vocabularies.files import vocabulary_file

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from pyharness.system import bounded_file
+from pyharness.system.folders import home_folder
 from pyharness.types import InputError
 
 Kind: TypeAlias = Literal[
@@ -40,7 +41,7 @@ def read(path: Path) -> bytes:
 
 def find(argument: str) -> Path:
     """File meant by a path: itself, or the tokenizer file of a directory."""
-    path = Path(argument).expanduser()
+    path = home_folder.expanded(argument)
     try:
         path.exists()
     except OSError as error:

@@ -1,0 +1,29 @@
+"""``~`` of paths."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cases.command_line import refused
+from pyharness.system.folders import home_folder
+
+
+def test_homes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/me")
+    assert home_folder.expanded("~/x") == Path("/home/me/x")
+    assert home_folder.expanded("a/~") == Path("a/~")
+    assert home_folder.expanded("~no-such-user/x") == Path("~no-such-user/x")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("encode", "~no-such-user/x.json"),
+        ("run", "-t", "raw_bytes", "-c", "path:~no-such-user/x", "-b", "compression"),
+        ("gate", "--base", "~no-such-user", "--head", "raw_bytes"),
+    ],
+)
+def test_a_user_that_is_not_known_is_a_name_like_others(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    assert "~no-such-user" in refused(*arguments, cwd=tmp_path)
