@@ -89,8 +89,8 @@ def save(fitted: FittedCodec, path: Path) -> None:
 def is_one(path: Path) -> bool:
     """Whether a file begins as that of a codec does."""
     try:
-        with path.open("rb") as file:
-            return path.is_file() and file.read(len(_BEGINNING)) == _BEGINNING
+        with bounded_file.opened(path) as file:
+            return file.read(len(_BEGINNING)) == _BEGINNING
     except OSError:
         return False
 

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import io
 import itertools
 import json
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
+from pyharness.store import json_lines
 from pyharness.store.case_states import CaseStates
 from pyharness.store.json_lines import dump
 from pyharness.store.shape import short
 from pyharness.store.states import path_beside
-from pyharness.system import atomic_file
+from pyharness.system import atomic_file, bounded_file
 from pyharness.types import InputError
 
+MOST_BYTES = 2 * json_lines.MOST_BYTES  # a round is there twice: by itself, and in the result of its case
+MOST_VALUES = 2 * json_lines.MOST_VALUES
 _BEGINNING = '{"header"'
 
 
@@ -123,9 +127,7 @@ class Journal:
         entries: list[dict[str, Any]] = []
         whole = 0
         try:
-            for line in self.file:
-                if not line.endswith("\n") or not isinstance(entry := _parsed(line), dict):
-                    break  # the run was killed while writing this line
+            for line, entry in _entries(self.file):
                 entries.append(entry)
                 whole += len(line.encode())
             self.file.seek(0)
@@ -181,10 +183,10 @@ def finished_cases(record: Path, header: Mapping[str, Any], resume: bool) -> fro
     Raises ``InputError`` where a run with this header could not begin, or with ``resume`` could not go on.
     """
     try:
-        entries = [_parsed(line) for line in journal_of(record).read_text(encoding="utf-8").splitlines()]
+        with io.TextIOWrapper(bounded_file.opened(journal_of(record)), encoding="utf-8") as file:
+            lines = [entry for _, entry in _entries(file)]
     except (OSError, UnicodeDecodeError):  # there is none, or the run that begins says what is wrong with it
         return frozenset()
-    lines = list(itertools.takewhile(lambda entry: isinstance(entry, dict), entries))
     if not lines[1:] or not isinstance(lines[0].get("header"), dict):
         return frozenset()
     _check(str(journal_of(record)), lines, header, resume)
@@ -228,8 +230,20 @@ def _locked(path: Path) -> IO[str]:
         file.close()  # a run that has just ended removed the file that we had opened: what we locked has no name
 
 
-def _parsed(line: str) -> Any:
-    try:
-        return json.loads(line)
-    except (ValueError, RecursionError):
-        return None
+def _entries(file: IO[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Whole lines with what they say, up to the one that a run was writing when it was killed.
+
+    What is damaged, or more than a run can have written, ends them as well: its cases are measured again.
+    """
+    read = values = 0
+    while (line := file.readline(MOST_BYTES + 1)).endswith("\n"):
+        read, values = read + len(line), values + json_lines.values_in(line)
+        if read > MOST_BYTES or values > MOST_VALUES:
+            return
+        try:
+            entry = json_lines.parsed(line.encode())
+        except ValueError:
+            return
+        if not isinstance(entry, dict):
+            return
+        yield line, entry

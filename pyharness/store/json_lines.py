@@ -39,12 +39,18 @@ def load(path: Path) -> Any:
 
 def parsed(content: bytes, errors: str = "strict") -> Any:
     """Parse JSON of anyone. Raises ``ValueError``: it is none, no UTF-8, bottomless, or has too many values."""
-    if (values := sum(map(content.count, (b",", b"[", b"{")))) > MOST_VALUES:
+    text = content.decode("utf-8", errors)
+    if (values := values_in(text)) > MOST_VALUES:
         raise ValueError(f"it has {values:,} values; at most {MOST_VALUES:,} are read")
     try:
-        return json.loads(content.decode("utf-8", errors), parse_constant=_no_number)
+        return json.loads(text, parse_constant=_no_number)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
+
+
+def values_in(text: str) -> int:
+    """Say how many values JSON has at most."""
+    return sum(map(text.count, ",[{"))
 
 
 def packed(content: bytes) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -152,6 +153,8 @@ def test_ids_whose_values_no_number_holds_are_said() -> None:
 def test_other_files_are_none(tmp_path: Path) -> None:
     assert not codec_files.is_one(tmp_path)
     assert not codec_files.is_one(tmp_path / "nothing")
+    os.mkfifo(tmp_path / "pipe")
+    assert not codec_files.is_one(tmp_path / "pipe"), "nobody writes into it"
     (tmp_path / "model.json").write_text('{"format": "pyharness-bpe"}')
     assert not codec_files.is_one(tmp_path / "model.json")
     with pytest.raises(InputError, match="is no file of a codec of actions"):

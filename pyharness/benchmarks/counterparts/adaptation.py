@@ -140,7 +140,7 @@ def changes(row: TokenizerSpec) -> tuple[Ids, int, Mapping[str, Any]]:
         if sum(map(len, runs)) == said["added"] <= MOST_IDS:
             learnt = {name: said[name] for name in LEARNT if name in said}
             return np.concatenate([np.zeros(0, np.uint32), *map(_ids, runs)]), int(said["removed"]), learnt
-    except (OSError, ValueError, KeyError, TypeError, OverflowError):
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
         pass
     raise InputError(f"{path} does not say which tokens of {row.name!r} are new: remove its folder")
 

@@ -20,7 +20,7 @@ from importlib.metadata import distributions
 from pathlib import Path
 
 from pyharness.gate.sources import Revision
-from pyharness.system import atomic_file, program
+from pyharness.system import bounded_file, program
 from pyharness.system.folders import cache_folder
 from pyharness.types import InputError
 
@@ -85,13 +85,13 @@ def find(name: str) -> Path | None:
 
 
 def _digest(wheel: Path) -> str:
-    with wheel.open("rb") as file:
+    with bounded_file.opened(wheel) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _is_whole(wheel: Path) -> bool:
     try:
-        return wheel.with_suffix(DIGEST).read_text(encoding="ascii") == _digest(wheel)
+        return bounded_file.read(wheel.with_suffix(DIGEST), 64, DIGEST).decode("ascii") == _digest(wheel)
     except (OSError, ValueError):
         return False
 
@@ -101,8 +101,8 @@ def keep(name: str, wheel: Path) -> None:
     place = folder() / "wheels" / name
     with contextlib.suppress(OSError):
         place.mkdir(parents=True, exist_ok=True, mode=0o700)
-        atomic_file.replace(place / wheel.name, wheel)
-        atomic_file.replace((place / wheel.name).with_suffix(DIGEST), _digest(wheel))
+        cache_folder.put(place / wheel.name, wheel)
+        cache_folder.put((place / wheel.name).with_suffix(DIGEST), _digest(wheel))
 
 
 def clear() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 VARIABLE = "GITHUB_STEP_SUMMARY"
 MOST_BYTES = 1 << 20  # of all that a step says: of more, GitHub shows nothing, and marks the step (GitHub Docs)
@@ -17,7 +16,9 @@ def append_step_summary(text: str) -> str | None:
     if not (name := os.environ.get(VARIABLE)):
         return None
     try:
-        with Path(name).open("ab") as file:
+        # A FIFO that nobody reads is refused, and not waited for.
+        handle = os.open(name, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK, 0o666)
+        with os.fdopen(handle, "ab") as file:
             there = file.tell()
             added = ("\n" * bool(there) + f"{text.rstrip()}\n").encode()
             if there + len(added) > MOST_BYTES:

@@ -9,6 +9,7 @@ import fcntl
 import hashlib
 import io
 import json
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -19,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from pyharness.system import atomic_file
+from pyharness.system import archive, bounded_file
 from pyharness.system.folders import cache_folder
 from pyharness.trainers import Array, TrainedTokenizer
 from pyharness.types import InputError
@@ -28,6 +29,8 @@ from pyharness.vocabularies.files import vocabulary_file
 ENTRY = "entry.json"
 LOCK = "lock"
 LEARNT = "learnt.npz"
+MOST_BYTES = 1 << 24  # of an entry
+MOST_LEARNT = 1 << 29  # of the arrays
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +61,7 @@ class Place:
     def find(self) -> Kept | None:
         """Return the kept result; None where there is none, or a damaged one."""
         try:
-            entry = json.loads((self.folder / ENTRY).read_text(encoding="utf-8"))
+            entry = json.loads(bounded_file.read(self.folder / ENTRY, MOST_BYTES, ENTRY))
             base = entry["base"] and str(entry["base"])
             if "refused" in entry:
                 refused, crashed = str(entry["refused"]), entry.get("crashed") is True
@@ -72,7 +75,7 @@ class Place:
                 return None
             options = {str(name): str(value) for name, value in dict(entry["options"]).items()}
             return Kept(digest, path, base, options)
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return None
 
     def keep(self, digest: str, trained: TrainedTokenizer, base: str | None = None) -> None:
@@ -88,12 +91,14 @@ class Place:
         self._write(digest, base, {LEARNT: written.getvalue()}, {})
 
     def learnt(self, digest: str, base: str | None) -> Mapping[str, Array] | None:
-        """Read what ``keep_learnt`` wrote on the same text and base; None where there is none."""
+        """Read what ``keep_learnt`` wrote on the same text and base; None where there is none, or a damaged one."""
         kept = self.find()
         if kept is None or kept.path is None or (kept.digest, kept.base) != (digest, base):
             return None
-        with np.load(kept.path, allow_pickle=False) as archive:  # its checksum was compared
-            return dict(archive)
+        try:
+            return _arrays(kept.path)
+        except archive.DAMAGE:
+            return None
 
     def _write(self, digest: str, base: str | None, files: Mapping[str, bytes], options: Mapping[str, str]) -> None:
         name, content = next(iter(files.items()))
@@ -104,13 +109,13 @@ class Place:
         }  # fmt: skip
         with _named_errors(self.folder):
             _move_in(files, self.folder / digest)
-            atomic_file.replace(self.folder / ENTRY, _json(entry))
+            cache_folder.put(self.folder / ENTRY, _json(entry))
 
     def refuse(self, digest: str, reason: str, base: str | None = None, *, crashed: bool = False) -> None:
         """Write why the trainer could not: it could not again, unless it crashed."""
         entry = {"recipe": self.recipe, "digest": digest, "base": base, "refused": reason, "crashed": crashed}
         with _named_errors(self.folder):
-            atomic_file.replace(self.folder / ENTRY, _json(entry))
+            cache_folder.put(self.folder / ENTRY, _json(entry))
 
 
 def folder() -> Path:
@@ -124,7 +129,8 @@ def locked(recipe: Mapping[str, Any]) -> Iterator[Place]:
     place = Place.of(recipe)
     with _named_errors(place.folder):
         place.folder.mkdir(parents=True, exist_ok=True)
-        lock = (place.folder / LOCK).open("w", encoding="ascii")
+        # To be read, too: a FIFO in its place would wait for a reader.
+        lock = os.fdopen(os.open(place.folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666), "rb")
     with lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield place
@@ -155,6 +161,18 @@ def _move_in(files: Mapping[str, bytes], target: Path) -> None:
     except BaseException:
         shutil.rmtree(aside, ignore_errors=True)
         raise
+
+
+def _arrays(path: Path) -> dict[str, Array]:
+    with bounded_file.opened(path) as file, archive.opened(file) as members:
+        if sum(about.file_size for about in members.infolist()) > MOST_LEARNT:
+            raise ValueError(f"{path} holds more than {MOST_LEARNT:,} bytes")
+        return {
+            about.filename.removesuffix(".npy"): np.load(
+                io.BytesIO(archive.read(members, about, MOST_LEARNT)), allow_pickle=False
+            )
+            for about in members.infolist()
+        }
 
 
 def _json(entry: Mapping[str, Any]) -> str:

@@ -99,6 +99,19 @@ def test_a_kept_wheel_that_was_changed_is_not_used(tmp_path: Path) -> None:
     assert wheel_cache.find("key") is None
 
 
+@pytest.mark.parametrize("of", ["wheel", "digest"])
+def test_a_fifo_among_what_is_kept_is_not_waited_for(tmp_path: Path, of: str) -> None:
+    wheel_cache.keep("key", small_project.wheel(tmp_path))
+    kept = wheel_cache.find("key")
+    assert kept is not None
+    fifo = kept if of == "wheel" else kept.with_suffix(wheel_cache.DIGEST)
+    fifo.unlink()
+    os.mkfifo(fifo)
+    assert wheel_cache.find("key") is None
+    wheel_cache.keep("key", small_project.wheel(tmp_path))
+    assert wheel_cache.find("key") == kept
+
+
 def test_a_build_that_changes_the_other_sides_wheel_is_seen(project: Path) -> None:
     head = "import pathlib\nfor one in pathlib.Path('..').glob('wheel-base/*.whl'):\n    one.write_bytes(b'')\n"
     small_project.write(project, backend=head + small_project.BACKEND)

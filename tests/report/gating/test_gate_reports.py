@@ -6,6 +6,7 @@ import csv
 import io
 import itertools
 import json
+import os
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -143,6 +144,12 @@ def test_a_summary_that_cannot_be_written_is_a_warning(
     warning = report.append_step_summary("text")
     assert warning is None if name == "" else warning is not None and "GITHUB_STEP_SUMMARY" in warning
     assert not list(tmp_path.iterdir())
+
+
+def test_a_summary_that_is_a_fifo_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "pipe"))
+    assert "cannot be written" in (report.append_step_summary("text") or "")
 
 
 @pytest.mark.parametrize(

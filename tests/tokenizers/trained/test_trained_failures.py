@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import subprocess
 import sys
+import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import pyharness
@@ -29,7 +33,7 @@ def plugin(folder: Path, monkeypatch: pytest.MonkeyPatch, change: str) -> None:
     monkeypatch.setenv("PYHARNESS_PLUGINS", "intruder")
 
 
-@pytest.mark.parametrize("damage", ["entry", "file", "gone", "outside"])
+@pytest.mark.parametrize("damage", ["entry", "deep", "list", "fifo", "file", "gone", "fifo of the file", "outside"])
 def test_a_damaged_cache_is_mended(text: Path, cache: Path, damage: str, in_process: None) -> None:
     spec = tokenizers.obtain(row(text))
     (entry,) = cache.glob("*/entry.json")
@@ -37,6 +41,12 @@ def test_a_damaged_cache_is_mended(text: Path, cache: Path, damage: str, in_proc
     content = Path(spec.path).read_bytes()
     if damage == "entry":
         entry.write_text("{", encoding="utf-8")
+    elif damage in ("deep", "list"):
+        entry.write_text("[" * 100_000 if damage == "deep" else "[]", encoding="utf-8")
+    elif damage.startswith("fifo"):
+        damaged = entry if damage == "fifo" else Path(spec.path)
+        damaged.unlink()
+        os.mkfifo(damaged)
     elif damage == "file":
         Path(spec.path).write_bytes(b"{}")
     elif damage == "gone":
@@ -47,6 +57,27 @@ def test_a_damaged_cache_is_mended(text: Path, cache: Path, damage: str, in_proc
     again = tokenizers.obtain(row(text))
     assert again.path == spec.path
     assert Path(spec.path).read_bytes() == content
+
+
+@pytest.mark.parametrize("content", [b"", b"PK", b"[" * 9000, "bzip2", "object"])
+def test_damaged_arrays_are_learnt_again(
+    tmp_path: Path, cache: Path, content: bytes | str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The checksum may be made good: an entry is anybody's who can write there."""
+    place = trained_cache.Place.of({"trainer": "x"})
+    place.folder.mkdir(parents=True)
+    if isinstance(content, str):
+        file = io.BytesIO()
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_BZIP2 if content == "bzip2" else zipfile.ZIP_STORED) as members:
+            array = io.BytesIO()
+            np.save(array, np.array([{}], object) if content == "object" else np.arange(3), allow_pickle=True)
+            members.writestr("x.npy", array.getvalue())
+        content = file.getvalue()
+    monkeypatch.setattr(np, "savez", lambda file, **_: file.write(content))
+    place.keep_learnt("digest", {"x": np.arange(3)}, None)
+    assert place.find() is not None or not content
+    assert place.learnt("digest", None) is None
+    monkeypatch.undo()
 
 
 def test_a_run_that_is_interrupted_leaves_nothing(text: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
