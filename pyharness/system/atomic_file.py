@@ -53,6 +53,14 @@ def replace(path: Path, content: Content) -> None:
         part.replace(target)
 
 
+def keep(path: Path, content: Content) -> None:
+    """As ``replace``, in a cache: what is no file there (a FIFO, say) is removed, and not written into."""
+    if not path.is_file():
+        with contextlib.suppress(FileNotFoundError):
+            path.unlink()
+    replace(path, content)
+
+
 def create(path: Path, content: Content) -> None:
     """As ``replace``, where nothing is yet: of several that try at once one succeeds, the others' files are refused.
 

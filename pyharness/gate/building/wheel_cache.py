@@ -20,7 +20,7 @@ from importlib.metadata import distributions
 from pathlib import Path
 
 from pyharness.gate.sources import Revision
-from pyharness.system import bounded_file, program
+from pyharness.system import atomic_file, bounded_file, program
 from pyharness.system.folders import cache_folder
 from pyharness.types import InputError
 
@@ -101,8 +101,8 @@ def keep(name: str, wheel: Path) -> None:
     place = folder() / "wheels" / name
     with contextlib.suppress(OSError):
         place.mkdir(parents=True, exist_ok=True, mode=0o700)
-        cache_folder.put(place / wheel.name, wheel)
-        cache_folder.put((place / wheel.name).with_suffix(DIGEST), _digest(wheel))
+        atomic_file.keep(place / wheel.name, wheel)
+        atomic_file.keep((place / wheel.name).with_suffix(DIGEST), _digest(wheel))
 
 
 def clear() -> None:

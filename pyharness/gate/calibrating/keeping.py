@@ -10,7 +10,7 @@ from typing import Any
 
 from pyharness.store.calibrations import calibration_as_json, calibration_from_json
 from pyharness.store.json_lines import load
-from pyharness.system import environment
+from pyharness.system import atomic_file, environment
 from pyharness.system.folders import cache_folder
 from pyharness.types import Calibration, InputError
 
@@ -38,7 +38,7 @@ def keep(calibration: Calibration) -> Path:
     data = calibration_as_json(calibration)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        cache_folder.put(path, json.dumps(data, indent=1) + "\n")
+        atomic_file.keep(path, json.dumps(data, indent=1) + "\n")
     except OSError as error:
         raise InputError(
             f"cannot keep the calibration in {str(path)!r}: {error.strerror or error}; name a folder in PYHARNESS_CACHE"

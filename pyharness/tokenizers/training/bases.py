@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pyharness import tokenizers
 from pyharness.plugins.specification import TOKENIZER
+from pyharness.system import atomic_file
 from pyharness.system.folders import cache_folder, home_folder
 from pyharness.tokenizers.source import VocabularyFile
 from pyharness.types import InputError
@@ -64,7 +65,7 @@ def _kept(data: bytes, name: str, suffix: str) -> str:
     if not path.is_file() or path.read_bytes() != data:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            cache_folder.put(path, data)
+            atomic_file.keep(path, data)
         except OSError as error:
             raise InputError(f"cannot keep {path}: {error.strerror}; set PYHARNESS_CACHE to another folder") from None
     return str(path)

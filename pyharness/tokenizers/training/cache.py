@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from pyharness.system import archive, bounded_file
+from pyharness.system import archive, atomic_file, bounded_file
 from pyharness.system.folders import cache_folder
 from pyharness.trainers import Array, TrainedTokenizer
 from pyharness.types import InputError
@@ -109,13 +109,13 @@ class Place:
         }  # fmt: skip
         with _named_errors(self.folder):
             _move_in(files, self.folder / digest)
-            cache_folder.put(self.folder / ENTRY, _json(entry))
+            atomic_file.keep(self.folder / ENTRY, _json(entry))
 
     def refuse(self, digest: str, reason: str, base: str | None = None, *, crashed: bool = False) -> None:
         """Write why the trainer could not: it could not again, unless it crashed."""
         entry = {"recipe": self.recipe, "digest": digest, "base": base, "refused": reason, "crashed": crashed}
         with _named_errors(self.folder):
-            cache_folder.put(self.folder / ENTRY, _json(entry))
+            atomic_file.keep(self.folder / ENTRY, _json(entry))
 
 
 def folder() -> Path:
