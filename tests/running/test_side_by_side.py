@@ -18,7 +18,7 @@ from pyharness import store, suite
 from pyharness.commands import session
 from pyharness.running import runner
 from pyharness.running.workers.process import Worker
-from pyharness.types import Case, CaseResult, InputError
+from pyharness.types import Case, CaseResult, Failure, InputError
 
 pytestmark = pytest.mark.usefixtures("doubles")
 
@@ -84,6 +84,16 @@ def test_a_row_that_dies_in_a_process_that_served_others_gets_one_of_its_own(mon
     assert "killed by signal 6" in str(run.record.of("integrity")[-1].reason)
     # The first serves "same", and dies of "lonely"; the second serves that, and dies of "aborting"; the third of that.
     assert len(started) == 3
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="no /proc to count open files in")
+def test_a_row_that_fails_in_a_process_that_served_others_gets_one_of_its_own() -> None:
+    run = pyharness.run(["greedy", "opening", "forgetful"], ["sample:prose"], ["compression"])
+    assert statuses(run)["greedy", "compression", "sample:prose"] == "ok"
+    assert statuses(run)["opening", "integrity", "sample:prose"] == "ok"
+    assert statuses(run)["opening", "compression", "sample:prose"] == "ok"
+    failed = next(one for one in run.record.of("integrity") if one.case.tokenizer == "forgetful")
+    assert failed.failure is Failure.WRONG, "its own fault stays"
 
 
 def test_interrupting_rows_side_by_side_leaves_a_partial_record(tmp_path: Path) -> None:

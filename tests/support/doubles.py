@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import os
+import resource
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -191,6 +193,25 @@ class Lonely(RawBytes):
         return os.abort() if LOADED - {"lonely"} else super().encode_batch(texts, threads)
 
 
+class Greedy(RawBytes):
+    """Leaves its process room for few more files than are open, and needs none itself."""
+
+    def encode_batch(self, texts: Sequence[str], threads: int = 1) -> Tokens:
+        highest = max(int(path.name) for path in Path("/proc/self/fd").iterdir())
+        resource.setrlimit(resource.RLIMIT_NOFILE, (highest + 8, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+        return super().encode_batch(texts, threads)
+
+
+class Opening(RawBytes):
+    """Opens some files at once, as a library does that reads a model in parts."""
+
+    def encode_batch(self, texts: Sequence[str], threads: int = 1) -> Tokens:
+        with ExitStack() as opened:
+            for _ in range(32):
+                opened.enter_context(Path(os.devnull).open("rb"))
+            return super().encode_batch(texts, threads)
+
+
 LOADED: set[str] = set()  # in this process
 
 
@@ -296,4 +317,6 @@ TOKENIZERS = (
     _spec("daemonising", Daemonising),
     _spec("wordy", Wordy),
     _spec("lonely", Lonely),
+    _spec("greedy", Greedy),
+    _spec("opening", Opening),
 )

@@ -26,6 +26,12 @@ def result_of(case: Case, answer: Mapping[str, Any]) -> CaseResult:
     return replace(result, case=case, failure=Failure.WRONG if result.status == "failed" else None)
 
 
+def has_failed(answer: Mapping[str, Any]) -> bool:
+    """Say whether a message is of a case that failed, be it by an exception or by what its benchmark found."""
+    result = answer.get("result")
+    return "failed" in answer or (isinstance(result, dict) and result.get("status") == "failed")
+
+
 def _failure(answer: Mapping[str, Any]) -> Failure:
     failure = get(answer, "failure", str)
     if failure not in tuple(Failure):

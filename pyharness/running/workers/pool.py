@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pyharness.benchmarks import benchmarks
+from pyharness.running.workers import answers
 from pyharness.running.workers.process import Worker, WorkerDied
 from pyharness.running.workers.request import Request
 from pyharness.suite import Suite
@@ -24,8 +25,9 @@ def threads_of(case: Case, side_by_side: int = 1) -> int:
 class Workers:
     """Starts workers, asks them, and ends them.
 
-    Rows of one library follow each other in one process: to start another takes longer than many a case. Whatever ends
-    a process that has served another row before is tried again in a fresh one, so that a row pays for itself alone.
+    Rows of one library follow each other in one process: to start another takes longer than many a case. What fails
+    in a process that has served another row before, or ends it, is tried again in a fresh one: the other may have left
+    it without file handles, or its library in a bad state, and a row pays for itself alone.
 
     Args:
         suite: its limits.
@@ -44,14 +46,19 @@ class Workers:
     def ask(self, request: Request, progress: Callable[[int], None]) -> dict[str, Any]:
         """Answer of a worker to a request; raises ``WorkerDied``, or ``Stopped`` after ``stop``."""
         try:
-            return self._for(request).ask(request.as_json(), self.suite.time_limit_seconds, progress)
+            answer = self._for(request).ask(request.as_json(), self.suite.time_limit_seconds, progress)
+            if not answers.has_failed(answer) or self._has_served_it_alone(request):
+                return answer
         except WorkerDied:
             if self._stopped:
                 raise Stopped from None
-            if set(self._served) == {request.case.tokenizer}:
+            if self._has_served_it_alone(request):
                 raise
         self.leave()
         return self.ask(request, progress)
+
+    def _has_served_it_alone(self, request: Request) -> bool:
+        return set(self._served) == {request.case.tokenizer}
 
     def _for(self, request: Request) -> Worker:
         timed, worker = benchmarks()[request.case.benchmark].timed, self._worker

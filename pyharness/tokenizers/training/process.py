@@ -1,8 +1,8 @@
 """Training in a process of its own: a library that aborts, hangs or is killed takes nothing else with it.
 
 ``python -m pyharness.tokenizers.training.process`` is that process. It is asked for one training a line, writes into
-the cache, and tells standard output how far it is, a JSON list on a line, and null at the end; its parent holds the
-lock of the recipe's place.
+the cache, and tells standard output how far it is, a JSON list on a line, and at the end whether it gave a tokenizer,
+true or false; its parent holds the lock of the recipe's place.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ THREADS = "PYHARNESS_TRAINING_THREADS"  # of trainings whose result does not dep
 class Trainings:
     """Trainings one after another, in one process as long as none ends it: what they have in common is read once.
 
-    What ends a process that has trained before is tried again in a fresh one.
+    What ends a process that has trained before, or is refused in it, is tried again in a fresh one.
     """
 
     def __init__(self, side_by_side: int = 1) -> None:
@@ -50,11 +50,12 @@ class Trainings:
         try:
             child = self._child = self._child or self._begin()
             child.tell(request)
-            while (line := child.listen()) is not None and (far := json.loads(line)) is not None:
+            while (line := child.listen()) is not None and not isinstance(far := json.loads(line), bool):
                 if progress is not None:
                     progress(TrainingProgress(*far))
-            self._done += 1
-            return None
+            if line is None or far or not self._done:
+                self._done += 1
+                return None
         except ChildDied as death:
             if self._stopped:
                 raise Stopped from None
@@ -145,14 +146,16 @@ def main() -> None:
     os.dup2(2, 1)  # what a library prints is no progress
     lifeline.begin()
 
-    def say(progress: TrainingProgress | None) -> None:
-        print(json.dumps(progress and dataclasses.astuple(progress)), file=said, flush=True)
+    def say(message: TrainingProgress | bool) -> None:
+        far = message if isinstance(message, bool) else dataclasses.astuple(message)
+        print(json.dumps(far), file=said, flush=True)
 
     try:
         for line in requests:
             trainer, options, digest, size = json.loads(line)
             train_and_keep(trainer, options, digest, size, say)
-            say(None)
+            kept = Place.of(Recipe.of(trainer, options).as_json()).find()
+            say(kept is not None and kept.path is not None)
     except InputError as error:
         sys.exit(str(error))
 

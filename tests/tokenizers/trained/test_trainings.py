@@ -49,8 +49,9 @@ def test_one_process_trains_what_several_do(
     assert len(started) == 4
 
 
-def test_what_dies_after_another_training_is_tried_alone(
-    text: Path, tmp_path: Path, started: list[int], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("ends", ["os.abort()", "refuse()"])
+def test_what_fails_after_another_training_is_tried_alone(
+    text: Path, tmp_path: Path, started: list[int], monkeypatch: pytest.MonkeyPatch, ends: str
 ) -> None:
     """Of three trainings that a process survives one of, all are made."""
     source = (
@@ -58,7 +59,8 @@ def test_what_dies_after_another_training_is_tried_alone(
         "if 'pytest' not in sys.modules:\n"
         "    from pyharness.trainers import huggingface as it\n"
         "    train, done = it._train, []\n"
-        "    it._train = lambda *given: (os.abort() if done else done.append(1)) or train(*given)\n"
+        "    def refuse(): raise it.InputError('too many open files')\n"
+        f"    it._train = lambda *given: ({ends} if done else done.append(1)) or train(*given)\n"
         "TRAINERS = ()\n"
     )
     (tmp_path / "intruder.py").write_text(source, encoding="utf-8")
