@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 import random
-import statistics
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from scipy import stats
 
 import gate_rule
 import gate_statistics
 from pyharness.statistics.launches import LaunchEffect, effect
-from pyharness.types import GateVerdict
+from pyharness.types import GateVerdict, Rounds, Timing
 
 
 def deviation(machine: gate_rule.Machine) -> float:
@@ -30,37 +31,78 @@ def deviation(machine: gate_rule.Machine) -> float:
 
 def test_launches_scatter_as_the_machine_says() -> None:
     for machine in gate_rule.MACHINES:
-        generator = random.Random(machine.name)
-        shifts = [gate_rule.launch_shift(machine, generator) for _ in range(20_000)]
-        assert statistics.stdev(shifts) == pytest.approx(deviation(machine), rel=0.25 if machine.heavy else 0.03)
+        if not machine.tail and machine.recorded is None:
+            shifts = gate_rule.launch_shifts(machine, (20_000,), np.random.default_rng(1))
+            assert shifts.std() == pytest.approx(deviation(machine), rel=0.03)
+
+
+def test_a_tail_is_that_of_t_with_the_deviation_of_a_machine_without() -> None:
+    (heavy,) = (one for one in gate_rule.MACHINES if one.tail == 3)
+    shifts = gate_rule.launch_shifts(heavy, (200_000,), np.random.default_rng(1))
+    assert np.quantile(shifts, 0.9) == pytest.approx(heavy.launch * stats.t.ppf(0.9, 3), rel=0.03)
+    assert heavy.launch * math.sqrt(3) == pytest.approx(0.011)
+
+
+def late(shift: float) -> tuple[gate_rule.Floats, gate_rule.Floats, NDArray[np.bool_]]:
+    (machine,) = (one for one in gate_rule.MACHINES if one.second)
+    return gate_rule.rounds(machine, np.full(200, shift), np.random.default_rng(1))
 
 
 def test_rounds_are_balanced_and_as_slow_as_asked() -> None:
-    generator = random.Random(1)
-    (late,) = (one for one in gate_rule.MACHINES if one.second)
-    drawn = [gate_rule.rounds(late, 0.05, generator) for _ in range(200)]
-    assert {sum(one.head_first) for one in drawn} == {gate_rule.ROUNDS // 2}
-    found = [seen for one in drawn if (seen := effect(one)) is not None]
-    assert statistics.fmean(seen.log for seen in found) == pytest.approx(0.05, abs=0.003)
-    assert statistics.fmean(seen.order or 0 for seen in found) == pytest.approx(0.05, abs=0.003)
+    base, head, first = late(0.05)
+    assert set(first.sum(axis=-1)) == {gate_rule.ROUNDS // 2}
+    assert set(first.reshape(200, -1, 2).sum(axis=-1).ravel()) == {1}
+    assert gate_rule.effects(base, head, first)[0].mean() == pytest.approx(0.05, abs=0.003)
+    second = np.where(first, base - head, head - base) + np.where(first, 0.05, -0.05)
+    assert np.median(second) == pytest.approx(0.05, abs=0.005)
+
+
+def test_effects_are_those_of_the_product() -> None:
+    base, head, first = late(0.03)
+    logs, errors = gate_rule.effects(base, head, first)
+    for place in range(20):
+        times = [tuple(Timing(1, round(1e12 * math.exp(log))) for log in part[place]) for part in (base, head)]
+        found = effect(Rounds("", 0, 1, times[0], times[1], tuple(map(bool, first[place]))))
+        assert found is not None
+        assert (found.log, found.error) == pytest.approx((logs[place], errors[place]), abs=1e-9)
+
+
+@pytest.mark.parametrize("loaded", [False, True])
+def test_recorded_launches_are_of_identical_code(loaded: bool) -> None:
+    pools = gate_rule.recorded(loaded)
+    assert len(pools) == 10
+    assert min(len(pool) for pool in pools) >= 30
+    assert all(abs(np.median(pool[:, 0])) < 0.005 for pool in pools)
+    (machine,) = (one for one in gate_rule.MACHINES if one.name == "recorded, twice as wide")
+    logs, errors = gate_rule.gates(machine, np.full((3, 12), 0.05), np.random.default_rng(1))
+    assert logs.shape == errors.shape == (3, 12, 1 + gate_rule.MOST_LAUNCHES)
+    pool = gate_rule.recorded(True)[1]
+    assert set(np.round((logs[:, 11] - 0.05) / 2, 12).ravel()) <= set(np.round(pool[:, 0], 12))
 
 
 def test_tables_have_a_row_for_every_rule() -> None:
     lines = list(gate_rule.tables(8, gate_rule.MACHINES[:1], 5, [0.02, 0.03]))
     rows = [line for line in lines if line.startswith("| ")]
-    assert len(rows) == 2 + len(gate_rule.variants(0.02)) + 2 + 1
+    assert len(rows) == 2 * (2 + len(gate_rule.variants(0.02)))
     assert {line.count("|") for line in rows} == {len(gate_rule.HEAD) + 1}
 
 
-def test_a_statistic_is_the_one_that_judges() -> None:
+def test_gates_of_one_machine_are_the_same_each_time() -> None:
+    machine = gate_rule.MACHINES[0]
+    assert list(gate_rule.drawn(machine, 5, 3)) == list(gate_rule.drawn(machine, 5, 3))
+
+
+def test_a_statistic_and_looks_are_those_that_judge() -> None:
     """One launch of ten at a third of the time hides a slowdown of 10 % from Student's t, and not from the rule."""
     logs = [0.0953, 0.0953, 0.094, 0.097, 0.095, 0.096, 0.094, 0.0955, 0.0945, 0.096, -1.1]
     launches = [LaunchEffect(log, 0.001, None) for log in logs]
-    found = {one.name: gate_rule.judged(one, [launches])[0][0] for one in gate_rule.variants(0.02, everything=True)}
-    assert found["Student's t and the median"].verdict is GateVerdict.INCONCLUSIVE
-    assert [one.verdict for name, one in found.items() if "the rule" in name] == [GateVerdict.REGRESSION]
+    found = {one.name: gate_rule.judged(one, [launches])[0] for one in gate_rule.variants(0.02, everything=True)}
+    assert found["one look, Student's t and the median"].verdict is GateVerdict.INCONCLUSIVE
+    assert (found["**the rule**"].verdict, found["**the rule**"].launches) == (GateVerdict.REGRESSION, 5)
+    one_look = found["ten launches, one look"]
+    assert (one_look.verdict, one_look.launches) == (GateVerdict.REGRESSION, 10)
     tally = gate_rule.Tally()
-    tally.add([0.1], [found["Wilcoxon"]])
+    tally.add([0.1], [found["one look, Wilcoxon"]])
     assert (tally.intervals, tally.holding) == (1, 1)
 
 

@@ -70,6 +70,19 @@ def test_more_launches_are_fresh_and_balanced() -> None:
         assert next(side for started, side in diary.started if started == number) == launch.started_first
 
 
+def test_each_launch_asks_who_needs_another_and_in_which_order() -> None:
+    asked: list[int] = []
+
+    def fewer(rounds: Sequence[Rounds]) -> list[str]:
+        asked.append(len(rounds))
+        return list(reversed(NAMES))[: 3 - len(asked)]
+
+    measured = measure(course()[0], fewer)
+    assert asked == [len(NAMES), len(NAMES) + 2, len(NAMES) + 3]
+    assert [part.benchmark for part in measured.rounds if part.launch == 1] == [NAMES[-1], NAMES[-2]]
+    assert [part.benchmark for part in measured.rounds if part.launch == 2] == [NAMES[-1]]
+
+
 def test_both_sides_get_the_same_text_and_none_twice() -> None:
     plan, diary = course()
     measure(plan, nobody)

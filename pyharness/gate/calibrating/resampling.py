@@ -12,7 +12,8 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pyharness.gate.judging.times import Effects, as_escalated, judge_times
+from pyharness.gate.judging.effects import Effects, as_escalated
+from pyharness.gate.judging.times import judge_times
 from pyharness.statistics.launches import LaunchEffect
 from pyharness.statistics.trimmed import trimmed_mean
 from pyharness.types import GateBenchmark, GateRules, GateVerdict, Judgement

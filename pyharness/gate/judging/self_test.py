@@ -26,6 +26,8 @@ LEVEL_OF_SIGNS = 0.001
 LEVEL_OF_CONTROLS = 0.01  # launches are few; with the size that is asked for, chance gets there far less often
 FEWEST_CONTROLS = 2
 FEWEST_SIGNS = 11  # that can be significant: 2 / 2^11 is below the level, 2 / 2^10 is not
+FEWEST_LAUNCHES = 2  # that controls go along for, and
+CALM = 0.25  # share of the budget: half of what would matter. Controls that are off by less need no more launches
 
 Effects = Mapping[tuple[str, int], LaunchEffect]  # by benchmark and launch
 
@@ -40,12 +42,7 @@ def self_test(
     faults: Sequence[str] = (),
 ) -> SelfTest:
     """Test a gate. ``under_test``: a distribution; ``faults``: what is already known to differ between the arms."""
-    threads = {one.name: one.threads for one in benchmarks}
-    effects = {
-        (part.benchmark, part.launch): seen
-        for part in rounds
-        if (seen := effect(part, threads.get(part.benchmark, 1))) is not None
-    }
+    threads, effects = {one.name: one.threads for one in benchmarks}, _effects(rounds, benchmarks)
     controls, same = [one.name for one in benchmarks if is_control(one, under_test)], _one_code(arms, under_test)
     witnesses = [one.name for one in benchmarks] if same else controls
     found = [*faults, *_unbalanced(launches, rounds)]
@@ -62,6 +59,26 @@ def self_test(
     if bias is not None and _matters(bias, rules):
         found.append(_biased(bias))
     return SelfTest(tuple(found), figures)
+
+
+def open_controls(
+    rounds: Sequence[Rounds], benchmarks: Sequence[GateBenchmark], rules: GateRules, under_test: str
+) -> tuple[str, ...]:
+    """Controls that a further launch has to measure, in the order of the suite: none once they are calm together.
+
+    Those that are not calm may be a fault of the arms, which only a test of all launches can prove.
+    """
+    controls, effects = [one.name for one in benchmarks if is_control(one, under_test)], _effects(rounds, benchmarks)
+    logs = _medians(effects, controls)
+    if len(logs) >= FEWEST_LAUNCHES and abs(trimmed_mean(logs)) <= math.log1p(CALM * rules.budget):
+        return ()
+    return tuple(name for name in controls if (name, SCREEN) in effects)
+
+
+def _effects(rounds: Sequence[Rounds], benchmarks: Sequence[GateBenchmark]) -> dict[tuple[str, int], LaunchEffect]:
+    threads = {one.name: one.threads for one in benchmarks}
+    found = {(part.benchmark, part.launch): effect(part, threads.get(part.benchmark, 1)) for part in rounds}
+    return {place: seen for place, seen in found.items() if seen is not None}
 
 
 def _one_code(arms: Mapping[Side, ArmFacts], under_test: str) -> bool:
@@ -112,13 +129,24 @@ def _one_sided(signs: Mapping[str, Any], whose: str) -> str:
     )
 
 
+def _medians(effects: Effects, controls: Sequence[str]) -> list[float]:
+    """Return the median control of each launch after the screen that measured them."""
+    numbers, common = _measured(effects, controls)
+    return [median([effects[name, number].log for name in common]) for number in numbers] if common else []
+
+
+def _measured(effects: Effects, controls: Sequence[str]) -> tuple[list[int], list[str]]:
+    """Launches after the screen that have controls, and the controls that all of these have."""
+    numbers = sorted({number for name, number in effects if name in controls} - {SCREEN})
+    return numbers, [name for name in controls if all((name, number) in effects for number in numbers)]
+
+
 def _bias(effects: Effects, controls: Sequence[str]) -> dict[str, Any] | None:
     """What controls do in the launches after the screen: the median of all of them, launch by launch."""
-    numbers = sorted({number for _, number in effects} - {SCREEN})
-    common = [name for name in controls if all((name, number) in effects for number in numbers)]
+    numbers, common = _measured(effects, controls)
     if len(common) < FEWEST_CONTROLS or len(numbers) < 2:
         return None
-    logs = [median([effects[name, number].log for name in common]) for number in numbers]
+    logs = _medians(effects, controls)
     middle, interval = trimmed_mean(logs), trimmed_interval(logs)
     each = [trimmed_mean([effects[name, number].log for number in numbers]) for name in common]
     return {

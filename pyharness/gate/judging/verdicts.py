@@ -9,7 +9,10 @@ from datetime import date
 from pyharness.gate.judging import declared
 from pyharness.gate.judging.controls import as_control, is_control
 from pyharness.gate.judging.counts import grows, judge_counts, pairs
-from pyharness.gate.judging.times import effects_of, judge_times, suspect
+from pyharness.gate.judging.effects import Effects, effects_of
+from pyharness.gate.judging.looks import still_open
+from pyharness.gate.judging.self_test import open_controls
+from pyharness.gate.judging.times import judge_times
 from pyharness.gate.judging.wording import change
 from pyharness.statistics.launches import nanoseconds
 from pyharness.statistics.samples import median
@@ -32,22 +35,30 @@ Refusals = Mapping[str, tuple[GateVerdict, str]]  # why a benchmark could not be
 def escalated(
     rounds: Sequence[Rounds], benchmarks: Sequence[GateBenchmark], rules: GateRules, under_test: str = ""
 ) -> tuple[str, ...]:
-    """Names of those that need ``rules.launches`` more launches after the screen, in the order of the suite.
+    """Names of those that need one more launch, what looks slowest first: time may run out in the middle of one.
 
-    Where there are any, the controls (of another library than the one ``under_test``) go along: what they do in the
-    same launches tells the code from the arms.
+    After the screen these are what it suspects; after further launches, what these leave open. The controls (of another
+    library than the one ``under_test``) go along, last, as long as they are not calm: what they do in the same launches
+    tells the code from the arms. Where launches have begun they may go on alone.
     """
-    wanted = {one.name for one in benchmarks if _wanted(one, rounds, rules)}
-    if wanted:
-        screened = {part.benchmark for part in rounds}
-        wanted |= {one.name for one in benchmarks if is_control(one, under_test) and one.name in screened}
-    return tuple(one.name for one in benchmarks if one.name in wanted)
+    known = {one.name: effects_of(one, rounds, rules) for one in benchmarks}
+    own = [one for one in benchmarks if not is_control(one, under_test)]
+    times = zip(own, still_open([known[one.name] for one in own], rules), strict=True)
+    wanted = [one.name for one, is_open in times if is_open or _memory_is_open(one, rounds, rules)]
+    begun = max((part.launch for part in rounds), default=SCREEN) > SCREEN
+    controls = open_controls(rounds, benchmarks, rules, under_test) if wanted or begun else ()
+    return (*sorted(wanted, key=lambda name: _slowness(known[name]), reverse=True), *controls)
 
 
-def _wanted(benchmark: GateBenchmark, rounds: Sequence[Rounds], rules: GateRules) -> bool:
-    screen = [part for part in rounds if part.benchmark == benchmark.name and part.launch == SCREEN]
-    grown = any(grows(values, "memory") for values in pairs(screen, "memory"))
-    return grown or suspect(effects_of(benchmark, screen, rules), rules)
+def _slowness(one: Effects) -> float:
+    return one.screen.log if one.screen is not None else 0.0
+
+
+def _memory_is_open(benchmark: GateBenchmark, rounds: Sequence[Rounds], rules: GateRules) -> bool:
+    """Whether memory grew in most launches so far, or in one of two: chance does that once, and a change mostly."""
+    found = pairs([part for part in rounds if part.benchmark == benchmark.name], "memory")
+    grown = sum(grows(values, "memory") for values in found)
+    return len(found) <= rules.launches and 0 < len(found) <= 2 * grown
 
 
 def judge(
@@ -69,7 +80,8 @@ def judge(
     compared = [one for one in benchmarks if one.name in measured and one.name not in refusals]
     known = [effects_of(one, rounds, rules) for one in compared if not is_control(one, under_test)]
     alone = [effects_of(one, rounds, rules) for one in compared if is_control(one, under_test)]
-    times = {found.benchmark: found for found in (*judge_times(known, rules), *judge_times(alone, rules))}
+    shown = judge_times(alone, dataclasses.replace(rules, launches=2))  # no looks: a figure of all that was measured
+    times = {found.benchmark: found for found in (*judge_times(known, rules), *shown)}
     judgements: list[Judgement] = []
     for one in benchmarks:
         if (time := times.get(one.name)) is None:

@@ -45,8 +45,9 @@ def measure(
 ) -> Measured:
     """Measure until the rules have what they ask for, or the time is over.
 
-    ``escalated`` says, of the rounds of the screen, which benchmarks need further launches. ``settle`` gets what the
-    screen gave before that, while there is time left, and may decide what is to be said of what does not run.
+    ``escalated`` says, of all rounds so far, which benchmarks need a launch more, in the order in which that measures
+    them. ``settle`` gets what the screen gave before that, while there is time left, and may decide what is to be said
+    of what does not run.
     """
     measured, calls = Measured(), dict[str, int]()
     starters = order.head_first(course.lot)
@@ -57,15 +58,14 @@ def measure(
         names = screen.names or course.benchmarks  # those of tests are known only by what the processes say
         measured.unmeasured = [name for name in names if name not in seen | screen.skipped.keys()]
     settle(measured)
-    more = [name for name in escalated(measured.rounds) if name not in measured.refusals]
     for number in range(1, course.rules.launches + 1):
+        more = [name for name in escalated(measured.rounds) if name not in measured.refusals]
         if not more:
             break
         if time.monotonic() > course.deadline:
             measured.notes.append(f"time ran out after {number - 1} of {course.rules.launches} further launches")
             break
         _launch(course, measured, number, next(starters), more, calls)
-        more = [name for name in more if name not in measured.refusals]
     if course.counting is not None:
         slow = replace(course, start=course.counting, counted=True, patience=Patience())
         _count(slow, measured, next(starters), calls)
@@ -108,7 +108,7 @@ def _launch(
     what = (
         "screen: every benchmark once"
         if number == SCREEN
-        else f"launch {number} of {course.rules.launches}: {', '.join(names or ())}"
+        else f"launch {number} of up to {course.rules.launches}: {', '.join(names or ())}"
     )
     course.listener.stage(what)
     gave = launched(course, number, head_starts, names, calls)
