@@ -132,8 +132,6 @@ def _loose(place: Path, room: Path) -> Path:
 
 def _export(checkout: Checkout, commit: str, target: Path, *, changed: bool) -> None:
     try:
-        checkout.export(commit, target)
-        if changed:
-            checkout.overlay(target)
+        checkout.export(commit, target, changed=changed)
     except GitFailed as failure:
         raise InputError(f"the tests of {commit[:12]} in {str(checkout.top)!r} cannot be read: {failure}") from None

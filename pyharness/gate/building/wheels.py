@@ -75,9 +75,7 @@ def export(side: Side, source: Revision, workshop: Workshop) -> Path:
     if tree.exists():
         return tree / source.checkout.project
     try:
-        project = source.checkout.export(source.commit, tree)
-        if source.changes:
-            source.checkout.overlay(tree)
+        project = source.checkout.export(source.commit, tree, changed=bool(source.changes))
         if source.changes is not None and source.checkout.digest() != source.changes:
             raise GitFailed("files were changed while they were copied; try again")
     except program.OutOfTime as ended:

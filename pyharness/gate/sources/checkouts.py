@@ -3,40 +3,22 @@
 from __future__ import annotations
 
 import difflib
-import hashlib
 import os
 import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from pyharness.gate.sources import variables
-from pyharness.system import program
+from pyharness.gate.sources import git, working_tree
+from pyharness.gate.sources.git import GitFailed as GitFailed
 from pyharness.types import InputError
 
 PROJECT_FILES = ("pyproject.toml", "setup.py")
-QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "advice.detachedHead=false", "-c", "core.quotePath=false")
 UNSHALLOW = (
     "the clone is shallow: git fetch --unshallow, git fetch --depth=N with commits enough, or fetch-depth: 0 of "
     "actions/checkout"
 )
 FETCH = "git fetch brings what another clone has"
-
-
-class GitFailed(InputError):
-    """What git complains of."""
-
-
-def git(folder: Path, *arguments: str, given: bytes = b"") -> bytes:
-    """Run git in a folder, and return what it writes; raises ``GitFailed``."""
-    # No GIT_DIR, as hooks have it: it would name another repository. Complaints are looked into: in English.
-    environment = {**variables.for_building(os.environ), "LC_ALL": "C.UTF-8"}
-    ran = program.run(["git", *QUIET, "-C", str(folder), *arguments], environment, given=given)
-    if ran.status != 0:
-        lines = [line for line in ran.complaints.splitlines() if line.strip()]
-        said = lines[-1] if lines else f"it ended with status {ran.status}"
-        raise GitFailed(f"git {arguments[0]} fails in {str(folder)!r}: {said}")
-    return ran.output
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +35,7 @@ class Checkout:
         The project is the nearest folder, from this one upwards, that can be built.
         """
         try:
-            top = Path(os.fsdecode(git(folder, "rev-parse", "--show-toplevel").removesuffix(b"\n")))
+            top = Path(os.fsdecode(git.ask(folder, "rev-parse", "--show-toplevel").removesuffix(b"\n")))
         except GitFailed as failure:
             if "dubious ownership" in str(failure) or "safe.directory" in str(failure):
                 raise InputError(f"git refuses to read {str(folder)!r}: {failure}") from None
@@ -67,14 +49,16 @@ class Checkout:
         if not revision or revision.startswith("-") or "\0" in revision:
             return None
         try:
-            name = git(self.top, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+            name = git.ask(self.top, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
         except GitFailed:
             return None
         return name.decode("ascii").strip()
 
     def meant(self, revision: str) -> str:
         """Ask whether a branch or tag was meant by a revision that is not there; empty where none is like it."""
-        listed = git(self.top, "for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/remotes", "refs/tags")
+        listed = git.ask(
+            self.top, "for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/remotes", "refs/tags"
+        )
         names = os.fsdecode(listed).split()
         close = [name for name in names if name.endswith(f"/{revision}")]
         close = (close + [name for name in difflib.get_close_matches(revision, names, 3) if name not in close])[:3]
@@ -82,7 +66,7 @@ class Checkout:
 
     def is_shallow(self) -> bool:
         """Whether history is cut off: a revision that is not here may be in the repository it was cloned from."""
-        return git(self.top, "rev-parse", "--is-shallow-repository").strip() == b"true"
+        return git.ask(self.top, "rev-parse", "--is-shallow-repository").strip() == b"true"
 
     def may_lack(self, revision: str) -> bool:
         """Whether a revision that is not here may have to be fetched; else its name is wrong.
@@ -93,62 +77,73 @@ class Checkout:
 
     def is_dirty(self) -> bool:
         """Whether files differ from the commit that is checked out, or are not in it."""
-        return bool(git(self.top, "status", "--porcelain"))
+        changed = ("status", "--porcelain", "--untracked-files=normal", "--ignore-submodules=all")
+        return bool(git.ask_of_files(self.top, *changed))
 
     def has_submodules(self, commit: str) -> bool:
         """Whether a commit names other repositories, whose files are not in it."""
-        return bool(git(self.top, "ls-tree", commit, "--", ".gitmodules"))
+        return bool(git.ask(self.top, "ls-tree", commit, "--", ".gitmodules"))
 
     def content(self, commit: str, place: Path) -> bytes:
         """Bytes of a file of a commit, by its path from ``top``; raises ``GitFailed`` where there is none."""
-        return git(self.top, "cat-file", "blob", f"{commit}:{place.as_posix()}")
+        return git.ask(self.top, "cat-file", "blob", f"{commit}:{place.as_posix()}")
 
-    def export(self, commit: str, target: Path) -> Path:
+    def export(self, commit: str, target: Path, *, changed: bool = False) -> Path:
         """Make a folder with the files of a commit, and return that of the project in it.
 
         It is a repository of its own that reads objects from this one, since many projects ask git for their version;
         it knows tags, and nothing of remotes.
 
+        Args:
+            commit: whose files.
+            target: the folder that is made.
+            changed: whether files are as in the working tree now, whose commit it is.
+
         Raises:
             GitFailed: git cannot.
         """
-        git(self.top, "init", "--quiet", "--template=", str(target))
+        git.ask(self.top, "init", "--quiet", "--template=", str(target))
         (target / ".git" / "objects" / "info").mkdir(parents=True, exist_ok=True)
-        objects = git(self.top, "rev-parse", "--path-format=absolute", "--git-path", "objects")
+        objects = git.ask(self.top, "rev-parse", "--path-format=absolute", "--git-path", "objects")
         (target / ".git" / "objects" / "info" / "alternates").write_bytes(objects)
-        shallow = Path(os.fsdecode(git(self.top, "rev-parse", "--path-format=absolute", "--git-path", "shallow")[:-1]))
+        cut = git.ask(self.top, "rev-parse", "--path-format=absolute", "--git-path", "shallow")
+        shallow = Path(os.fsdecode(cut[:-1]))
         if shallow.is_file():
             shutil.copyfile(shallow, target / ".git" / "shallow")
-        tags = git(self.top, "for-each-ref", "--format=create %(refname) %(objectname)", "refs/tags")
-        git(target, "update-ref", "--stdin", given=tags)
-        git(target, "checkout", "--quiet", "--detach", commit)
+        tags = git.ask(self.top, "for-each-ref", "--format=create %(refname) %(objectname)", "refs/tags")
+        git.ask(target, "update-ref", "--stdin", given=tags)
+        git.ask(target, "checkout", "--quiet", "--detach", commit)
+        lacking = git.ask(target, "ls-files", "--deleted", "-z").split(b"\0")[:-1]  # of which checkout complains alone
+        if lacking:
+            raise GitFailed(
+                f"the clone has not got {len(lacking)} files of the commit, such as {os.fsdecode(lacking[0])!r}: clone "
+                "without --filter"
+            )
+        if changed:
+            working_tree.copy(self.changes(), self.top, target)
+        return self._project_in(target)
+
+    def _project_in(self, target: Path) -> Path:
         project = target / self.project
         if not project.is_dir():
             raise GitFailed(f"the commit has no folder {self.project!r}, which the project is in now")
+        if project.resolve() != target.resolve() / self.project:
+            raise GitFailed(f"in the commit, {self.project!r} is a link to another folder")
         return project
 
     def changes(self) -> list[str]:
-        """Files that differ from the commit that is checked out, are gone, or are new and not ignored."""
-        changed = git(self.top, "diff", "--name-only", "--no-renames", "-z", "HEAD")
-        new = git(self.top, "ls-files", "--others", "--exclude-standard", "-z")
-        return sorted(os.fsdecode(name) for name in {*changed.split(b"\0"), *new.split(b"\0")} if name)
+        """Files that differ from the commit that is checked out, are gone, or are new and not ignored.
 
-    def overlay(self, target: Path) -> None:
-        """Make an exported folder what the working tree is now."""
-        for name in self.changes():
-            there, here = target / name, self.top / name
-            if there.is_symlink() or there.is_file():
-                there.unlink()
-            if here.is_symlink() or here.is_file():
-                there.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(here, there, follow_symlinks=False)
+        And those that git was told not to look at (git-update-index(1): assume-unchanged).
+        """
+        changed = ("diff", "--name-only", "--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all")
+        listed = git.ask_of_files(self.top, *changed, "-z", "HEAD").split(b"\0")
+        new = git.ask(self.top, "ls-files", "--others", "--exclude-standard", "-z").split(b"\0")
+        marked = git.ask(self.top, "ls-files", "-v", "-z").split(b"\0")
+        hidden = [name[2:] for name in marked if name[:1].islower()]
+        return sorted(os.fsdecode(name) for name in {*listed, *new, *hidden} if name)
 
     def digest(self) -> str:
         """Digest of all that differs from the commit that is checked out; "" where nothing does."""
         names = self.changes()
-        total = hashlib.sha256()
-        for name in names:
-            path = self.top / name
-            data = os.fsencode(path.readlink()) if path.is_symlink() else path.read_bytes() if path.is_file() else b""
-            total.update(repr((name, path.is_file(), len(data))).encode(errors="surrogateescape") + data)
-        return total.hexdigest() if names else ""
+        return working_tree.digest(names, self.top) if names else ""

@@ -9,7 +9,7 @@ import pytest
 
 from gating import small_project
 from pyharness.gate.arms import arms, preparing
-from pyharness.gate.sources import checkouts
+from pyharness.gate.sources import git
 from pyharness.system import program
 from pyharness.types import InputError
 
@@ -54,7 +54,7 @@ def test_a_build_has_a_limit_where_nobody_sets_one(project: Path, monkeypatch: p
 def test_an_export_that_hangs_is_ended(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (project / ".gitattributes").write_text("* filter=slow\n", encoding="utf-8")
     small_project.commit(project)
-    monkeypatch.setattr(checkouts, "QUIET", (*checkouts.QUIET, "-c", "filter.slow.smudge=sleep 600"))
+    monkeypatch.setattr(git, "QUIET", (*git.QUIET, "-c", "filter.slow.smudge=sleep 600"))
     with program.until(time.monotonic() + 3):
         assert failing(project).startswith("time ran out while base 'HEAD' was exported: 'git' was ended after ")
 

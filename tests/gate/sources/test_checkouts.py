@@ -92,10 +92,9 @@ def test_what_the_working_tree_has_instead(project: Path, tmp_path: Path) -> Non
     (project / "link").symlink_to("/nowhere")
     (project / "backend.py").unlink()
     (project / "backend.py").symlink_to("new/näme.txt")
-    target = exported(project, "HEAD", tmp_path / "tree")
     checkout = Checkout.around(project)
     assert checkout is not None
-    checkout.overlay(target)
+    target = checkout.export(str(checkout.commit("HEAD")), tmp_path / "tree", changed=True)
     assert not (target / "tinytok.py").exists()
     assert (target / "backend.py").read_text(encoding="utf-8") == "new"
     assert str((target / "link").readlink()) == "/nowhere"
