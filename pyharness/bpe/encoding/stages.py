@@ -29,7 +29,7 @@ from pyharness.vocabularies.huggingface.file import flat_stages
 from pyharness.vocabularies.patterns.split_patterns import SPLIT_PATTERNS
 from pyharness.vocabularies.patterns.syntax import Dialect
 from pyharness.vocabularies.sentencepiece.model import SentencePieceNormalizer
-from pyharness.vocabularies.stages import SplitStep, Stages, TokenForm, byte_forms, split_steps
+from pyharness.vocabularies.stages import SplitStep, Stages, TokenForm, byte_forms, spelled_once, split_steps
 
 
 def check(model: BpeModel, method: str, dropout: float, seed: int) -> None:
@@ -110,7 +110,14 @@ def examined_stages(model: BpeModel, normalize: Normalize | None, *, plain: bool
         model="bpe" if plain and model.expansion is None and not (model.prefix or model.suffix) else "other",
         whole_pieces=model.whole_pieces,
         inserted=inserted,
+        spelled_once=_spelled_once(model),
     )
+
+
+def _spelled_once(model: BpeModel) -> Callable[[int], bool]:
+    if model.symbols == "bytes":
+        return spelled_once(model.merges.__getitem__, model.fallback, model.unknown)
+    return spelled_once(lambda token: model.merges[token].decode(errors="replace"), model.fallback, model.unknown)
 
 
 def _no_forms(token: int) -> Sequence[TokenForm]:

@@ -76,7 +76,7 @@ class Arguments:
         if instead is None:
             return None
         if self.stages.model == "bpe":
-            return self._merges(forms)
+            return self._merges(forms) if self.stages.spelled_once(token) else None
         if self.stages.model == "wordpiece":
             return Argument("longer_than_words", "a word that holds it has more characters than the model takes")
         return self._better_path(token, instead)

@@ -17,7 +17,13 @@ from pyharness.vocabularies.huggingface import traits as huggingface_traits
 from pyharness.vocabularies.huggingface import vocabulary as huggingface_vocabulary
 from pyharness.vocabularies.huggingface.file import HuggingFaceFile, read_file
 from pyharness.vocabularies.huggingface.library_stages import library_stage
-from pyharness.vocabularies.stages import ModelKind, Stages, huggingface_forms, split_steps
+from pyharness.vocabularies.stages import (
+    ModelKind,
+    Stages,
+    huggingface_forms,
+    huggingface_spelled_once,
+    split_steps,
+)
 
 POOL = pool_of("tokenizers", "RAYON_NUM_THREADS")
 
@@ -118,6 +124,7 @@ class HuggingFaceTokenizer(HuggingFaceTables):
             model=kind,
             whole_pieces=bool(self.file.model.get("ignore_merges")),
             inserted=inserted,
+            spelled_once=huggingface_spelled_once(self.file),
             scores=[score for _, score in self.file.model["vocab"]] if kind == "unigram" else None,
         )
 

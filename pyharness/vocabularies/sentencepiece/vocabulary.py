@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 
 from pyharness.types import MergeModel, TokenKind, Vocabulary
@@ -33,14 +35,20 @@ def _bytes(model: SentencePieceModel, token: int) -> bytes:
 
 
 def merge_model(model: SentencePieceModel) -> MergeModel:
-    """Ranks form of a BPE model: pieces by descending score, equal scores having equal ranks."""
+    """Ranks form of a BPE model: pieces by descending score, equal scores having equal ranks.
+
+    SentencePiece merges strings, and a character that is no piece merges like any other. It has no id, so a piece with
+    one cannot be written in base symbols, and is not tested.
+    """
     kinds = np.array([KINDS[kind] for kind in model.types], np.uint8)
     _, order = np.unique(-np.array(model.scores, np.float64), return_inverse=True)
     ranks = order.astype(np.uint32)
     single = np.array([len(piece) == 1 for piece in model.pieces])
     merged = (kinds == TokenKind.NORMAL) | (kinds == TokenKind.UNUSED)  # which are taken apart again afterwards
     ranks[~merged | single] = np.iinfo(np.uint32).max
-    return symbol_model([piece.encode() for piece in model.pieces], _base(model), kinds, ranks=ranks)
+    merges = symbol_model([piece.encode() for piece in model.pieces], _base(model), kinds, ranks=ranks)
+    known = set(model.pieces)
+    return dataclasses.replace(merges, tested=merges.tested & [known.issuperset(piece) for piece in model.pieces])
 
 
 def _base(model: SentencePieceModel) -> list[list[int]]:

@@ -2,7 +2,12 @@
 
 from pyharness.vocabularies.stages.split_steps import split_steps
 from pyharness.vocabularies.stages.stages import HasStages, ModelKind, SplitStep, Stages, TokenForm
-from pyharness.vocabularies.stages.token_forms import byte_forms, huggingface_forms
+from pyharness.vocabularies.stages.token_forms import (
+    byte_forms,
+    huggingface_forms,
+    huggingface_spelled_once,
+    spelled_once,
+)
 
 __all__ = [
     "HasStages",
@@ -12,5 +17,7 @@ __all__ = [
     "TokenForm",
     "byte_forms",
     "huggingface_forms",
+    "huggingface_spelled_once",
+    "spelled_once",
     "split_steps",
 ]

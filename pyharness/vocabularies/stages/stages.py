@@ -45,6 +45,7 @@ class Stages:
     ``normalizer`` has steps as tokenizer.json writes them, and is None where it is something else. ``added`` are looked
     for before it, or with ``normalized`` after it; special ones are found and taken for text. ``forms`` gives every
     form that a token can have, and none where that is not known. ``inserted``: characters that the splits may put in.
+    ``spelled_once`` says whether a token of a BPE model can be merged from nothing but its own characters.
     """
 
     normalize: Callable[[str], str]  # the normaliser alone
@@ -55,6 +56,7 @@ class Stages:
     model: ModelKind
     whole_pieces: bool = False  # a piece that is a token is that token, whatever the model says
     inserted: str = ""
+    spelled_once: Callable[[int], bool] = lambda _: True
     scores: Sequence[float] | None = None  # of a Unigram model that adds them up in 64 bits
 
 

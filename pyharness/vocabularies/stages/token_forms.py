@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import AnyStr
 
 from pyharness.types import Vocabulary
 from pyharness.vocabularies.files.byte_alphabet import alphabet_bytes
 from pyharness.vocabularies.huggingface.file import HuggingFaceFile
 from pyharness.vocabularies.huggingface.traits import is_byte_level
+from pyharness.vocabularies.huggingface.vocabulary import fallback_ids, unknown_id
 from pyharness.vocabularies.stages.stages import TokenForm
 
 
@@ -23,6 +25,28 @@ def byte_forms(vocabulary: Vocabulary) -> Callable[[int], Sequence[TokenForm]]:
         return [TokenForm(text)] if text else ()
 
     return forms
+
+
+def spelled_once(
+    string: Callable[[int], AnyStr], fallback: Sequence[int], unknown: int | None
+) -> Callable[[int], bool]:
+    """Function from a token of a BPE model to whether only its own characters can be merged into it.
+
+    ``<0xC3>`` and the unknown token are symbols that stand for other text, and merge like any other: a token whose
+    string holds that of one may come of it. A symbol of one character is that character.
+    """
+    others = {string(number) for number in (*fallback, *(() if unknown is None else (unknown,))) if number >= 0}
+    longer = [other for other in others if len(other) != 1]
+    return lambda token: not any(other in string(token) for other in longer)
+
+
+def huggingface_spelled_once(file: HuggingFaceFile) -> Callable[[int], bool]:
+    """Function from a token of a tokenizer.json to whether only its own characters can be merged into it."""
+    if file.model.get("continuing_subword_prefix"):
+        # A rule cuts as many characters off its right part, be they the prefix or not; and a text may spell the prefix.
+        return lambda _: False
+    strings = {number: token for token, number in file.vocab.items()}
+    return spelled_once(lambda token: strings.get(token, ""), fallback_ids(file), unknown_id(file))
 
 
 def huggingface_forms(file: HuggingFaceFile) -> Callable[[int], Sequence[TokenForm]]:
