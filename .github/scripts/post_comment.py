@@ -26,16 +26,16 @@ MARKED = re.compile(r"<!-- pyharness-gate run ([0-9]{1,9})\.([0-9]{1,9}) -->\n")
 AUTHOR = "github-actions[bot]"
 MOST_BYTES_OF_AN_ARTIFACT = 32 << 20
 MOST_BYTES_OF_AN_ANSWER = 8 << 20
-MOST_CHARACTERS = 65_536  # that GitHub takes
-MOST_CHARACTERS_OF_TEXT = MOST_CHARACTERS - 3500  # there is room for our line, and for names of artifacts
+MOST_CHARACTERS = 65_536  # that GitHub takes, all in all
 MOST_PAGES = 30  # of 100 comments
 APART = "\u200b"  # no width: text looks the same in code and out of it, and GitHub sees no name, number or address
 # What GitHub acts on, and where it is parted. A backslash before a mark is gone when GitHub looks for names.
 ACTS = re.compile(
-    r"[@#]|[a-z]\\?-(?=\d)|ghsa(?=\\?-)"  # names, issues (#1, GH-1), tickets and advisories
+    r"(?P<whole>(?<![\w.])\d{1,6}\.\d+(?:e[+-]?\d+)?(?!\w|\.\w))"  # stays: a decimal, of however many figures
+    r"|[@#]|[a-z]\\?-(?=\d)|ghsa(?=\\?-)"  # names, issues (#1, GH-1), tickets and advisories
     r"|[0-9a-f]{6}(?=[0-9a-f])"  # commits: seven figures and more
     r"|:(?=[/\\])|www(?=[.\\])|\](?=[(:])"  # links
-    r"|:(?=[\w+-]+:)"  # symbols by name
+    r"|:(?=[\w+\\-]+:)"  # symbols by name
     r"|&(?!(?:amp|lt|gt);)|<(?!/?(?:details|summary)>)"  # what stands for these; tags
     r"|^(?:[ \t>*+-]|\d{1,9}[.)])*(?=```|~~~|/)",  # blocks of code, which may be drawn; orders to robots
     re.IGNORECASE | re.MULTILINE,
@@ -81,17 +81,28 @@ def commented(artifacts: Sequence[Artifact], run: Mapping[str, Any]) -> str:
     """
     told = [f"Measured by [this run]({run['html_url']}) at {run['head_sha'][:12]}."]
     told.append("The text below was made by code of the pull request.")
-    if len(artifacts) > 1:
-        told.append(f"{len(artifacts)} gates: {', '.join(inert(one.name) for one in artifacts)}.")
-    parts = []
-    for one in artifacts:
-        text = inert(one.text).strip()
-        shown = cut(text, MOST_CHARACTERS_OF_TEXT // len(artifacts))
-        if shown != text:
-            told.append(f"Of {inert(one.name)}, {len(shown):,} of {len(text):,} characters are shown.")
-        parts.append(shown if len(artifacts) == 1 else f"### {inert(one.name)}\n\n{shown}")
+    names, texts = [inert(one.name) for one in artifacts], [inert(one.text).strip() for one in artifacts]
+    if len(names) > 1:
+        told.append(f"{len(names)} gates: {', '.join(names)}.")
     mark = MARK.format(run["run_number"], run["run_attempt"])
-    return "\n\n".join([f"{mark}\n<sub>{' '.join(told)}</sub>", *parts]) + "\n"
+
+    def written(shown: Sequence[str]) -> str:
+        parts = shown if len(names) == 1 else [f"### {name}\n\n{one}" for name, one in zip(names, shown, strict=True)]
+        line = " ".join([*told, *left_out(names, texts, shown)])
+        return "\n\n".join([f"{mark}\n<sub>{line}</sub>", *parts]) + "\n"
+
+    # What is ours, where something is left out of every text, has no more figures than it has with these.
+    room = MOST_CHARACTERS - len(written([""] * len(texts))) - len(texts) * len(f"{max(map(len, texts)):,}")
+    return written([cut(text, room // len(texts)) for text in texts])
+
+
+def left_out(names: Sequence[str], texts: Sequence[str], shown: Sequence[str]) -> list[str]:
+    """Return a sentence for each text that is not shown whole."""
+    return [
+        f"Of {name}, {len(part):,} of {len(text):,} characters are shown."
+        for name, text, part in zip(names, texts, shown, strict=True)
+        if part != text
+    ]
 
 
 def cut(text: str, most: int) -> str:
@@ -162,7 +173,9 @@ def inert(text: str) -> str:
     >>> inert("ask @someone").replace(APART, "|"), inert("[x](https://x)").replace(APART, "|")
     ('ask @|someone', '[x]|(https:|//x)')
     """
-    return ACTS.sub(lambda match: match[0] + APART, CONTROL.sub("", text).replace("$", NO_FORMULA))
+    return ACTS.sub(
+        lambda match: match[0] if match["whole"] else match[0] + APART, CONTROL.sub("", text).replace("$", NO_FORMULA)
+    )
 
 
 def posted(repository: str, number: str) -> tuple[int | None, tuple[int, int]]:
@@ -170,7 +183,8 @@ def posted(repository: str, number: str) -> tuple[int | None, tuple[int, int]]:
     for page in range(1, MOST_PAGES + 1):
         comments = ask("GET", f"repos/{repository}/issues/{number}/comments?per_page=100&page={page}")
         for one in comments:
-            if one["user"]["login"] == AUTHOR and (marked := MARKED.match(one["body"].replace("\r", ""))):
+            author, body = (one["user"] or {}).get("login"), one["body"] or ""  # null: an account that is gone, no text
+            if author == AUTHOR and (marked := MARKED.match(body.replace("\r", ""))):
                 return int(one["id"]), (int(marked[1]), int(marked[2]))
         if len(comments) < 100:
             break

@@ -180,6 +180,20 @@ def test_several_gates_of_a_run_share_one_comment(github: GitHub, tmp_path: Path
     assert len(parts[0]) > 15_000
 
 
+@pytest.mark.parametrize("text", ["x\n" * 60_000, "x" * 120_000])
+@pytest.mark.parametrize("count", [1, 2, 8])
+def test_a_comment_is_bounded_with_all_that_is_ours(github: GitHub, tmp_path: Path, count: int, text: str) -> None:
+    """Names as long as they may be, and parted as often as they may be."""
+    for n in range(count):
+        name = f"pyharness-gate-{n}a-1" + "b-1" * 32
+        github.keep(RUN, packed(("number", "7"), ("comment.md", text)), name)
+    run = "https://github.com/" + "o" * 39 + "/" + "r" * 100 + "/actions/runs/12345678901"
+    assert post(github, tmp_path, html_url=run).returncode == 0
+    body = github.comments[7][0]["body"]
+    assert 65_000 < len(body) <= 65_536
+    assert body.count(" characters are shown.") == count
+
+
 def test_gates_of_two_pull_requests_or_of_too_many_names_are_refused(github: GitHub, tmp_path: Path) -> None:
     for n in range(9):
         github.keep(RUN + n // 2, packed(("number", str(7 + n % 2)), GOOD), f"pyharness-gate-{n}")
@@ -218,11 +232,23 @@ def test_a_comment_of_somebody_else_with_the_mark_is_left_alone(github: GitHub, 
     assert len(github.comments[7]) == 152
 
 
+@pytest.mark.parametrize("other", [{"user": None}, {"body": None}])
+def test_a_comment_without_an_author_or_a_text_is_not_ours(
+    github: GitHub, tmp_path: Path, other: dict[str, Any]
+) -> None:
+    github.comments[7] = [{"id": 9, "user": {"login": BOT}, "body": f"{MARK}\nmine"} | other]
+    github.keep(RUN, packed(("number", "7"), GOOD))
+    assert post(github, tmp_path).stdout == "posted: pull request 7\n"
+    assert post(github, tmp_path).stdout == "updated: pull request 7\n"
+    assert github.comments[7][0]["body"] == (f"{MARK}\nmine" if "user" in other else None)
+
+
 PARTS = (
     "@", "#1", "[x](", "[x]: ", "https://x.example", "//x", "<", "script>", "details>", "/", "a href=x>", "](", ")",
     "![", "&#64;", "&commat;", "someone", "www.x", "GH", "-1", "TICKET", "GHSA-jfh8-c2jm", "deadbeef", "1234567", "F",
     "a@b.example", "owner/repo", "\\", "\n", "\n\n", "`", "```", "~~~", "mermaid", "| a |", "| - |", "&lt;", "!--", " ",
     "summary>", "$", "[^1]", "    ", "> ", "- ", "1. ", "\u200b", "\r", "mailto:", "xmpp:",
+    ":", "\\:", "+1", "smile", "\\_", "0.0013715", "1.25",
 )  # fmt: skip
 
 
@@ -237,6 +263,8 @@ def test_text_of_a_stranger_does_nothing(text: str) -> None:
      "TICKET-12", "GHSA-jfh8-c2jm-xxxx", "https://evil.example", "HTTP://x", "www.evil.example", "a@evil.example",
      "mailto:a@evil.example", "[x](//evil.example)", "[x]: //evil.example\n\n[x]", "![x](//evil.example)", "<b>",
      "<https://evil.example>", "<a href=x>", "&#64;someone", "&commat;someone", "$x$",
+     ":+1:", r"\:+1\:", r":\+1:", r":smile\:", r"\:white\_check\_mark\:", "x:a\\-b:", "0.1234567890ab", "v1.1234567",
+     "1234567.5", "1.2.3456789", "#0.0013715", "GH-1.5",
      "<details><summary>@x deadbeef</summary>", "```mermaid\nx\n```", "> - 1. ~~~mermaid\nx"],
 )  # fmt: skip
 def test_forged_text_that_would_act_does_not_when_it_is_posted(github: GitHub, tmp_path: Path, text: str) -> None:
@@ -273,6 +301,23 @@ def test_our_own_comments_look_as_they_were_made() -> None:
     seen = [read(one) for one in (text, posted)]
     assert seen[0].found == seen[1].found == []
     assert seen[0].shown == seen[1].shown.replace(NAMES["APART"], "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0.0013715",
+        "-0.0013715",
+        "123456.78901234",
+        "1.2345678e-05",
+        "[0.1234567, 0.2345678]",
+        "0.1234567.",
+        "`0.0013715`",
+    ],
+)
+def test_numbers_are_posted_as_they_stand(text: str) -> None:
+    assert NAMES["inert"](text) == text
+    assert read(text).found == []
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

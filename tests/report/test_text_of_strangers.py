@@ -93,6 +93,27 @@ def test_each_part_of_the_escape_is_needed(monkeypatch: pytest.MonkeyPatch, part
     assert any(map(wrong, NAMES))
 
 
+@pytest.mark.parametrize("text", ["0.0013715", "-0.0013715 ± 0.00012345", "1.2345678e-05", "(0.1234567)", "0.1234567."])
+def test_numbers_stand_as_text_and_not_as_code(text: str) -> None:
+    assert escaping.markdown(text) == text
+    assert read(escaping.markdown(text)).shown.strip() == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["#123", "GH-123", "deadbeef", "1234567", "0.1234567a", "v1.1234567", "1234567.5", "a@0.1234567", "#0.1234567"],
+)
+def test_what_only_looks_like_a_number_stands_as_code(text: str) -> None:
+    assert escaping.markdown(text) == f"`{text}`"
+
+
+@pytest.mark.parametrize("text", [":+1:", r"\:+1\:", r":\+1:", r"\:white\_check\_mark\:", r"\\:+1\\:"])
+def test_no_symbol_comes_of_a_name(text: str) -> None:
+    """Neither as it stands nor with marks that Markdown takes for escapes."""
+    found = read(escaping.markdown(text))
+    assert (found.found, found.shown.strip()) == ([], text)
+
+
 @pytest.mark.parametrize("rule", ["_SPECIAL", "_BLOCK", "_CLOSING", "_UNSEEN", "_ACTS"])
 def test_each_rule_of_the_escape_is_needed(monkeypatch: pytest.MonkeyPatch, rule: str) -> None:
     monkeypatch.setattr(escaping, rule, re.compile("(?!)()"))

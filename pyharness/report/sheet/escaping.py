@@ -23,6 +23,8 @@ _ACTS = re.compile(
     r"|\$",  # formulas
     re.IGNORECASE,
 )
+# A number with a fraction, which is no name of a commit, however long: measurements read as they were written.
+_DECIMAL = re.compile(r"(?<![\w.])\d{1,6}\.\d+(?:e[+-]?\d+)?(?!\w|\.\w)", re.IGNORECASE)
 # What begins a list, a heading, a quotation, the line below a heading or a table's head; an order to a robot (/merge).
 _BLOCK = re.compile(r"^(?=[-+=#>:/])|^(\d+)(?=[.)](?:\s|$))")
 _CLOSING = re.compile(r"(?<!\S)(?=#+$)")  # signs at the end of a heading are no part of it
@@ -85,7 +87,11 @@ def markdown_cell(text: str) -> str:
 
 
 def _inert(text: str, code: Callable[[str], str]) -> str:
-    return " ".join(code(word) if _ACTS.search(word) else _escaped(word) for word in visible(text).split(" "))
+    return " ".join(code(word) if _acts(word) else _escaped(word) for word in visible(text).split(" "))
+
+
+def _acts(word: str) -> bool:
+    return _ACTS.search(_DECIMAL.sub("0", word)) is not None
 
 
 def _escaped(word: str) -> str:

@@ -14,6 +14,8 @@ from cmarkgfm import markdown_to_html_with_extensions
 from cmarkgfm.cmark import Options
 
 _EXTENSIONS = ["table", "strikethrough", "autolink", "tagfilter", "tasklist"]
+# A number with a fraction, up to a million, is no name of a commit, however many figures it has.
+_DECIMAL = re.compile(r"(?i)(?<![\w.])\d{1,6}\.\d+(?:e[+-]?\d+)?(?!\w|\.\w)")
 _ACTS = {
     "mention or address": r"@\w",
     "issue or ticket": r"(?i)#\d|[a-z]-\d|ghsa-|/(?:issues|pull|discussions)/\d",
@@ -73,9 +75,12 @@ class Reader(HTMLParser):
         super().close()
         self._look()
 
+    def _read(self) -> str:
+        return _DECIMAL.sub("0", self._text)
+
     def _look(self) -> None:
         self.texts.append(self._text)
-        self.found += [f"{name}: {self._text!r}" for name, rule in _ACTS.items() if re.search(rule, self._text)]
+        self.found += [f"{name}: {self._text!r}" for name, rule in _ACTS.items() if re.search(rule, self._read())]
         self._text = ""
 
 
