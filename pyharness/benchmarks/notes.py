@@ -34,7 +34,9 @@ def provenance(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterat
     corpus = {} if label is None else data["corpora"].get(label, {})
     yield from _trained_on(trained, f", measured on {corpus.get('spec')}" if corpus else "")
     digest = (corpus.get("tally") or {}).get("digest")
-    seen = [row for row in trained if digest is not None and about_row(data, row).get("revision") == digest]
+    told = {result.case.tokenizer for result in results if result.trained_on is not None}  # by the table itself
+    unknown = [row for row in trained if digest is not None and row not in told]
+    seen = [row for row in unknown if about_row(data, row).get("revision") == digest]
     if seen:
         yield f"Not held out, trained on the very text they are measured on: {', '.join(seen)}."
     for row, options in trained.items():

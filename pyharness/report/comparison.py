@@ -18,6 +18,7 @@ from typing import Any
 from pyharness.metrics import all_metrics
 from pyharness.plugins.registry import suggest
 from pyharness.report.cases import variant
+from pyharness.report.trained_on import row_cell
 from pyharness.statistics.intervals import MOST_SAMPLES
 from pyharness.statistics.jackknife import paired_interval
 from pyharness.statistics.samples import median_interval
@@ -110,7 +111,7 @@ class Pair:
     def title(self) -> str:
         """Benchmark, rows and text."""
         other = self.one if self.other is None else self.other
-        rows_named = dict.fromkeys([self.one.case.tokenizer, other.case.tokenizer])
+        rows_named = dict.fromkeys(row_cell(one.case.tokenizer, [one]).text for one in (self.one, other))
         measured = [result for result in self.a.of(self.one.case.benchmark) if result.status == "ok"]
         about = [self.one.case.corpus, variant(self.one, measured)]
         return " | ".join([self.one.case.benchmark, " -> ".join(rows_named), *filter(None, about)])

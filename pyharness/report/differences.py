@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pyharness.report.comparison import Difference
 from pyharness.report.sheet import NOTHING, Cell, Heading, Sheet
 from pyharness.report.sheet.escaping import writable
+from pyharness.report.trained_on import MARK
 from pyharness.types import Format
 
 _METRIC, _VERDICT = Heading("metric", "prose"), Heading("verdict", "word")
@@ -16,6 +17,7 @@ _FLAT = ("cases", "metric", "part", "a", "b", "difference", "low", "high", "dire
 _WORDS = ("cases", "metric", "part", "direction", "verdict")
 _OF_TEXT = "±: half of the paired 95 % interval of the difference, of as much other text of this kind;"
 _IN_TURN = "low, high: 95 % interval of the median over rounds of B - A, and may lie to one side of the B - A shown;"
+_TRAINED = f"{MARK} was trained on this text: what it gains there it need not gain on other text."
 _NEITHER = "-: too few documents, or a metric without an interval."
 _OUT_OF_TURN = (
     "Times without an interval have no verdict: rows did not take turns, or in fewer than 6 rounds. Measure with "
@@ -38,7 +40,8 @@ def notes_below(shown: Sequence[Difference]) -> tuple[str, ...]:
     in_turn = any(_in_turn(one) for one in shown)
     out_of_turn = any(not one.deterministic and one.interval is None for one in shown)
     of_text = any(one.deterministic for one in shown) or not in_turn
-    chosen = {_OF_TEXT: of_text, _IN_TURN: in_turn, _NEITHER: True, _OUT_OF_TURN: out_of_turn}
+    trained = any(MARK in one.title for one in shown)
+    chosen = {_TRAINED: trained, _OF_TEXT: of_text, _IN_TURN: in_turn, _NEITHER: True, _OUT_OF_TURN: out_of_turn}
     return tuple(note for note, wanted in chosen.items() if wanted)
 
 

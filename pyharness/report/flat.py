@@ -12,9 +12,9 @@ from pyharness.store import Record
 
 COLUMNS = (
     "benchmark", "tokenizer", "corpus", "parameters", "metric", "part", "value", "low", "high", "unit", "direction",
-    "status", "reason",
+    "status", "reason", "trained_on",
 )  # fmt: skip
-_NUMBERS = {"value", "low", "high"}
+_NUMBERS = {"value", "low", "high", "trained_on"}
 
 
 def flat_sheet(record: Record) -> Sheet:
@@ -34,6 +34,7 @@ def rows(record: Record) -> list[dict[str, Any]]:
             "corpus": case.corpus,
             "parameters": json.dumps(dict(case.parameters), sort_keys=True),
             "status": result.status,
+            "trained_on": result.trained_on,
         }
         for measurement in result.measurements:
             about = record.data["metrics"].get(measurement.metric, {})

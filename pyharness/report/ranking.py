@@ -178,7 +178,7 @@ def ranking_notes(record: Record, benchmark: str, columns: Iterable[Mapping[str,
     yield from NOTES
     if any(one.rank is None and one.competes for column in columns for one in column.values()):
         yield NO_RANK
-    yield from trained_on.note([result for result in record.of(benchmark) if result.status == "ok"])
+    yield from trained_on.note([result for result in record.of(benchmark) if result.status == "ok"], ranking=True)
     yield from lossy([result for result in record.of(benchmark) if result.status == "ok"], data)
     yield from dict.fromkeys(note for label in data["corpora"] for note in texts.smoke_test(data, label))
 

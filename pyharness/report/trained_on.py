@@ -9,6 +9,8 @@ from pyharness.types import PERCENT, CaseResult
 from pyharness.types.results import TRAINED_ON_TOO_MUCH
 
 MARK = "†"
+_LEAST_SHOWN = 0.0001
+_NO_RANK = f" From {TRAINED_ON_TOO_MUCH:.0%} on there is no rank."
 
 
 def row_cell(row: str, results: Iterable[CaseResult]) -> Cell:
@@ -16,8 +18,11 @@ def row_cell(row: str, results: Iterable[CaseResult]) -> Cell:
     return Cell(row, part=MARK if any(result.trained_on for result in results) else None)
 
 
-def note(results: Sequence[CaseResult]) -> Iterator[str]:
-    """Say which rows were trained on what they have read, and how much of it that is: the most over their results."""
+def note(results: Sequence[CaseResult], *, ranking: bool = False) -> Iterator[str]:
+    """Say which rows were trained on what they have read, and how much of it that is: the most over their results.
+
+    Below a ``ranking``, say as well which of them have no rank.
+    """
     several = len({result.case.corpus for result in results}) > 1
     shares: dict[str, float] = {}
     for result in results:
@@ -26,9 +31,8 @@ def note(results: Sequence[CaseResult]) -> Iterator[str]:
             shares[row] = max(shares.get(row, 0.0), result.trained_on)
     if shares:
         named = ", ".join(f"{row} ({_shown(share)} of its bytes)" for row, share in shares.items())
-        out = "; not ranked" if max(shares.values()) >= TRAINED_ON_TOO_MUCH else ""
-        yield f"{MARK} trained on this text{out}: {named}."
+        yield f"{MARK} trained on this text: {named}." + (_NO_RANK if ranking else "")
 
 
 def _shown(share: float) -> str:
-    return f"{PERCENT.show(share)} %" if share >= 0.0001 else "less than 0.01 %"
+    return f"{PERCENT.show(share)} %" if share >= _LEAST_SHOWN else "less than 0.01 %"

@@ -134,7 +134,7 @@ def resolve(spec: str) -> TokenizerSpec:
     bare, own = _without_options(TOKENIZER.parse(wanted.home), engine)
     home = _home(bare)
     row = engine.wrap(dataclasses.replace(home, options={**home.options, **own}))
-    return dataclasses.replace(row, name=spec)
+    return dataclasses.replace(row, name=spec, trained_on=home.trained_on)
 
 
 def _without_options(home: Specification, engine: Engine) -> tuple[Specification, dict[str, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from pyharness.types.actions import ActionCodec
@@ -92,6 +93,7 @@ class TokenizerSpec:
     segments: Callable[[TokenizerSpec], HasSegments] | None = None
     # What writes chunks of motion as ids, of rows that are no tokenizers of text; ``load`` says so likewise.
     actions: Callable[[TokenizerSpec], ActionCodec] | None = None
+    trained_on: Path | None = None  # digests of the documents that it was trained on, where that is known
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from pyharness import report, store
+from pyharness.report import comparison, flat
 from pyharness.report.page.parts import Figure
 from pyharness.report.page.sections.answer import answer, rankings_of
 from pyharness.report.page.sections.overall import overall_cells
@@ -115,3 +116,16 @@ def test_what_is_no_share_says_nothing(share: Any) -> None:
     (result,) = record(*trained_on([case("own", "text", 4.0, ())], own=share)).results
     assert result.trained_on is None
     assert result.ranks
+
+
+def test_a_comparison_marks_the_row() -> None:
+    read = record(*trained_on(column({"own": 9.0, "a": 4.0}, 1, 0), own=1.0))
+    (sheet,) = report.difference_sheets(comparison.rows(read, "a", "own"))
+    assert "a -> own †" in sheet.title
+    assert any(note.startswith("†") for note in sheet.notes)
+
+
+def test_programs_get_the_share() -> None:
+    read = record(*trained_on(column({"own": 9.0, "a": 4.0}, 1, 0), own=0.5))
+    rows = {row["tokenizer"]: row["trained_on"] for row in flat.rows(read)}
+    assert rows == {"own": 0.5, "a": None}

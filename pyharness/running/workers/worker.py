@@ -16,11 +16,22 @@ from typing import Any, TextIO
 
 from pyharness import corpora, tokenizers
 from pyharness.benchmarks import Findings, Work, benchmarks
+from pyharness.corpora import document_keys
+from pyharness.corpora.document_keys import Watched, watched
 from pyharness.running.workers import answers, checking, culprits
 from pyharness.running.workers.request import Request
 from pyharness.system import lifeline
 from pyharness.system.environment import version_of
-from pyharness.types import Failure, HasVocabulary, InputError, Tokenizer, TokenizerSpec, Unsupported
+from pyharness.types import (
+    Corpus,
+    Failure,
+    HasVocabulary,
+    InputError,
+    MotionCorpus,
+    Tokenizer,
+    TokenizerSpec,
+    Unsupported,
+)
 
 PROGRESS_SECONDS = 0.2
 
@@ -83,8 +94,11 @@ def handle(request: Request, out: TextIO) -> dict[str, Any]:
     case = request.case
     try:
         row, benchmark = _row(request.tokenizer), benchmarks()[case.benchmark]
-        findings = benchmark.run(_work(request, row, Reporter(out)))
+        corpus = _corpus(request, row.spec)
+        findings = benchmark.run(_work(request, row, corpus, Reporter(out)))
         result = checking.findings(benchmark, findings)
+        if isinstance(corpus, Watched):
+            result["details"]["trained_on"] = corpus.met.share
         if request.keep_state is not None and findings.status == "ok":
             checking.keep_state(benchmark, findings, Path(request.keep_state), case.key)
         return {"result": result, "facts": None if benchmark.own_process else row.facts()}
@@ -102,12 +116,20 @@ def handle(request: Request, out: TextIO) -> dict[str, Any]:
         return {"failed": culprits.said_by(error), "failure": Failure.ERROR, **traced}
 
 
-def _work(request: Request, row: Row, progress: Reporter) -> Work:
+def _corpus(request: Request, row: TokenizerSpec) -> Corpus | None:
+    """The text of a case; of a row that was trained here, it counts what of it the row was trained on."""
+    corpus = None if request.corpus is None else _open(request.corpus)
+    if corpus is None or row.trained_on is None or isinstance(corpus, MotionCorpus):
+        return corpus
+    return watched(corpus, document_keys.read(row.trained_on))
+
+
+def _work(request: Request, row: Row, corpus: Corpus | None, progress: Reporter) -> Work:
     return Work(
         request.case,
         row.spec,
         row.load,
-        None if request.corpus is None else _open(request.corpus),
+        corpus,
         request.threads,
         progress=progress,
         expected=None if request.expected is None else Path(request.expected),

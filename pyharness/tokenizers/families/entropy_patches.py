@@ -33,7 +33,7 @@ from pyharness.system.environment import version_of
 from pyharness.system.folders import home_folder
 from pyharness.tokenizers.segmenting import row_of_units, whole_number
 from pyharness.tokenizers.training import cache, thresholds
-from pyharness.tokenizers.training.recipe import code_digest, text_of
+from pyharness.tokenizers.training.recipe import code_digest, keys_file, text_of
 from pyharness.trainers import TrainedTokenizer
 from pyharness.trainers.phases import Phases
 from pyharness.types import HasSegments, InputError, Offsets, Tally, TokenizerSpec, TrainingProgress
@@ -135,7 +135,9 @@ def expand(name: str, options: Mapping[str, str]) -> TokenizerSpec:
     kept = cache.Place.of(row.recipe).find()
     path = None if kept is None else kept.path
     spec = row_of_units(name, lambda spec: _of_cache(spec, row, path), f"patches by entropy, of {row.corpus}")
-    return dataclasses.replace(spec, revision=None if kept is None else kept.digest)
+    if kept is None or row.corpus is None:
+        return spec
+    return dataclasses.replace(spec, revision=kept.digest, trained_on=keys_file(row.corpus, kept.digest))
 
 
 def prepare(options: Mapping[str, str], progress: Callable[[TrainingProgress], None] | None = None) -> None:

@@ -25,7 +25,7 @@ from pyharness.plugins.specification import TOKENIZER
 from pyharness.tokenizers.families import file
 from pyharness.tokenizers.training import cache as trained_cache
 from pyharness.tokenizers.training import process as training_process
-from pyharness.tokenizers.training.recipe import Recipe, text_of
+from pyharness.tokenizers.training.recipe import Recipe, keys_file, text_of
 from pyharness.types import InputError, Tokenizer, TokenizerFamily, TokenizerSpec, TrainingProgress, Unsupported
 from pyharness.vocabularies.files import vocabulary_file
 
@@ -91,6 +91,7 @@ def expand(argument: str, options: Mapping[str, str]) -> TokenizerSpec:
         name=f"trained:{argument}",
         source=f"{source} (text {kept.digest[:16]})",
         revision=kept.digest,
+        trained_on=keys_file(recipe.corpus, kept.digest),
         extra=recipe.trainer.extra,
     )
 

@@ -6,18 +6,22 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from pyharness import trainers
+from pyharness.corpora import document_keys, keyed
+from pyharness.corpora.document_keys import DocumentKeys
 from pyharness.corpora.texts import Text
 from pyharness.plugins.closure import import_closure
 from pyharness.plugins.specification import check_options
 from pyharness.system.environment import version_of
+from pyharness.system.folders import cache_folder
 from pyharness.tokenizers.training.bases import file_of
 from pyharness.trainers import TrainerSpec, TrainingRequest
 from pyharness.trainers.adapting.base_file import fingerprint
 from pyharness.trainers.phases import Phases
-from pyharness.types import InputError, TrainingProgress
+from pyharness.types import InputError, Tally, TrainingProgress
 
 NUMBERS = (
     "vocab_size", "min_frequency", "max_token_length", "max_token_characters", "limit_alphabet", "tokens",
@@ -136,11 +140,23 @@ _TEXTS: dict[str, tuple[str, int]] = {}
 
 
 def text_of(corpus: str, progress: Callable[[TrainingProgress], None] | None = None) -> tuple[str, int]:
-    """Digest and bytes of a corpus, read once per process: rows of a suite share their text."""
-    if corpus not in _TEXTS:
-        text = Text.of(corpus.split("|"))
+    """Digest and bytes of a corpus, read once per process: rows of a suite share their text.
+
+    Digests of its documents are left in the cache, so that they are known again where they are measured.
+    """
+    known = _TEXTS.get(corpus)
+    if known is None or not keys_file(corpus, known[0]).is_file():
+        tally, keys = Tally(), DocumentKeys()
         report = Phases(progress).gauge("reading the text", "bytes")
-        for _ in text.documents():
-            report(text.tally.bytes)
-        _TEXTS[corpus] = text.digest, text.tally.bytes
-    return _TEXTS[corpus]
+        for one in Text.of(corpus.split("|")).corpora:
+            for piece in keyed(one, tally):
+                keys.add(piece, tally.add(piece.text))
+                report(tally.bytes)
+        known = _TEXTS[corpus] = f"{tally.digest:032x}", tally.bytes
+        document_keys.keep(keys_file(corpus, known[0]), keys)
+    return known
+
+
+def keys_file(corpus: str, digest: str) -> Path:
+    """Where the digests of the documents of a training text are kept: those of its name and content."""
+    return cache_folder.ours() / "texts" / f"{digest}-{hashlib.sha256(corpus.encode()).hexdigest()[:16]}.npy"

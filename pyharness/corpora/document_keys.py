@@ -1,0 +1,186 @@
+"""Documents of a text, known again: a bounded set of their digests, which finds how much of another text is of them.
+
+A document is known by its text, and by its beginning (``Piece.key``, its first 64 kB), however it is cut, in whichever
+shard of a corpus it is, and under whichever name the corpus is read.
+"""
+
+from __future__ import annotations
+
+import io
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyharness.corpora.streaming import keyed
+from pyharness.system import atomic_file
+from pyharness.types import Corpus, Digest, InputError, ParallelCorpus, Piece, Tally, digest_of
+
+MOST = 1 << 21  # digests of 8 bytes: of more, every second, fourth, ... is kept
+LEAST_SHARED = 32  # characters of a text that is not met by chance, too
+_SPAN = 1 << 64
+
+
+def _short(digest: Digest) -> int:
+    return int.from_bytes(digest[:8], "little")
+
+
+@dataclass(slots=True)
+class DocumentKeys:
+    """Digests of documents: all of them, or those below a limit, which any other text is sampled by, too."""
+
+    limit: int = _SPAN
+    kept: array[int] = field(default_factory=lambda: array("Q"))  # ascending, once ``settle`` was called
+    _last: str = ""  # the key of pieces of one document, which come one after another
+
+    def add(self, piece: Piece, digest: Digest) -> None:
+        """Take a piece of a document; ``digest`` is of its text."""
+        self._add(_short(digest))
+        if piece.key != piece.text and piece.key != self._last:
+            self._last = piece.key
+            self._add(_short(digest_of(piece.key)))
+
+    def _add(self, key: int) -> None:
+        if key < self.limit:
+            self.kept.append(key)
+            if len(self.kept) >= 2 * MOST:
+                self.settle()
+
+    def settle(self) -> None:
+        """Sort what was taken, and leave out what is twice or too much."""
+        known = np.unique(np.frombuffer(self.kept, np.uint64)) if self.kept else np.empty(0, np.uint64)
+        while len(known) > MOST:
+            self.limit //= 2
+            known = known[known < self.limit]
+        self.kept = array("Q", known.tobytes())
+
+    def __contains__(self, key: int) -> bool:
+        place = bisect_left(self.kept, key)
+        return place < len(self.kept) and self.kept[place] == key
+
+    def as_array(self) -> NDArray[np.uint64]:
+        """What ``of_array`` takes: the last digest that may be kept, and those that are."""
+        self.settle()
+        return np.concatenate([np.array([self.limit - 1], np.uint64), np.frombuffer(self.kept, np.uint64)])
+
+    @classmethod
+    def of_array(cls, values: NDArray[np.uint64]) -> DocumentKeys:
+        """Inverse of ``as_array``.
+
+        Raises:
+            InputError: it gives no such array.
+        """
+        if values.dtype != np.uint64 or values.ndim != 1 or not len(values) or (values[1:] > values[0]).any():
+            raise InputError("these are no digests of documents")
+        return cls(int(values[0]) + 1, array("Q", np.unique(values[1:]).tobytes()))
+
+
+def keep(path: Path, keys: DocumentKeys) -> None:
+    """Write digests into a cache."""
+    content = io.BytesIO()
+    np.save(content, keys.as_array(), allow_pickle=False)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        atomic_file.keep(path, content.getvalue())
+    except OSError as error:
+        raise InputError(
+            f"cannot keep digests of a training text in {path.parent}: {error.strerror or error}; name another folder "
+            "in PYHARNESS_CACHE"
+        ) from None
+
+
+@lru_cache(maxsize=1)
+def read(path: Path) -> DocumentKeys:
+    """Read what ``keep`` wrote.
+
+    Raises:
+        InputError: it is not there, or damaged.
+    """
+    try:
+        return DocumentKeys.of_array(np.load(path, allow_pickle=False))
+    except (OSError, ValueError, EOFError, InputError) as error:
+        raise InputError(f"{path} does not say which text a row was trained on: {error}; delete it") from None
+
+
+@dataclass(slots=True)
+class Met:
+    """Bytes of a text as it is read, and of those whose documents are known."""
+
+    keys: DocumentKeys
+    long: int = 0  # bytes of texts that are not met by chance
+    long_known: int = 0
+    short: int = 0
+    short_known: int = 0
+
+    def add(self, text: str, key: str) -> None:
+        """Count a text, which is all or a piece of a document that begins with ``key``."""
+        own = _short(digest_of(text))
+        of_document = own if key == text else _short(digest_of(key))
+        if of_document >= self.keys.limit:
+            return
+        size = len(text) if text.isascii() else len(text.encode())
+        known = size if of_document in self.keys or own in self.keys else 0
+        if len(text) < LEAST_SHARED:
+            self.short, self.short_known = self.short + size, self.short_known + known
+        else:
+            self.long, self.long_known = self.long + size, self.long_known + known
+
+    @property
+    def share(self) -> float:
+        """Share of the bytes whose documents are known; short texts count where they are most of the text."""
+        known, size = self.long_known, self.long
+        if self.short > self.long:
+            known, size = known + self.short_known, size + self.short
+        return known / size if size else 0.0
+
+
+@dataclass(slots=True)
+class Watched:
+    """A corpus as it is, which counts what is read of it."""
+
+    whole: Corpus
+    met: Met
+    name: str
+    language: str
+    domain: str
+    licence: str
+    smoke_test: bool
+
+    def documents(self, tally: Tally) -> Iterator[str]:
+        """Stream the documents of the corpus."""
+        return (piece.text for piece in self.keyed_documents(tally))
+
+    def keyed_documents(self, tally: Tally) -> Iterator[Piece]:
+        """Stream the documents of the corpus with their keys."""
+        for piece in keyed(self.whole, tally):
+            self.met.add(piece.text, piece.key)
+            yield piece
+
+
+@dataclass(slots=True)
+class WatchedRows(Watched):
+    """Aligned text."""
+
+    whole: ParallelCorpus
+    languages: tuple[str, ...]
+    reference: str
+
+    def rows(self, tally: Tally) -> Iterator[Mapping[str, str]]:
+        """Stream the rows of the corpus."""
+        for row in self.whole.rows(tally):
+            for language in self.languages:
+                self.met.add(row[language], row[self.reference])
+            yield row
+
+
+def watched(corpus: Corpus, keys: DocumentKeys) -> Watched:
+    """Return a corpus that gives the same, and counts what of it is of known documents."""
+    about = (Met(keys), corpus.name, corpus.language, corpus.domain, corpus.licence, corpus.smoke_test)
+    if isinstance(corpus, ParallelCorpus):
+        return WatchedRows(corpus, *about, corpus.languages, corpus.reference)
+    return Watched(corpus, *about)
