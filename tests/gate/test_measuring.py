@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gating.doubles import NAMES, Ruler, course
-from pyharness.gate.measuring import measure, order
+from pyharness.gate.measuring import measure, order, session
 from pyharness.gate.measuring.turns import SPARE_ROUNDS, WARM_UPS
 from pyharness.types import SIDES, ArmFailed, GateRules, GateVerdict, Rounds, Side
 
@@ -196,6 +196,24 @@ def test_time_runs_out_in_the_screen() -> None:
     assert measured.notes[0] == "time ran out during the first launch"
     assert not measured.rounds
     assert sorted(diary.closed) == ["base", "head"]
+
+
+@pytest.mark.parametrize(("share", "slower", "screened"), [(0.0, "decode", 2), (0.0, "none", 3), (0.6, "decode", 3)])
+def test_a_screen_leaves_time_for_launches_of_what_looks_slower(
+    share: float, slower: str, screened: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "SCREEN_SHARE", share)
+    plan, _ = course(rules=GateRules(launches=2))
+    plan.deadline = time.monotonic() + 1000
+
+    def suspects(rounds: Sequence[Rounds]) -> list[str]:
+        return [slower] if slower in {part.benchmark for part in rounds} else []
+
+    measured = measure(plan, suspects)
+    assert [part.benchmark for part in measured.rounds if part.launch == 0] == list(NAMES[:screened])
+    assert [part.benchmark for part in measured.rounds if part.launch > 0] == ["decode"] * (2 * (slower == "decode"))
+    assert measured.unmeasured == list(NAMES[screened:])
+    assert len(measured.notes) == (screened < len(NAMES))
 
 
 def test_time_runs_out_between_launches() -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pyharness.gate.judging.effects import Effects, suspect
 from pyharness.gate.judging.looks import Decision, Way, decisions, fewest, last_level
 from pyharness.gate.judging.wording import between, change, percent, relative, several
-from pyharness.statistics.trimmed import trimmed_mean
+from pyharness.statistics.trimmed import trimmed_interval, trimmed_mean
 from pyharness.types import GateRules, GateVerdict, Judgement
 
 WIDE = 2.0  # standard errors that make 95 %, as far as rounds can know
@@ -42,16 +43,28 @@ def _screened(one: Effects) -> Judgement:
     )
 
 
+def unjudged(one: Effects) -> Judgement:
+    """Only the figures, of all launches there are: of a control."""
+    logs = [launch.log for launch in one.launches]
+    return _figures(one, logs, trimmed_interval(logs)) if logs else _screened(one)
+
+
 def _decided(one: Effects, seen: Decision, rules: GateRules) -> Judgement:
     logs = [launch.log for launch in one.launches[: seen.launches]]
     verdict, words = _verdict(one, seen, rules)
-    shown = None if seen.interval is None else (relative(seen.interval[0]), relative(seen.interval[1]))
-    figures = f"{change(relative(seen.effect), 'time')}{between(shown)} in {several(len(logs), 'launch')}"
+    found = _figures(one, logs, seen.interval)
+    p = seen.p_slower if seen.effect >= 0 else seen.p_faster
+    return replace(found, verdict=verdict, p=p, reason=found.reason + words)
+
+
+def _figures(one: Effects, logs: Sequence[float], interval: tuple[float, float] | None) -> Judgement:
+    """What launches show, with a verdict that is yet to be found."""
+    effect, shown = relative(trimmed_mean(logs)), interval and (relative(interval[0]), relative(interval[1]))
+    seen = f"{change(effect, 'time')}{between(shown)} in {several(len(logs), 'launch')}"
     return Judgement(
-        one.benchmark.name, "time", verdict, effect=relative(seen.effect), interval=shown,
-        p=seen.p_slower if seen.effect >= 0 else seen.p_faster, budget=one.budget, launches=len(logs),
-        noise=statistics.stdev(logs) if len(logs) > 1 else None,
-        reason=f"{figures}, budget {percent(one.budget)}{words}",
+        one.benchmark.name, "time", GateVerdict.PASS, effect=effect, interval=shown, budget=one.budget,
+        launches=len(logs), noise=statistics.stdev(logs) if len(logs) > 1 else None,
+        reason=f"{seen}, budget {percent(one.budget)}",
     )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from pyharness.gate.judging.counts import grows, judge_counts, pairs
 from pyharness.gate.judging.effects import Effects, effects_of
 from pyharness.gate.judging.looks import still_open
 from pyharness.gate.judging.self_test import open_controls
-from pyharness.gate.judging.times import judge_times
+from pyharness.gate.judging.times import judge_times, unjudged
 from pyharness.gate.judging.wording import change
 from pyharness.statistics.launches import nanoseconds
 from pyharness.statistics.samples import median
@@ -80,8 +80,7 @@ def judge(
     compared = [one for one in benchmarks if one.name in measured and one.name not in refusals]
     known = [effects_of(one, rounds, rules) for one in compared if not is_control(one, under_test)]
     alone = [effects_of(one, rounds, rules) for one in compared if is_control(one, under_test)]
-    shown = judge_times(alone, dataclasses.replace(rules, launches=2))  # no looks: a figure of all that was measured
-    times = {found.benchmark: found for found in (*judge_times(known, rules), *shown)}
+    times = {found.benchmark: found for found in (*judge_times(known, rules), *map(unjudged, alone))}
     judgements: list[Judgement] = []
     for one in benchmarks:
         if (time := times.get(one.name)) is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
@@ -31,9 +31,16 @@ class Launched:
 
 
 def launched(
-    course: Course, number: int, head_starts: bool, names: Sequence[str] | None, calls: dict[str, int]
+    course: Course,
+    number: int,
+    head_starts: bool,
+    names: Sequence[str] | None,
+    calls: dict[str, int],
+    enough: Callable[[Sequence[Rounds]], bool] = lambda _: False,
 ) -> Launched:
     """Measure ``names`` (None: all that there are) once; ``calls`` in a batch are settled by the first launch.
+
+    It ends as if time ran out where ``enough`` says so of its rounds.
 
     A process that fails costs its benchmark; the others go on in two new processes. So does one that is silent, if it
     is that alone as well (``hanging``). What fails before any benchmark in the screen ends the gate; later it is tried
@@ -48,7 +55,7 @@ def launched(
             try:
                 with _processes(course, gave, starters, wanted) as pair:
                     wanted = _all(pair, gave) if wanted is None else _still_there(pair, wanted, gave)
-                    _one_after_the_other(course, pair, wanted, gave, calls)
+                    _one_after_the_other(course, pair, wanted, gave, calls, enough)
                     return gave
             except Gone as gone:
                 wanted = _left(course, gone, wanted, gave, again)
@@ -137,11 +144,16 @@ def _still_there(pair: Pair, wanted: Sequence[str], gave: Launched) -> list[str]
 
 
 def _one_after_the_other(
-    course: Course, pair: Pair, wanted: Sequence[str], gave: Launched, calls: dict[str, int]
+    course: Course,
+    pair: Pair,
+    wanted: Sequence[str],
+    gave: Launched,
+    calls: dict[str, int],
+    enough: Callable[[Sequence[Rounds]], bool],
 ) -> None:
     for index, name in enumerate(wanted):
         course.listener.measuring(gave.launch.number, name, index, len(wanted))
-        if time.monotonic() > course.deadline:
+        if time.monotonic() > course.deadline or enough(gave.rounds):
             raise Overtime
         try:
             if absent := _absent(course, pair, name):

@@ -12,6 +12,8 @@ from pyharness.gate.measuring.launching import Launched, launched
 from pyharness.gate.measuring.patience import Patience
 from pyharness.types import SCREEN, SIDES, ArmFacts, ArmFailed, GateVerdict, Launch, Rounds, Side
 
+SCREEN_SHARE = 0.6  # of the time that is left: where something looks slower, the rest belongs to its launches
+
 
 @dataclass
 class Measured:
@@ -50,10 +52,18 @@ def measure(
     of what does not run.
     """
     measured, calls = Measured(), dict[str, int]()
-    starters = order.head_first(course.lot)
-    screen = _launch(course, measured, SCREEN, next(starters), None, calls)
+    starters, begun = order.head_first(course.lot), time.monotonic()
+    limit = begun + SCREEN_SHARE * (course.deadline - begun)
+
+    def enough(rounds: Sequence[Rounds]) -> bool:
+        return time.monotonic() > limit and bool(escalated(rounds))
+
+    course.listener.stage("screen: every benchmark once")
+    screen = launched(course, SCREEN, next(starters), None, calls, enough)
+    measured.take(screen)
     if not screen.finished:
-        measured.notes.append("time ran out during the first launch")
+        kept = "" if time.monotonic() > course.deadline else ": what is left is for launches of what looks slower"
+        measured.notes.append(f"time ran out during the first launch{kept}")
         seen = {rounds.benchmark for rounds in measured.rounds} | measured.refusals.keys() | measured.new.keys()
         names = screen.names or course.benchmarks  # those of tests are known only by what the processes say
         measured.unmeasured = [name for name in names if name not in seen | screen.skipped.keys()]
@@ -65,7 +75,8 @@ def measure(
         if time.monotonic() > course.deadline:
             measured.notes.append(f"time ran out after {number - 1} of {course.rules.launches} further launches")
             break
-        _launch(course, measured, number, next(starters), more, calls)
+        course.listener.stage(f"launch {number} of up to {course.rules.launches}: {', '.join(more)}")
+        measured.take(launched(course, number, next(starters), more, calls))
     if course.counting is not None:
         slow = replace(course, start=course.counting, counted=True, patience=Patience())
         _count(slow, measured, next(starters), calls)
@@ -95,22 +106,3 @@ def _count(course: Course, measured: Measured, head_starts: bool, calls: dict[st
     otherwise = "the time ran out" if not gave.finished else "the counter said nothing"
     missing = [name for name in names if name not in counted and name not in measured.refusals]
     measured.uncounted = {name: failed.get(name, otherwise) for name in missing}
-
-
-def _launch(
-    course: Course,
-    measured: Measured,
-    number: int,
-    head_starts: bool,
-    names: Sequence[str] | None,
-    calls: dict[str, int],
-) -> Launched:
-    what = (
-        "screen: every benchmark once"
-        if number == SCREEN
-        else f"launch {number} of up to {course.rules.launches}: {', '.join(names or ())}"
-    )
-    course.listener.stage(what)
-    gave = launched(course, number, head_starts, names, calls)
-    measured.take(gave)
-    return gave

@@ -5,9 +5,10 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pyharness.report.sheet import Sheet
+from pyharness.report.sheet import Heading, Sheet
 from pyharness.report.sheet.escaping import visible
 from pyharness.report.sheet.shortening import LEAST_WIDTH, shorten_apart
 
@@ -30,7 +31,8 @@ def to_text(sheets: Iterable[Sheet], width: int = 80, color: bool = False) -> st
     from rich.text import Text
 
     out = io.StringIO()
-    for number, sheet in enumerate(sheets):
+    for number, whole in enumerate(sheets):
+        sheet = _narrowed(whole, width)
         console = Console(
             file=out,
             width=max(width, _least_width(sheet)),
@@ -45,23 +47,31 @@ def to_text(sheets: Iterable[Sheet], width: int = 80, color: bool = False) -> st
             console.print(Text(visible(sheet.title), style="bold"))
         drawn = RichTable(box=None, padding=(0, GAP, 0, 0), header_style="dim" if color else "", pad_edge=False)
         for heading, header in zip(sheet.headings, _headers(sheet.columns), strict=True):
-            wraps = heading.kind == "prose"
+            wraps = _wraps(heading)
             drawn.add_column(
                 Text(header),
                 justify="right" if heading.kind == "number" else "left",
                 no_wrap=not wraps,
                 overflow="fold" if wraps else "ellipsis",
-                ratio=1 if wraps else None,
+                ratio=1 if heading.kind == "prose" else None,
             )
         room = _room_for_names(sheet, width)
         for texts in _shown(sheet, room):
             cells = zip(sheet.headings, texts, strict=True)
-            drawn.add_row(*(_prose(text) if heading.kind == "prose" else Text(text) for heading, text in cells))
+            drawn.add_row(*(_prose(text) if _wraps(heading) else Text(text) for heading, text in cells))
         if sheet.headings:
             console.print(drawn)
         for note in sheet.notes:
             console.print(Text(visible(note), style="dim" if color else ""), width=width)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+
+
+def _wraps(heading: Heading) -> bool:
+    return heading.kind == "prose" or heading.whole
+
+
+def _is_cut(heading: Heading) -> bool:
+    return heading.kind == "name" and not heading.whole
 
 
 def _prose(text: str) -> Text:
@@ -95,35 +105,55 @@ def _headers(columns: Sequence[str]) -> list[str]:
     return [f"{visible(head)}\n{visible(last)}" if two_lines else visible(last) for head, _, last in parts]
 
 
+def _narrowed(sheet: Sheet, width: int) -> Sheet:
+    """Leave out columns that can be spared, one after the other, until names that are shown whole have room."""
+    left_out: list[str] = []
+    while _taken(sheet) - GAP > width and any(heading.dispensable for heading in sheet.headings):
+        place = max(range(len(sheet.headings)), key=lambda index: sheet.headings[index].dispensable)
+        left_out.append(sheet.headings[place].title)
+        headings = sheet.headings[:place] + sheet.headings[place + 1 :]
+        sheet = replace(sheet, headings=headings, rows=tuple(row[:place] + row[place + 1 :] for row in sheet.rows))
+    if not left_out:
+        return sheet
+    return replace(sheet, notes=(*sheet.notes, f"Left out, as {width} columns have no room: {', '.join(left_out)}."))
+
+
 def _taken(sheet: Sheet) -> int:
     """Columns that a sheet takes without its names: numbers whole, text that wraps at a width it can be read at."""
+    widths = (
+        WRAPPED_WIDTH if heading.kind == "prose" else _widest(sheet, index)
+        for index, heading in enumerate(sheet.headings)
+        if not _is_cut(heading)
+    )
+    return sum(width + GAP for width in widths)
+
+
+def _widest(sheet: Sheet, index: int) -> int:
+    """Columns of a terminal that the widest text of a column takes."""
     from rich.cells import cell_len
 
-    taken = 0
-    for index, (heading, header) in enumerate(zip(sheet.headings, _headers(sheet.columns), strict=True)):
-        if heading.kind == "prose":
-            taken += WRAPPED_WIDTH + GAP
-        elif heading.kind != "name":
-            cells = (visible(row[index].text) for row in sheet.rows)
-            taken += max(map(cell_len, (*header.split("\n"), *cells))) + GAP
-    return taken
+    header = _headers(sheet.columns)[index].split("\n")
+    return max(map(cell_len, (*header, *(visible(row[index].text) for row in sheet.rows))))
 
 
 def _least_width(sheet: Sheet) -> int:
-    wrapped = sum(heading.kind == "prose" for heading in sheet.headings)
-    names = sum(heading.kind == "name" for heading in sheet.headings)
-    return _taken(sheet) - wrapped * (WRAPPED_WIDTH - MIN_NAME_WIDTH) + names * (MIN_NAME_WIDTH + GAP) - GAP
+    wrapped = sum(
+        max(0, (WRAPPED_WIDTH if heading.kind == "prose" else _widest(sheet, index)) - MIN_NAME_WIDTH)
+        for index, heading in enumerate(sheet.headings)
+        if _wraps(heading)
+    )
+    return _taken(sheet) - wrapped + sum(map(_is_cut, sheet.headings)) * (MIN_NAME_WIDTH + GAP) - GAP
 
 
 def _room_for_names(sheet: Sheet, width: int) -> int:
     """Columns left for each name once every number has its own."""
-    names = sum(heading.kind == "name" for heading in sheet.headings)
+    names = sum(map(_is_cut, sheet.headings))
     return max(MIN_NAME_WIDTH, (width - _taken(sheet)) // max(names, 1) - GAP)
 
 
 def _shown(sheet: Sheet, room: int) -> Iterator[list[str]]:
     """Texts of each row; names are cut where there is no room, and no two of a sheet to look alike."""
-    named = [heading.kind == "name" for heading in sheet.headings]
+    named = [_is_cut(heading) for heading in sheet.headings]
     rows = [[visible(cell.text) for cell in row] for row in sheet.rows]
     names = [text for row in rows for text, is_name in zip(row, named, strict=True) if is_name]
     short = _short(names, room)

@@ -20,14 +20,14 @@ _SCALES = {
     "instructions": ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")),
 }
 _HEADINGS = (
-    Heading("benchmark", "name"),
+    Heading("benchmark", "name", whole=True),
     Heading("figure", "word"),
     Heading("verdict", "word"),
-    Heading("base"),
-    Heading("head", direction="lower"),
+    Heading("base", dispensable=2),
+    Heading("head", direction="lower", dispensable=1),
     Heading("effect", unit="ratio - 1", direction="lower"),
-    Heading("budget", unit="ratio - 1"),
-    Heading("launches"),
+    Heading("budget", unit="ratio - 1", dispensable=3),
+    Heading("launches", dispensable=4),
     Heading("reason", "prose"),
 )
 _FLAT = (

@@ -22,6 +22,8 @@ class Heading:
     unit: str = ""  # of the values, not of what is shown
     direction: Direction = "none"
     metric: str | None = None
+    whole: bool = False  # of a name: a terminal does not cut it, and wraps it where nothing else can give way
+    dispensable: int = 0  # where a terminal has no room, columns are left out from the largest number on; 0: never
 
 
 @dataclass(frozen=True, slots=True)

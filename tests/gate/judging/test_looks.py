@@ -139,3 +139,16 @@ def test_memory_goes_on_while_most_launches_show_it(grown: list[bool], more: boo
         for number, one in enumerate(grown)
     ]
     assert escalated(rounds, [benchmark()], RULES) == (("encode",) if more else ())
+
+
+def test_a_control_without_launches_shows_its_screen() -> None:
+    """No launch is missing: nothing of the library under test asked for one."""
+    suite, rounds = (
+        [benchmark(), benchmark("control", "tiktoken")],
+        [launch("encode", 0, 0.0), launch("control", 0, 0.2)],
+    )
+    (_, control) = judge(suite, rounds, RULES, under_test="pyharness")
+    assert (control.verdict, control.launches) == (PASS, 0)
+    assert control.interval is not None
+    assert "in the screen" in control.reason
+    assert "ran out" not in control.reason

@@ -147,12 +147,13 @@ def test_all_that_were_escalated_share_the_level() -> None:
 @settings(deadline=None)
 @given(LOGS.filter(lambda log: abs(log) > 0.021), st.lists(LOGS, min_size=5, max_size=5))
 def test_swapped_sides_have_the_opposite_verdict(screen: float, others: list[float]) -> None:
+    """Or none: a gain fails nothing, so it is let go of sooner than a slowdown."""
     opposite = {REGRESSION: IMPROVEMENT, IMPROVEMENT: REGRESSION}
     found = only(launches("encode", screen, others))
     swapped = only([_swapped(part) for part in launches("encode", screen, others)])
     if found.verdict in opposite:
-        assert swapped.verdict is opposite[found.verdict]
-    assert swapped.verdict not in opposite or found.verdict is opposite[swapped.verdict]
+        assert swapped.verdict is opposite[found.verdict] or "ended early" in swapped.reason
+        assert swapped.verdict is opposite[found.verdict] or found.verdict is REGRESSION
 
 
 def _swapped(part: Rounds) -> Rounds:

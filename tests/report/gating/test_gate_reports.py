@@ -52,6 +52,25 @@ def test_a_gate_that_compared_nothing_has_no_empty_tables() -> None:
     assert lines == ["Gate: suite gate", "Self-test: no such base", "Incomparable: nothing was compared."]
 
 
+LONG = "bench/speed/test_short_calls.py::test_encode_of_long_documents[english-2]"
+
+
+@pytest.mark.parametrize("width", [120, 80, 60, 40, 20])
+@pytest.mark.parametrize("name", ["text_statistics", "control_tokenizers", LONG])
+def test_names_of_benchmarks_are_never_cut(name: str, width: int) -> None:
+    """Columns that can be spared give way, and then names wrap; what is left out is said."""
+    found = gate(judgement(name), judgement("b" * 30, "improvement", -0.2))
+    text = report.to_text(report.gate_sheets(found)[:1], width=width)
+    assert "…" not in text
+    table, _, notes = text.partition("Effect: head")
+    assert name in "".join(line[: line.find("  ")] if "  " in line else line for line in table.splitlines())
+    assert "+0.0 % [-1.0, +1.0]" in table or "improvement" in table
+    assert ("Left out, as" in notes) == ("launches" not in table)
+    assert max(map(len, table.splitlines())) <= max(
+        width, 12 + 2 + len("improvement") + 2 + len("-20.0 % [-21.0, -19.0]")
+    )
+
+
 def test_a_number_stays_a_number_in_rows_for_programs() -> None:
     rows = list(csv.DictReader(io.StringIO(report.to_csv(report.flat_gate(NOTED)))))
     assert [row["benchmark"] for row in rows] == ["quick", "slow", "known", "gone"], "as they were recorded"
