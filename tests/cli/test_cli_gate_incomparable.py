@@ -85,6 +85,56 @@ def build_wheel(*_, **__):
 """
 
 
+# What a build may leave instead of a wheel: a line that is run before it returns, in the folder of the sources.
+LEFT = {
+    "two wheels": "shutil.copy(made, f'../wheel-{side}/other-1.0-py3-none-any.whl')",
+    "an empty file": "made.write_bytes(b'')",
+    "nothing": "made.unlink()",
+    "no METADATA": "anew({'tinytok.py': ''})",
+    "two dist-infos": "anew({**whole(), 'other-1.0.dist-info/METADATA': whole()[METADATA]})",
+    "METADATA of bzip2": "anew(whole(), zipfile.ZIP_BZIP2)",
+    "METADATA of another library": "anew({**whole(), METADATA: 'Name: other\\nVersion: 1.0\\n'})",
+    "no RECORD": "anew({name: data for name, data in whole().items() if 'RECORD' not in name})",
+    "a wheel for another machine": "made = made.rename(made.with_name('tinytok-1.0-cp27-cp27m-win32.whl'))",
+    "a path upwards": "anew({**whole(), '../../../../outside.py': ''})",
+}
+LEAVING = """
+import os, pathlib, shutil, zipfile
+{backend}
+build_right = build_wheel
+METADATA = "tinytok-1.0.dist-info/METADATA"
+
+def build_wheel(directory, *_, **__):
+    global made
+    made = pathlib.Path(directory, build_right(directory))
+    side = pathlib.Path.cwd().name.rpartition("-")[2]
+
+    def whole():
+        with zipfile.ZipFile(made) as archive:
+            return {{name: archive.read(name) for name in archive.namelist()}}
+
+    def anew(members, method=zipfile.ZIP_DEFLATED):
+        with zipfile.ZipFile(made, "w", method) as archive:
+            for name, content in members.items():
+                archive.writestr(name, content)
+
+    {line}
+    return made.name
+"""
+
+
+@pytest.mark.parametrize("left", LEFT)
+def test_what_is_no_wheel_is_a_verdict(left: str, tmp_path: Path, surroundings: dict[str, str]) -> None:
+    project = tmp_path / "project"
+    small_project.write(project, backend=LEAVING.format(backend=small_project.BACKEND, line=LEFT[left]))
+    small_project.commit(project)
+    named = f"{project}@HEAD"
+    gate = incomparable(tmp_path, surroundings, "--base", named, "--head", named, "--no-build-isolation")
+    assert "base '" in gate.self_test.faults[0]
+    assert gate.self_test.faults[0].isprintable()
+    assert not list(tmp_path.rglob("outside.py"))
+
+
 def test_a_further_variable_gets_through_and_its_value_is_nowhere(tmp_path: Path, surroundings: dict[str, str]) -> None:
     project = tmp_path / "project"
     small_project.write(project, backend=TELLING)

@@ -116,14 +116,17 @@ def wheel_of(side: Side, source: Revision, workshop: Workshop) -> Path:
 def _build(side: Side, source: Revision, workshop: Workshop, made: Path) -> Path:
     project = export(side, source, workshop)
     command = ["wheel", "--no-deps", *(() if workshop.isolated else ("--no-build-isolation",))]
-    run_pip("build", [*command, "--wheel-dir", str(made), str(project)], side, source.asked, workshop)
+    log = run_pip("build", [*command, "--wheel-dir", str(made), str(project)], side, source.asked, workshop)
     shutil.rmtree(workshop.room / f"tree-{side}", ignore_errors=True)  # room for the other side's
-    (wheel,) = made.glob("*.whl")
-    return wheel
+    left = sorted(made.glob("*.whl"))
+    if len(left) != 1:
+        count = f"{len(left)} wheels" if left else "no wheel"
+        raise NotBuilt(side, source.asked, "does not build", f"it leaves {count}", log)
+    return left[0]
 
 
-def run_pip(step: Step, arguments: Sequence[str], side: Side, asked: str, workshop: Workshop) -> None:
-    """Run pip with allow-listed variables.
+def run_pip(step: Step, arguments: Sequence[str], side: Side, asked: str, workshop: Workshop) -> Path:
+    """Run pip with allow-listed variables; returns the file with what it said.
 
     Raises:
         NotBuilt: it fails; with what the log tells.
@@ -141,7 +144,7 @@ def run_pip(step: Step, arguments: Sequence[str], side: Side, asked: str, worksh
             f"until then is in {log}"
         ) from None
     if ran.status == 0:
-        return
+        return log
     with log.open("rb") as file:
         file.seek(max(0, log.stat().st_size - complaints.LOG_BYTES))
         said = file.read().decode(errors="replace")

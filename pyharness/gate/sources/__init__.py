@@ -1,13 +1,13 @@
 """What a side of a gate is: a wheel, an environment, a revision of a checkout, or a tokenizer."""
 
-from pyharness.gate.sources.named import CHOICES as CHOICES
 from pyharness.gate.sources.named import Installed as Installed
 from pyharness.gate.sources.named import NoRevision as NoRevision
 from pyharness.gate.sources.named import Revision as Revision
 from pyharness.gate.sources.named import Source as Source
 from pyharness.gate.sources.named import Specified as Specified
-from pyharness.gate.sources.named import Wheel as Wheel
-from pyharness.gate.sources.named import check_unchanged as check_unchanged
 from pyharness.gate.sources.named import find as find
 from pyharness.gate.sources.named import notes as notes
-from pyharness.gate.sources.named import wheel as wheel
+from pyharness.gate.sources.wheels import CHOICES as CHOICES
+from pyharness.gate.sources.wheels import Wheel as Wheel
+from pyharness.gate.sources.wheels import check_unchanged as check_unchanged
+from pyharness.gate.sources.wheels import wheel as wheel

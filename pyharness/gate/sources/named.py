@@ -2,37 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
-import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
-from email.parser import HeaderParser
 from pathlib import Path
 from typing import TypeAlias
 
 from pyharness import tokenizers
+from pyharness.gate.sources import wheels
 from pyharness.gate.sources.checkouts import FETCH, UNSHALLOW, Checkout
+from pyharness.gate.sources.wheels import CHOICES, Wheel
 from pyharness.system.folders import home_folder
 from pyharness.types import SIDES, InputError, Side
 
 WORKTREE = "worktree"
-CHOICES = (
-    "give a revision (HEAD~1), PATH@REVISION, a checkout, '.' (the working tree as it is), a wheel, a virtual "
-    "environment, or a tokenizer on both sides"
-)
-METADATA_BYTES = 4 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class Wheel:
-    """A file that pip installs."""
-
-    asked: str
-    path: Path
-    distribution: str
-    version: str  # with the beginning of the file's digest
-    digest: str  # of the file, SHA-256
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +93,7 @@ def _find(side: Side, asked: str, folder: Path) -> Source:
         return _working_tree(side, asked, folder)
     path = folder / home_folder.expanded(asked)
     if asked.endswith(".whl"):
-        return wheel(side, asked, path)
+        return wheels.wheel(side, asked, path)
     if path.is_dir():
         return _folder(side, asked, path, Checkout.around(folder))
     return _elsewhere(side, asked, folder) or _here(side, asked, folder)
@@ -126,37 +109,6 @@ def _working_tree(side: Side, asked: str, folder: Path) -> Revision:
     if commit is None:
         raise InputError(f"--{side} {asked!r}: {str(checkout.top)!r} has no commit yet; commit something first")
     return Revision(asked, checkout, commit, checkout.digest())
-
-
-def wheel(side: Side, asked: str, path: Path) -> Wheel:
-    """Read which distribution a wheel is; raises ``InputError`` where there is none that can be read."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            (name,) = (one for one in archive.namelist() if re.fullmatch(r"[^/]+\.dist-info/METADATA", one))
-            with archive.open(name) as file:
-                metadata = HeaderParser().parsestr(file.read(METADATA_BYTES).decode("utf-8", "replace"))
-        with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-    except (FileNotFoundError, NotADirectoryError):
-        raise InputError(f"--{side} {asked!r}: there is no such wheel; {CHOICES}") from None
-    except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
-        about = "it does not say which distribution it is" if type(error) is ValueError else str(error)
-        raise InputError(f"--{side} {asked!r} is no wheel that can be read: {about}; build it again") from None
-    return Wheel(asked, path.resolve(), metadata["Name"] or "", f"{metadata['Version']} (sha256:{digest[:12]})", digest)
-
-
-def check_unchanged(side: Side, wheel: Wheel) -> None:
-    """Raise ``InputError`` where the file is not what it was: builds run as this user, who can write it."""
-    try:
-        with wheel.path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError:
-        digest = ""
-    if digest != wheel.digest:
-        raise InputError(
-            f"--{side} {wheel.asked!r}: its wheel was changed or removed after it was made, perhaps by the other "
-            "side's build: nothing of it is measured; look at what these builds do"
-        )
 
 
 def _folder(side: Side, asked: str, path: Path, here: Checkout | None) -> Source:
