@@ -29,6 +29,7 @@ from pyharness.gate.judging.effects import Effects, as_escalated
 from pyharness.gate.judging.times import judge_times
 from pyharness.statistics.hypotheses import rate_bound
 from pyharness.statistics.launches import LaunchEffect, effect
+from pyharness.statistics.trimmed import p_greater
 from pyharness.types import GateBenchmark, GateRules, GateVerdict, Judgement
 
 SEED = 5
@@ -75,6 +76,7 @@ MACHINES = (
     Machine("one launch in ten three times as slow", 0.011, 0.02, outliers=0.1),
     Machine("two layouts, 4 % apart", 0.003, 0.01, layouts=0.04),
     Machine("two layouts, 15 % apart", 0.003, 0.01, layouts=0.15),
+    Machine("two layouts, 25 % apart", 0.003, 0.01, layouts=0.25),
     Machine("launches with the tail of Cauchy", 0.007, 0.02, tail=1),
     Machine("recorded, idle", recorded=False),
     Machine("recorded, one core loaded", recorded=True),
@@ -270,6 +272,16 @@ def row(counts: Tally) -> str:
     return " | ".join(cells)
 
 
+def level_of_looks(tail: float = 0.0, count: int = 20_000, rules: GateRules | None = None) -> float:
+    """How often one of the tests rejects, where the head is slower by exactly what is tolerated; of one benchmark."""
+    rules = rules or GateRules()
+    tested = {look: share for look, share in looks.SPENT.items() if look in looks.looks(rules)}
+    levels = {rules.launches: looks.last_level(rules), **{look: rules.level * share for look, share in tested.items()}}
+    logs = launch_shifts(Machine("", launch=1.0, tail=tail), (count, rules.launches), np.random.default_rng(SEED))
+    found = (any(p_greater(row[:look], 0.0) < level for look, level in levels.items()) for row in logs.tolist())
+    return sum(found) / count
+
+
 HEAD = (
     "machine", "rule", "false alarms (<= %)", "gates", *(f"{100 * level:g} %" for level in LEVELS), "inconclusive",
     "interval", "chosen", "launches", "longest",
@@ -325,6 +337,9 @@ def main() -> None:
     machines = [one for one in machines if one.name.startswith(MACHINES_OF_MANY)]
     for line in tables(options.gates // 3, machines, MANY, options.budgets[:1], everything=options.all):
         print(line, flush=True)  # noqa: T201
+    level = GateRules().level
+    for tail, launches in ((0.0, "normal launches"), (3.0, "launches with the tail of t, 3 degrees of freedom")):
+        print(f"\nAll tests at a level of {level:g}, {launches}: {level_of_looks(tail):.3f}")  # noqa: T201
 
 
 if __name__ == "__main__":

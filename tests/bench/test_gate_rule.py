@@ -15,7 +15,7 @@ from scipy import stats
 import gate_rule
 import gate_statistics
 from pyharness.statistics.launches import LaunchEffect, effect
-from pyharness.types import GateVerdict, Rounds, Timing
+from pyharness.types import GateRules, GateVerdict, Rounds, Timing
 
 
 def deviation(machine: gate_rule.Machine) -> float:
@@ -85,6 +85,12 @@ def test_tables_have_a_row_for_every_rule() -> None:
     rows = [line for line in lines if line.startswith("| ")]
     assert len(rows) == 2 * (2 + len(gate_rule.variants(0.02)))
     assert {line.count("|") for line in rows} == {len(gate_rule.HEAD) + 1}
+
+
+def test_tests_at_several_looks_err_about_as_often_as_one() -> None:
+    one = gate_rule.level_of_looks(0.0, 4000, GateRules(launches=5))
+    assert one == pytest.approx(0.05, abs=0.01)
+    assert gate_rule.level_of_looks(0.0, 4000) == pytest.approx(0.055, abs=0.012)
 
 
 def test_gates_of_one_machine_are_the_same_each_time() -> None:

@@ -25,7 +25,7 @@ def seen(screen: float, logs: list[float], budget: float | None = None) -> tuple
     return found, bool(escalated(rounds, suite, RULES))
 
 
-@pytest.mark.parametrize("log", [0.2, 1.9, -0.3])
+@pytest.mark.parametrize("log", [0.42, 1.9, -0.5])
 def test_what_is_large_needs_two_launches(log: float) -> None:
     assert seen(log, [log])[1]
     found, more = seen(log, [log, 1.01 * log])
@@ -35,17 +35,17 @@ def test_what_is_large_needs_two_launches(log: float) -> None:
 
 @pytest.mark.parametrize(
     ("screen", "logs"),
-    [(0.17, [1.1, 1.1]), (1.1, [0.17, 1.1]), (1.1, [1.1, 0.17]), (1.1, [1.1, -1.1]), (0.01, [1.1, 1.1])],
+    [(0.4, [1.1, 1.1]), (1.1, [0.4, 1.1]), (1.1, [1.1, 0.4]), (1.1, [1.1, -1.1]), (0.009, [1.1, 1.1])],
 )
 def test_one_odd_launch_is_not_large(screen: float, logs: list[float]) -> None:
-    """One launch of ten is three times as slow on some machines: three in a row are not."""
+    """One launch of ten is three times as slow on some machines: three in a row are not. A screen may be calm."""
     found, more = seen(screen, logs)
-    assert (found.verdict, more) == (INCONCLUSIVE, True) if screen > 0.02 else (PASS, False)
+    assert (found.verdict, more) == (INCONCLUSIVE, screen > 0.01)
 
 
 def test_what_is_large_beside_its_budget() -> None:
-    assert seen(0.25, [0.25, 0.25], budget=0.15)[0].verdict is INCONCLUSIVE
-    assert seen(0.4, [0.4, 0.4], budget=0.15)[0].verdict is REGRESSION
+    assert seen(0.5, [0.5, 0.5], budget=0.3)[0].verdict is INCONCLUSIVE
+    assert seen(0.6, [0.6, 0.6], budget=0.3)[0].verdict is REGRESSION
 
 
 @pytest.mark.parametrize(
@@ -123,9 +123,9 @@ def test_calm_controls_end_after_two_launches() -> None:
 
 def test_controls_that_are_off_go_on_alone() -> None:
     """What is large ends after two launches, and so few cannot prove that it is the arms that differ."""
-    assert controlled(0.3, 2, 0.3) == ("one", "two")
-    assert controlled(0.3, 9, 0.3) == ("one", "two")
-    assert controlled(0.3, 0, 0.0) == ()
+    assert controlled(0.5, 2, 0.5) == ("one", "two")
+    assert controlled(0.5, 9, 0.5) == ("one", "two")
+    assert controlled(0.5, 0, 0.0) == ()
 
 
 @pytest.mark.parametrize(
