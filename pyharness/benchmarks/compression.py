@@ -67,7 +67,7 @@ class CorpusPass:
             opens = np.array([one.opens for one in batch], np.bool_)
             tokens = self.tokenizer.encode_batch(texts, threads)
             self.state.update(texts, tokens, groups, counting, threads, opens)
-            self.ids.add([one.digest for one in batch], tokens)
+            self.ids.add([one.digest for one in batch], tokens, [one.key for one in batch])
             for index, one in enumerate(batch):
                 for sample in (self.for_pairs, self.for_words):
                     if sample.wants(one.digest):

@@ -10,12 +10,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from itertools import combinations
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from pyharness import tokenizers
 from pyharness.benchmarks import Benchmark, Findings, Pace, Role, Work, first_documents, rounds
+from pyharness.statistics import rounds as rounds_of_rows
 from pyharness.statistics.samples import median
 from pyharness.statistics.stopping import noise
 from pyharness.system.timing import Lap, lap
@@ -149,23 +151,52 @@ RATIOS = {"encode_bytes_per_second": "encode_speed_ratio", "decode_bytes_per_sec
 
 WHOLE_PERCENT = Format("{:.0f}", 100, "%")
 NOISY = 0.1  # spread of steady figures from which they are worth little
+MOST_PAIRS = 5  # of rows that are named
 
 
 def noisy(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
-    """Say what the spread is, and warn of rows that were measured amid noise."""
+    """Say what the spread is and, of rows that spread much, which other rows they are still told apart from."""
     del data
     yield "spread: standard deviation of the repetitions before it, over their mean."
-    rows = {
-        result.case.tokenizer: None
-        for result in results
-        for one in result.measurements
-        if one.part == "steady" and not one.paired and (noise(one.samples) or 0) > NOISY
-    }
-    if rows:
-        yield (
-            f"Spread by more than {NOISY:.0%}, so no evidence of a difference: {', '.join(rows)}. Measure on a quiet "
-            "machine, with rounds=10, or ask pyharness gate."
-        )
+    steady = [
+        (result, one) for result in results for one in result.measurements if one.part == "steady" and not one.paired
+    ]
+    spread = {id(one) for _, one in steady if (noise(one.samples) or 0) > NOISY}
+    if not spread:
+        return
+    rows = dict.fromkeys(result.case.tokenizer for result, one in steady if id(one) in spread)
+    pairs = [pair for pair in combinations(steady, 2) if {id(one) for _, one in pair} & spread and _is_one_task(*pair)]
+    open_ = dict.fromkeys(_named(*pair) for pair in pairs if not _is_told_apart(*(one for _, one in pair)))
+    said = [f"Spread by more than {NOISY:.0%}: {', '.join(rows)}"]
+    if open_:
+        more = f" and {len(open_) - MOST_PAIRS} more pairs" if len(open_) > MOST_PAIRS else ""
+        said.append(f"not told apart by the 95 % interval of their ratio: {', '.join(list(open_)[:MOST_PAIRS])}{more}")
+    elif pairs:
+        said.append("told apart all the same from every other row, by the 95 % interval of the ratio")
+    if not all(result.case.parameters.get("rounds") for result, _ in steady):
+        said.append("rows took no turns, so the machine may be in it: measure with rounds=10, or ask pyharness gate")
+    yield f"{'; '.join(said)}."
+
+
+Steady: TypeAlias = tuple[CaseResult, Measurement]
+
+
+def _is_one_task(one: Steady, other: Steady) -> bool:
+    """Whether sample i of both is of the same slice of text, or the same round."""
+    (mine, first), (theirs, second) = one, other
+    same_text = mine.tally == theirs.tally and mine.case.corpus == theirs.case.corpus
+    return first.metric == second.metric and same_text and mine.case.parameters == theirs.case.parameters
+
+
+def _is_told_apart(one: Measurement, other: Measurement) -> bool:
+    if len(one.samples) != len(other.samples) or min((*one.samples, *other.samples)) <= 0:
+        return False
+    interval = rounds_of_rows.ratio_interval(rounds_of_rows.ratios(one.samples, other.samples))
+    return interval is not None and not interval[0] <= 1 <= interval[1]
+
+
+def _named(one: Steady, other: Steady) -> str:
+    return f"{one[0].case.tokenizer} and {other[0].case.tokenizer}"
 
 
 TABLE = Table(

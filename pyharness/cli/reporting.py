@@ -214,7 +214,7 @@ def _rederive(record: Record, form: str, output: Path | None, force: bool) -> No
 @click.argument("a")
 @click.argument("others", metavar="[B]...", nargs=-1)
 @click.option("--fail-on", type=click.Choice(["worse", "any"]),
-              help="Be a gate: end with 1 where B is worse, or where anything differs.")  # fmt: skip
+              help="Be a gate: end with 1 where B is worse, or where anything differs; see exit status.")  # fmt: skip
 @_FORMAT
 @_FOR
 @_OUTPUT
@@ -231,15 +231,20 @@ def compare(
     pyharness compare RECORD_A RECORD_B
 
     Each difference B - A of a metric that the text determines has a paired 95 % interval over the same documents; text
-    that is not the same on both sides is refused. Times are compared within one record: with an interval and a verdict
-    where the rows took turns (rounds=10 of a benchmark), and without one where they did not.
+    that is not the same on both sides is refused. Where there are too few documents for one, a signed-rank test of their
+    numbers of tokens judges bytes/token and its kin, from 6 documents on. A primary number that nothing judges is
+    inconclusive. Times are compared within one record: with an interval and a verdict where the rows took turns
+    (rounds=10 of a benchmark), and without one where they did not.
 
-    With --fail-on the output ends with a line for each reason, what is worse first. Ids that differ are always named,
-    with the first document: they fail under "any", and under "worse" where both are one tokenizer with one vocabulary.
+    With --fail-on the output ends with a line for each reason, what is worse first, then what is inconclusive. Ids that
+    differ are always named, with the first document: they fail under "any", and under "worse" where both are one
+    tokenizer with one vocabulary.
 
     \b
-    Exit status of --fail-on: 0 nothing fails, 1 something does,
-    2 something of A has nothing in B to be compared with, or nothing can be compared.
+    Exit status of --fail-on, the first that is true of 1, 2, 3:
+    0 nothing fails, 1 something does, 2 something of A has nothing in B to be
+    compared with, or nothing can be compared, 3 a primary number looks worse
+    and could not be judged.
     """
     from pyharness import report as room
     from pyharness import store

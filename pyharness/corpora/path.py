@@ -26,6 +26,7 @@ from pyharness.system.folders import home_folder
 from pyharness.types import Corpus, CorpusFamily, InputError
 
 SNIFFED_BYTES = 8192
+WHOLE = "file"  # of splits: a file of plain text is a document, and so is a row
 
 
 def fragments(files: Iterable[Path], field: str, work: str, split: str, binary: bool) -> Iterator[Fragment]:
@@ -33,11 +34,20 @@ def fragments(files: Iterable[Path], field: str, work: str, split: str, binary: 
     for file in files:
         kind = formats.kind(file.name)
         if kind == "parquet":
-            yield from map(Fragment, parquet.strings(file, field))
+            yield from _of_rows(map(Fragment, parquet.strings(file, field)), split)
         elif kind == "jsonl":
-            yield from jsonl.documents(file, field, work)
+            yield from _of_rows(jsonl.documents(file, field, work), split)
         else:
             yield from _plain(file, split, binary)
+
+
+def _of_rows(rows: Iterable[Fragment], split: str) -> Iterator[Fragment]:
+    """Make documents of the parts of each row, which go on being of its work."""
+    for row in rows:
+        if split == WHOLE:
+            yield row
+        else:
+            yield from (part._replace(work=row.work) for part in SPLITS[split]((row.text,)))
 
 
 def _plain(file: Path, split: str, binary: bool) -> Iterator[Fragment]:
@@ -85,7 +95,7 @@ def check_file(file: Path) -> None:
 def _open(spec: str, argument: str, options: Mapping[str, str]) -> Corpus:
     if not argument:
         raise InputError(f"corpus {spec!r} names no file; write path:FILE, path:DIRECTORY or path:GLOB")
-    split = choice("split", options.get("split", "file"), SPLITS)
+    split = choice("split", options.get("split", WHOLE), SPLITS)
     path = home_folder.expanded(argument)
     with named_errors(path, lambda: "looking for it"):
         directory, exists = path.is_dir(), path.exists()
@@ -119,8 +129,11 @@ def _corpus(
 def _check_options(file: Path, options: Mapping[str, str]) -> None:
     kind = formats.kind(file.name)
     rows = kind in ("jsonl", "parquet")
-    if rows and "split" in options:
-        raise InputError(f"split= does not apply to {file}: every row is a document; leave it out")
+    if rows and options.get("split") == WHOLE:
+        raise InputError(
+            f"split={WHOLE} does not apply to {file}: every row is a document; leave it out, or split rows by line or "
+            "paragraph"
+        )
     if not rows and "field" in options:
         raise InputError(f"field= does not apply to {file}, which is plain text by its name; leave it out")
     if kind != "jsonl" and "work" in options:
@@ -170,7 +183,7 @@ CORPORA = (
             **TEXT_OPTIONS,
             "field": "JSON Lines and Parquet: where the text is (default text); text.hi: hi of the JSON object text",
             "work": "JSON Lines: field with the work, or WORK#PART, that a document is of: shards keep works whole",
-            "split": "plain text: what a document is: file (default), line or paragraph",
+            "split": "what a document is: file (default; of rows, each), line or paragraph, of a row too",
         },
     ),
 )

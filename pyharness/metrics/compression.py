@@ -113,23 +113,47 @@ COUNTERS = (
 
 METRICS = (
     CorpusMetric(
-        Metric("bytes_per_token", "byte/token", "higher", "bytes of text per token, ratio of sums", primary=True),
+        Metric(
+            "bytes_per_token",
+            "byte/token",
+            "higher",
+            "bytes of text per token, ratio of sums",
+            primary=True,
+            counts_tokens=True,
+        ),
         bytes_per_token,
     ),
     CorpusMetric(
-        Metric("bytes_per_token_macro", "byte/token", "higher", "mean over documents of bytes per token"),
+        Metric(
+            "bytes_per_token_macro",
+            "byte/token",
+            "higher",
+            "mean over documents of bytes per token",
+            counts_tokens=True,
+        ),
         bytes_per_token_macro,
     ),
     CorpusMetric(
-        Metric("chars_per_token", "character/token", "higher", "code points per token, ratio of sums"),
+        Metric(
+            "chars_per_token", "character/token", "higher", "code points per token, ratio of sums", counts_tokens=True
+        ),
         chars_per_token,
     ),
     CorpusMetric(
-        Metric("tokens_per_word", "token/word", "lower", "fertility: tokens per UAX #29 word", primary=True),
+        Metric(
+            "tokens_per_word",
+            "token/word",
+            "lower",
+            "fertility: tokens per UAX #29 word",
+            primary=True,
+            counts_tokens=True,
+        ),
         tokens_per_word,
     ),
     CorpusMetric(
-        Metric("tokens_per_whitespace_word", "token/word", "lower", "tokens per word of str.split()"),
+        Metric(
+            "tokens_per_whitespace_word", "token/word", "lower", "tokens per word of str.split()", counts_tokens=True
+        ),
         tokens_per_whitespace_word,
     ),
 )

@@ -1,8 +1,8 @@
-"""Cases as people read of them: their names, what tells them apart, and those without numbers."""
+"""Cases as people read of them: their names, and those without numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from pyharness.report.sheet import Heading, Sheet, text_row
 from pyharness.types import Case, CaseResult
@@ -22,21 +22,6 @@ def case_name(case: Case) -> str:
 def case_in_words(case: Case) -> str:
     """Name a case with its row and text, as progress does."""
     return "  ".join(filter(None, (case_name(case), case.tokenizer, case.corpus)))
-
-
-def differing(one: Sequence[CaseResult], among: Sequence[CaseResult]) -> list[str]:
-    """Parameters of some cases in which they differ from others: what tables must tell apart."""
-    given = {name: None for result in one for name in sorted(result.case.parameters)}
-    if not given:
-        return []
-    first = one[0].case.parameters
-    return [name for name in given if any(other.case.parameters.get(name) != first.get(name) for other in among)]
-
-
-def variant(result: CaseResult, among: Sequence[CaseResult]) -> str:
-    """Parameters of a case in which the cases of its benchmark differ, with their values."""
-    given = result.case.parameters
-    return ", ".join(f"{name}={given[name]}" for name in differing([result], among) if name in given)
 
 
 def not_measured(results: Iterable[CaseResult]) -> Sheet:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from pyharness.report.comparison import Difference
 from pyharness.report.sheet import NOTHING, Cell, Heading, Sheet
@@ -13,8 +13,11 @@ from pyharness.types import Format
 _METRIC, _VERDICT = Heading("metric", "prose"), Heading("verdict", "word")
 _VALUE, _DIFFERENCE, _WIDTH = Format("{:.5g}"), Format("{:+.4g}"), Format("{:.2g}")
 _TIME, _TIME_DIFFERENCE, _END = Format("{:.4g}"), Format("{:+.3g}"), Format("{:+.2g}")  # as narrow: a column more
-_FLAT = ("cases", "metric", "part", "a", "b", "difference", "low", "high", "direction", "verdict")
-_WORDS = ("cases", "metric", "part", "direction", "verdict")
+_FLAT = (
+    "cases", "metric", "part", "a", "b", "difference", "low", "high", "direction", "verdict", "judged_by", "documents",
+    "p", "reason",
+)  # fmt: skip
+_WORDS = ("cases", "metric", "part", "direction", "verdict", "judged_by", "reason")
 _OF_TEXT = "±: half of the paired 95 % interval of the difference, of as much other text of this kind;"
 _IN_TURN = "low, high: 95 % interval of the median over rounds of B - A, and may lie to one side of the B - A shown;"
 _TRAINED = f"{MARK} was trained on this text: what it gains there it need not gain on other text."
@@ -32,7 +35,23 @@ def difference_sheets(differences: Sequence[Difference]) -> list[Sheet]:
         if difference.a is not None and difference.b is not None:
             by_title.setdefault(difference.title, []).append(difference)
     last, notes = list(by_title)[-1:], notes_below([one for shown in by_title.values() for one in shown])
-    return [_sheet(title, shown, (*along_curve(shown), *notes * (title in last))) for title, shown in by_title.items()]
+    return [
+        _sheet(title, shown, (*judged_otherwise(shown), *along_curve(shown), *notes * (title in last)))
+        for title, shown in by_title.items()
+    ]
+
+
+def judged_otherwise(shown: Iterable[Difference]) -> Iterator[str]:
+    """Say by which test a verdict is that no interval gave, and why there is none."""
+    tests: dict[str, list[str]] = {}
+    lacks: dict[str, list[str]] = {}
+    for one in shown:
+        if one.judged_by_ranks:
+            tests.setdefault(one.judged_by, []).append(one.name)
+        elif one.unjudged and one.primary:
+            lacks.setdefault(one.lack or "no interval", []).append(one.name)
+    yield from (f"Verdict by a {test}, one for all of: {', '.join(dict.fromkeys(of))}." for test, of in tests.items())
+    yield from (f"Inconclusive: {', '.join(dict.fromkeys(of))}: {lack}." for lack, of in lacks.items())
 
 
 def notes_below(shown: Sequence[Difference]) -> tuple[str, ...]:
@@ -58,8 +77,7 @@ def _sheet(title: str, shown: Sequence[Difference], notes: tuple[str, ...]) -> S
 
 
 def _row(difference: Difference, *numbers: Cell) -> tuple[Cell, ...]:
-    name = difference.metric if difference.part is None else f"{difference.metric} {difference.part}"
-    return Cell(name), *numbers, Cell(difference.verdict)
+    return Cell(difference.name), *numbers, Cell(difference.verdict)
 
 
 def _half(one: Difference) -> tuple[Cell, ...]:
@@ -82,7 +100,11 @@ def flat_differences(differences: Sequence[Difference]) -> Sheet:
     rows = []
     for one in differences:
         low, high = one.interval or (None, None)
-        values = (one.title, one.metric, one.part, one.a, one.b, _b_minus_a(one), low, high, one.direction, one.verdict)
+        ranks = one.ranks if one.judged_by_ranks else None
+        values = (
+            one.title, one.metric, one.part, one.a, one.b, _b_minus_a(one), low, high, one.direction, one.verdict,
+            one.judged_by, None if ranks is None else ranks.pairs, None if ranks is None else ranks.p, one.lack,
+        )  # fmt: skip
         rows.append(tuple(Cell(writable(value)) for value in values))
     headings = tuple(Heading(title, "word" if title in _WORDS else "number") for title in _FLAT)
     return Sheet("differences", headings, tuple(rows))

@@ -22,6 +22,7 @@ class Kind(StrEnum):
     """What a reason is, in the order in which reasons are said."""
 
     WORSE = "worse"
+    INCONCLUSIVE = "inconclusive"  # a number that its benchmark is about looks worse, and nothing judges it
     DIFFERS = "differs"
     NOT_COMPARED = "not compared"  # no evidence, which is no pass
     NOTE = "note"
@@ -51,17 +52,24 @@ class Judged:
 
     @property
     def exit_code(self) -> int:
-        """0 nothing fails, 1 something does, 2 nothing does as far as could be compared, which was not all."""
+        """0 nothing fails, 1 something does, 2 nothing does of what could be compared, 3 nothing does that was judged.
+
+        As of ``pyharness gate``, the first that is true of 1, 2, 3.
+        """
         kinds = {reason.kind for reason in self.reasons}
         if Kind.WORSE in kinds or (self.fail_on == "any" and Kind.DIFFERS in kinds):
             return 1
-        return 2 if Kind.NOT_COMPARED in kinds else 0
+        if Kind.NOT_COMPARED in kinds:
+            return 2
+        return 3 if Kind.INCONCLUSIVE in kinds else 0
 
     @property
     def verdict(self) -> str:
         """The outcome in words."""
-        said = {0: "passes", 1: "fails", 2: "cannot be said"}[self.exit_code]
-        return f"--fail-on {self.fail_on} {said}: {len(self.differences):,} numbers compared"
+        said = {0: "passes", 1: "fails", 2: "cannot be said", 3: "is inconclusive"}[self.exit_code]
+        left = sum(one.unjudged for one in self.differences)
+        judged = f", {left:,} of them not judged" if left else ""
+        return f"--fail-on {self.fail_on} {said}: {len(self.differences):,} numbers compared{judged}"
 
     @property
     def lines(self) -> list[str]:
@@ -84,6 +92,7 @@ def judge(pairs: Sequence[Pair], fail_on: FailOn) -> Judged:
     found = [one for one in differences(pairs) if one.deterministic]
     reasons = [reason for pair in pairs for reason in _of_case(pair, fail_on)]
     reasons += [reason for one in found for reason in _of_number(one, fail_on)]
+    reasons += _of_documents(found, fail_on)
     reasons += _of_ids(pairs, fail_on)
     if not found:
         reasons.append(Reason(Kind.NOT_COMPARED, "no number has one of the other side beside it"))
@@ -128,13 +137,31 @@ def _of_missing_numbers(pair: Pair, other: CaseResult, fail_on: FailOn) -> Itera
 
 
 def _of_number(one: Difference, fail_on: FailOn) -> Iterator[Reason]:
-    if one.a is None or one.b is None or one.verdict == "same":
+    if one.a is None or one.b is None or one.verdict == "same" or (one.verdict == "worse" and one.judged_by_ranks):
         return
     if one.verdict != "worse" and fail_on != "any":
         return
     beside = f" ({one.verdict})" if one.verdict and one.verdict not in (Kind.WORSE, Kind.DIFFERS) else ""
     kind = Kind.WORSE if one.verdict == "worse" else Kind.DIFFERS
-    yield Reason(kind, f"{one.title}: {_named(one)} {_both(one.a, one.b)}{beside}", of_a_number=True)
+    yield Reason(kind, f"{one.title}: {_said(one)}{beside}", of_a_number=True)
+
+
+def _of_documents(found: Sequence[Difference], fail_on: FailOn) -> Iterator[Reason]:
+    """Say of each case what its documents judge, once for all its numbers, and what looks worse and nothing judges.
+
+    What looks better is no reason: no interval around it could be all on the worse side. Where any difference fails,
+    none has to be judged.
+    """
+    groups: dict[tuple[Kind, str, str], list[Difference]] = {}
+    for one in found:
+        if one.verdict == "worse" and one.judged_by_ranks:
+            groups.setdefault((Kind.WORSE, one.title, one.judged_by), []).append(one)
+        elif one.unjudged and one.looks_worse and fail_on == "worse":
+            kind, why = (Kind.INCONCLUSIVE, one.lack or one.verdict) if one.primary else (Kind.NOTE, "not judged")
+            groups.setdefault((kind, one.title, why), []).append(one)
+    for (kind, title, why), numbers in groups.items():
+        said = f"{title}: {', '.join(map(_said, numbers))} ({why})"
+        yield Reason(kind, said, of_a_number=kind is not Kind.INCONCLUSIVE)
 
 
 def _of_ids(pairs: Sequence[Pair], fail_on: FailOn) -> Iterator[Reason]:
@@ -161,13 +188,14 @@ def _of_new_cases(pairs: Sequence[Pair]) -> Iterator[Reason]:
         )
 
 
-def _named(one: Measurement | Difference) -> str:
+def _named(one: Measurement) -> str:
     return one.metric if one.part is None else f"{one.metric} {one.part}"
 
 
-def _both(a: float, b: float) -> str:
-    """Two numbers that differ, with as many digits as show it."""
+def _said(one: Difference) -> str:
+    """A number and its two values, with as many digits as show that they differ."""
+    a, b = one.a, one.b
     if isinstance(a, int) and isinstance(b, int):
-        return f"{a:,} -> {b:,}"
+        return f"{one.name} {a:,} -> {b:,}"
     ways = ((f"{a:.{digits}g}", f"{b:.{digits}g}") for digits in (5, 9, 17))
-    return " -> ".join(next((way for way in ways if way[0] != way[1]), (str(a), str(b))))
+    return f"{one.name} {' -> '.join(next((way for way in ways if way[0] != way[1]), (str(a), str(b))))}"

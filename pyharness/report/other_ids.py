@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterable, Iterator, Mapping
 
-from pyharness.metrics.counting.id_digests import Kept, first_difference, kept_of
-from pyharness.report.comparison import Pair
-from pyharness.store import NoState, Record, StateReader
+from pyharness.metrics.counting.id_digests import first_difference, kept_of
+from pyharness.report.comparison import Pair, States
+from pyharness.store import Record
 from pyharness.types import CaseResult, InputError, counted
 
 
@@ -22,11 +21,10 @@ def differing(pairs: Iterable[Pair]) -> Iterator[tuple[Pair, str]]:
     A record without digests of ids shows a difference only where it changes how many tokens some group of documents
     has, and never where it is.
     """
-    with contextlib.ExitStack() as stack:
-        states: dict[int, StateReader | NoState] = {}
+    with States() as states:
         for pair in pairs:
             if comparable(pair) and pair.other is not None and pair.one.ids != pair.other.ids:
-                yield pair, _where(pair, pair.other, states, stack)
+                yield pair, _where(pair, pair.other, states)
             elif _other_counts(pair):
                 yield pair, "by their number in groups of documents; a record is too old to say where"
 
@@ -49,11 +47,9 @@ def _other_counts(pair: Pair) -> bool:
     return pair.one.groups.get("tokens") != pair.other.groups.get("tokens")
 
 
-def _where(pair: Pair, other: CaseResult, states: dict[int, StateReader | NoState], stack: contextlib.ExitStack) -> str:
+def _where(pair: Pair, other: CaseResult, states: States) -> str:
     try:
-        mine, theirs = (
-            _kept(_opened(record, states, stack), result) for record, result in ((pair.a, pair.one), (pair.b, other))
-        )
+        mine, theirs = (kept_of(states.of(*side)) for side in ((pair.a, pair.one), (pair.b, other)))
     except InputError as error:
         return f"where is not known: {error}"
     found = first_difference(mine, theirs)
@@ -74,22 +70,3 @@ def _of_text(pair: Pair, text: range | None) -> str:
     about = pair.a.data["tokenizers"].get(pair.one.case.tokenizer)
     exact = isinstance(about, Mapping) and about.get("round_trip") == "exact"
     return f", in {counted(len(text), 'byte')} from byte {text.start:,}{'' if exact else ' of what they decode to'}"
-
-
-def _opened(record: Record, states: dict[int, StateReader | NoState], stack: contextlib.ExitStack) -> StateReader:
-    """State of a record, which is checked once: it may be large."""
-    if id(record) not in states:
-        try:
-            states[id(record)] = stack.enter_context(record.state())
-        except NoState as lack:
-            states[id(record)] = lack
-    state = states[id(record)]
-    if isinstance(state, NoState):
-        raise state
-    return state
-
-
-def _kept(state: StateReader, result: CaseResult) -> Kept:
-    if result.case.key not in state:
-        raise NoState(f"state {str(state.path)!r} has no case {result.case.key[:200]!r}")
-    return kept_of(state.of(result.case.key))

@@ -16,8 +16,8 @@ from typing import TypeVar
 from pyharness.benchmarks import benchmarks
 from pyharness.benchmarks.notes import lossy
 from pyharness.report import comparison, texts, trained_on
-from pyharness.report.cases import variant
 from pyharness.report.columns import Rows, cell
+from pyharness.report.comparison.variants import variant
 from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.report.sheet.shortening import shorten_apart
 from pyharness.report.trained_on import row_cell

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from pyharness.benchmarks import benchmarks
-from pyharness.report.cases import variant
+from pyharness.report.comparison.variants import variant
 from pyharness.report.ranking import Ranked, Row, ranked, ranking_notes, sheets_of
 from pyharness.report.sheet import Sheet
 from pyharness.store import Record

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 from pyharness.benchmarks import benchmarks
 from pyharness.report import texts, trained_on
-from pyharness.report.cases import differing, not_measured
+from pyharness.report.cases import not_measured
 from pyharness.report.columns import (
     Measured,
     Rows,
@@ -26,6 +26,7 @@ from pyharness.report.columns import (
     published_rows,
     with_undeclared,
 )
+from pyharness.report.comparison.variants import differing
 from pyharness.report.listings import listing_sheets
 from pyharness.report.profiles import profile_sheets_of
 from pyharness.report.ranking import ranking_sheets

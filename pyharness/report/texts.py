@@ -12,6 +12,7 @@ from pyharness.types import CaseResult, counted
 
 WHOLE_GROUPS_SINCE = 2  # schema of records whose groups hold whole documents
 _CAP = re.compile(r"[?&]max_bytes=([^&]*)")
+_SPLIT = re.compile(r"[?&]split=(line|paragraph)(?=&|$)")
 _MET = {
     "empty_documents": "empty documents left out",
     "cut_documents": "long documents cut",
@@ -45,6 +46,9 @@ def notes(data: Mapping[str, Any], label: str) -> Iterator[str]:
     tally = corpus.get("tally") or {}
     if tally.get("cut_documents") and data["schema"] < WHOLE_GROUPS_SINCE:
         yield "Too narrow: this record's intervals take the pieces of a cut document for documents."
+    spec = str(corpus.get("spec", ""))
+    if (split := _SPLIT.search(spec)) and "work=" not in spec:
+        yield f"Documents are {split[1]}s here, taken for independent evidence: those of one work are none."
     if met := [*_cap(corpus), *(f"{tally[name]:,} {what}" for name, what in _MET.items() if tally.get(name))]:
         yield f"Text as read: {', '.join(met)}."
 

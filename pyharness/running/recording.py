@@ -112,6 +112,8 @@ def _about_metrics(results: Iterable[CaseResult]) -> dict[str, Any]:
             "tolerance": about.tolerance,
             "grows_with_text": about.grows_with_text,
             "exact": about.exact,
+            "primary": about.primary,
+            "counts_tokens": about.counts_tokens,
         }
         for name, about in all_metrics().items()
         if name in names

@@ -84,7 +84,7 @@ def check_top(data: Mapping[str, Any]) -> None:
         if (direction := get(about, "direction", str)) not in get_args(Direction):
             raise Misshapen(f"'direction' is {short(direction)}; known: {', '.join(get_args(Direction))}")
         get(about, "deterministic", bool)
-        for flag in ("grows_with_text", "exact"):
+        for flag in ("grows_with_text", "exact", "primary", "counts_tokens"):
             get(about, flag, bool, default=False)
         if (tolerance := number(get(about, "tolerance", object, default=0.0), "tolerance")) < 0:
             raise Misshapen(f"'tolerance' is {tolerance}; it must not be negative")

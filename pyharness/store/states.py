@@ -49,7 +49,7 @@ class NoState(InputError):
 
 def path_beside(record: Path) -> Path:
     """Where the state of a record is written."""
-    return record.with_name(record.name + ".state.zip")
+    return record.parent / f"{record.name}.state.zip"  # with_name refuses "", which a shell's empty variable gives
 
 
 def sha256_of(path: Path) -> str:

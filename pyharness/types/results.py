@@ -76,6 +76,7 @@ class Metric:
     tolerance: float = 0.0  # relative: what machines may differ by, where floating point comes before the integers
     grows_with_text: bool = False  # more text of the kind has another value, beyond any interval: one size compares
     exact: bool = False  # about what was tested and no other text: any difference counts, without an interval
+    counts_tokens: bool = False  # on one text, how two rows differ in it is how their tokens do; fewer are better
     in_turn: bool = False  # sample i of every row of a record was taken in the same round
     format: Format = PLAIN  # for people
 

@@ -112,7 +112,7 @@ def test_pipes_are_refused(tmp_path: Path) -> None:
 
 def test_options_that_do_not_apply(tmp_path: Path) -> None:
     has(refusal(f"path:{write(tmp_path / 'a.txt', 'a')}?field=body"), "field= does not apply", "plain text")
-    has(refusal(f"path:{write(tmp_path / 'a.jsonl', '{}')}?split=line"), "split= does not apply", "every row")
+    has(refusal(f"path:{write(tmp_path / 'a.jsonl', '{}')}?split=file"), "split=file does not apply", "every row")
     has(refusal(f"path:{write(tmp_path / 'a.parquet.gz', '')}"), "Parquet", "decompress")
 
 

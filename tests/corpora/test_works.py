@@ -96,3 +96,24 @@ def test_plain_text_has_no_works(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a", encoding="utf-8")
     with pytest.raises(InputError, match="work= does not apply to"):
         open_corpus(f"path:{tmp_path / 'a.txt'}?work=id")
+
+
+@pytest.mark.parametrize("split", ["line", "paragraph"])
+def test_parts_of_rows_are_documents_with_keys_of_their_own_and_stay_in_their_work(tmp_path: Path, split: str) -> None:
+    between = {"line": "\n", "paragraph": "\n \n"}[split]
+    given = [{"text": between.join(f"{book}, {part}" for part in range(3)), "of": book} for book in BOOKS]
+    text = rows(tmp_path / "a.jsonl", given)
+    assert len(read(text)[0]) == len(BOOKS)
+    pieces = list(keyed(open_corpus(f"{text}?split={split}"), Tally()))
+    assert [piece.text for piece in pieces] == [f"{book}, {part}" for book in BOOKS for part in range(3)]
+    assert all(piece.opens and piece.key == piece.text and not piece.work for piece in pieces)
+    assert {piece.work for piece in keyed(open_corpus(f"{text}?split={split}&work=of"), Tally())} == set(BOOKS)
+    read_ = list(keyed(open_corpus(f"{text}?split={split}&max_document_bytes=4"), Tally()))
+    assert sum(piece.opens for piece in read_) == len(pieces), "a part that is cut is one document"
+
+
+def test_rows_in_a_folder_are_split_like_files(tmp_path: Path) -> None:
+    rows(tmp_path / "a.jsonl", [{"text": "a\nb"}])
+    (tmp_path / "b.txt").write_text("c\nd", "utf-8")
+    assert read(f"path:{tmp_path}?split=line")[0] == ["a", "b", "c", "d"]
+    assert read(f"path:{tmp_path}?split=file")[0] == ["a\nb", "c\nd"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -194,19 +195,51 @@ def test_a_file_that_is_one_document_says_how_to_get_intervals(spec: str, advise
     assert any("?split=paragraph" in note for note in sheet.notes) is advised
 
 
-def test_timings_stand_beside_their_spread_and_noise_is_said() -> None:
-    def row(name: str, samples: list[float]) -> dict[str, Any]:
-        measured = [
-            {"metric": "encode_bytes_per_second", "part": part, "value": samples[0], "samples": some}
-            for part, some in (("cold", samples[:1]), ("steady", samples))
-        ]
-        return {"benchmark": "throughput", "tokenizer": name, "corpus": "x", "parameters": {"threads": 1},
-                "measurements": measured}  # fmt: skip
+def timed(name: str, samples: list[float], **parameters: int) -> dict[str, Any]:
+    measured = [
+        {"metric": "encode_bytes_per_second", "part": part, "value": samples[0], "samples": some}
+        for part, some in (("cold", samples[:1]), ("steady", samples))
+    ]
+    return {"benchmark": "throughput", "tokenizer": name, "corpus": "x", "parameters": {"threads": 1, **parameters},
+            "measurements": measured}  # fmt: skip
 
-    (sheet,) = report.sheets(record(row("a", [1e7, 1.01e7, 0.99e7]), row("b", [1e7, 2e7, 3e7])))
+
+def said_of_spread(*rows: dict[str, Any]) -> str:
+    (sheet,) = report.sheets(record(*rows))
+    return " ".join(note for note in sheet.notes if note.startswith("Spread by more than"))
+
+
+def test_timings_stand_beside_their_spread_and_noise_is_said() -> None:
+    (sheet,) = report.sheets(record(timed("a", [1e7, 1.01e7, 0.99e7]), timed("b", [1e7, 2e7, 3e7])))
     shown = [dict(zip(sheet.columns[:4], row[:4], strict=True)) for row in sheet.texts]
     (place,) = [index for index, title in enumerate(sheet.columns[:5]) if title == "spread %"]
     assert [row[place] for row in sheet.texts] == ["1", "50"]
     assert [one["cold"] for one in shown] == ["10.00", "10.00"]
-    (noise,) = [note for note in sheet.notes if note.startswith("Spread by more than 10%")]
-    assert noise.startswith("Spread by more than 10%, so no evidence of a difference: b.")
+
+
+def test_of_rows_that_spread_the_ratio_is_tested() -> None:
+    quiet = [1.25e7, 1.3e7, 1.2e7, 1.22e7, 1.28e7, 1.26e7, 1.24e7]
+    wide = [6e7, 7e7, 9e7, 7.2e7, 7.3e7, 8.5e7, 6.2e7]
+    assert said_of_spread(timed("a", quiet), timed("b", quiet)) == ""
+    sixfold = said_of_spread(timed("a", quiet), timed("b", wide))
+    assert re.search(r": b; told apart .*; rows took no turns", sixfold)
+    alike = said_of_spread(timed("a", [6.5e7, 8e7, 7e7, 9e7, 7.4e7, 7.2e7, 7e7]), timed("b", wide), timed("c", quiet))
+    assert "not told apart by the 95 % interval of their ratio: a and b;" in alike
+    in_turn = said_of_spread(timed("a", quiet, rounds=7), timed("b", wide, rounds=7))
+    assert "told apart" in in_turn
+    assert "turns" not in in_turn
+    assert "told apart" not in said_of_spread(timed("b", wide)), "there is no other row"
+
+
+@pytest.mark.parametrize(
+    ("spec", "warned"),
+    [("path:a.jsonl?split=line", "line"), ("path:a.txt?split=paragraph&max_bytes=2MB", "paragraph"),
+     ("path:a.jsonl?split=line&work=of", None), ("path:a.txt?split=file", None), ("path:a.jsonl", None)],
+)  # fmt: skip
+def test_documents_that_are_parts_of_something_are_said_to_be(spec: str, warned: str | None) -> None:
+    one = record(
+        {"benchmark": "compression", "tokenizer": "a", "corpus": "x", "measurements": numbers(bytes_per_token=4)}
+    )
+    (sheet,) = report.sheets(store.Record.from_json({**one.data, "corpora": {"x": {"spec": spec}}}, "record"))
+    said = [note for note in sheet.notes if "those of one work" in note]
+    assert [f"Documents are {warned}s here" in note for note in said] == [True] * (warned is not None)

@@ -7,7 +7,8 @@ unseen once in 2**32. That tells accidents apart, not forgeries. Documents go by
 order, batches and threads change nothing.
 
 The digest of all ids is a sum over all documents. Where they differ is kept of the first documents, in 16 MiB at most:
-their lengths, and of each block the digest and the bytes of text that it stands for.
+their lengths, and of each block the digest and the bytes of text that it stands for. Texts that are no independent
+evidence (pieces of one document, documents of one work) share a *unit*, where the pass says which.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from pyharness.types import Digest, InputError, State, Tokens, offsets_of
 BLOCK = 64  # ids
 MOST_BYTES = 16 << 20  # of what is kept of documents and blocks
 DIGITS = 16  # of a digest of all ids, hexadecimal
-_DOCUMENT_BYTES, _BLOCK_BYTES = 12, 8
+_DOCUMENT_BYTES, _UNIT_BYTES, _BLOCK_BYTES = 12, 8, 8
 _MODULUS = 1 << 64
 _KEY = np.dtype("<u8")
 
@@ -42,6 +43,7 @@ class Kept:
     lengths: NDArray[np.uint32]  # [documents], in ids
     blocks: NDArray[np.uint32]  # [blocks], of one document after the other
     bytes: NDArray[np.uint32] | None = None  # [blocks], of text; None where token_bytes is
+    units: Words | None = None  # [documents], of what each is a part of, or its own key; None where nobody says
 
     @property
     def counts(self) -> NDArray[np.int64]:
@@ -51,13 +53,19 @@ class Kept:
     @property
     def size(self) -> int:
         """What it takes at most, in bytes."""
-        return _DOCUMENT_BYTES * len(self.keys) + _BLOCK_BYTES * len(self.blocks)
+        return self.document_bytes * len(self.keys) + _BLOCK_BYTES * len(self.blocks)
+
+    @property
+    def document_bytes(self) -> int:
+        """What a document takes at most, without its blocks."""
+        return _DOCUMENT_BYTES + (0 if self.units is None else _UNIT_BYTES)
 
     def first(self, documents: int) -> Kept:
         """Of no more than the first documents."""
         blocks = int(self.counts[:documents].sum())
         sizes = None if self.bytes is None else self.bytes[:blocks]
-        return Kept(self.keys[:documents], self.lengths[:documents], self.blocks[:blocks], sizes)
+        units = None if self.units is None else self.units[:documents]
+        return Kept(self.keys[:documents], self.lengths[:documents], self.blocks[:blocks], sizes, units)
 
 
 @dataclass(slots=True)
@@ -77,15 +85,15 @@ class IdDigests:
         lengths = facts.lengths
         return cls(None if lengths is None or lengths.max(initial=0) >= 1 << 16 else lengths.astype(np.uint16))
 
-    def add(self, digests: Sequence[Digest], tokens: Tokens) -> None:
-        """Add documents with the digests of their texts."""
-        keys = np.frombuffer(b"".join(digests), _KEY)[::2].astype(np.uint64)
+    def add(self, digests: Sequence[Digest], tokens: Tokens, units: Sequence[Digest] | None = None) -> None:
+        """Add documents with the digests of their texts, and of what each of them is a part of."""
+        keys = _words(digests)
         token_bytes = None if self.closed else self.token_bytes  # which nothing would be kept of
         digested = kernels.id_digests(np.ascontiguousarray(tokens.ids), tokens.offsets, keys, token_bytes)
         lengths = (tokens.offsets[1:] - tokens.offsets[:-1]).astype(np.uint32)
         self.total = (self.total + digested.total) % _MODULUS
         self.documents += len(tokens)
-        self._keep(Kept(keys, lengths, digested.blocks, digested.bytes))
+        self._keep(Kept(keys, lengths, digested.blocks, digested.bytes, None if units is None else _words(units)))
 
     def merge(self, other: IdDigests) -> None:
         """Add what another pass met."""
@@ -100,7 +108,7 @@ class IdDigests:
             return
         if self.size + part.size > MOST_BYTES:
             self.closed = True
-            sizes = np.cumsum(_DOCUMENT_BYTES + _BLOCK_BYTES * part.counts)
+            sizes = np.cumsum(part.document_bytes + _BLOCK_BYTES * part.counts)
             part = part.first(int(np.searchsorted(sizes, MOST_BYTES - self.size, "right")))
         self.size += part.size
         self.parts.append(part)
@@ -110,13 +118,21 @@ class IdDigests:
         none = np.zeros(0, np.uint32)
         parts = self.parts or [Kept(none.astype(np.uint64), none, none, None if self.token_bytes is None else none)]
         sizes = [part.bytes for part in parts if part.bytes is not None]
+        # Of a text that is a unit by itself this is 0, which takes next to nothing in the file.
+        units = [part.units ^ part.keys for part in parts if part.units is not None]
         return {
             "ids digest": np.array([self.total, self.documents], np.uint64),
             "ids keys": np.concatenate([part.keys for part in parts]),
             "ids lengths": compact(np.concatenate([part.lengths for part in parts])),
             "ids blocks": np.concatenate([part.blocks for part in parts]),
             **({"ids bytes": compact(np.concatenate(sizes))} if sizes else {}),
+            **({"ids units": compact(np.concatenate(units))} if len(units) == len(parts) else {}),
         }
+
+
+def _words(digests: Sequence[Digest]) -> Words:
+    """First half of every digest."""
+    return np.frombuffer(b"".join(digests), _KEY)[::2].astype(np.uint64)
 
 
 def details(arrays: State) -> dict[str, str]:
@@ -135,7 +151,10 @@ def kept_of(arrays: State) -> Kept:
     lengths, blocks, *sizes = (array.astype(np.uint32) for array in others)
     if len(keys) != len(lengths):
         raise InputError("the documents of a state's digests of ids are not of one size")
-    kept = Kept(keys.astype(np.uint64), lengths, blocks, *sizes)
+    keys, units = keys.astype(np.uint64), None
+    if "ids units" in arrays:
+        units = taken(arrays, "ids units", len(keys)).astype(np.uint64) ^ keys
+    kept = Kept(keys, lengths, blocks, sizes[0] if sizes else None, units)
     if any(int(kept.counts.sum()) != len(array) for array in (blocks, *sizes)):
         raise InputError("the blocks of a state's digests of ids are not those of its documents")
     return kept
@@ -214,3 +233,33 @@ def _text_of(sides: Sequence[Kept], block: int) -> range | None:
         return None
     start = int(known[0][:block].sum())
     return range(start, start + max(int(sizes[block : block + 1].sum()) for sizes in known))
+
+
+# ------------------------------------------------------------------------------------------ how long documents are
+
+
+def paired_lengths(a: State, b: State) -> NDArray[np.int64]:
+    """Ids of every unit on both sides, int64 [2, units]: what is no independent evidence is added up.
+
+    Raises:
+        InputError: a side does not keep all texts, or does not say of what each is a part; both read other texts.
+    """
+    first, second = (_whole(arrays) for arrays in (a, b))
+    if not np.array_equal(np.sort(first.keys), np.sort(second.keys)):
+        raise InputError("the texts whose lengths are kept are not the same on both sides")
+    assert first.units is not None  # noqa: S101 -- it is whole
+    units = np.unique(first.units, return_inverse=True)[1]
+    order = np.argsort(second.keys, kind="stable")
+    theirs = order[np.searchsorted(second.keys[order], first.keys)]  # of copies the first: the same text, the same ids
+    return np.array(
+        [np.bincount(units, lengths).astype(np.int64) for lengths in (first.lengths, second.lengths[theirs])]
+    )
+
+
+def _whole(arrays: State) -> Kept:
+    if "ids digest" not in arrays or "ids units" not in arrays:
+        raise InputError("an older pyharness kept no lengths of documents: measure again")
+    kept, read = kept_of(arrays), int(taken(arrays, "ids digest", 2)[1])
+    if len(kept.keys) != read:
+        raise InputError(f"lengths are kept of the first {len(kept.keys):,} of {read:,} texts alone")
+    return kept

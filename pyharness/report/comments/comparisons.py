@@ -1,11 +1,12 @@
-"""A comparison as a comment on a pull request: what is resolved first, the worse before the better, the rest folded."""
+"""A comparison as a comment on a pull request: inconclusive, resolved, the worse before the better, the rest folded."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from pyharness.report.comparison import Difference, resolved_first
+from pyharness.report.comparison import INCONCLUSIVE, Difference, resolved_first
+from pyharness.report.differences import judged_otherwise
 from pyharness.report.exporters.comment import Comment, Part, inert
 from pyharness.report.failing import Judged
 from pyharness.report.sheet import Cell, Heading, Sheet
@@ -24,7 +25,7 @@ _WITHOUT = "without a verdict"
 
 
 def comparison_comment(differences: Sequence[Difference], title: str, judged: Judged | None = None) -> Comment:
-    """Return what a comment says of a comparison: what is resolved, the worse first, then the rest, folded.
+    """Return what a comment says of a comparison: what is inconclusive, what is resolved, and the rest, folded.
 
     Args:
         differences: of which there are numbers on both sides.
@@ -33,14 +34,16 @@ def comparison_comment(differences: Sequence[Difference], title: str, judged: Ju
     """
     shown = [one for one in differences if one.a is not None and one.b is not None]
     resolved, rest = resolved_first(shown)
-    compared = f"{counted(len(shown), 'difference')} B - A: {_verdicts((*resolved, *rest))}."
+    inconclusive = [one for one in rest if one.verdict == INCONCLUSIVE]
+    opened, rest = [*inconclusive, *resolved], rest[len(inconclusive) :]
+    compared = f"{counted(len(shown), 'difference')} B - A: {_verdicts((*opened, *rest))}."
     notes = _notes(shown)
     return Comment(
         compared if judged is None else f"{judged.verdict}; {compared}",
         f"Compared: {inert(title)}",
         () if judged is None else tuple(reason.line for reason in judged.reasons if not reason.of_a_number),
         (
-            Part((_sheet(resolved, notes),) if resolved else ()),
+            Part((_sheet(opened, (*judged_otherwise(opened), *notes)),) if opened else ()),
             Part((_sheet(rest, notes),) if rest else (), _verdicts(rest)),
         ),
     )
@@ -63,7 +66,6 @@ def _sheet(differences: Sequence[Difference], notes: tuple[str, ...]) -> Sheet:
 
 def _row(one: Difference) -> tuple[Cell, ...]:
     assert one.a is not None and one.b is not None  # noqa: S101, PT018 -- others are left out
-    name = one.metric if one.part is None else f"{one.metric} {one.part}"
     interval, share = one.interval, Cell(None, reason="A is 0")
     if one.a and interval is not None:
         share = Cell(one.share, _SHARE, (interval[0] / abs(one.a), interval[1] / abs(one.a)), bounds=True)
@@ -71,6 +73,6 @@ def _row(one: Difference) -> tuple[Cell, ...]:
     elif one.a:
         share = Cell(one.share, _SHARE)
     return (
-        Cell(one.title), Cell(name), Cell(one.verdict or None), Cell(one.a, _VALUE), Cell(one.b, _VALUE),
+        Cell(one.title), Cell(one.name), Cell(one.verdict or None), Cell(one.a, _VALUE), Cell(one.b, _VALUE),
         Cell(one.b - one.a, _DIFFERENCE, interval, bounds=True), share,
     )  # fmt: skip

@@ -11,11 +11,13 @@ parts of the text are looked at, too, and there is a verdict only where all of t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
-from pyharness.metrics import all_metrics
 from pyharness.report.comparison.difference import Difference
-from pyharness.report.comparison.pairs import Pair, metrics_of, pairs_of_records, pairs_of_rows
+from pyharness.report.comparison.documents import by_documents
+from pyharness.report.comparison.pairs import Pair, metrics_of, pairs_of_records, pairs_of_rows, says
+from pyharness.report.comparison.states import States
 from pyharness.statistics.intervals import MOST_SAMPLES
 from pyharness.statistics.jackknife import paired_interval
 from pyharness.statistics.samples import median_interval
@@ -34,8 +36,16 @@ def rows(record: Record, first: str, second: str, *others: str) -> list[Differen
 
 
 def differences(pairs: Iterable[Pair], metric: str | None = None) -> list[Difference]:
-    """Every metric that both sides of a pair have, or one of all of the text; text that is not the same is refused."""
-    return [difference for pair in pairs if pair.measured for difference in _differences(pair, metric)]
+    """Every metric that both sides of a pair have; text that is not the same is refused.
+
+    With ``metric`` that one alone, of all of the text, and by intervals alone: ranks are made of many such pairs, and
+    have none where there is no interval.
+    """
+    measured = [(pair, list(_differences(pair, metric))) for pair in pairs if pair.measured]
+    if metric is not None:
+        return [replace(one, primary=False) for _, found in measured for one in found]
+    with States() as states:
+        return [one for pair, found in measured for one in by_documents(pair, found, states)]
 
 
 def some(found: list[Difference]) -> list[Difference]:
@@ -106,9 +116,10 @@ def _difference(
     pairs = zip(mine.curve, match.curve, strict=False)
     return Difference(
         title, mine.metric, mine.part, mine.value, match.value, interval, metric["direction"],
-        metric.get("tolerance", 0.0), _says(mine.metric, metric, "grows_with_text"),
-        _says(mine.metric, metric, "exact"), metric["deterministic"],
+        metric.get("tolerance", 0.0), says(mine.metric, metric, "grows_with_text"),
+        says(mine.metric, metric, "exact"), metric["deterministic"],
         tuple(None if a is None or b is None else b - a for a, b in pairs),
+        says(mine.metric, metric, "primary"), lack=mine.no_interval or match.no_interval,
     )  # fmt: skip
 
 
@@ -117,8 +128,3 @@ def _round_by_round(mine: Measurement, match: Measurement) -> tuple[float, float
     return median_interval(
         [other - one for one, other in zip(mine.samples, match.samples, strict=False)][:MOST_SAMPLES]
     )
-
-
-def _says(name: str, metric: Mapping[str, Any], fact: str) -> bool:
-    """What a record says of a metric or, where it is older than the question, the registry."""
-    return bool(metric[fact] if fact in metric else getattr(all_metrics().get(name), fact, False))

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pyharness.metrics import all_metrics
 from pyharness.plugins.registry import suggest
-from pyharness.report.cases import variant
+from pyharness.report.comparison.variants import variant
 from pyharness.report.trained_on import row_cell
 from pyharness.store import Record
 from pyharness.types import CaseResult, InputError
@@ -52,6 +53,8 @@ def pairs_of_rows(record: Record, first: str, second: str, *others: str) -> list
     for label in (first, second, *others):
         if label not in labels:
             raise suggest("tokenizer in this record", label, labels)
+    if first in (second, *others):
+        raise InputError(f"tokenizer {first[:200]!r} is named on both sides: name another to compare it with")
     return [pair for other in dict.fromkeys((second, *others)) for pair in _pairs(record, first, other)]
 
 
@@ -71,3 +74,8 @@ def _without_row(result: CaseResult) -> tuple[str, str | None, str]:
 def metrics_of(pair: Pair) -> Mapping[str, Any]:
     """What the records say of the metrics of both sides."""
     return {**pair.a.data["metrics"], **pair.b.data["metrics"]}
+
+
+def says(name: str, metric: Mapping[str, Any], fact: str) -> bool:
+    """What a record says of a metric or, where it is older than the question, the registry."""
+    return bool(metric[fact] if fact in metric else getattr(all_metrics().get(name), fact, False))

@@ -1,4 +1,4 @@
-"""A gate as a comment on a pull request: the verdict, regressions, and the rest folded."""
+"""A gate as a comment on a pull request: the verdict, regressions, what is inconclusive, and the rest folded."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pyharness.report.exporters.comment import MOST_BYTES_OF_A_TABLE, Comment, P
 from pyharness.report.gating.sheets import arms_sheet, environment_sheet, judgement_sheet, remarks, self_test_sheet
 from pyharness.report.gating.verdicts import WRONG, by_benchmark, counts, verdict_line
 from pyharness.report.sheet import Sheet
-from pyharness.types import SIDES, Gate, Judgement
+from pyharness.types import SIDES, Gate, GateVerdict, Judgement
 
 _OF_A_VERSION = 12
 
@@ -17,8 +17,9 @@ _OF_A_VERSION = 12
 def gate_comment(gate: Gate) -> Comment:
     """Return what a comment says of a gate."""
     groups = by_benchmark(gate.judgements)
-    wrong = [one for several in groups if several[0].verdict in WRONG for one in several]
-    others = [one for several in groups if several[0].verdict not in WRONG for one in several]
+    seen_first = (*WRONG, GateVerdict.INCONCLUSIVE)  # no evidence is no pass
+    wrong = [one for several in groups if several[0].verdict in seen_first for one in several]
+    others = [one for several in groups if several[0].verdict not in seen_first for one in several]
     about = tuple(one for one in (arms_sheet(gate), self_test_sheet(gate), environment_sheet(gate)) if one.rows)
     return Comment(
         verdict_line(gate),

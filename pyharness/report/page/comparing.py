@@ -9,7 +9,7 @@ from pyharness.report import comparison
 from pyharness.report.charts import Dot, dots
 from pyharness.report.columns import amount
 from pyharness.report.comparison import Difference, Pair
-from pyharness.report.differences import along_curve, notes_below
+from pyharness.report.differences import along_curve, judged_otherwise, notes_below
 from pyharness.report.page.parts import Block, Figure, Section
 from pyharness.report.sheet import Cell, Heading, Sheet, text_row
 from pyharness.statistics.intervals import interval_of
@@ -75,7 +75,7 @@ def _resolved(found: Sequence[Compared]) -> Iterator[Block]:
         if place >= MOST_FIGURES:
             yield sheet
             continue
-        drawn = [Dot(_name(each), _relative(one, each)) for each in differences]
+        drawn = [Dot(each.name, _relative(one, each)) for each in differences]
         description = "B - A as a share of A; lines: paired 95 % intervals; at the broken line nothing differs."
         svg = dots(drawn, one.pair.title, "B - A, % of A", at=0.0)
         yield Figure(one.pair.title, description, svg, sheet)
@@ -85,12 +85,11 @@ def _notes(found: Sequence[Compared]) -> Iterator[str]:
     yield from notes_below([each for one in found for each in one.differences])
 
 
-def _name(one: Difference) -> str:
-    return one.metric if one.part is None else f"{one.metric} {one.part}"
-
-
 def _sheet(one: Compared, differences: Sequence[Difference]) -> Sheet:
-    rows, notes = tuple(_row(one, each) for each in differences), tuple(along_curve(differences))
+    rows, notes = (
+        tuple(_row(one, each) for each in differences),
+        (*judged_otherwise(differences), *along_curve(differences)),
+    )
     return Sheet(one.pair.title, _HEADINGS, rows, notes)
 
 
@@ -103,7 +102,7 @@ def _row(one: Compared, each: Difference) -> tuple[Cell, ...]:
         n=_amount(one, each), unit=unit,
     )  # fmt: skip
     sides = (_side(result, each, unit) for result in (one.pair.one, one.pair.other))
-    return Cell(_name(each)), Cell(unit), *sides, cell, _relative(one, each), Cell(_way(each)), Cell(each.verdict)
+    return Cell(each.name), Cell(unit), *sides, cell, _relative(one, each), Cell(_way(each)), Cell(each.verdict)
 
 
 def _side(result: CaseResult, each: Difference, unit: str) -> Cell:

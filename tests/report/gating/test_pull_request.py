@@ -78,8 +78,9 @@ def test_the_verdict_comes_first_then_regressions_and_the_rest_is_folded() -> No
         ["slower", "time", "regression"],
         ["slower", "instructions", "pass"],
         ["slow", "time", "regression"],
-    ]
-    assert folded.startswith("<summary>1 inconclusive, 7 passed</summary>")
+        ["unsure", "time", "inconclusive"],
+    ], "no evidence is no pass"
+    assert folded.startswith("<summary>7 passed</summary>")
     effect = cells(text)[0].index("effect")
     assert cells(opened)[1][effect] == "+20.0 % [+19.0, +21.0]"
     assert all(re.fullmatch(r"\S+ % \[\S+, \S+\]", row[-3]) for row in cells(folded)[1:]), "an interval per row"
