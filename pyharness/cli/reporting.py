@@ -231,9 +231,9 @@ def compare(
     pyharness compare RECORD_A RECORD_B
 
     Each difference B - A of a metric that the text determines has a paired 95 % interval over the same documents; text
-    that is not the same on both sides is refused. Where there are too few documents for one, a signed-rank test of their
-    numbers of tokens judges bytes/token and its kin, from 6 documents on. A primary number that nothing judges is
-    inconclusive. Times are compared within one record: with an interval and a verdict where the rows took turns
+    that is not the same on both sides is refused. Where there are too few documents for one, a signed-rank test of
+    their numbers of tokens judges bytes/token and its kin, from 6 documents on. A primary number that nothing judges
+    is inconclusive. Times are compared within one record: with an interval and a verdict where the rows took turns
     (rounds=10 of a benchmark), and without one where they did not.
 
     With --fail-on the output ends with a line for each reason, what is worse first, then what is inconclusive. Ids that

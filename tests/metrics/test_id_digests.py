@@ -15,7 +15,14 @@ from numpy.typing import NDArray
 
 from oracles import id_digests as slow
 from pyharness.metrics.counting import id_digests
-from pyharness.metrics.counting.id_digests import BLOCK, IdDifference, IdDigests, first_difference, kept_of
+from pyharness.metrics.counting.id_digests import (
+    BLOCK,
+    IdDifference,
+    IdDigests,
+    first_difference,
+    kept_of,
+    paired_lengths,
+)
 from pyharness.metrics.counting.state import Facts
 from pyharness.types import InputError, Tokens, Vocabulary, digest_of
 
@@ -30,12 +37,14 @@ def digested(
     names: Sequence[str] | None = None,
     batch: int = 100,
     vocabulary: Vocabulary | None = None,
+    wholes: Sequence[str] | None = None,
 ) -> IdDigests:
     names = [str(number) for number in range(len(documents))] if names is None else names
     digests = IdDigests.of(Facts(0, np.ones(0, np.bool_), vocabulary, lossy=False))
     for start in range(0, len(documents), batch):
         part = Tokens.from_lists(documents[start : start + batch])
-        digests.add([digest_of(name) for name in names[start : start + batch]], part)
+        units = None if wholes is None else [digest_of(whole) for whole in wholes[start : start + batch]]
+        digests.add([digest_of(name) for name in names[start : start + batch]], part, units)
     return digests
 
 
@@ -194,6 +203,7 @@ def test_what_is_kept_is_bounded_and_the_digest_is_of_all(monkeypatch: pytest.Mo
     [
         ("ids keys", np.zeros(3, np.uint64)),
         ("ids keys", np.zeros((2, 1), np.uint64)),
+        ("ids units", np.zeros(3, np.uint64)),
         ("ids lengths", np.array([1, -1])),
         ("ids lengths", np.array([1, 1 << 40])),
         ("ids lengths", np.array([(1 << 64) - 1, 2], np.uint64)),
@@ -227,3 +237,36 @@ def test_ids_need_not_lie_end_to_end_in_memory() -> None:
         digests.add([digest_of("a"), digest_of("b")], tokens)
         totals.append(digests.total)
     assert totals[0] == totals[1]
+
+
+@FEW
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 70), st.integers(0, 70)), max_size=8), st.integers(1, 8))
+def test_lengths_are_added_up_by_what_texts_are_a_part_of(texts: list[tuple[int, int, int]], batch: int) -> None:
+    """In any batches, in another order on the other side, and of two shards."""
+    names, wholes = [str(number) for number in range(len(texts))], [f"work {work}" for work, *_ in texts]
+    sides = [[[1] * lengths[side] for lengths in texts] for side in (1, 2)]
+    first = digested(sides[0], names, batch, wholes=wholes)
+    half = len(texts) // 2
+    second = digested(sides[1][half:], names[half:], batch, wholes=wholes[half:])
+    second.merge(digested(sides[1][:half], names[:half], batch, wholes=wholes[:half]))
+    if not texts:
+        return
+    expected = sorted(
+        tuple(sum(one[side] for one in texts if one[0] == work) for side in (1, 2))
+        for work in {one[0] for one in texts}
+    )
+    assert sorted(map(tuple, paired_lengths(first.arrays(), second.arrays()).T.tolist())) == expected
+
+
+def test_lengths_that_are_not_all_there_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    documents, names = [[number] for number in range(10)], [str(number) for number in range(10)]
+    whole = digested(documents, wholes=names).arrays()
+    for other, why in (
+        (digested(documents), "older pyharness"),
+        (digested([*documents, [1]], wholes=[*names, "10"]), "not the same"),
+    ):
+        with pytest.raises(InputError, match=why):
+            paired_lengths(whole, other.arrays())
+    monkeypatch.setattr(id_digests, "MOST_BYTES", 120)
+    with pytest.raises(InputError, match="first 4 of 10 texts"):
+        paired_lengths(whole, digested(documents, wholes=names).arrays())
