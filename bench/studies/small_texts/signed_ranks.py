@@ -95,8 +95,8 @@ def main() -> None:
     """Write the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", type=Path)
-    parser.add_argument("--draws", type=int, default=2000)
-    parser.add_argument("--bytes", type=int, default=6_000_000, help="of a pool, at most")
+    parser.add_argument("--draws", type=int, default=1000)
+    parser.add_argument("--bytes", type=int, default=2_000_000, help="of a pool, at most")
     asked = parser.parse_args()
     data = os.environ.get("PYHARNESS_DATA")
     if data is None:
