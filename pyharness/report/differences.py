@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from pyharness.report.comparison import Difference
+from pyharness.report.rows.trained_on import MARK
 from pyharness.report.sheet import NOTHING, Cell, Heading, Sheet
 from pyharness.report.sheet.escaping import writable
-from pyharness.report.trained_on import MARK
 from pyharness.types import Format
 
 _METRIC, _VERDICT = Heading("metric", "prose"), Heading("verdict", "word")

@@ -15,12 +15,13 @@ from typing import TypeVar
 
 from pyharness.benchmarks import benchmarks
 from pyharness.benchmarks.notes import lossy
-from pyharness.report import comparison, texts, trained_on
+from pyharness.report import comparison, texts
 from pyharness.report.columns import Rows, cell
-from pyharness.report.comparison.variants import variant
+from pyharness.report.rows import trained_on
+from pyharness.report.rows.trained_on import row_cell
+from pyharness.report.rows.variants import variant
 from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.report.sheet.shortening import shorten_apart
-from pyharness.report.trained_on import row_cell
 from pyharness.store import Record
 from pyharness.types import COUNT, CaseResult, Column, InputError
 

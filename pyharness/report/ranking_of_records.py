@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from pyharness.benchmarks import benchmarks
-from pyharness.report.comparison.variants import variant
 from pyharness.report.ranking import Ranked, Row, ranked, ranking_notes, sheets_of
+from pyharness.report.rows.variants import variant
 from pyharness.report.sheet import Sheet
 from pyharness.store import Record
 from pyharness.types import CaseResult

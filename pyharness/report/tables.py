@@ -14,7 +14,7 @@ from itertools import chain
 from typing import Any, TypeAlias
 
 from pyharness.benchmarks import benchmarks
-from pyharness.report import texts, trained_on
+from pyharness.report import texts
 from pyharness.report.cases import not_measured
 from pyharness.report.columns import (
     Measured,
@@ -26,12 +26,13 @@ from pyharness.report.columns import (
     published_rows,
     with_undeclared,
 )
-from pyharness.report.comparison.variants import differing
 from pyharness.report.listings import listing_sheets
 from pyharness.report.profiles import profile_sheets_of
 from pyharness.report.ranking import ranking_sheets
+from pyharness.report.rows import trained_on
+from pyharness.report.rows.trained_on import row_cell
+from pyharness.report.rows.variants import differing
 from pyharness.report.sheet import Heading, Sheet
-from pyharness.report.trained_on import row_cell
 from pyharness.store import PROFILE_KIND, Record
 from pyharness.types import CaseResult, Column, Fact, Measurement, Plot, Table, counted
 

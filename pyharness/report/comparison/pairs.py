@@ -8,8 +8,8 @@ from typing import Any
 
 from pyharness.metrics import all_metrics
 from pyharness.plugins.registry import suggest
-from pyharness.report.comparison.variants import variant
-from pyharness.report.trained_on import row_cell
+from pyharness.report.rows.trained_on import row_cell
+from pyharness.report.rows.variants import variant
 from pyharness.store import Record
 from pyharness.types import CaseResult, InputError
 

@@ -8,8 +8,8 @@ from pyharness.metrics.counting.histograms import LENGTHS, TEXT, VOCABULARY
 from pyharness.report.charts import Axis, Panel, curves
 from pyharness.report.page.parts import Figure, Section
 from pyharness.report.page.sections.counted import Counted, at_least, cells, headings
+from pyharness.report.rows.trained_on import note, row_cell
 from pyharness.report.sheet import Cell, Heading, Sheet
-from pyharness.report.trained_on import note, row_cell
 from pyharness.store import Record
 from pyharness.types import COUNT
 

@@ -9,10 +9,10 @@ from pyharness.metrics.counting.histograms import RANKS, TEXT, TYPES
 from pyharness.report.charts import Axis, Line, Panel, Point, curves
 from pyharness.report.page.parts import Figure, Section
 from pyharness.report.page.sections.counted import Counted, cells, headings
+from pyharness.report.rows.trained_on import note, row_cell
 from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.report.sheet.escaping import visible
 from pyharness.report.sheet.shortening import shorten
-from pyharness.report.trained_on import note, row_cell
 from pyharness.store import Record
 from pyharness.types import COUNT, Histogram
 
