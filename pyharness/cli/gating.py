@@ -95,8 +95,9 @@ def gate(**given: Any) -> None:
     outputs = {name: path for name in ("output", "markdown", "junit") if (path := given[name]) is not None}
     _check(outputs, force=given["force"])
     rules = GateRules(budget=share(given["budget"]), minutes=given["minutes"], strict=given["strict"])
+    head = given["base"] if given["head"] is None else given["head"]  # "" is refused: it is a variable that is not set
     asked = gating.GateRequest(
-        given["base"], given["head"] or given["base"], given["suite"], given["tests"], rules, given["library"],
+        given["base"], head, given["suite"], given["tests"], rules, given["library"],
         given["declared"], instructions=given["counter"] is not None, isolated=given["isolated"], cache=given["cache"],
         force=given["force"], requirements=given["requirements"], passed=given["passed"],
     )  # fmt: skip

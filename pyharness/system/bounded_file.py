@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 import tomllib
 from io import BufferedReader
@@ -12,6 +13,9 @@ from typing import Any
 
 from pyharness.system import atomic_file
 from pyharness.types import InputError
+
+MOST_PARTS = 100  # of a key of TOML: of n parts, tomllib keeps n tuples of up to n names
+_LONG_KEY = re.compile(rb"(?<![\w-])(?:(?:[\w-]+|\"[^\"\n]*\"|'[^'\n]*')[ \t]*\.[ \t]*){%d}" % MOST_PARTS)
 
 
 def opened(path: Path) -> BufferedReader:
@@ -55,7 +59,10 @@ def read_toml(path: Path, most: int, what: str) -> dict[str, Any]:
         InputError: it cannot be read, is too large, or is no TOML.
     """
     try:
-        return tomllib.loads(read(path, most, what).decode())
+        data = read(path, most, what)
+        if _LONG_KEY.search(data):
+            raise InputError(f"{what} has a key of more than {MOST_PARTS} parts")
+        return tomllib.loads(data.decode())
     except InputError:
         raise
     except OSError as error:

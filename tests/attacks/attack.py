@@ -112,6 +112,7 @@ def attack(case: Case, stock: Path, folder: Path) -> Outcome:
         "PATH": f"{stock / arena.PROGRAMS}:{os.environ['PATH']}",
         "TMPDIR": str(temporary), MARK: str(folder), "PYHARNESS_CACHE": str(folder / "cache"),
         "PYTHONDONTWRITEBYTECODE": "1", "HF_HUB_OFFLINE": "1", "HOME": str(folder),
+        "RUST_BACKTRACE": "0",  # a library that panics says so in three lines
     }  # fmt: skip
     status, outcome.memory_mb, outcome.seconds = _run(case, place, folder, environment)
     outcome.stderr = (folder / "stderr").read_bytes().decode(errors="replace")

@@ -86,6 +86,8 @@ def test_an_arm_that_does_not_build_is_incomparable(tmp_path: Path) -> None:
         (["--declared", "no-such.toml"], "no-such.toml"),
         (["-o", "same.json", "--junit", "same.json"], "name one file"),
         (["--base", "no-such-revision"], "no-such-revision"),
+        (["--head", ""], "--head is empty"),  # of a variable that is not set: never the base against itself
+        (["--base", ""], "--base is empty"),
     ],
 )
 def test_bad_input(arguments: list[str], said: str, tmp_path: Path) -> None:

@@ -52,3 +52,23 @@ def test_what_a_process_has_open_is_read(tmp_path: Path, shown: str, given: str)
     command = f"{given} {shlex.join([sys.executable, '-P', '-c', script, shown])}"
     done = subprocess.run(["/bin/bash", "-c", command], cwd=tmp_path, check=True, capture_output=True, text=True)
     assert done.stdout == "b'abc'\n"
+
+
+@pytest.mark.parametrize("name", ["a", "'a b'", '"a b"', "a-b"])
+def test_keys_of_very_many_parts(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.toml"
+    for parts in (1, 2, bounded_file.MOST_PARTS):
+        path.write_text(" . ".join([name] * parts) + " = 1\n", encoding="utf-8")
+        assert bounded_file.read_toml(path, 1 << 20, "it")
+    for form in ("{} = 1", "[{}]", "x = {{ {} = 1 }}"):
+        path.write_text(form.format(".".join([name] * (bounded_file.MOST_PARTS + 1))), encoding="utf-8")
+        with pytest.raises(InputError, match="it has a key of more than 100 parts"):
+            bounded_file.read_toml(path, 1 << 20, "it")
+
+
+def test_lines_with_many_dots_are_read(tmp_path: Path) -> None:
+    names = [f"path:./data.d/text.{number}.jsonl" for number in range(500)]
+    (tmp_path / "x.toml").write_text(f"corpora = {names}\n# {'.' * 1000}\n", encoding="utf-8")
+    assert bounded_file.read_toml(tmp_path / "x.toml", 1 << 20, "it")["corpora"] == names
+    (tmp_path / "x.toml").write_text(f"x = '{'x' * 4_000_000}'", encoding="utf-8")
+    assert bounded_file.read_toml(tmp_path / "x.toml", 1 << 23, "it")

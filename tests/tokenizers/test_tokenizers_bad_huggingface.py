@@ -64,6 +64,7 @@ def nested(depth: int) -> dict[str, Any]:
         (token(special="no"), "'special' of added token '<s>' is 'no'"),
         (lambda c: c["added_tokens"].append(c["added_tokens"][0]), "lists an added token twice"),
         (stage("added_tokens", {"a": 1}), "'added_tokens' is not a list"),
+        (stage("added_tokens", [{"id": 300, "content": "a\udfff"}]), "half a surrogate pair"),
         (stage("normalizer", "NFC"), "normalizer is 'NFC', not an object with a type"),
         (stage("normalizer", {"type": "Sequence", "normalizers": [None]}), "normalizer is '{}'"),
         (stage("normalizer", {"type": "Sequence", "normalizers": 5}), "'normalizers' is not a list"),

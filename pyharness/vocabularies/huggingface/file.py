@@ -226,6 +226,8 @@ def read_added(entries: list[Any], label: str) -> tuple[AddedToken, ...]:
 def _added_token(entry: Any, number: int, label: str) -> AddedToken:
     if not isinstance(entry, dict) or not isinstance(entry.get("content"), str) or not entry["content"]:
         raise InputError(f"{label}: added token {number} is {str(entry)[:60]!r}, not an object with a content")
+    if any("\ud800" <= character <= "\udfff" for character in entry["content"]):
+        raise InputError(f"{label}: added token {entry['content'][:60]!r} has half a surrogate pair, which no text has")
     check_id(entry.get("id"), entry["content"], label)
     flags = {flag: entry.get(flag, False) for flag in FLAGS}
     for flag, value in flags.items():

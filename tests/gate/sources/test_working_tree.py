@@ -60,22 +60,22 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-def gone(path: Path) -> None:
+def gone(path: Path) -> Path:
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
+    return path
 
 
 def link(path: Path, target: str | Path) -> None:
-    gone(path)
-    path.symlink_to(target)
+    gone(path).symlink_to(target)
 
 
-def file(path: Path, content: str = "new") -> None:
-    gone(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
+def file(path: Path, content: str = "new") -> Path:
+    gone(path).parent.mkdir(parents=True, exist_ok=True)
     path.write_text(content, encoding="utf-8")
+    return path
 
 
 EDITS: dict[str, Callable[[Path], object]] = {
@@ -86,7 +86,7 @@ EDITS: dict[str, Callable[[Path], object]] = {
     "an inner folder becomes a link": lambda top: link(top / "a/b", ".."),
     "a link becomes a folder": lambda top: [file(top / "to_folder/one"), file(top / "to_folder/new/x")],
     "a link to outside becomes a folder": lambda top: [gone(top / "to_outside"), file(top / "to_outside/a/one")],
-    "a link to outside goes, as a folder": lambda top: [gone(top / "to_outside"), (top / "to_outside").mkdir()],
+    "a link to outside goes, as a folder": lambda top: gone(top / "to_outside").mkdir(),
     "a link becomes a file": lambda top: file(top / "to_file", "a/one"),
     "a file becomes a link to itself as it was": lambda top: link(top / "a/one", top / "a/two"),
     "a file becomes a folder": lambda top: [gone(top / "a/one"), file(top / "a/one/deep/x")],
@@ -95,7 +95,7 @@ EDITS: dict[str, Callable[[Path], object]] = {
     "a file is a program": lambda top: (top / "a/two").chmod(0o755),
     "a folder is renamed": lambda top: (top / "a").rename(top / "renamed"),
     "a folder takes the place of another": lambda top: [gone(top / "c"), (top / "a").rename(top / "c")],
-    "a file is a FIFO": lambda top: [gone(top / "c/one"), os.mkfifo(top / "c/one")],
+    "a file is a FIFO": lambda top: os.mkfifo(gone(top / "c/one")),
     "new files": lambda top: [file(top / "new.log"), file(top / 'new/ä\n"x'), file(top / os.fsdecode(b"\xff\xfe"))],
     "staged and changed": lambda top: [file(top / "s"), small_project.git(top, "add", "s"), file(top / "s", "later")],
     "staged and gone": lambda top: [file(top / "s"), small_project.git(top, "add", "s"), gone(top / "s")],
@@ -132,7 +132,8 @@ def edit_at_random(top: Path, drawn: random.Random) -> None:
         file(path, str(drawn.randrange(3)))
     elif what == 1:
         path.parent.mkdir(parents=True, exist_ok=True)
-        link(path, drawn.choice(["a", "a/one", "nowhere", ".", top.parent / "outside", top.parent / "outside/a/one"]))
+        outside = top.parent / "outside"
+        link(path, drawn.choice(["a", "a/one", "nowhere", ".", str(outside), str(outside / "a/one")]))
     elif what == 2:
         gone(path)
     elif what == 3 and path.is_file() and not path.is_symlink():
