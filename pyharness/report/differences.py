@@ -49,7 +49,7 @@ def judged_otherwise(shown: Iterable[Difference]) -> Iterator[str]:
         if one.judged_by_ranks:
             tests.setdefault(one.judged_by, []).append(one.name)
         elif one.unjudged and one.primary:
-            lacks.setdefault(one.lack or "no interval", []).append(one.name)
+            lacks.setdefault(one.no_interval or "no interval", []).append(one.name)
     yield from (f"Verdict by a {test}, one for all of: {', '.join(dict.fromkeys(of))}." for test, of in tests.items())
     yield from (f"Inconclusive: {', '.join(dict.fromkeys(of))}: {lack}." for lack, of in lacks.items())
 
@@ -103,7 +103,7 @@ def flat_differences(differences: Sequence[Difference]) -> Sheet:
         ranks = one.ranks if one.judged_by_ranks else None
         values = (
             one.title, one.metric, one.part, one.a, one.b, _b_minus_a(one), low, high, one.direction, one.verdict,
-            one.judged_by, None if ranks is None else ranks.pairs, None if ranks is None else ranks.p, one.lack,
+            one.judged_by, None if ranks is None else ranks.pairs, None if ranks is None else ranks.p, one.no_interval,
         )  # fmt: skip
         rows.append(tuple(Cell(writable(value)) for value in values))
     headings = tuple(Heading(title, "word" if title in _WORDS else "number") for title in _FLAT)

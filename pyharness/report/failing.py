@@ -157,7 +157,9 @@ def _of_documents(found: Sequence[Difference], fail_on: FailOn) -> Iterator[Reas
         if one.verdict == "worse" and one.judged_by_ranks:
             groups.setdefault((Kind.WORSE, one.title, one.judged_by), []).append(one)
         elif one.unjudged and one.looks_worse and fail_on == "worse":
-            kind, why = (Kind.INCONCLUSIVE, one.lack or one.verdict) if one.primary else (Kind.NOTE, "not judged")
+            kind, why = (
+                (Kind.INCONCLUSIVE, one.no_interval or one.verdict) if one.primary else (Kind.NOTE, "not judged")
+            )
             groups.setdefault((kind, one.title, why), []).append(one)
     for (kind, title, why), numbers in groups.items():
         said = f"{title}: {', '.join(map(_said, numbers))} ({why})"

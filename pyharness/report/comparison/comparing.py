@@ -119,7 +119,8 @@ def _difference(
         metric.get("tolerance", 0.0), says(mine.metric, metric, "grows_with_text"),
         says(mine.metric, metric, "exact"), metric["deterministic"],
         tuple(None if a is None or b is None else b - a for a, b in pairs),
-        says(mine.metric, metric, "primary"), lack=mine.no_interval or match.no_interval,
+        mine.no_interval or match.no_interval,
+        says(mine.metric, metric, "primary"),
     )  # fmt: skip
 
 

@@ -33,9 +33,9 @@ class Difference:
     exact: bool = False  # a difference counts without an interval
     deterministic: bool = True
     curve: tuple[float | None, ...] = ()  # b - a on nested parts of the text, the last of them all of it
+    no_interval: str | None = None  # why there is none, and nothing that judges in its place
     primary: bool = False
     ranks: SignedRanks | None = None  # of the tokens of every document, where they stand in for an interval
-    lack: str | None = None  # why there is no interval, and nothing in its place
 
     @property
     def name(self) -> str:

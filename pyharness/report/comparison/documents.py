@@ -40,7 +40,7 @@ def _ranks(pair: Pair, states: States) -> SignedRanks | str:
 
 def _with(one: Difference, ranks: SignedRanks | str) -> Difference:
     if isinstance(ranks, str):
-        return replace(one, lack="; ".join(filter(None, (one.lack, ranks))))
+        return replace(one, no_interval="; ".join(filter(None, (one.no_interval, ranks))))
     judged = replace(one, ranks=ranks)
     if judged.judged_by_ranks:
         return judged
@@ -50,4 +50,4 @@ def _with(one: Difference, ranks: SignedRanks | str) -> Difference:
         why = f"{said_of(ranks)}, which is of the other sign: long documents outweigh the others"
     else:
         why = said_of(ranks)
-    return replace(judged, lack="; ".join(filter(None, (one.lack, why))))
+    return replace(judged, no_interval="; ".join(filter(None, (one.no_interval, why))))

@@ -123,8 +123,8 @@ def test_documents_that_disagree_leave_it_open(tmp_path: Path) -> None:
     b = write(tmp_path / "b.json", 22, lambda number: 42 * (number % 2 == 0))
     (one,) = (one for one in compared(a, b) if one.metric == "bytes_per_token")
     assert one.verdict == "inconclusive"
-    assert one.lack is not None
-    assert JUDGED.format(22) in one.lack
+    assert one.no_interval is not None
+    assert JUDGED.format(22) in one.no_interval
 
 
 def test_a_number_that_goes_the_other_way_than_its_documents_is_open(tmp_path: Path) -> None:
@@ -135,8 +135,8 @@ def test_a_number_that_goes_the_other_way_than_its_documents_is_open(tmp_path: P
     assert one.ranks is not None
     assert one.ranks.decides
     assert one.verdict == "inconclusive"
-    assert one.lack is not None
-    assert "other sign" in one.lack
+    assert one.no_interval is not None
+    assert "other sign" in one.no_interval
 
 
 def test_documents_of_one_work_are_one_and_pieces_of_one_document_too(tmp_path: Path) -> None:
