@@ -39,7 +39,8 @@ def _measurements(state: State) -> tuple[Measurement, ...]:
 def rederive(state: State, case: Case) -> Findings:
     """The shares again, from the counts of documents, and the digest of all ids."""
     del case
-    return Findings(_measurements(state), id_digests.details(state))
+    details = {**round_trips.details(state), **identical_ids.details(state), **id_digests.details(state)}
+    return Findings(_measurements(state), details)
 
 
 def run(work: Work) -> Findings:

@@ -68,7 +68,7 @@ def report(
     What --output names is never overwritten without --force; a device or a FIFO is written into.
 
     \b
-    Exit status of --rederive: 0 all numbers are equal to the last bit, 1 some differ,
+    Exit status of --rederive: 0 all that can be derived is equal to the last bit, 1 something differs or lacks,
     2 there is no state beside the record, or it is damaged or another run's.
     """
     from pyharness import report as room
@@ -204,9 +204,9 @@ def _rederive(record: Record, form: str, output: Path | None, force: bool) -> No
 
     if form not in ("text", "table"):
         raise InputError(f"--rederive prints lines of text, not {form}: leave --format out")
-    cases = list(rederiving.rederive(record))
-    _put("".join(f"{line}\n" for line in rederiving.lines(cases)), output, force)
-    sys.exit(1 if any(one.differences for one in cases) else 0)
+    found = rederiving.rederive(record)
+    _put("".join(f"{line}\n" for line in rederiving.lines(found)), output, force)
+    sys.exit(1 if found.differs else 0)
 
 
 @click.command()

@@ -25,4 +25,6 @@ def _with_relative(result: CaseResult, by_key: dict[str, CaseResult], reference:
     if reference is None:
         return result
     home = by_key.get(replace(result.case, tokenizer=reference).key)
-    return replace(result, measurements=(*result.measurements, *benchmark.relative(result, home, reference)))
+    measured = {(one.metric, one.part) for one in result.measurements}
+    added = [one for one in benchmark.relative(result, home, reference) if (one.metric, one.part) not in measured]
+    return replace(result, measurements=(*result.measurements, *added))

@@ -19,6 +19,7 @@ from pyharness.store.json_lines import dump, packed
 from pyharness.store.older import ADDED_DETAILS, LIFTED
 from pyharness.store.records import GATE_KIND, KIND, PROFILE_KIND, SCHEMA, SCHEMA_FILE, Record, is_unfinished, read
 from pyharness.store.results import (
+    first_twice,
     groups_of,
     histograms_of,
     measurement_as_json,
@@ -49,6 +50,7 @@ __all__ = [
     "dump",
     "dump_gate",
     "finished_cases",
+    "first_twice",
     "gate_as_json",
     "gate_from_json",
     "groups_of",

@@ -10,7 +10,7 @@ from typing import Any
 
 from pyharness.store.json_lines import load
 from pyharness.store.pytest_benchmark import as_record, is_foreign
-from pyharness.store.results import result_from_json
+from pyharness.store.results import first_twice, result_from_json
 from pyharness.store.shape import Misshapen, check_top, check_values, short
 from pyharness.store.states import NoState, StateReader
 from pyharness.types import CaseResult, InputError
@@ -73,6 +73,8 @@ class Record:
                 results.append(result_from_json(item))
             except Misshapen as error:
                 raise InputError(f"{name} is not a complete run record: result {number + 1}: {error}") from None
+        if (twice := first_twice(result.case.key for result in results)) is not None:
+            raise InputError(f"{name} is not a complete run record: case {short(twice)} is there twice")
         return cls(data, tuple(results), path)
 
     def state(self) -> StateReader:

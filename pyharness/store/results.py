@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 from pyharness.statistics.jackknife import GROUPS
 from pyharness.store import nouns
@@ -14,6 +14,7 @@ from pyharness.store.older import lifted
 from pyharness.store.shape import LARGEST, Misshapen, check_tally, get, number, number_or_null, short
 from pyharness.types import Case, CaseResult, Failure, Histogram, Measurement, TextRead
 
+T = TypeVar("T")
 _STATUSES = ("ok", "skipped", "failed")
 _DIGEST = re.compile("[0-9a-f]{16}")
 
@@ -53,6 +54,16 @@ def measurement_from_json(data: Mapping[str, Any]) -> Measurement:
     )
 
 
+def first_twice(names: Iterable[T]) -> T | None:
+    """Return the first of some names that was there before."""
+    met: set[T] = set()
+    for name in names:
+        if name in met:
+            return name
+        met.add(name)
+    return None
+
+
 def result_as_json(result: CaseResult) -> dict[str, Any]:
     """One case of a record."""
     return {
@@ -76,6 +87,8 @@ def result_from_json(data: Mapping[str, Any]) -> CaseResult:
     if status not in _STATUSES:
         raise Misshapen(f"'status' is {short(status)}; known: {', '.join(_STATUSES)}")
     measurements = tuple(measurement_from_json(item) for item in get(data, "measurements", list))
+    if (twice := first_twice((one.metric, one.part) for one in measurements)) is not None:
+        raise Misshapen(f"{short(twice[0])}{'' if twice[1] is None else f' ({twice[1][:60]})'} is measured twice")
     details = get(data, "details", dict)
     if status == "ok":
         measurements = (*measurements, *lifted(case.benchmark, measurements, details))

@@ -18,7 +18,7 @@ import json
 import math
 import os
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -151,6 +151,11 @@ class StateReader:
 
     def __contains__(self, case: object) -> bool:
         return case in self._cases
+
+    @property
+    def cases(self) -> Iterable[str]:
+        """Keys of the cases that it has."""
+        return self._cases.keys()
 
     def of(self, case: str) -> State:
         """Arrays of a case, by name."""

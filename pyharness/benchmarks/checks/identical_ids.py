@@ -72,6 +72,15 @@ def measurements(state: State) -> tuple[Measurement, ...]:
     return Measurement("identical_documents", documents - left_out), Measurement("mapped_documents", left_out)
 
 
+def details(state: State) -> dict[str, Any]:
+    """What the details of a case that has passed say of the comparison."""
+    found = measurements(state)
+    if not found:
+        return {}
+    identical, left_out = (one.value for one in found)
+    return {"identical_ids": {"documents": identical, "left_out": left_out, "difference": None}}
+
+
 def describe_difference(tokenizer: Tokenizer, text: str, expected: Any, got: Any) -> dict[str, Any]:
     """First differing token: its index, the byte offset of the text it stands at, and both sides' ids."""
     shorter = min(len(expected), len(got))

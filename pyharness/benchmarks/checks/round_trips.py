@@ -64,11 +64,22 @@ class RoundTrips:
         return {"round trips": np.array([*counts, CLASSES.index(kind), can_ask], np.int64)}
 
 
+def details(state: State) -> dict[str, Any]:
+    """What the details of a case say of the documents read."""
+    documents, exact, _, _, kind, _ = _counts(state)
+    return {"class": CLASSES[kind], "documents": documents, "mismatches": documents - exact}
+
+
+def _counts(state: State) -> list[int]:
+    documents, *others = counts = state_arrays.taken(state, "round trips", 6).tolist()
+    if documents <= 0 or others[3] not in range(len(CLASSES)):
+        raise InputError(f"round trips of {documents} documents, of class {others[3]}")
+    return counts
+
+
 def measurements(state: State) -> tuple[Measurement, ...]:
     """Shares of the documents read."""
-    documents, exact, as_derived, idempotent, kind, can_ask = state_arrays.taken(state, "round trips", 6).tolist()
-    if documents <= 0 or kind not in range(len(CLASSES)):
-        raise InputError(f"round trips of {documents} documents, of class {kind}")
+    documents, exact, as_derived, idempotent, kind, can_ask = _counts(state)
     promised = Measurement("round_trip_share", as_derived / documents)
     if CLASSES[kind] == "lossy":
         promised = Measurement("round_trip_share", None, reason="a lossy tokenizer promises no round trip")

@@ -87,11 +87,14 @@ def findings(benchmark: Benchmark, given: Any) -> dict[str, Any]:
     tally: Any = given.tally
     if not isinstance(tally, Tally | None):
         raise WrongValue(f"{whose} gave the tally {shown(tally)}; it must be a Tally, of the text that was read")
+    checked = [_measurement(one, whose) for one in measurements]
+    if (twice := store.first_twice((one["metric"], one.get("part")) for one in checked)) is not None:
+        raise WrongValue(f"{whose} measured {shown(twice[0])} twice, of the part {shown(twice[1])}")
     details = _details(given.details, whose)
     return {
         "status": given.status,
         "reason": None if reason is None else shortened(reason),
-        "measurements": [_measurement(one, whose) for one in measurements],
+        "measurements": checked,
         "details": details if tally is None else {"tally": store.text_read_as_json(TextRead.of(tally)), **details},
         "fingerprint": given.fingerprint,
     }

@@ -19,6 +19,7 @@ from cases.rederived import STATE, asked, edited
 from pyharness import store
 from pyharness.benchmarks import Findings, Work, benchmarks
 from pyharness.commands import rederiving
+from pyharness.commands.rederiving import cases
 from pyharness.corpora import open_corpus
 from pyharness.store.case_states import write_case
 from pyharness.tokenizers import load, resolve
@@ -31,7 +32,8 @@ def test_every_number_comes_again(measured: Path) -> None:
     found = asked(measured)
     assert found.exit_code == 0, found.output
     said = {line.partition(":")[0]: line for line in found.output.splitlines()}
-    assert set(said) == {"integrity", "compression", "fairness", "vocabulary", "reachability", "latency"}
+    known = {"integrity", "compression", "fairness", "vocabulary", "reachability", "latency"}
+    assert set(said) == {*known, "unchecked"}
     for benchmark in ("integrity", "compression", "fairness", "vocabulary"):
         assert said[benchmark].endswith("values equal to the last bit")
     assert said["latency"] == "latency: 1 case not derivable: measured times"
@@ -90,8 +92,9 @@ def test_any_changed_value_is_noticed(measured: Path, data: st.DataObject) -> No
     result = data.draw(st.sampled_from(derivable))
     one = data.draw(st.sampled_from([one for one in result["measurements"] if one["value"] is not None]))
     one["value"] = one["value"] + 1 if data.draw(st.booleans()) else -1
-    again = list(rederiving.rederive(store.Record.from_json(changed, "it", record.path)))
-    differing = [found for found in again if found.differences]
+    again = rederiving.rederive(store.Record.from_json(changed, "it", record.path))
+    assert again.differs
+    differing = [found for found in again.cases if found.differences]
     assert [found.result.case.key for found in differing] == [result["key"]]
     assert differing[0].differences[0].startswith(one["metric"])
 
@@ -165,7 +168,7 @@ def test_a_benchmark_of_a_stranger_is_derived_as_any(folder: Path, monkeypatch: 
 
     known = dict(benchmarks())
     known["fairness"] = replace(known["fairness"], rederive=broken)
-    monkeypatch.setattr(rederiving, "benchmarks", lambda: known)
+    monkeypatch.setattr(cases, "benchmarks", lambda: known)
     found = asked(folder)
     assert (found.exit_code, len(found.output.splitlines())) == (2, 1)
     assert "cannot be computed from its state: ZeroDivisionError: of a plug-in" in found.output
