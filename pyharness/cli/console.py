@@ -217,7 +217,7 @@ def check_target(output: Path | None, force: bool, records: Sequence[Path]) -> N
 
     if output is None:
         return
-    for record in records:
+    for record in filter(lambda path: path.name, records):  # "/" and "." have none, and are no records
         for read, what in ((record, "record"), (store.path_beside(record), "state of the record")):
             if _is_same_file(read, output):
                 raise InputError(

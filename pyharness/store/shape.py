@@ -71,6 +71,7 @@ def check_top(data: Mapping[str, Any]) -> None:
     for name, kind in (("created", str), ("complete", bool), ("suite", dict), ("environment", dict), ("results", list)):
         get(data, name, kind)
     get(data["suite"], "rows", str, default="")
+    get(data["suite"], "reference", str, None, default=None)
     number(get(data, "seconds", object), "seconds")
     for label in (rows := get(data, "tokenizers", dict)):
         get(get(rows, label, dict), "vocab_size", int, default=0)

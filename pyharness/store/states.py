@@ -18,7 +18,7 @@ import json
 import math
 import os
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -153,7 +153,7 @@ class StateReader:
         return case in self._cases
 
     @property
-    def cases(self) -> Iterable[str]:
+    def cases(self) -> Collection[str]:
         """Keys of the cases that it has."""
         return self._cases.keys()
 

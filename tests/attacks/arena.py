@@ -11,12 +11,17 @@ import subprocess
 import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))  # under -P, too
+
+from gating.gates import gate, judgement
+from pyharness import store
+
 PROGRAMS = "bin"  # of the stock: put on the PATH, so that a signal to $! reaches what it names
 TEXT = "to be or not to be, that is the question;\nwhether 'tis nobler in the mind to suffer\n"
 
 
 def make_stock(folder: Path) -> Path:
-    """Make, once, what takes long: the command, ``text.txt``, ``bpe/model.json`` and ``record.json`` of a run."""
+    """Make, once, what takes long: the command, ``text.txt``, ``bpe/model.json``, and records of a run and a gate."""
     folder.mkdir(parents=True)
     program = folder / PROGRAMS / "pyharness"
     program.parent.mkdir()
@@ -26,6 +31,7 @@ def make_stock(folder: Path) -> Path:
     _pyharness(folder, "train", "bpe", "-c", "path:text.txt", "--vocab-size", "270", "--out", "bpe", "-q")
     options = ("-t", "raw_bytes", "-t", "file:bpe/model.json", "-c", "path:text.txt", "-b", "compression")
     _pyharness(folder, "run", *options, "-o", "record.json", "-q")
+    store.write_gate(folder / "gate.json", gate(judgement("encode")))
     return folder
 
 

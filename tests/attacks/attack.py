@@ -3,7 +3,8 @@
 Each ``*.toml`` beside this file holds ``[[case]]`` tables. A case is run once for every combination of its ``each``:
 
 - ``name``: what is attacked.
-- ``command``: for bash, in a folder of its own with the files of ``arena.py``; ``pyharness`` is the command line.
+- ``command``: for bash, in a folder of its own with the files of ``arena.py``; ``pyharness`` is the command line, and
+  ``$FORGE SOURCE TARGET CHANGE`` makes a hostile file of a good one (``forging.py``).
 - ``each``: name -> list of texts. ``{name}`` in the command becomes the text, quoted; ``{=name}`` the text as it is.
 - ``codes``: exit codes that are right (default 0 and 2).
 - ``says``: a regular expression that standard error must match.
@@ -110,6 +111,7 @@ def attack(case: Case, stock: Path, folder: Path) -> Outcome:
     outcome = Outcome(case)
     environment = os.environ | {
         "PATH": f"{stock / arena.PROGRAMS}:{os.environ['PATH']}",
+        "FORGE": shlex.join([sys.executable, "-P", str(HERE / "forging.py")]),
         "TMPDIR": str(temporary), MARK: str(folder), "PYHARNESS_CACHE": str(folder / "cache"),
         "PYTHONDONTWRITEBYTECODE": "1", "HF_HUB_OFFLINE": "1", "HOME": str(folder),
         "RUST_BACKTRACE": "0",  # a library that panics says so in three lines

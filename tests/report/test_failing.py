@@ -205,8 +205,8 @@ def test_every_format_holds_and_names_from_strangers_do_nothing(
 ) -> None:
     def named(data: dict[str, Any]) -> None:
         for result in data["results"]:
-            result["corpus"] = NASTY
-            result["key"] = result["benchmark"] + NASTY
+            result["corpus"] = f"{NASTY}{result['corpus']}"
+            result["key"] = f"{result['key']}{NASTY}"
 
     a = tmp_path / "a.json"
     shutil.copy(pair[0], a)

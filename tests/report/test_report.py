@@ -192,8 +192,8 @@ def test_labels_that_are_described_nowhere_are_shown_all_the_same(result: sessio
 
 def test_details_that_are_gone_are_shown_as_nothing(result: session.Result) -> None:
     data = json.loads(store.dump(result.record.data))
-    for one in data["results"]:
-        one |= {"details": {}, "parameters": {}}
+    for number, one in enumerate(data["results"]):
+        one |= {"details": {}, "parameters": {"number": number}}
     show_everything(store.Record.from_json(data, "edited"))
     for one in data["results"]:
         one["details"] = {"tally": None}

@@ -109,6 +109,13 @@ def test_a_record_has_what_a_record_has() -> None:
                 store.Record.from_json(data, "r")
 
 
+def test_the_reference_of_a_suite_is_a_name() -> None:
+    for reference in ("5", "[]", "{}", "true"):
+        with pytest.raises(InputError, match="'reference' is"):
+            store.Record.from_json(EMPTY | {"suite": {"reference": json.loads(reference)}}, "r")
+    assert store.Record.from_json(EMPTY | {"suite": {"reference": None}}, "r").results == ()
+
+
 @pytest.mark.parametrize("schema", [None, True, 0, -1, "1", 1.0, [1]])
 def test_a_schema_is_a_number_from_one(schema: object) -> None:
     with pytest.raises(InputError, match="its schema is"):
@@ -139,6 +146,18 @@ def test_a_schema_is_a_number_from_one(schema: object) -> None:
 def test_a_result_has_what_a_result_has(change: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=rf"r is not a complete run record: result 2: .*{message}"):
         store.Record.from_json(EMPTY | {"results": [CASE, CASE | change]}, "r")
+
+
+def test_a_case_and_a_measurement_are_there_once() -> None:
+    """The first of two would be shown, whichever of them is true."""
+    one = CASE["measurements"][0]
+    twice = CASE | {"measurements": [one, one | {"value": 99.0}]}
+    with pytest.raises(InputError, match='"bytes_per_token" is measured twice'):
+        store.Record.from_json(EMPTY | {"results": [twice]}, "r")
+    parts = CASE | {"measurements": [one | {"part": "a"}, one | {"part": "b"}]}
+    assert len(store.Record.from_json(EMPTY | {"results": [parts]}, "r").results[0].measurements) == 2
+    with pytest.raises(InputError, match=r'case "compression \| a" is there twice'):
+        store.Record.from_json(EMPTY | {"results": [CASE, CASE | {"measurements": []}]}, "r")
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", "1e200", "9" * 5000, "1" + "0" * 400])

@@ -71,7 +71,8 @@ def details(state: State) -> dict[str, Any]:
 
 
 def _counts(state: State) -> list[int]:
-    documents, *others = counts = state_arrays.taken(state, "round trips", 6).tolist()
+    counts: list[int] = state_arrays.taken(state, "round trips", 6).tolist()
+    documents, *others = counts
     if documents <= 0 or others[3] not in range(len(CLASSES)):
         raise InputError(f"round trips of {documents} documents, of class {others[3]}")
     return counts

@@ -22,14 +22,18 @@ def named(names: Sequence[str], changed: float = 0.0) -> store.Record:
     for start in range(0, len(names), ROWS):
         some = names[start : start + ROWS]
         means = {name: 4.0 - place + changed * (place % 2) for place, name in enumerate(some)}
-        results += column(means, 1, start, names[-1 - start])
+        results += column(means, 1, start, names[-1 - start] or "of no name")
     read = record(*results)
-    data = {**read.data, "tokenizers": {name: {} for name in names}, "corpora": {name: {} for name in names}}
+    data = {
+        **read.data,
+        "tokenizers": {name: {} for name in names},
+        "corpora": {name or "of no name": {} for name in names},
+    }
     for place, name in enumerate(names):
         lost = {
             "benchmark": "integrity",
             "tokenizer": name,
-            "corpus": names[-1 - place],
+            "corpus": names[-1 - place] or "of no name",
             "parameters": {},
             "details": {},
         }
