@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pyharness.gate.judging.effects import Effects, as_escalated
+from pyharness.gate.judging.looks import last_level
 from pyharness.gate.judging.times import judge_times
 from pyharness.statistics.launches import LaunchEffect
 from pyharness.statistics.trimmed import trimmed_mean
@@ -95,6 +96,6 @@ def detectable(draws: Draws, name: str) -> float:
 
 def _proven(draws: Draws, name: str, slowdown: float) -> float:
     judgements = draws.verdicts(name, slowdown, slowdown)
-    level = draws.rules.level
+    level = last_level(draws.rules)
     proven = [found.p is not None and found.p < level and (found.effect or 0) > 0 for found in judgements]
     return sum(proven) / len(proven)
