@@ -16,12 +16,20 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from pyharness.system import process_tree
 from pyharness.types import InputError
 
 LONGEST_SECONDS = 3600.0  # that a program gets where nobody says: a hanging one must not hold a machine
+MOST_SAID = 256 << 20  # bytes that a program may say: its words must fill neither a disk nor the memory
+COMPLAINT_BYTES = 4 << 20  # of the end of what it complains of
+_LOOK_SECONDS = 0.5  # between two looks at how much it has said
 _deadline: ContextVar[float] = ContextVar("deadline", default=math.inf)
+
+
+class SaidTooMuch(InputError):
+    """A program was ended, with all that it had started, because its words had no end."""
 
 
 class OutOfTime(Exception):
@@ -74,6 +82,7 @@ def run(
 
     Raises:
         InputError: it cannot be started.
+        SaidTooMuch: it says more than ``MOST_SAID`` bytes.
         OutOfTime: it took too long. It is killed, and not asked to end: it might not listen.
     """
     begun = time.monotonic()
@@ -102,7 +111,7 @@ def run(
                 f"cannot run {command[0]!r}: {error.strerror or error}; install it, or look at PATH"
             ) from None
         try:
-            status = process.wait(limit)
+            status = _waited_for(process, command[0], limit, (output, complaints))
         except subprocess.TimeoutExpired:
             raise OutOfTime(f"{command[0]!r} was ended after {time.monotonic() - begun:.0f} s") from None
         finally:  # a number that was waited for may be another process's by now
@@ -111,5 +120,22 @@ def run(
         output.seek(0)
         if log is not None:
             return Ran(status, b"", "")
-        complaints.seek(0)
+        complaints.seek(max(0, complaints.seek(0, os.SEEK_END) - COMPLAINT_BYTES))
         return Ran(status, output.read(), complaints.read().decode(errors="replace"))
+
+
+def _waited_for(process: subprocess.Popen[bytes], name: str, limit: float, files: Sequence[IO[bytes]]) -> int:
+    """Wait for the end of a process, but no longer than its words have one."""
+    until, begun = time.monotonic() + limit, [os.fstat(file.fileno()).st_size for file in files]
+    status: int | None = None
+    while status is None:
+        left = until - time.monotonic()
+        try:
+            status = process.wait(max(0.0, min(_LOOK_SECONDS, left)))
+        except subprocess.TimeoutExpired:
+            if left <= _LOOK_SECONDS:
+                raise
+        said = sum(os.fstat(file.fileno()).st_size - size for file, size in zip(files, begun, strict=True))
+        if said > MOST_SAID:
+            raise SaidTooMuch(f"{name!r} says more than {MOST_SAID:,} bytes")
+    return status

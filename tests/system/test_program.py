@@ -35,6 +35,20 @@ def test_a_log_gets_all_that_it_says_after_what_it_has(tmp_path: Path) -> None:
     assert log.read_text(encoding="utf-8") == "before\nout\nerr\n"
 
 
+@pytest.mark.parametrize("kept", [True, False])
+@pytest.mark.parametrize("ends", ["True", "False"])
+def test_one_that_says_too_much_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: bool, ends: str
+) -> None:
+    monkeypatch.setattr(program, "MOST_SAID", 1 << 20)
+    log = tmp_path / "log"
+    log.write_bytes(bytes(1 << 20))  # what another has said
+    script = f"import sys\nwhile True:\n    sys.stdout.write('x' * (1 << 21))\n    if {ends}: break"
+    with pytest.raises(program.SaidTooMuch, match="says more than 1,048,576 bytes"):
+        program.run([sys.executable, "-c", script], {}, log=log if kept else None)
+    assert program.run([sys.executable, "-c", "print('all of it')"], {}, log=log if kept else None).status == 0
+
+
 def test_a_program_that_is_not_there() -> None:
     with pytest.raises(InputError, match="cannot run 'no-such-program': No such file"):
         program.run(["no-such-program"], dict(os.environ))

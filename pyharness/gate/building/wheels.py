@@ -143,6 +143,10 @@ def run_pip(step: Step, arguments: Sequence[str], side: Side, asked: str, worksh
             f"time ran out while {side} {asked!r} was {what}: ended after {took:.0f} s{_limited(took)}; what was said "
             f"until then is in {log}"
         ) from None
+    except program.SaidTooMuch:
+        os.truncate(log, complaints.LOG_BYTES)
+        said = f"it says more than {program.MOST_SAID:,} bytes"
+        raise NotBuilt(side, asked, f"does not {step}", said, log) from None
     if ran.status == 0:
         return log
     with log.open("rb") as file:

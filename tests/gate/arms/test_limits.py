@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gating import small_project
-from pyharness.gate.arms import arms, preparing
+from pyharness.gate.arms import NotBuilt, arms, preparing
 from pyharness.gate.sources import git
 from pyharness.system import program
 from pyharness.types import InputError
@@ -49,6 +49,25 @@ def test_a_build_has_a_limit_where_nobody_sets_one(project: Path, monkeypatch: p
     monkeypatch.setattr(program, "LONGEST_SECONDS", 3.0)
     said = failing(project)
     assert "time ran out while base 'HEAD' was built: ended after 3 s, the 0 minutes that anything gets" in said
+
+
+TALKING = """import sys
+
+def build_wheel(*_, **__):
+    for _ in range(20):
+        sys.stderr.write("word " * 200_000 + "\\n")
+    raise RuntimeError("planted")
+"""
+
+
+def test_a_build_that_says_too_much(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small_project.write(project, backend=TALKING)
+    small_project.commit(project)
+    monkeypatch.setattr(program, "MOST_SAID", 16 << 20)
+    said = "base 'HEAD' does not build: it says more than"
+    with pytest.raises(NotBuilt, match=said) as error, arms("HEAD", "HEAD", folder=project, isolated=False):
+        pass
+    assert error.value.log.stat().st_size == 4 << 20
 
 
 def test_an_export_that_hangs_is_ended(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
