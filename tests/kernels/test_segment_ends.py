@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -21,6 +23,22 @@ def test_neither_threads_nor_neighbours_change_the_ends(texts: list[str], thread
             assert found.ends.tolist() == alone.ends.tolist()
             assert found.offsets.tolist() == alone.offsets.tolist()
             assert found.fault(np.array([len(text.encode()) for text in texts], np.int64)) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "ours", "standard"),
+    [
+        ("say 'if'", ["say", " ", "'if", "'"], ["say", " ", "'", "if", "'"]),
+        ("a\u0308.b", ["a\u0308.", "b"], ["a\u0308.b"]),
+        ("\ufeff One", ["\ufeff ", "One"], ["\ufeff", " ", "One"]),
+        ("\U0001f1ea a", ["\U0001f1ea ", "a"], ["\U0001f1ea", " ", "a"]),
+    ],
+)
+def test_the_four_ways_in_which_words_leave_the_standard(text: str, ours: list[str], standard: list[str]) -> None:
+    """Those that docs/metrics.md "Words" lists; what the standard says is what uniseg 0.10.1 gives."""
+    data = text.encode()
+    ends = segment_ends([text]).ends.tolist()
+    assert [data[start:end].decode() for start, end in pairwise([0, *ends])] == ours != standard
 
 
 def test_no_documents_and_empty_documents() -> None:

@@ -41,8 +41,7 @@ def text_statistics(texts: Sequence[str | bytes], threads: int = 1) -> NDArray[n
         TypeError: ``texts`` is one text, or holds something else than ``str`` and ``bytes``.
 
     Source: docs/metrics.md "Compression". Word segments are those of ``regex.split(r"(?V1w)\\b", text)``, whose
-    few departures from UAX #29 are listed in ``csrc/core/text/word_boundary.hpp``; the property tables are
-    that package's.
+    four departures from UAX #29 are in docs/metrics.md "Words"; the property tables are that package's.
 
     >>> text_statistics(["Grüße, Welt!"]).tolist()
     [[14, 12, 2, 2, 9, 0]]
