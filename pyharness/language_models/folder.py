@@ -17,7 +17,10 @@ from pyharness.vocabularies.files.json_file import parse_json
 CONFIG = "config.json"
 WEIGHTS = "model.safetensors"
 INDEX = f"{WEIGHTS}.index.json"
-LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers")
+_LAYERS = re.compile(r"(?:^|_)(?:layers?|blocks|depth)$")  # n_layer, encoder_layers, num_decoder_layers, ...
+_EXPERTS = re.compile(r"(?:^|_)experts$")  # n_routed_experts, num_local_experts, ...
+_MOST_EXPERTS = 4096  # of a layer; they may all be in one tensor
+_DEPTH = 3  # of models within models
 _SHARD = re.compile(r"[\w.-]+\.safetensors", re.ASCII)  # beside the index, nowhere else
 _BLOCK = 4 << 20  # bytes that are read at a time
 _DIGESTS: dict[tuple[tuple[Path, ...], tuple[int, ...]], str] = {}  # by files and when they changed: reading takes long
@@ -56,12 +59,13 @@ class ModelFolder:
         return sum(tensor.numbers for path in self.weights for tensor in WeightsFile.read(path).tensors.values())
 
     def check_layers(self) -> None:
-        """Refuse more layers than there are tensors: to build them without weights could take forever."""
+        """Refuse more layers or experts than tensors can be of: to build them without weights could take forever."""
         tensors = sum(len(WeightsFile.read(path).tensors) for path in self.weights)
         for part in _parts(self.config):
-            for key in LAYERS:
-                if isinstance(layers := part.get(key), int) and layers > tensors:
-                    raise InputError(f"language model {self.name!r}: {key} = {layers:,}, but {tensors:,} tensors")
+            for key, value in part.items():
+                most = tensors if _LAYERS.search(key) else max(tensors, _MOST_EXPERTS) if _EXPERTS.search(key) else None
+                if most is not None and isinstance(value, int) and value > most:
+                    raise InputError(f"language model {self.name!r}: {key} = {value:,}, but {tensors:,} tensors")
 
     def digest(self, report: Callable[[int], None] = lambda _: None) -> str:
         """SHA-256 over configuration and weights: what a record knows the model by; ``report``: told the bytes read."""
@@ -92,10 +96,12 @@ def listed(path: Path) -> tuple[Path, ...]:
     return tuple(path / name for name in sorted(set(names)))
 
 
-def _parts(config: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def _parts(config: Mapping[str, Any], depth: int = _DEPTH) -> Iterator[Mapping[str, Any]]:
     """The configuration, and those of the models within it: of text, of images."""
     yield config
-    yield from (value for value in config.values() if isinstance(value, dict))
+    for value in config.values() if depth else ():
+        if isinstance(value, dict):
+            yield from _parts(value, depth - 1)
 
 
 def _weights(name: str, path: Path) -> tuple[Path, ...]:

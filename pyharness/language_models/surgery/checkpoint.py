@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pyharness.language_models.folder import CONFIG, INDEX, WEIGHTS, ModelFolder
+from pyharness.language_models.own_files import own
 from pyharness.language_models.surgery import plan_file
 from pyharness.language_models.surgery.configuration import others, with_rows, written
 from pyharness.language_models.surgery.matrices import VocabularyMatrices
@@ -46,7 +47,7 @@ def adapted_files(
         raise InputError(f"the plan is for matrices of {plan.rows:,} rows, and there are {matrices.rows:,}")
     settings = {CONFIG: written(with_rows(folder.config, matrices.places, len(plan)))}
     if (folder.path / GENERATION).is_file():
-        settings[GENERATION] = vocabulary_file.read(folder.path / GENERATION)
+        settings[GENERATION] = vocabulary_file.read(own(folder.path / GENERATION))
     inner = others(folder.config, matrices.places)
     files: dict[str, FileContent] = {**edited_settings(settings, plan.ids, plan.added, others=inner)}
     files[plan_file.NAME] = plan_file.dump(plan)

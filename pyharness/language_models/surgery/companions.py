@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pyharness.language_models.folder import ModelFolder
+from pyharness.language_models.own_files import copied, own
 from pyharness.language_models.surgery.plan import EmbeddingPlan
+from pyharness.types import Streamed
 from pyharness.vocabularies.editing.settings import SETTINGS, edited_settings
 from pyharness.vocabularies.files import vocabulary_file
 from pyharness.vocabularies.files.vocabulary_file import Kind
@@ -23,10 +25,14 @@ _USUAL: Mapping[Kind, str] = {  # where transformers looks for a file of this ki
 _KEPT = ("LICENSE*", "NOTICE*", "USE_POLICY*", "*processor_config.json")
 
 
-def kept_files(folder: ModelFolder) -> dict[str, bytes]:
-    """Return licences and the settings of other inputs than text, by name."""
+def kept_files(folder: ModelFolder) -> dict[str, Streamed]:
+    """Return licences and the settings of other inputs than text, by name.
+
+    Raises:
+        InputError: one is a link out of the folder, or too large.
+    """
     found = {path for pattern in _KEPT for path in folder.path.glob(pattern) if path.is_file()}
-    return {path.name: path.read_bytes() for path in sorted(found) if path.stat().st_size}
+    return {path.name: copied(path) for path in sorted(found) if path.stat().st_size}
 
 
 def tokenizer_files(tokenizer: Path, folder: ModelFolder, plan: EmbeddingPlan) -> dict[str, bytes]:
@@ -35,14 +41,14 @@ def tokenizer_files(tokenizer: Path, folder: ModelFolder, plan: EmbeddingPlan) -
     Settings that do not come with it are the model's own, with the ids that they have now.
 
     Raises:
-        InputError: one cannot be read, or needs a token that is gone.
+        InputError: one cannot be read, is a link out of its folder, or needs a token that is gone.
     """
     if tokenizer.is_dir():
         found = [path for pattern in (*VOCABULARIES, *SETTINGS) for path in sorted(tokenizer.glob(pattern))]
-        files = {path.name: vocabulary_file.read(path) for path in found}
+        files = {path.name: vocabulary_file.read(own(path)) for path in found}
     else:
         data = vocabulary_file.read(tokenizer)
         files = {_USUAL.get(vocabulary_file.detect(data, str(tokenizer)), tokenizer.name): data}
-    own = {name: folder.path / name for name in SETTINGS if name not in files}
-    settings = {name: vocabulary_file.read(path) for name, path in own.items() if path.is_file()}
+    beside = {name: folder.path / name for name in SETTINGS if name not in files}
+    settings = {name: vocabulary_file.read(own(path)) for name, path in beside.items() if path.is_file()}
     return files | edited_settings(settings, plan.ids, plan.added)
