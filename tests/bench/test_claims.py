@@ -183,11 +183,12 @@ def test_the_rarest_are_decided_by_fit_bound_and_test() -> None:
 
 
 def test_tokens_of_all_trainers_are_written_alike(text: Text) -> None:
-    weights = sum(likeness.counted(text, 10**9), Counter[str]())
+    documents = [document for part in likeness.read(text, 10**9) for document in part]
+    weights = likeness.counted(documents)
     assert weights.total() > 5000
-    assert len(likeness.counted(text, 1000)[0]) < 600
+    assert len(likeness.counted(likeness.read(text, 1000)[0])) < 600
     for kind in likeness.NAMES.values():
-        strings, cut = likeness.trained(kind, weights, 120)
+        strings, cut = likeness.trained(kind, documents, 120)
         assert 60 < len(strings) <= 120, kind
         for word, tokens in zip(weights, cut(list(weights)), strict=True):
             assert "".join(tokens) == f"{likeness.START}{word}", kind
@@ -196,9 +197,23 @@ def test_tokens_of_all_trainers_are_written_alike(text: Text) -> None:
     assert likeness.written(lambda some: [list(word) for word in some], {"ab": 2, "b": 1}) == Counter("aabbb")
 
 
+def test_only_unigram_learns_otherwise_where_words_lie_otherwise(text: Text) -> None:
+    """Documents as they stand, with marks, against one list of their words."""
+    documents = [document.replace(" ", ", ", 3) for part in likeness.read(text, 10**9) for document in part]
+    weights = likeness.counted(documents)
+    listed = likeness.side_by_side(weights)
+    assert likeness.counted(listed) == likeness.counted(likeness.marked(documents)) == weights
+    differ = {kind for kind in likeness.NAMES.values() if _strings(kind, documents) != _strings(kind, listed)}
+    assert differ == {"unigram"}
+
+
+def _strings(kind: str, documents: list[str]) -> frozenset[str]:
+    return likeness.trained(kind, documents, 120)[0]
+
+
 def test_likeness_has_a_row_for_each_pair(text: Text) -> None:
     rows = list(likeness.rows(text, 120))
-    assert len(rows) == 14
+    assert len(rows) == 20
     assert sum(bool(row.verdict) for row in rows) == 6
     assert all(0 <= float(row.figure) <= 1 and row.interval != "none" for row in rows)
 

@@ -227,7 +227,7 @@ def test_requests(model: Path, tmp_path: Path) -> None:
     refused("neither a folder nor", tmp_path / "none")
     (tmp_path / "circle").symlink_to(tmp_path / "circle")
     refused("neither a folder nor|cannot look for", tmp_path / "circle")
-    refused("neither a folder nor", Path("~nobody-of-that-name"), tmp_path / "out", tokenizer=str(tmp_path / "new.json"))
+    refused("neither a folder nor", Path("~nobody-by-name"), tmp_path / "out", tokenizer=str(tmp_path / "new.json"))
 
 
 def test_an_id_that_is_named_and_gone(model: Path, tmp_path: Path) -> None:
