@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+import traceback
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -55,6 +56,12 @@ def _compared(asked: GateRequest, listener: Listening, deadline: float, waivers:
         if isinstance(refusal, BrokenPipeError):  # nobody reads on
             raise
         return _incomparable(asked, f"the system refuses: {refusal}")
+    except program.OutOfTime:
+        raise
+    except Exception as fault:  # of ours: a traceback alone would end with 1, which is a regression
+        traceback.print_exc()
+        said = " ".join(str(fault).split())[:300]
+        return _incomparable(asked, f"a fault of pyharness itself, please report it: {type(fault).__name__}: {said}")
 
 
 def _incomparable(asked: GateRequest, reason: str) -> Gate:
