@@ -46,6 +46,7 @@ def test_a_wrong_finding_is_named(name: str) -> None:
         ("value-huge", "a number of about 401 digits"),
         ("status-own", "gave the status 'great'; known: ok, skipped, failed"),
         ("metric-unknown", "measured 'no_such_metric', which is no metric"),
+        ("metric-twice", "measured 'doubled' twice"),
         ("details-bytes", r"details\['a'\]\['b'\] .* is b'bytes'; details are JSON values"),
         ("details-keys", "has the key 1; keys must be text"),
         ("details-huge", "larger than 33,554,432 bytes"),

@@ -269,6 +269,7 @@ WRONG_FINDINGS: dict[str, Callable[[], object]] = {
     "samples-inf": lambda: _measured(1, samples=(1.0, float("inf"))),
     "replicates-text": lambda: _measured(1, replicates=("1",)),
     "metric-unknown": lambda: Findings((Measurement("no_such_metric", 1),)),
+    "metric-twice": lambda: Findings((Measurement("doubled", 1), Measurement("doubled", 2))),
     "metric-number": lambda: Findings((Measurement(3, 1),)),  # type: ignore[arg-type]
     "measurements-text": lambda: Findings(("x",)),  # type: ignore[arg-type]
     "status-own": lambda: Findings(status="great"),  # type: ignore[arg-type]

@@ -89,7 +89,8 @@ def findings(benchmark: Benchmark, given: Any) -> dict[str, Any]:
         raise WrongValue(f"{whose} gave the tally {shown(tally)}; it must be a Tally, of the text that was read")
     checked = [_measurement(one, whose) for one in measurements]
     if (twice := store.first_twice((one["metric"], one.get("part")) for one in checked)) is not None:
-        raise WrongValue(f"{whose} measured {shown(twice[0])} twice, of the part {shown(twice[1])}")
+        part = "" if twice[1] is None else f" of the part {shown(twice[1])}"
+        raise WrongValue(f"{whose} measured {shown(twice[0])}{part} twice")
     details = _details(given.details, whose)
     return {
         "status": given.status,
