@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import fields
 from typing import Any
 
 from pyharness import store
@@ -14,20 +15,20 @@ from pyharness.commands.rederiving.comparing import MISSING, Comparison, shown
 from pyharness.metrics import all_metrics
 from pyharness.running.texts_read import TextsRead
 from pyharness.store import Record
-from pyharness.types import CaseResult
+from pyharness.types import CaseResult, Metric
 
 # Of a metric, what decides ranks and verdicts. Summaries are words for people: an older pyharness had others.
-DECISIVE = ("unit", "direction", "deterministic", "tolerance", "grows_with_text", "exact")
+DECISIVE = tuple(one.name for one in fields(Metric) if one.name not in ("name", "summary", "format"))
 
 
 def definitions(record: Record) -> tuple[list[str], list[str]]:
     """What a record defines otherwise than this program does, and metrics that are not known here."""
     described, known = record.data["metrics"], all_metrics()
     comparison = Comparison("in this pyharness")
-    later = [field for field in DECISIVE if all(field not in about for about in described.values())]
+    unrecorded = [field for field in DECISIVE if all(field not in about for about in described.values())]
     for name in sorted(described.keys() & known.keys()):
         for field in DECISIVE:
-            if field not in later:  # an older record has it of no metric
+            if field not in unrecorded:  # an older record has it of no metric
                 due = getattr(known[name], field)
                 comparison.compare(f"metrics.{name}.{field}", described[name].get(field, MISSING), due)
     reported = {one.metric for result in record.results for one in result.measurements}
