@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
+import pytest
+
+import pyharness
+from pyharness import report, store
 from pyharness.benchmarks.checks import round_trips
-from pyharness.benchmarks.checks.round_trips import RoundTrips
+from pyharness.benchmarks.checks.round_trips import STRESS, TEXT, TripsByPart
+from pyharness.benchmarks.checks.stress_set import RUNS, NotEncoded, encoded_runs
+from pyharness.report import comparison, failing
 from pyharness.tokenizers.families.raw_bytes import RawBytes
 from pyharness.types import Ids, Tokens
+
+
+def empty_record() -> dict[str, Any]:
+    return {
+        "kind": store.KIND, "schema": 2, "created": "2026-01-01T00:00:00+00:00", "seconds": 1.0, "complete": True,
+        "suite": {}, "environment": {}, "tokenizers": {"a": {}}, "corpora": {"x": {}}, "metrics": {}, "results": [],
+    }  # fmt: skip
 
 
 class Changing(RawBytes):
@@ -29,7 +44,93 @@ class Changing(RawBytes):
 def test_a_tokenizer_that_gives_other_ids_each_time_is_not_idempotent() -> None:
     texts = ["plain", "drift", "qq", ""]
     tokenizer = Changing()
-    trips = RoundTrips(tokenizer)
-    trips.check(texts, tokenizer.encode_batch(texts))
-    found = {one.metric: one.value for one in round_trips.measurements(trips.arrays())}
-    assert (found["exact_round_trip_share"], found["idempotent_share"]) == (3 / 4, 2 / 4)
+    trips = TripsByPart.of(tokenizer)
+    trips.text.check(texts, tokenizer.encode_batch(texts))
+    trips.sample.check(["plain"], tokenizer.encode_batch(["plain"]))
+    found = {(one.metric, one.part): one.value for one in round_trips.measurements(trips.arrays())}
+    assert (found["exact_round_trip_share", None], found["idempotent_share", None]) == (4 / 5, 3 / 5)
+
+
+def test_text_and_stress_set_are_told_apart_and_older_numbers_stay_what_they_are() -> None:
+    tokenizer = RawBytes()
+    trips = TripsByPart.of(tokenizer)
+    lossy = Changing()
+    for part, texts in ((trips.text, ["a", "b"]), (trips.sample, ["c", "qq", "d"]), (trips.runs, ["qq", "e"])):
+        part.tokenizer = lossy
+        part.check(texts, tokenizer.encode_batch(texts))
+    state = trips.arrays()
+    found = {(one.metric, one.part): one.value for one in round_trips.measurements(state)}
+    assert found["exact_round_trip_share", TEXT] == 1.0
+    assert found["exact_round_trip_share", STRESS] == 3 / 5
+    assert found["exact_round_trip_share", None] == 4 / 5, "as older records have it: without the runs"
+    assert found["checked_documents", None] == 5
+    older = {name: array for name, array in state.items() if name == "round trips"}
+    assert {one.part for one in round_trips.measurements(older)} == {None}
+    assert set(trips.witnesses()) == {STRESS}
+    assert trips.witnesses()[STRESS]["document"] == 1
+    trips.sample.witness = None
+    assert trips.witnesses()[STRESS]["document"] == 3, "runs stand behind the sample's documents"
+
+
+def test_a_library_that_cannot_bear_a_run_fails_by_name() -> None:
+    class Panicking(RawBytes):
+        def encode_batch(self, texts: Sequence[str], threads: int = 1) -> Tokens:
+            if any("\u0301" * 1000 in text for text in texts):
+                raise BaseException("stack overflow")
+            return super().encode_batch(texts, threads)
+
+    with pytest.raises(NotEncoded, match=r"U\+0301.*stack overflow"):
+        list(encoded_runs(Panicking(), 1))
+    assert [text for text, _ in encoded_runs(RawBytes(), 1)] == list(RUNS.values())
+
+
+def test_runs_are_what_they_are_called() -> None:
+    assert len(RUNS["'a' and 32,768 times U+0301"]) == 32_769
+    assert all(len(text) in (8192, 32_769) for text in RUNS.values())
+
+
+def test_reports_show_both_shares_and_the_first_witness_of_each(tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_text("abc", encoding="utf-8")
+    record = pyharness.run(["mistral:v3"], [f"path:{tmp_path / 'text.txt'}"], ["integrity"]).record
+    (result,) = record.results
+    assert set(result.details["witnesses"]) == {STRESS}
+    sheets = {sheet.title: sheet for sheet in report.sheets(record)}
+    (row,) = sheets["Round trips"].texts
+    shown = dict(zip(sheets["Round trips"].columns, row, strict=True))
+    assert shown["exact, text"] == "1.0000"
+    assert float(shown["stress set"]) < 1
+    (entry,) = sheets["Text that did not come back"].texts
+    assert entry[:2] == ("mistral:v3", STRESS)
+    for write in (report.to_text, report.to_markdown, report.to_html):
+        assert "did not come back" in write(sheets.values())
+
+
+def test_older_records_show_what_they_have() -> None:
+    one: dict[str, Any] = {
+        "benchmark": "integrity", "tokenizer": "a", "corpus": "x", "parameters": {}, "status": "ok", "reason": None,
+        "details": {}, "measurements": [{"metric": "exact_round_trip_share", "value": 0.5}],
+    }  # fmt: skip
+    read = store.Record.from_json({**empty_record(), "results": [one]}, "record")
+    (sheet,) = report.sheets(read)
+    assert any("a 0.5000" in note for note in sheet.notes)
+
+
+def test_an_older_record_is_compared_by_what_both_have() -> None:
+    numbers = [
+        {"metric": "exact_round_trip_share", "value": 0.9},
+        {"metric": "exact_round_trip_share", "value": 1.0, "part": TEXT},
+        {"metric": "exact_round_trip_share", "value": 0.8, "part": STRESS},
+    ]
+    one: dict[str, Any] = {
+        "benchmark": "integrity", "tokenizer": "a", "corpus": "x", "parameters": {}, "status": "ok", "reason": None,
+        "details": {},
+    }  # fmt: skip
+    about = {"exact_round_trip_share": {"unit": "share", "direction": "higher", "deterministic": True, "exact": True}}
+    older, newer, worse = (
+        store.Record.from_json(
+            {**empty_record(), "metrics": about, "results": [{**one, "measurements": some}]}, "record"
+        )
+        for some in (numbers[:1], numbers, [{**numbers[0], "value": 0.8}, *numbers[1:]])
+    )
+    assert failing.judge(comparison.pairs_of_records(older, newer), "worse").exit_code == 0
+    assert failing.judge(comparison.pairs_of_records(older, worse), "worse").exit_code == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -12,6 +13,8 @@ from pyharness.tokenizers import HasNormalize
 from pyharness.types import InputError, Measurement, RoundTrip, State, Tokenizer, Tokens
 
 SNIPPET = 24  # bytes of text that a difference shows
+TEXT, STRESS = "text", "stress set"  # parts of what is read
+_BY_PART = "round trips by part"
 CLASSES: tuple[RoundTrip, ...] = get_args(RoundTrip)
 
 
@@ -57,11 +60,47 @@ class RoundTrips:
             return False
         return decoded == self.tokenizer.normalize(text).encode()
 
+
+@dataclass(slots=True)
+class TripsByPart:
+    """Round trips of the text that is measured, and of the stress set: odd texts of the sample, and long runs.
+
+    What is said of all is said without the runs, which older records did not read: records compare.
+    """
+
+    text: RoundTrips
+    sample: RoundTrips
+    runs: RoundTrips
+
+    @classmethod
+    def of(cls, tokenizer: Tokenizer) -> TripsByPart:
+        """Nothing read yet."""
+        return cls(RoundTrips(tokenizer), RoundTrips(tokenizer), RoundTrips(tokenizer))
+
+    @property
+    def error(self) -> str | None:
+        """The first thing that decoding raised."""
+        return self.text.error or self.sample.error or self.runs.error
+
+    def witnesses(self) -> dict[str, dict[str, Any]]:
+        """By part, the first document that differs from its text; runs stand behind the sample's documents."""
+        runs = self.runs.witness
+        behind = None if runs is None else runs | {"document": self.sample.documents + runs["document"]}
+        found = {TEXT: self.text.witness, STRESS: self.sample.witness or behind}
+        return {part: witness for part, witness in found.items() if witness is not None}
+
     def arrays(self) -> State:
         """Arrays to keep beside a record: what ``measurements`` takes."""
-        kind, can_ask = self.tokenizer.round_trip, isinstance(self.tokenizer, HasNormalize)
-        counts = (self.documents, self.exact, self.as_derived, self.idempotent)
-        return {"round trips": np.array([*counts, CLASSES.index(kind), can_ask], np.int64)}
+        tokenizer, read = self.text.tokenizer, (self.text, self.sample)
+        kind, can_ask = tokenizer.round_trip, isinstance(tokenizer, HasNormalize)
+        counts = [
+            sum(getattr(one, name) for one in read) for name in ("documents", "exact", "as_derived", "idempotent")
+        ]
+        stress = (self.sample.documents + self.runs.documents, self.sample.exact + self.runs.exact)
+        return {
+            "round trips": np.array([*counts, CLASSES.index(kind), can_ask], np.int64),
+            _BY_PART: np.array([self.text.documents, self.text.exact, *stress], np.int64),
+        }
 
 
 def details(state: State) -> dict[str, Any]:
@@ -79,7 +118,7 @@ def _counts(state: State) -> list[int]:
 
 
 def measurements(state: State) -> tuple[Measurement, ...]:
-    """Shares of the documents read."""
+    """Shares of the documents read, of all but runs and by part."""
     documents, exact, as_derived, idempotent, kind, can_ask = _counts(state)
     promised = Measurement("round_trip_share", as_derived / documents)
     if CLASSES[kind] == "lossy":
@@ -89,9 +128,21 @@ def measurements(state: State) -> tuple[Measurement, ...]:
     return (
         promised,
         Measurement("exact_round_trip_share", exact / documents),
+        *_by_part(state),
         Measurement("idempotent_share", idempotent / documents),
         Measurement("checked_documents", documents),
     )
+
+
+def _by_part(state: State) -> Iterator[Measurement]:
+    """Exact round trips of each part; none in an older state."""
+    if _BY_PART not in state:
+        return
+    text, text_exact, stress, stress_exact = state_arrays.taken(state, _BY_PART, 4).tolist()
+    for part, documents, exact in ((TEXT, text, text_exact), (STRESS, stress, stress_exact)):
+        if documents <= 0:
+            raise InputError(f"round trips of {documents} documents of the {part}")
+        yield Measurement("exact_round_trip_share", exact / documents, part=part)
 
 
 def first_difference(expected: bytes, got: bytes) -> dict[str, Any]:

@@ -29,7 +29,7 @@ UNCHECKED = (
     r"corpora\.[^.]+\.(spec|language|domain|licence|smoke_test)",
     r"metrics\.[^.]+\.summary",
     r"results\.(integrity|fairness|latency)\.details\.tally\..+",  # they do not read the whole of it
-    r"results\.integrity\.details\.(witness|error)",
+    r"results\.integrity\.details\.(witnesses|error)",
     r"results\.(reachability|latency)\.measurements\..*",
     r"results\.(reachability|latency)\.details\..*",
     r"results\.(reachability|latency)\.reason",
@@ -196,13 +196,13 @@ def test_what_nobody_can_check_is_said(copied: Path) -> None:
     def change(data: Data) -> None:
         data["metrics"]["of_a_plugin"] = {"unit": "", "direction": "higher", "deterministic": True}
         of(data, "vocabulary")["measurements"].append({"metric": "of_a_plugin", "value": 3})
-        of(data, "integrity")["details"]["witness"] = {"document": 3}
+        of(data, "integrity")["details"]["witnesses"] = {"document": 3}
         data["results"][-1].update(status="failed", reason="no time", measurements=[])
 
     edited(copied, change)
     found = asked(copied)
     said = [line for line in found.output.splitlines() if line.startswith("unchecked: ")]
-    for words in ("of_a_plugin", "details.witness", "1 failed case", "when, where"):
+    for words in ("of_a_plugin", "details.witnesses", "1 failed case", "when, where"):
         assert any(words in line for line in said), words
     assert any("latency" in line or "not derivable" in line for line in found.output.splitlines())
 
