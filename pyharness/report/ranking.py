@@ -1,16 +1,16 @@
 """The answer first: tokenizers by texts, sorted, where rows that are not told apart share a rank.
 
-A column is ranked from its best row down. A row has the rank of the first row of the rank above it, unless the paired
-interval of their difference says that it is worse: then a rank begins with it. So every row is compared with one
-other, and neighbours of two ranks may be no further apart than two rows of one.
+A rank begins where every row above is told apart from every row from there on, over all pairs of the table at once. So
+two rows of different ranks differ, family-wise 95 %; of two rows of one rank nothing is said, and ``compare`` may tell
+these two apart. What cannot be judged has no rank.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
 from typing import TypeVar
 
 from pyharness.benchmarks import benchmarks
@@ -22,18 +22,27 @@ from pyharness.report.rows.trained_on import row_cell
 from pyharness.report.rows.variants import variant
 from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.report.sheet.shortening import shorten_apart
+from pyharness.statistics.family import Parts, parts_of, told_apart
+from pyharness.statistics.intervals import interval_of
+from pyharness.statistics.jackknife import GROUPS
 from pyharness.store import Record
-from pyharness.types import COUNT, CaseResult, Column, InputError
+from pyharness.types import COUNT, CaseResult, Column, InputError, Measurement
 
 T = TypeVar("T")
 
 TEXTS = 3  # of one sheet: more do not fit on a terminal of 80 columns
 LONGEST_TEXT = 15  # characters of the name of a text
+COUNTED = "tokens"  # what groups of documents are weighed by
 NOTES = (
-    "#: rank on the text; rows of one rank are not told apart from the first of them by the paired 95 % interval.",
+    "#: rank on the text; rows of two ranks differ (family-wise 95 %), rows of one rank are tied.",
     "Rows are sorted by the mean over the texts of how far each is behind the best, in logarithms; ±: as below.",
 )
-NO_RANK = "No rank: too few documents for an interval of the differences, or rows that did not read the same text."
+# Why a row that competes has no rank.
+ALONE = "no other row to rank beside it"
+NO_INTERVAL = "no interval, of too few documents or works"
+NOT_POSITIVE = "a value, or one without some documents, is not above 0"
+NOT_COUNTED = "the record does not have its tokens by group of documents"
+OTHER_TEXT = "other text, or other groups of documents, than most rows"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +55,12 @@ class Row:
 
     def value(self, metric: str) -> float | None:
         """Value of a metric of the whole case."""
-        of_all = [one.value for one in self.result.measurements if one.metric == metric and one.part is None]
-        return of_all[0] if of_all else None
+        measured = self.measured(metric)
+        return None if measured is None else measured.value
+
+    def measured(self, metric: str) -> Measurement | None:
+        """A metric of the whole case."""
+        return next((one for one in self.result.measurements if (one.metric, one.part) == (metric, None)), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +69,8 @@ class Ranked:
 
     row: Row
     value: float
-    rank: int | None  # from 1; None where nothing tells how sure a difference is, or where it does not compete
+    rank: int | None  # from 1; None where it cannot be judged, or does not compete
+    unranked: str | None = None  # why it cannot be judged, though it competes
 
     @property
     def competes(self) -> bool:
@@ -101,26 +115,75 @@ def ranked(rows: Sequence[Row], metric: str) -> dict[str, Ranked]:
     higher = bool(rows) and rows[0].record.data["metrics"][metric]["direction"] == "higher"
     ordered = sorted(valued, key=lambda one: (not one[0].result.ranks, -one[1] if higher else one[1]))
     competing = [row for row, _ in ordered if row.result.ranks]
-    ranks = ranks_of(competing, lambda leader, row: _is_worse(leader, row, metric))
-    return {
-        row.label: Ranked(row, value, rank)
-        for (row, value), rank in zip_longest(ordered, ranks)  # those that do not compete come last
-    }
+    unranked = _unranked(competing, metric)
+    judged = [row for row in competing if row.label not in unranked]
+    ranks = dict(zip((row.label for row in judged), ranks_of(judged, _apart(judged, metric)), strict=True))
+    return {row.label: Ranked(row, value, ranks.get(row.label), unranked.get(row.label)) for row, value in ordered}
 
 
-def ranks_of(rows: Sequence[T], is_worse: Callable[[T, T], bool | None]) -> list[int] | list[None]:
-    """Ranks of rows, the best of which comes first; none for any where nothing tells whether one is worse.
+def ranks_of(rows: Sequence[T], apart: Callable[[T, T], bool]) -> list[int]:
+    """Ranks of rows, the best of which comes first.
 
-    ``is_worse(leader, row)``: whether a row is worse than the first of the rank above, None where nothing tells.
+    A rank begins where each row before is ``apart(row before, row from there on)`` from each from there on: a rank with
+    its first alone would begin between two rows that nothing tells apart.
     """
     ranks: list[int] = []
-    for place, row in enumerate(rows, 1):
-        leader = rows[ranks[-1] - 1] if ranks else row
-        worse = False if leader is row else is_worse(leader, row)
-        if worse is None:
-            return [None] * len(rows)
-        ranks.append(place if worse or not ranks else ranks[-1])
+    tied = 0  # the last place that is tied with one before
+    for place, row in enumerate(rows):
+        ranks.append(place + 1 if place > tied or not ranks else ranks[-1])
+        behind = range(len(rows) - 1, max(place, tied), -1)
+        tied = next((other for other in behind if not apart(row, rows[other])), max(place, tied))
     return ranks
+
+
+def _unranked(rows: Sequence[Row], metric: str) -> dict[str, str]:
+    """Why rows cannot be judged, by label."""
+    texts = {row.label: _read(row) for row in rows}
+    counted = Counter(texts[row.label] for row in rows if _lack(row, metric) is None)
+    most = counted.most_common(1)[0][0] if counted else None
+    why = {
+        row.label: lack
+        for row in rows
+        if (lack := _lack(row, metric) or (OTHER_TEXT if texts[row.label] != most else None)) is not None
+    }
+    left = [row.label for row in rows if row.label not in why]
+    return why | dict.fromkeys(left if len(left) == 1 else (), ALONE)
+
+
+def _read(row: Row) -> tuple[str | None, tuple[int, ...]]:
+    tally, groups = row.result.tally, row.result.groups
+    return None if tally is None else tally.digest, groups.get("documents", ())
+
+
+def _lack(row: Row, metric: str) -> str | None:
+    """What a row lacks to be judged beside others."""
+    measured, counts = row.measured(metric), row.result.groups.get(COUNTED, ())
+    if measured is None or len(measured.replicates) != GROUPS or interval_of(measured) is None:
+        return NO_INTERVAL
+    if len(counts) != GROUPS or sum(counts) <= 0:
+        return NOT_COUNTED
+    known = [one for one in (measured.value, *measured.replicates) if one is not None]
+    return None if min(known) > 0 else NOT_POSITIVE
+
+
+def parts_on_text(rows: Sequence[Row], metric: str) -> Parts:
+    """What groups of documents say of rows that can be judged, on one text."""
+    measured = [one for row in rows if (one := row.measured(metric)) is not None]
+    return parts_of(measured, [row.result.groups[COUNTED] for row in rows])
+
+
+def _apart(rows: Sequence[Row], metric: str) -> Callable[[Row, Row], bool]:
+    """Say whether a row is worse than another: by all pairs at once, and by ``compare``, which judges the two alone."""
+    told = told_apart(parts_on_text(rows, metric)) if len(rows) > 1 else None
+    places = {row.label: place for place, row in enumerate(rows)}
+
+    def apart(better: Row, row: Row) -> bool:
+        if told is None or not told[places[better.label], places[row.label]]:
+            return False
+        found = difference(better, row, metric)
+        return found is not None and found.verdict == "worse"
+
+    return apart
 
 
 def difference(one: Row, other: Row, metric: str) -> comparison.Difference | None:
@@ -131,11 +194,6 @@ def difference(one: Row, other: Row, metric: str) -> comparison.Difference | Non
     except InputError:  # not the same text, or other groups
         return None
     return found[0] if found else None
-
-
-def _is_worse(leader: Row, row: Row, metric: str) -> bool | None:
-    found = difference(leader, row, metric)
-    return found.verdict == "worse" if found is not None and found.verdict else None
 
 
 def _sheets(record: Record, benchmark: str, metric: str) -> list[Sheet]:
@@ -177,16 +235,31 @@ def ranking_notes(record: Record, benchmark: str, columns: Iterable[Mapping[str,
     """Say what ranks mean, where there is none, which rows they flatter, and what was met in the texts."""
     data = record.data
     yield from NOTES
-    if any(one.rank is None and one.competes for column in columns for one in column.values()):
-        yield NO_RANK
+    yield from _not_ranked(columns)
     yield from trained_on.note([result for result in record.of(benchmark) if result.status == "ok"], ranking=True)
     yield from lossy([result for result in record.of(benchmark) if result.status == "ok"], data)
     yield from dict.fromkeys(note for label in data["corpora"] for note in texts.smoke_test(data, label))
 
 
+def _not_ranked(columns: Iterable[Mapping[str, Ranked]]) -> Iterator[str]:
+    """Say why rows have no rank; they are named where others of their text have one."""
+    named: dict[str, dict[str, None]] = {}
+    for column in columns:
+        some = any(one.rank is not None for one in column.values())
+        for label, one in column.items():
+            if one.unranked is not None:
+                named.setdefault(one.unranked, {}).update({label: None} if some else {})
+    yield from (f"No rank: {reason}" + f" ({', '.join(rows)})" * bool(rows) + "." for reason, rows in named.items())
+
+
 def _cells(ranked: Ranked | None, metric: str) -> tuple[Cell, Cell]:
     """Value and rank."""
-    return (Cell(), Cell()) if ranked is None else (value_cell(ranked, metric), Cell(ranked.rank, COUNT))
+    return (Cell(), Cell()) if ranked is None else (value_cell(ranked, metric), rank_cell(ranked))
+
+
+def rank_cell(ranked: Ranked) -> Cell:
+    """Return the rank of a row, or why it has none."""
+    return Cell(ranked.rank, COUNT, reason=ranked.unranked)
 
 
 def value_cell(ranked: Ranked, metric: str) -> Cell:

@@ -54,7 +54,7 @@ def case(benchmark: str, row: str, text: str | None, measurements: Sequence[Mapp
     return {
         "key": f"{benchmark} | {row} | {text}", "benchmark": benchmark, "tokenizer": row, "corpus": text,
         "parameters": {}, "status": "ok", "reason": None, "measurements": list(measurements),
-        "details": {} if text is None else {"tally": TALLY},
+        "details": {} if text is None else {"tally": TALLY, "groups": {"tokens": [2000] * GROUPS}},
     }  # fmt: skip
 
 

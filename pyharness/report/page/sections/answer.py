@@ -1,4 +1,4 @@
-"""The answer first: which rows are best on each text, by how much, and which of them nothing tells apart."""
+"""The answer first: which rows are best on each text, by how much, and which of them are tied."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from pyharness.report.ranking import (
     difference,
     name_cell,
     ordered,
+    rank_cell,
     ranked_texts,
     ranking_notes,
     rankings,
@@ -21,7 +22,7 @@ from pyharness.report.ranking import (
 )
 from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.store import Record
-from pyharness.types import COUNT, Direction, Format
+from pyharness.types import Direction, Format
 
 MOST_TEXTS = 4  # that have a sentence of their own
 MOST_COLUMNS = 40  # texts of one table, and of one drawing: the tables of benchmarks have all
@@ -84,7 +85,7 @@ class Ranking:
     def rank(self, text: str, row: str) -> Cell:
         """Return the rank of a row on a text."""
         found = self.columns[text].get(row)
-        return Cell() if found is None else Cell(found.rank, COUNT)
+        return Cell() if found is None else rank_cell(found)
 
     def difference(self, text: str, row: str) -> tuple[Cell, str | None]:
         """What a row has more than the reference, with the paired interval and the verdict."""
@@ -127,21 +128,23 @@ def _blocks(ranking: Ranking) -> Iterator[Block]:
 
 
 def _sentence(ranking: Ranking, text: str) -> str:
-    """Which row is first on a text, and which are not told apart from it."""
-    first, *others = ranking.columns[text].items()
-    row, best = first
-    others = [(label, one) for label, one in others if one.competes]
-    if not best.competes:
+    """Which row is first on a text, and which are tied with it."""
+    column = ranking.columns[text]
+    competing = [label for label, one in column.items() if one.competes]
+    if not competing:
         return f"{text}: every row was trained on it, so that none is first."
-    amount = ranking.value(text, row).text
-    if best.rank is None:
-        return f"{text}: {row} has {amount} {ranking.name}; how sure a difference is, nothing tells."
-    if not others:
-        only = "only row" if len(ranking.columns[text]) == 1 else "only row that was not trained on it"
-        return f"{text}: {row} is the {only}, with {amount} {ranking.name}."
-    alike = [label for label, one in others if one.rank == best.rank]
-    shared = f", not told apart from {', '.join(alike)}" if alike else " alone"
-    return f"{text}: {row} is first{shared}, with {amount} {ranking.name}."
+    ranked = {label: column[label].rank for label in competing if column[label].rank is not None}
+    first, *others = ranked or competing
+    amount = ranking.value(text, first).text
+    if len(competing) == 1:
+        only = "only row" if len(column) == 1 else "only row that was not trained on it"
+        return f"{text}: {first} is the {only}, with {amount} {ranking.name}."
+    if not ranked:
+        return f"{text}: {first} has {amount} {ranking.name}; how sure a difference is, nothing tells."
+    ties = ", ".join(label for label in others if ranked[label] == 1)
+    left = ", ".join(label for label in competing if label not in ranked)
+    shared = f", tied with {ties}," if ties else " alone,"
+    return f"{text}: {first} is first{shared} with {amount} {ranking.name}" + f"; not ranked: {left}" * bool(left) + "."
 
 
 def _overall(ranking: Ranking) -> Sheet:

@@ -1,17 +1,20 @@
-"""Rows over all texts: relative to the reference, with the paired interval, and ranks where it tells rows apart."""
+"""Rows over all texts: relative to the reference, with the paired interval, and ranks as on one text."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from pyharness.report.ranking import Ranked, ranks_of
+import numpy as np
+
+from pyharness.report.ranking import Ranked, parts_on_text, ranks_of
 from pyharness.report.sheet import Cell
+from pyharness.statistics.family import told_apart
 from pyharness.statistics.overall import Overall, overall
 from pyharness.types import COUNT, Format, Measurement
 
 NOTE = (
     "Overall: times as much as {reference}, the geometric mean over the texts, each of which counts alike; "
-    "[low, high]: its paired 95 % interval, of as much other text of each kind. Rows of one rank are not told apart."
+    "[low, high]: its paired 95 % interval, of as much other text of each kind; #: as on one text."
 )
 _TIMES = Format("{:.4f} x")
 
@@ -25,17 +28,23 @@ def overall_cells(columns: Columns, metric: str, rows: Sequence[str], reference:
     known = [(row, one) for row, one in found.items() if one is not None]
     known.sort(key=lambda pair: -pair[1].ratio if higher else pair[1].ratio)
 
-    def is_worse(leader: str, row: str) -> bool | None:
-        between = _between(columns, metric, leader, row)
-        if between is None or between.interval is None:
-            return None
-        return between.resolved and (between.ratio < 1) == higher
+    judged = [row for row, _ in known if all(column[row].rank is not None for column in columns.values())]
+    ranks = dict(zip(judged, ranks_of(judged, _apart(columns, metric, judged)), strict=True)) if len(judged) > 1 else {}
+    return {row: (_cell(one, itself=row == reference), Cell(ranks.get(row), COUNT)) for row, one in known}
 
-    ranks = ranks_of([row for row, _ in known], is_worse)
-    return {
-        row: (_cell(one, itself=row == reference), Cell(rank, COUNT))
-        for (row, one), rank in zip(known, ranks, strict=True)
-    }
+
+def _apart(columns: Columns, metric: str, rows: Sequence[str]) -> Callable[[str, str], bool]:
+    """Say whether two rows differ over all texts: by all pairs at once, and by the interval of the two."""
+    parts = [parts_on_text([column[row].row for row in rows], metric) for column in columns.values()]
+    told, places = told_apart(np.mean(parts, axis=0)), {row: place for place, row in enumerate(rows)}
+
+    def apart(better: str, row: str) -> bool:
+        if not told[places[better], places[row]]:
+            return False
+        between = _between(columns, metric, better, row)
+        return between is not None and between.resolved
+
+    return apart
 
 
 def _cell(found: Overall, *, itself: bool) -> Cell:

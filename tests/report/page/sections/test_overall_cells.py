@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 
 from paged import made
@@ -87,3 +88,32 @@ def test_without_intervals_there_are_ratios_and_no_ranks() -> None:
         (1.0, None, None),
         (pytest.approx(2 / 3), None, None),
     ]
+
+
+def test_a_row_that_cannot_be_judged_on_a_text_has_a_ratio_and_no_rank() -> None:
+    data = json.loads(json.dumps(rows_of({"a": [4.0, 4.0], "bb": [3.0, 3.0], "ccc": [2.0, 2.0]}, 1e-4).data))
+    data["results"][0]["measurements"][0]["replicates"] = []
+    found = cells_of(store.Record.from_json(data, "it"), "bb")
+    assert {row: rank.value for row, (_, rank) in found.items()} == {"a": None, "bb": 1, "ccc": 2}
+    assert found["a"][0].value == pytest.approx(4 / 3)
+
+
+def test_all_pairs_are_judged_at_once_over_all_texts() -> None:
+    """Of thirty rows whose texts are noise, some pair is told apart by its interval, and the table has one rank."""
+    draw = np.random.default_rng(1)
+    rows = [f"row-{number:02}" for number in range(30)]
+    results = []
+    for row in rows:
+        for text in ("one", "two"):
+            tokens = np.exp(draw.normal(0, 0.1, 32)).tolist()
+            replicates = [31 / (sum(tokens) - one) for one in tokens]
+            measured = {"metric": METRIC, "value": 32 / sum(tokens), "replicates": replicates}
+            results.append(made.case("compression", row, text, [measured]))
+    record = made.of_results(results, rows, ["one", "two"])
+    first, *_, last = cells_of(record, "row-00")
+    columns = ranked_texts(record, "compression", METRIC)
+    ends = [[column[row].row.measured(METRIC) for row in (first, last)] for column in columns.values()]
+    between = overall([(a, b) for a, b in ends if a is not None and b is not None])
+    assert between is not None
+    assert between.resolved
+    assert {rank.value for _, rank in cells_of(record, "row-00").values()} == {1}

@@ -1,0 +1,83 @@
+"""Which rows of a table a text tells apart, over all pairs of them at once.
+
+One pair has its paired 95 % interval. Thirty rows have 435 pairs, of which some exclude 0 where all rows are alike. So
+all pairs share one bound: of 100 tables of rows that are equally good, at most five have any pair told apart.
+
+The bound comes from signs. Each group of documents gives each row a part of its logarithm (the row beside the mean of
+all). Were two rows equally good, the difference of their parts would as well have the other sign, in each group. So the
+signs of whole groups are changed, of all rows alike, which leaves what rows have in common as it is; the largest
+statistic over all pairs, in 95 of 100 such changes, is the bound (Westfall and Young 1993; of one pair it is Fisher's
+test of signs, 1935). Nothing is assumed of how rows hang together, nor of tails. docs/measuring.md has what holds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyharness.statistics.jackknife import GROUPS
+from pyharness.types import Measurement
+
+Parts = NDArray[np.float64]  # [rows, GROUPS]
+
+CHANGES = 1999  # of signs; with the signs as they are, 2,000
+_LEVEL = 0.95
+_AT_ONCE = 2_000_000  # statistics
+
+
+def parts_of(measured: Sequence[Measurement], counts: Sequence[Sequence[int]]) -> Parts:
+    """What each group of documents adds to the logarithm of each row's value, beside the mean of all rows.
+
+    Args:
+        measured: of each row, on the very same documents; values are positive, replicates are of ``GROUPS`` groups.
+        counts: of each row, in each group, what the value is a mean over: tokens.
+
+    A value without group g differs by the group's deviation from the row's *own* mean, over one less its share. Where
+    groups are of unequal size, that is not what the group says of two rows with *one* mean: taken for it, rows of a
+    large group are told apart. So the share is put back, and the mean of the row beside that of all.
+    """
+    values = np.log([float(one.value or 0) for one in measured])
+    known = [[one.value if each is None else each for each in one.replicates] for one in measured]
+    without = np.log(np.array(known, np.float64))
+    shares = np.array([np.array(of_row) / sum(of_row) for of_row in counts]).mean(axis=0)
+    parts: Parts = (1 - shares) * (values[:, None] - without) + shares * (values - values.mean())[:, None]
+    return parts
+
+
+def told_apart(parts: Parts) -> NDArray[np.bool_]:
+    """Tell for each two rows whether they differ: bool [rows, rows]."""
+    first, second, found, _ = _pairs(parts)
+    told = np.zeros((len(parts), len(parts)), np.bool_)
+    told[first, second] = told[second, first] = found > bound(parts)
+    return told
+
+
+def bound(parts: Parts) -> float:
+    """What the statistic of a pair, which is at most the root of ``GROUPS``, must exceed; of one row, nothing does."""
+    first, second, _, spread = _pairs(parts)
+    if not len(first):
+        return math.inf
+    changed = np.array_split(_signs() @ (parts - parts.mean(axis=0)).T, math.ceil(CHANGES * len(first) / _AT_ONCE))
+    largest = [(np.abs(sums[:, first] - sums[:, second]) / spread).max(axis=1) for sums in changed]
+    return float(np.sort(np.concatenate(largest))[math.ceil(_LEVEL * (CHANGES + 1)) - 1])
+
+
+def _pairs(parts: Parts) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]:
+    """All pairs, with their statistic (sum over root of the sum of squares) and what it was divided by."""
+    first, second = np.triu_indices(len(parts), 1)
+    spread = np.concatenate([np.linalg.norm(parts[place + 1 :] - row, axis=1) for place, row in enumerate(parts)])
+    spread[spread == 0] = np.inf  # the same numbers
+    sums = parts.sum(axis=1)
+    return first, second, np.abs(sums[first] - sums[second]) / spread, spread
+
+
+@cache
+def _signs() -> Parts:
+    """Changes of signs, float64 [CHANGES, GROUPS]: the same on every machine, so that a record has one table."""
+    drawn = hashlib.shake_256(b"signs of groups").digest(CHANGES * GROUPS // 8)
+    return np.where(np.unpackbits(np.frombuffer(drawn, np.uint8)).reshape(CHANGES, GROUPS), 1.0, -1.0)
