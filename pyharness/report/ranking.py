@@ -1,8 +1,8 @@
 """The answer first: tokenizers by texts, sorted, where rows that are not told apart share a rank.
 
-A rank begins where every row above is told apart from every row from there on, over all pairs of the table at once. So
-two rows of different ranks differ, family-wise 95 %; of two rows of one rank nothing is said, and ``compare`` may tell
-these two apart. What cannot be judged has no rank.
+A rank begins where each row from there on is told apart from the first row of each rank above, over all pairs of the
+table at once: a row is worse than the first of every rank above its own (family-wise 95 %). Nothing is said of rows of
+one rank; ``compare``, which judges two rows alone, may tell them apart. What cannot be judged has no rank.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ TEXTS = 3  # of one sheet: more do not fit on a terminal of 80 columns
 LONGEST_TEXT = 15  # characters of the name of a text
 COUNTED = "tokens"  # what groups of documents are weighed by
 NOTES = (
-    "#: rank on the text; rows of two ranks differ (family-wise 95 %), rows of one rank are tied.",
+    "#: rank on the text; rows of one rank are tied with its first (family-wise 95 %).",
     "Rows are sorted by the mean over the texts of how far each is behind the best, in logarithms; ±: as below.",
 )
 # Why a row that competes has no rank.
@@ -124,15 +124,18 @@ def ranked(rows: Sequence[Row], metric: str) -> dict[str, Ranked]:
 def ranks_of(rows: Sequence[T], apart: Callable[[T, T], bool]) -> list[int]:
     """Ranks of rows, the best of which comes first.
 
-    A rank begins where each row before is ``apart(row before, row from there on)`` from each from there on: a rank with
-    its first alone would begin between two rows that nothing tells apart.
+    A rank begins where ``apart(first of a rank above, row)`` holds for each rank above and each row from there on: so
+    all rows of a rank are worse than the first of each rank above.
     """
     ranks: list[int] = []
-    tied = 0  # the last place that is tied with one before
+    tied = -1  # the last place that is tied with the first of a rank
     for place, row in enumerate(rows):
-        ranks.append(place + 1 if place > tied or not ranks else ranks[-1])
-        behind = range(len(rows) - 1, max(place, tied), -1)
-        tied = next((other for other in behind if not apart(row, rows[other])), max(place, tied))
+        if place <= tied:
+            ranks.append(ranks[-1])
+            continue
+        ranks.append(place + 1)
+        behind = range(len(rows) - 1, place, -1)
+        tied = next((other for other in behind if not apart(row, rows[other])), place)
     return ranks
 
 

@@ -7,7 +7,8 @@ The bound comes from signs. Each group of documents gives each row a part of its
 all). Were two rows equally good, the difference of their parts would as well have the other sign, in each group. So the
 signs of whole groups are changed, of all rows alike, which leaves what rows have in common as it is; the largest
 statistic over all pairs, in 95 of 100 such changes, is the bound (Westfall and Young 1993; of one pair it is Fisher's
-test of signs, 1935). Nothing is assumed of how rows hang together, nor of tails. docs/measuring.md has what holds.
+test of signs, 1935). Nothing is assumed of how rows hang together, nor how large groups are; but that a group is as
+often above as below what is expected of it. How often it holds: docs/measuring.md, "Ranks".
 """
 
 from __future__ import annotations
