@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 
 from pyharness.benchmarks import Benchmark, Findings, Pace, Work
 from pyharness.corpora.batching import batches
+from pyharness.corpora.streaming import work_key
 from pyharness.metrics import fairness
 from pyharness.metrics.segmentation.lengths import NotSpelled
 from pyharness.statistics.jackknife import group_of
 from pyharness.types import (
+    WORK,
     Case,
     CaseResult,
     Column,
@@ -36,13 +38,17 @@ def add_rows(
     rows: list[Mapping[str, str]],
     tally: Tally,
 ) -> None:
-    """Count the tokens or units of some rows; a row's group is the hash of its text in the reference language."""
+    """Count the tokens or units of some rows.
+
+    A row's group is the hash of its work or, without one, of its text in the reference language.
+    """
     texts = [row[language] for row in rows for language in state.languages]
     sizes = np.array([len(text.encode()) for text in texts], np.int64)
     counts = count(texts, sizes).reshape(len(rows), -1)
     for row, row_tokens, row_sizes in zip(rows, counts, sizes.reshape(len(rows), -1), strict=True):
         digests = {language: tally.add(row[language]) for language in state.languages}
-        state.update(group_of(digests[state.reference]), row_tokens, row_sizes)
+        key = digest_of(work_key(row[WORK])) if row.get(WORK) else digests[state.reference]
+        state.update(group_of(key), row_tokens, row_sizes)
 
 
 def _counting(work: Work) -> Callable[[list[str], NDArray[np.int64]], NDArray[np.int64]]:

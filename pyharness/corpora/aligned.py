@@ -9,9 +9,9 @@ from importlib.resources.abc import Traversable
 from pyharness.corpora.files.reading import numbered_lines
 from pyharness.corpora.streaming import fits, never_empty, settled
 from pyharness.plugins.registry import suggest
-from pyharness.types import InputError, Piece, Tally
+from pyharness.types import WORK, InputError, Piece, Tally
 
-Row = Mapping[str, str]  # text by language; a language may be missing
+Row = Mapping[str, str]  # text by language; a language may be missing; the name of a work under ``WORK``
 USUAL_REFERENCES = ("eng_Latn", "en", "eng")
 
 
@@ -37,13 +37,13 @@ class AlignedCorpus:
     def documents(self, tally: Tally) -> Iterator[str]:
         """Stream every text of every row, in the order of ``languages``."""
         for row in self.rows(tally):
-            yield from row.values()
+            yield from map(row.__getitem__, self.languages)
 
     def keyed_documents(self, tally: Tally) -> Iterator[Piece]:
         """Texts of one row depend on each other: the text in the reference language decides the group of all."""
         for row in self.rows(tally):
-            for number, text in enumerate(row.values()):
-                yield Piece(text, row[self.reference], opens=number == 0)
+            for number, language in enumerate(self.languages):
+                yield Piece(row[language], row[self.reference], opens=number == 0, work=row.get(WORK, ""))
 
     def _admitted(self, tally: Tally) -> Iterator[Mapping[str, str]]:
         total = 0
@@ -57,7 +57,8 @@ class AlignedCorpus:
             if not fits(total, size, self.max_bytes):
                 return
             tally.replaced_sequences += sum(replaced for _, replaced, _ in texts)
-            yield dict(zip(self.languages, (text for text, _, _ in texts), strict=True))
+            named = {WORK: settled(row[WORK])[0]} if row.get(WORK) else {}
+            yield dict(zip(self.languages, (text for text, _, _ in texts), strict=True)) | named
 
 
 def side_by_side(files: Mapping[str, Traversable]) -> Iterator[Row]:

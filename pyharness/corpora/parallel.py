@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 
 from pyharness.corpora.aligned import AlignedCorpus, Row, chosen, side_by_side
 from pyharness.corpora.files import formats, jsonl
-from pyharness.corpora.files.reading import compression, named_errors
+from pyharness.corpora.files.reading import compression, named_errors, numbered_lines
 from pyharness.corpora.options import COMMON_OPTIONS, described
 from pyharness.corpora.path import check_file
 from pyharness.system.folders import home_folder
-from pyharness.types import Corpus, CorpusFamily, InputError
+from pyharness.types import WORK, Corpus, CorpusFamily, InputError
 
 SCANNED_ROWS = 1000
 _CODE = re.compile(r"[A-Za-z]{2,3}([_-][A-Za-z0-9]{1,8})*", re.ASCII)  # eng_Latn, zh-Hant-TW; not README
@@ -58,9 +58,41 @@ def _open_directory(spec: str, path: Path, options: Mapping[str, str]) -> Corpus
     used = {language: files[language] for language in languages}
     for file in used.values():
         check_file(file)
+    works = works_table(path, options["work"]) if "work" in options else None
     return AlignedCorpus(
-        spec, lambda: side_by_side(used), languages, reference, **described(spec, options, language="mul")
-    )
+        spec,
+        lambda: side_by_side(used) if works is None else with_works(side_by_side(used), works),
+        languages, reference, **described(spec, options, language="mul"),
+    )  # fmt: skip
+
+
+def works_table(directory: Path, column: str) -> tuple[Path, int]:
+    """Find the table of a directory, with a line for each row of text below its headings, that has a column."""
+    with named_errors(directory, lambda: "listing it"):
+        tables = sorted(file for file in directory.iterdir() if file.suffix == ".tsv")
+    known: list[str] = []
+    for table in tables:
+        headings = next((line.split("\t") for _, line in numbered_lines(table)), [])
+        if column in headings:
+            return table, headings.index(column)
+        known += headings
+    has = f"has {', '.join(map(repr, known[:20]))}" if tables else "is missing"
+    raise InputError(f"{directory}: a table (.tsv) with the work of each row in a column {column!r} {has}; see ?work=")
+
+
+def with_works(rows: Iterable[Row], table: tuple[Path, int]) -> Iterator[Row]:
+    """Name the work of each row; raises ``InputError`` where the table has other rows."""
+    file, place = table
+    lines = numbered_lines(file)
+    next(lines)
+    for number, row in enumerate(rows, 1):
+        line = next(lines, None)
+        cells = [] if line is None else line[1].split("\t")
+        if len(cells) <= place:
+            raise InputError(f"{file} names no work of row {number}: it needs a line for each row of text")
+        yield {**row, WORK: cells[place]}
+    if next(lines, None) is not None:
+        raise InputError(f"{file} has more lines than there are rows of text; it needs one for each")
 
 
 def language_files(directory: Path) -> dict[str, Path]:
@@ -79,11 +111,11 @@ def language_files(directory: Path) -> dict[str, Path]:
 
 
 def _open_jsonl(spec: str, path: Path, options: Mapping[str, str]) -> Corpus:
-    field = options.get("field", "text")
+    field, work = options.get("field", "text"), options.get("work", "")
     known = options["languages"].split(",") if "languages" in options else _common(path, field)
     languages, reference = chosen(options, known)
     return AlignedCorpus(
-        spec, lambda: _rows(path, field), languages, reference, **described(spec, options, language="mul")
+        spec, lambda: _rows(path, field, work), languages, reference, **described(spec, options, language="mul")
     )
 
 
@@ -100,7 +132,7 @@ def _common(path: Path, field: str) -> list[str]:
     return sorted(common)
 
 
-def _rows(path: Path, field: str) -> Iterator[Row]:
+def _rows(path: Path, field: str, work: str = "") -> Iterator[Row]:
     for number, row in jsonl.rows(path):
         texts = jsonl.value(path, number, row, field)
         if not isinstance(texts, dict):
@@ -111,7 +143,8 @@ def _rows(path: Path, field: str) -> Iterator[Row]:
         for language, text in texts.items():
             if not isinstance(text, str | None):
                 raise InputError(f"{path} line {number}: the {language} text is {jsonl.kind_of(text)}, not a string")
-        yield {language: text for language, text in texts.items() if text}
+        named = {WORK: jsonl.work_of(path, number, row, work)} if work else {}
+        yield {language: text for language, text in texts.items() if text and language != WORK} | named
 
 
 CORPORA = (
@@ -125,6 +158,8 @@ CORPORA = (
             "languages": "which, by commas (default: all; JSON Lines: those in all of the first 1000 rows)",
             "reference": "what the others are compared with (default English, else the first)",
             "field": "JSON Lines: where the object {language: text} is (default text)",
+            "work": "the work that a row is of: a field of JSON Lines, with WORK or WORK#PART; of a directory, a "
+            "column of its table (.tsv), which has a line for each row",
         },
     ),
 )

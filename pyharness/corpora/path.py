@@ -28,9 +28,14 @@ from pyharness.types import Corpus, CorpusFamily, InputError
 SNIFFED_BYTES = 8192
 WHOLE = "file"  # of splits: a file of plain text is a document, and so is a row
 
+ONE_WORK = "*"  # all documents are of one work, or nothing says of which they are: no independent evidence
+
 
 def fragments(files: Iterable[Path], field: str, work: str, split: str, binary: bool) -> Iterator[Fragment]:
     """Read files one after the other; ``binary`` says whether binary ones are read as text too."""
+    if work == ONE_WORK:
+        yield from (one._replace(work=work) for one in fragments(files, field, "", split, binary))
+        return
     for file in files:
         kind = formats.kind(file.name)
         if kind == "parquet":
@@ -136,8 +141,11 @@ def _check_options(file: Path, options: Mapping[str, str]) -> None:
         )
     if not rows and "field" in options:
         raise InputError(f"field= does not apply to {file}, which is plain text by its name; leave it out")
-    if kind != "jsonl" and "work" in options:
-        raise InputError(f"work= does not apply to {file}, which is no JSON Lines by its name; leave it out")
+    if kind != "jsonl" and options.get("work", ONE_WORK) != ONE_WORK:
+        raise InputError(
+            f"work={options['work']} does not apply to {file}, which is no JSON Lines by its name; leave it out, or "
+            f"write work={ONE_WORK} where all of it is one work"
+        )
 
 
 def _directory(path: Path) -> Callable[[], Iterator[Path]]:
@@ -182,7 +190,8 @@ CORPORA = (
         options={
             **TEXT_OPTIONS,
             "field": "JSON Lines and Parquet: where the text is (default text); text.hi: hi of the JSON object text",
-            "work": "JSON Lines: field with the work, or WORK#PART, that a document is of: shards keep works whole",
+            "work": "JSON Lines: field with the work, or WORK#PART, that a document is of: shards and intervals keep "
+            "works whole; *: all is one work, or nothing tells works apart, and there is no interval",
             "split": "what a document is: file (default; of rows, each), line or paragraph, of a row too",
         },
     ),

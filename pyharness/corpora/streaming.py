@@ -114,15 +114,21 @@ def read(corpus: Corpus, tally: Tally) -> Iterator[Read]:
     tally.beginnings = []
     known, digest = "", digest_of("")
     for text, beginning, opens, again, work in keyed(corpus, tally):
-        # Documents of one work are no independent evidence. Not the name alone: by its hash shards deal works out, and
-        # one of every two works would fill half of the groups.
-        own, key = tally.add(text), f"work {work}" if work else beginning
+        own, key = tally.add(text), work_key(work) if work else beginning
         if key == text:
             yield Read(text, own, own, opens and not again)
             continue
         if key != known:  # pieces of one document, and often of a work, come one after the other
             known, digest = key, digest_of(key)
         yield Read(text, own, digest, opens and not again)
+
+
+def work_key(work: str) -> str:
+    """Return what decides the group of a work: its documents are no independent evidence.
+
+    Not the name alone: by its hash shards deal works out, and one of every two works would fill half of the groups.
+    """
+    return f"work {work}"
 
 
 def never_empty(name: str, items: Iterable[T], tally: Tally) -> Iterator[T]:

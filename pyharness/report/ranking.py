@@ -34,7 +34,7 @@ TEXTS = 3  # of one sheet: more do not fit on a terminal of 80 columns
 LONGEST_TEXT = 15  # characters of the name of a text
 COUNTED = "tokens"  # what groups of documents are weighed by
 NOTES = (
-    "#: rank on the text; rows of one rank are tied with its first (family-wise 95 %).",
+    "#: rank; rows of one rank are tied with its first (family-wise 95 %).",
     "Rows are sorted by the mean over the texts of how far each is behind the best, in logarithms; ±: as below.",
 )
 # Why a row that competes has no rank.

@@ -6,6 +6,7 @@ from pyharness.types.actions import ActionCodec, Chunk, Damaged, MotionCorpus
 from pyharness.types.adapting import Extension, IdMap, Placement
 from pyharness.types.calibrations import Calibration, Planted, Sensitivity
 from pyharness.types.corpora import (
+    WORK,
     Corpus,
     CorpusFamily,
     Digest,
@@ -92,6 +93,7 @@ __all__ = [
     "SCREEN",
     "SECONDS",
     "SIDES",
+    "WORK",
     "Absent",
     "ActionCodec",
     "ArmFacts",

@@ -101,8 +101,11 @@ class ParallelCorpus(Corpus, Protocol):
     reference: str  # the language the others are compared with
 
     def rows(self, tally: Tally) -> Iterator[Mapping[str, str]]:
-        """Stream rows that have text in every language of ``languages``."""
+        """Stream rows that have text in every language of ``languages``, and may have a name under ``WORK``."""
         ...
+
+
+WORK = ""  # no language: under it a row of aligned text has the name of its work, where the corpus names works
 
 
 class Piece(NamedTuple):

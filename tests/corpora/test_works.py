@@ -6,10 +6,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from pyharness.corpora import keyed, open_corpus
-from pyharness.types import InputError, Tally
+from pyharness.benchmarks.fairness import add_rows
+from pyharness.corpora import keyed, open_corpus, streaming
+from pyharness.metrics.fairness import FairnessState
+from pyharness.statistics.jackknife import group_of
+from pyharness.types import InputError, ParallelCorpus, Tally
 from texts import read
 
 BOOKS = [f"Book {number}" for number in range(42)]
@@ -92,12 +96,28 @@ def test_numbers_and_odd_names_are_works(tmp_path: Path) -> None:
         assert piece.work == known
 
 
-def test_plain_text_has_no_works(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("a", encoding="utf-8")
-    with pytest.raises(InputError, match="work= does not apply to"):
+def groups(spec: str) -> set[int]:
+    return {group_of(one.key) for one in streaming.read(open_corpus(spec), Tally())}
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.jsonl"])
+def test_what_is_one_work_is_one_group(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_text("\n".join(json.dumps({"text": f"line {number}"}) for number in range(200)), encoding="utf-8")
+    spec = f"path:{path}" + "?split=line" * name.endswith(".txt")
+    joined = "&" if "?" in spec else "?"
+    assert len(groups(spec)) > 16
+    assert len(groups(f"{spec}{joined}work=*")) == 1
+    assert read(f"{spec}{joined}work=*")[0] == read(spec)[0]
+
+
+def test_plain_text_has_no_field_with_a_work(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("text", encoding="utf-8")
+    with pytest.raises(InputError, match=r"work=id does not apply to.*work=\*"):
         open_corpus(f"path:{tmp_path / 'a.txt'}?work=id")
 
 
+<<<<<<< HEAD
 @pytest.mark.parametrize("split", ["line", "paragraph"])
 def test_parts_of_rows_are_documents_with_keys_of_their_own_and_stay_in_their_work(tmp_path: Path, split: str) -> None:
     between = {"line": "\n", "paragraph": "\n \n"}[split]
@@ -117,3 +137,63 @@ def test_rows_in_a_folder_are_split_like_files(tmp_path: Path) -> None:
     (tmp_path / "b.txt").write_text("c\nd", "utf-8")
     assert read(f"path:{tmp_path}?split=line")[0] == ["a", "b", "c", "d"]
     assert read(f"path:{tmp_path}?split=file")[0] == ["a\nb", "c\nd"]
+=======
+def aligned(tmp_path: Path, kind: str) -> str:
+    rows = [({"en": f"row {row}", "de": f"Zeile {row}"}, f"page {row % 40}") for row in range(200)]
+    if kind == "jsonl":
+        lines = [json.dumps({"text": texts, "of": f"{page}#par_{row}"}) for row, (texts, page) in enumerate(rows)]
+        (tmp_path / "a.jsonl").write_text("\n".join(lines), encoding="utf-8")
+        return f"parallel:{tmp_path / 'a.jsonl'}"
+    for language in ("en", "de"):
+        (tmp_path / f"{language}.txt").write_text("\n".join(texts[language] for texts, _ in rows), encoding="utf-8")
+    table = ["line\tof", *(f"{row}\t{page}" for row, (_, page) in enumerate(rows))]
+    (tmp_path / "_meta.tsv").write_text("\n".join(table) + "\n", encoding="utf-8")
+    return f"parallel:{tmp_path}"
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "directory"])
+def test_rows_of_aligned_text_are_of_works(tmp_path: Path, kind: str) -> None:
+    spec = aligned(tmp_path, kind)
+    named, without = open_corpus(f"{spec}?work=of"), open_corpus(spec)
+    pieces = list(keyed(named, Tally()))
+    assert {piece.work for piece in pieces} == {f"page {page}" for page in range(40)}
+    assert [piece.text for piece in pieces] == [piece.text for piece in keyed(without, Tally())]
+    assert list(named.documents(Tally())) == list(without.documents(Tally()))
+    halves = [
+        {piece.work for piece in keyed(open_corpus(f"shard:{half}/2:{spec}?work=of"), Tally())} for half in (0, 1)
+    ]
+    assert not halves[0] & halves[1]
+    assert len(halves[0] | halves[1]) == 40
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "directory"])
+def test_fairness_groups_rows_by_work_as_compression_does(tmp_path: Path, kind: str) -> None:
+    spec = aligned(tmp_path, kind)
+    for given in (f"{spec}?work=of", spec):
+        corpus = open_corpus(given)
+        assert isinstance(corpus, ParallelCorpus)
+        state = FairnessState.empty(corpus.languages, corpus.reference)
+        add_rows(state, lambda texts, _: np.ones(len(texts), np.int64), list(corpus.rows(Tally())), Tally())
+        held = {int(group) for group in np.flatnonzero(state.rows)}
+        assert held == groups(given)
+
+
+def test_a_table_of_works_fits_its_rows(tmp_path: Path) -> None:
+    spec, table = aligned(tmp_path, "directory"), tmp_path / "_meta.tsv"
+    with pytest.raises(InputError, match=r"'which'.*'line', 'of'"):
+        open_corpus(f"{spec}?work=which")
+    lines = table.read_text(encoding="utf-8").splitlines(keepends=True)
+    for changed, reason in ((lines[:-1], "no work of row 200"), ([*lines, "x\ty\n"], "more lines")):
+        table.write_text("".join(changed), encoding="utf-8")
+        with pytest.raises(InputError, match=reason):
+            read(f"{spec}?work=of")
+    table.unlink()
+    with pytest.raises(InputError, match="is missing"):
+        open_corpus(f"{spec}?work=of")
+
+
+def test_a_text_without_a_language_names_no_work(tmp_path: Path) -> None:
+    row = {"text": {"en": "one", "de": "eins", "": "all the same"}}
+    (tmp_path / "a.jsonl").write_text("\n".join([json.dumps(row)] * 3), encoding="utf-8")
+    assert {piece.work for piece in keyed(open_corpus(f"parallel:{tmp_path / 'a.jsonl'}"), Tally())} == {""}
+>>>>>>> 9e54ae4 (Aligned text names works (parallel:...?work=), and work=* says that nothing tells works apart: no interval)

@@ -12,7 +12,7 @@ from pyharness.corpora.files.reading import numbered_lines
 from pyharness.corpora.files.splitting import Fragment
 from pyharness.types import InputError
 
-_PART = re.compile(r"#[0-9]+\Z")  # of a work that was cut into documents: ``Poems.md#12``
+_PART = re.compile(r"#[0-9A-Za-z_]+\Z")  # of a work that was cut into documents: ``Poems.md#12``, ``menu.html#par_7``
 
 
 def rows(file: Traversable) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -55,10 +55,10 @@ def documents(file: Traversable, field: str, work: str = "") -> Iterator[Fragmen
                 else "choose another with ?field="
             )
             raise InputError(f"{file} line {number}: field {field!r} is {kind_of(text)}, not a string; {hint}")
-        yield Fragment(text, work=_work(file, number, row, work) if work else "")
+        yield Fragment(text, work=work_of(file, number, row, work) if work else "")
 
 
-def _work(file: Traversable, number: int, row: dict[str, Any], field: str) -> str:
+def work_of(file: Traversable, number: int, row: dict[str, Any], field: str) -> str:
     """Name of a work, without the number of the part; "" where it is null: the document is a work of its own."""
     name = value(file, number, row, field, "work")
     if not isinstance(name, str | int | None) or isinstance(name, bool):
