@@ -50,7 +50,7 @@ FILES = (
 TEXTS = {
     "laws": "path:{data}/corpora/multilingual/et/riigiteataja_laws.jsonl.xz?max_bytes=3MB",
     "news": "path:{data}/corpora/multilingual/th/thaigov_news.jsonl.xz?max_bytes=2MB",
-    "code": "path:{data}/corpora/code/*.jsonl.xz?max_bytes=3MB",
+    "code": "path:{data}/corpora/code/cpp.jsonl.xz?max_bytes=3MB",
 }
 ROWS = (5, 10, 30)
 DOCUMENTS = (64, 100, 1000)
