@@ -117,7 +117,6 @@ def test_plain_text_has_no_field_with_a_work(tmp_path: Path) -> None:
         open_corpus(f"path:{tmp_path / 'a.txt'}?work=id")
 
 
-<<<<<<< HEAD
 @pytest.mark.parametrize("split", ["line", "paragraph"])
 def test_parts_of_rows_are_documents_with_keys_of_their_own_and_stay_in_their_work(tmp_path: Path, split: str) -> None:
     between = {"line": "\n", "paragraph": "\n \n"}[split]
@@ -137,7 +136,8 @@ def test_rows_in_a_folder_are_split_like_files(tmp_path: Path) -> None:
     (tmp_path / "b.txt").write_text("c\nd", "utf-8")
     assert read(f"path:{tmp_path}?split=line")[0] == ["a", "b", "c", "d"]
     assert read(f"path:{tmp_path}?split=file")[0] == ["a\nb", "c\nd"]
-=======
+
+
 def aligned(tmp_path: Path, kind: str) -> str:
     rows = [({"en": f"row {row}", "de": f"Zeile {row}"}, f"page {row % 40}") for row in range(200)]
     if kind == "jsonl":
@@ -196,4 +196,3 @@ def test_a_text_without_a_language_names_no_work(tmp_path: Path) -> None:
     row = {"text": {"en": "one", "de": "eins", "": "all the same"}}
     (tmp_path / "a.jsonl").write_text("\n".join([json.dumps(row)] * 3), encoding="utf-8")
     assert {piece.work for piece in keyed(open_corpus(f"parallel:{tmp_path / 'a.jsonl'}"), Tally())} == {""}
->>>>>>> 9e54ae4 (Aligned text names works (parallel:...?work=), and work=* says that nothing tells works apart: no interval)
