@@ -1,6 +1,6 @@
 """How often rows that are equally good have two ranks, and what is left of ranks that rows deserve.
 
-    PYHARNESS_DATA=... python bench/studies/ranks.py --output ranks.md        # without the data: made-up text alone
+    PYHARNESS_DATA=... python bench/studies/ranks/equal_rows.py --output ranks.md    # without data: made-up text alone
 
 Texts of so many documents are drawn, grouped at random, measured by a ratio of sums as bytes per token are, and ranked,
 by the rule of reports (``family-wise``) and by single intervals (``single``: the same rule, where a pair is told apart
