@@ -68,8 +68,12 @@ def measure(
         names = screen.names or course.benchmarks  # those of tests are known only by what the processes say
         measured.unmeasured = [name for name in names if name not in seen | screen.skipped.keys()]
     settle(measured)
+
+    def wanted() -> list[str]:
+        return [name for name in escalated(measured.rounds) if name not in measured.refusals]
+
+    more = wanted()
     for number in range(1, course.rules.launches + 1):
-        more = [name for name in escalated(measured.rounds) if name not in measured.refusals]
         if not more:
             break
         if time.monotonic() > course.deadline:
@@ -77,6 +81,7 @@ def measure(
             break
         course.listener.stage(f"launch {number} of up to {course.rules.launches}: {', '.join(more)}")
         measured.take(launched(course, number, next(starters), more, calls))
+        more = wanted()
     if course.counting is not None:
         slow = replace(course, start=course.counting, counted=True, patience=Patience())
         _count(slow, measured, next(starters), calls)
