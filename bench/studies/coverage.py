@@ -88,6 +88,7 @@ class Draws:
     truth: tuple[float, float]  # of both rows on the whole pool
     values: list[tuple[float, float]] = field(default_factory=list)
     halves: list[tuple[float, float, float]] = field(default_factory=list)
+    drawn: int = 0  # of which those with intervals of both rows and of their difference count
 
     def coverage(self) -> tuple[float | None, float | None]:
         """Per cent of single (of both rows) and of paired intervals that hold what they should; None: a constant."""
@@ -107,7 +108,7 @@ Pair = tuple[Sequence[Measurement], Sequence[Measurement]]
 
 
 def collect(truth: Pair, drawn: Iterator[Pair]) -> DrawsByName:
-    """Measure all draws. A draw that gives a metric no interval is left out of it; a metric must have half of all."""
+    """Measure all draws. A draw that gives a metric no interval is left out of it, and a metric of few draws."""
     grows = {name for name, metric in all_metrics().items() if metric.grows_with_text}
     draws_of: DrawsByName = {}
     for a, b in zip(*truth, strict=True):
@@ -122,7 +123,9 @@ def collect(truth: Pair, drawn: Iterator[Pair]) -> DrawsByName:
             if known and (draws := draws_of.get(_name(a))) is not None:
                 draws.values.append((float(a.value), float(b.value)))  # type: ignore[arg-type]
                 draws.halves.append(tuple(widths))  # type: ignore[arg-type]
-    return {name: draws for name, draws in draws_of.items() if 2 * len(draws.values) >= max(count, 1)}
+    for draws in draws_of.values():
+        draws.drawn = count
+    return {name: draws for name, draws in draws_of.items() if 5 * len(draws.values) >= max(count, 1)}
 
 
 def _name(measurement: Measurement) -> str:
@@ -227,7 +230,10 @@ def fitting(sizes: Sequence[int], documents: int) -> list[int]:
 
 
 def markdown(simulated: Mapping[Setting, tuple[int, DrawsByName]], draws: int) -> str:
-    """One table per size: coverage in per cent, single / paired; shares outside of 93 to 97 % are bold."""
+    """One table per size: coverage in per cent, single / paired, and per cent of draws that have both intervals.
+
+    Shares outside of 93 to 97 % are bold.
+    """
     lines = []
     for size in sorted({setting.size for setting in simulated}):
         chosen = {setting: draws for setting, (_, draws) in simulated.items() if setting.size == size}
@@ -236,7 +242,7 @@ def markdown(simulated: Mapping[Setting, tuple[int, DrawsByName]], draws: int) -
         lines.append("| metric | " + " | ".join(f"{one.kind}, {one.how}" for one in chosen) + " |")
         lines.append("| :-- |" + " --: |" * len(chosen))
         for name in names:
-            cells = [_cell(draws[name].coverage()) if name in draws else "" for draws in chosen.values()]
+            cells = [_cell(draws[name]) if name in draws else "" for draws in chosen.values()]
             if set(cells) != {""}:
                 grows = any(name in draws and draws[name].grows for draws in chosen.values())
                 lines.append(f"| {name}{' *' if grows else ''} | " + " | ".join(cells) + " |")
@@ -245,8 +251,10 @@ def markdown(simulated: Mapping[Setting, tuple[int, DrawsByName]], draws: int) -
     return "\n".join(lines[1:]) + "\n"
 
 
-def _cell(coverage: tuple[float | None, float | None]) -> str:
-    return "" if coverage == (None, None) else " / ".join(map(_marked, coverage))
+def _cell(draws: Draws) -> str:
+    if (coverage := draws.coverage()) == (None, None):
+        return ""
+    return f"{' / '.join(map(_marked, coverage))} ({100 * len(draws.values) / max(draws.drawn, len(draws.values)):.0f})"
 
 
 def _marked(coverage: float | None) -> str:

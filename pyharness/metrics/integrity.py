@@ -77,6 +77,7 @@ METRICS = (
     CorpusMetric(
         Metric("character_split_share", "share", "lower", "code points torn between tokens"),
         character_split_share,
+        "a few documents may have all of the torn characters: replicates held 26 to 78 %",
     ),
 )
 

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from pyharness.metrics import all_metrics
 from pyharness.report.sheet import Cell, Heading
-from pyharness.statistics.intervals import interval_of
+from pyharness.statistics.intervals import interval_of, lack_of
 from pyharness.statistics.stopping import noise
 from pyharness.types import COUNT, PLAIN, CaseResult, Column, Fact, Format, Measurement, Published, Table, counted
 
@@ -126,7 +126,7 @@ def cell(column: Column | Fact, known: Rows, row: str) -> Cell:
     if not measured:
         return Cell()
     result, one = _picked(column, measured)
-    reason, n = one.reason or one.no_interval, amount(result, one)
+    reason, n = lack_of(one), amount(result, one)
     shown = Cell(one.value, _format(column, one.value), case=result.case.key, n=n, reason=reason, samples=one.samples)
     if one.value is None:
         return shown
@@ -185,10 +185,11 @@ def interval_notes(columns: Sequence[Column | Fact], known: Rows, rows: Sequence
     """Say what the intervals are about, and why values stand without, once for all rows."""
     with_intervals = [column for column in columns if isinstance(column, Column) and column.interval]
     shown = [one for column in with_intervals for row in rows for _, one in known.of(row, column)[:1]]
-    if any(one.replicates for one in shown):
+    if any(one.replicates and interval_of(one) for one in shown):
         yield "±: half of a 95 % interval, of as much other text of this kind."
     if any(one.paired for one in shown):
         yield "x [low, high]: relative to the reference row in the same round, with a 95 % interval."
     if any(one.samples and not one.paired and interval_of(one) for one in shown):
         yield "[low, high]: 95 % interval of the median of the repetitions."
-    yield from (f"No interval: {reason}." for reason in dict.fromkeys(one.no_interval for one in shown) if reason)
+    lacks = dict.fromkeys(lack_of(one) for one in shown if one.value is not None)
+    yield from (f"No interval: {reason}." for reason in lacks if reason)

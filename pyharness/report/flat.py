@@ -7,7 +7,7 @@ from typing import Any
 
 from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.report.sheet.escaping import writable
-from pyharness.statistics.intervals import interval_of
+from pyharness.statistics.intervals import interval_of, lack_of
 from pyharness.store import Record
 
 COLUMNS = (
@@ -43,7 +43,7 @@ def rows(record: Record) -> list[dict[str, Any]]:
                 dict.fromkeys(COLUMNS)
                 | common
                 | {"metric": measurement.metric, "part": measurement.part, "value": measurement.value}
-                | {"low": low, "high": high, "reason": measurement.reason or measurement.no_interval}
+                | {"low": low, "high": high, "reason": lack_of(measurement)}
                 | {"unit": about.get("unit"), "direction": about.get("direction")}
             )
         if not result.measurements:

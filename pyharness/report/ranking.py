@@ -23,8 +23,7 @@ from pyharness.report.rows.variants import variant
 from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.report.sheet.shortening import shorten_apart
 from pyharness.statistics.family import Parts, parts_of, told_apart
-from pyharness.statistics.intervals import interval_of
-from pyharness.statistics.jackknife import GROUPS
+from pyharness.statistics.jackknife import GROUPS, MIN_GROUPS
 from pyharness.store import Record
 from pyharness.types import COUNT, CaseResult, Column, InputError, Measurement
 
@@ -161,7 +160,7 @@ def _read(row: Row) -> tuple[str | None, tuple[int, ...]]:
 def _lack(row: Row, metric: str) -> str | None:
     """What a row lacks to be judged beside others."""
     measured, counts = row.measured(metric), row.result.groups.get(COUNTED, ())
-    if measured is None or len(measured.replicates) != GROUPS or interval_of(measured) is None:
+    if measured is None or len(measured.replicates) != GROUPS or measured.replicates.count(None) > GROUPS - MIN_GROUPS:
         return NO_INTERVAL
     if len(counts) != GROUPS or sum(counts) <= 0:
         return NOT_COUNTED
@@ -184,7 +183,8 @@ def _apart(rows: Sequence[Row], metric: str) -> Callable[[Row, Row], bool]:
         if told is None or not told[places[better.label], places[row.label]]:
             return False
         found = difference(better, row, metric)
-        return found is not None and found.verdict == "worse"
+        # Where a few documents decide the width, there is no interval: the signs of groups, which need none, tell.
+        return found is not None and (found.verdict == "worse" or found.interval is None)
 
     return apart
 

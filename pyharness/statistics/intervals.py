@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyharness.statistics.jackknife import interval
+from pyharness.statistics.jackknife import interval, lack
 from pyharness.statistics.rounds import ratio_interval
 from pyharness.statistics.samples import median_interval
 from pyharness.types import Measurement
@@ -12,10 +12,17 @@ MOST_SAMPLES = 1000  # binomial probabilities of more samples are too small for 
 
 def interval_of(measurement: Measurement) -> tuple[float, float] | None:
     """95 % interval of a value: of paired ratios, of the median of samples, or of as much other text by replicates."""
-    if measurement.value is None:
+    if measurement.value is None or measurement.no_interval is not None:
         return None
     if measurement.paired:
         return ratio_interval(measurement.samples)
     if measurement.samples:
         return median_interval(measurement.samples[:: -(-len(measurement.samples) // MOST_SAMPLES)])
     return interval(measurement.value, measurement.replicates)
+
+
+def lack_of(measurement: Measurement) -> str | None:
+    """Why there is no value, or no interval; of an older record, which does not say, as its replicates have it."""
+    if said := measurement.reason or measurement.no_interval:
+        return said
+    return lack(measurement.replicates) if measurement.replicates and not measurement.samples else None

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -26,8 +27,14 @@ GROUPS = 32  # documents fall, whole, into groups by a hash of their content: th
 MIN_GROUPS = 16  # fewer groups with documents, or fewer documents, and there is no interval
 MIN_DOCUMENTS = 64
 MIN_WORKS = 6  # fewer wholes that are groups of their own, and there is no interval
+# Groups, as many as would have the concentration of the variance if each had as much: with fewer there is no interval.
+# It and the share of what matching moments gives were chosen on six pools of bench/studies/shown/concentration.py.
+LEAST_EFFECTIVE = 6.0
+FREEDOM_SHARE = 0.3
 # Significant digits of a replicate. Its seventeenth says nothing of an interval, and half of a record would be such.
 DIGITS = 9
+
+NO_SPREAD = "every document has the same: a constant of the row, or what differs is too rare here"
 
 Groups: TypeAlias = NDArray[np.bool_]  # [GROUPS], those that count
 
@@ -72,7 +79,7 @@ def estimate(
     part: str | None = None,
     sizes: Sequence[int] | None = None,
 ) -> Measurement:
-    """A metric with the replicates of its interval, or with the reason why it has none.
+    """A metric with the replicates of its interval, and with the reason where it has none.
 
     ``documents``: uncut documents of every group. ``of(groups)`` is the metric of some groups; it raises ``Undefined``
     where there is no number. ``sizes``, of a metric that grows with the text: bytes of every group.
@@ -86,9 +93,9 @@ def estimate(
     numbers, held = np.arange(GROUPS), np.array(documents) > 0
     replicates = [_defined(of, numbers != group) if held[group] else None for group in range(GROUPS)]
     if sizes is None:
-        return Measurement(metric, value, part=part, replicates=rounded(replicates))
+        return _with(Measurement(metric, value, part=part), replicates)
     curve = tuple(_defined(of, numbers < count) if held[:count].any() else None for count in NESTED)
-    return Measurement(metric, value, part=part, replicates=rounded(at_one_size(value, replicates, sizes)), curve=curve)
+    return _with(Measurement(metric, value, part=part, curve=curve), at_one_size(value, replicates, sizes))
 
 
 def estimate_of_works(
@@ -107,7 +114,13 @@ def estimate_of_works(
         lack = f"{works} independent wholes (clips), an interval needs {MIN_WORKS}"
         return Measurement(metric, value, part=part, no_interval=lack)
     replicates = [_defined(of, np.arange(groups) != group) for group in range(groups)]
-    return Measurement(metric, value, part=part, replicates=rounded(replicates))
+    return _with(Measurement(metric, value, part=part), replicates)
+
+
+def _with(measured: Measurement, replicates: Sequence[float | None]) -> Measurement:
+    """Add replicates. They are kept where they give no interval, too: differences from other rows may have one."""
+    kept = rounded(replicates)
+    return replace(measured, replicates=kept, no_interval=lack(kept))
 
 
 def without_interval(metric: str, of: Callable[[Groups], float | int], reason: str) -> Measurement:
@@ -153,23 +166,63 @@ def at_one_size(value: float, replicates: Sequence[float | None], sizes: Sequenc
     )
 
 
-def interval(value: float | None, replicates: Sequence[float | None]) -> tuple[float, float] | None:
-    """95 % interval around ``value``; None when too few groups hold documents or the state was too small.
+def lack(replicates: Sequence[float | None]) -> str | None:
+    """Say why replicates give no interval, if so.
 
     Of 32 groups that documents fall into by their hash, 16 are needed; fewer replicates than 32 are of wholes that are
-    groups of their own (``estimate_of_works``), of which 6 are.
+    groups of their own (``estimate_of_works``), of which 6 are. Replicates that are all the same say nothing of how
+    far a number would move: a constant does not, and what is rare may not have been met yet. And where a few groups
+    carry the variance, as a few documents do that differ from all others, other text may have more of these or none.
+    """
+    known = [replicate for replicate in replicates if replicate is not None]
+    needed = MIN_GROUPS if len(replicates) == GROUPS else MIN_WORKS
+    if len(known) < needed:
+        return f"it is defined without {len(known)} of {len(replicates)} groups alone; an interval needs {needed}"
+    if math.isclose(min(known), max(known), rel_tol=10**-DIGITS):
+        return NO_SPREAD
+    squares = _squares(known)
+    if len(replicates) < GROUPS or effective(squares) >= LEAST_EFFECTIVE:
+        return None
+    return _few_carry(squares)
+
+
+def effective(squares: Sequence[float]) -> float:
+    """Effective number of groups: as many, each with as much of the variance, would be as concentrated.
+
+    The squared deviations' sum, squared, over the sum of their squares (Kish 1965): G over the kurtosis. About 11 of 32
+    where documents are many and alike; 1 where one group has all.
+    """
+    total = math.fsum(squares)
+    return 1 / math.fsum((square / total) ** 2 for square in squares) if total else float(len(squares))
+
+
+def _squares(known: Sequence[float]) -> list[float]:
+    mean = math.fsum(known) / len(known)
+    return [(replicate - mean) ** 2 for replicate in known]
+
+
+def _few_carry(squares: Sequence[float]) -> str:
+    """Say how many groups carry over half of the variance."""
+    total, carried, count = math.fsum(squares), 0.0, 0
+    for square in sorted(squares, reverse=True):
+        carried, count = carried + square / total, count + 1
+        if carried > 1 / 2:
+            break
+    carry = "carries" if count == 1 else "carry"
+    share = f"{100 * carried:.0f} % of the variance"
+    return f"{count} of {len(squares)} groups of documents {carry} {share}: a few decide it"
+
+
+def interval(value: float | None, replicates: Sequence[float | None]) -> tuple[float, float] | None:
+    """95 % interval around ``value``; None where there is no value, or the replicates give none (``lack``).
 
     It speaks of as much other text of the same kind. Degrees of freedom fall from G - 1 where few groups carry the
     variance, as they do when a few documents are far larger than the others.
     """
-    known = [replicate for replicate in replicates if replicate is not None]
-    if value is None or len(known) < (MIN_GROUPS if len(replicates) == GROUPS else MIN_WORKS):
+    if value is None or lack(replicates) is not None:
         return None
-    if min(known) == max(known):  # their mean may be off by a last digit, which is no spread
-        return value, value
-    mean = math.fsum(known) / len(known)
-    squares = [(replicate - mean) ** 2 for replicate in known]
-    variance = (len(known) - 1) / len(known) * math.fsum(squares)
+    squares = _squares([replicate for replicate in replicates if replicate is not None])
+    variance = (len(squares) - 1) / len(squares) * math.fsum(squares)
     half = t_quantile(degrees_of_freedom(squares)) * math.sqrt(variance)
     return value - half, value + half
 
@@ -178,13 +231,12 @@ def degrees_of_freedom(squares: Sequence[float]) -> float:
     """Degrees of freedom of a variance, from the squared deviations that it is a sum of.
 
     Matching moments (Satterthwaite 1946) gives 2 G / (kurtosis - 1). The kurtosis of 32 values is less than that of the
-    heavy tail they come from, so half of it is taken: docs/measuring.md has what covers.
+    heavy tail they come from, the more so where an interval is shown only if it is small: three tenths of it are taken.
+    docs/measuring.md has what covers.
     """
     most, total = len(squares) - 1, math.fsum(squares)
-    if total == 0 or (scaled := math.fsum((square / total) ** 2 for square in squares)) == 0:
-        return most
-    kurtosis = len(squares) * scaled
-    return most if kurtosis <= 1 else min(most, len(squares) / (kurtosis - 1))
+    kurtosis = len(squares) / effective(squares) if total else 1.0
+    return most if kurtosis <= 1 else max(1.0, min(most, 2 * FREEDOM_SHARE * len(squares) / (kurtosis - 1)))
 
 
 def t_quantile(freedom: float) -> float:
@@ -203,6 +255,16 @@ def paired_interval(a: Measurement, b: Measurement) -> tuple[float, float] | Non
     """95 % interval of ``b - a`` measured on the same documents (the caller checks the digests)."""
     if a.value is None or b.value is None:
         return None
+    return interval(b.value - a.value, _differences(a, b))
+
+
+def paired_lack(a: Measurement, b: Measurement) -> str | None:
+    """Say why ``b - a`` has no interval, if so; None where one of the two has no replicates and does not say why."""
+    if a.replicates and b.replicates:
+        return lack(_differences(a, b))
+    return next((one.no_interval for one in (a, b) if not one.replicates and one.no_interval), None)
+
+
+def _differences(a: Measurement, b: Measurement) -> list[float | None]:
     pairs = zip(a.replicates, b.replicates, strict=False)
-    differences = [y - x if x is not None and y is not None else None for x, y in pairs]
-    return interval(b.value - a.value, differences)
+    return [y - x if x is not None and y is not None else None for x, y in pairs]

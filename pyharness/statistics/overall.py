@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from pyharness.statistics.jackknife import GROUPS, interval
+from pyharness.statistics.jackknife import GROUPS, MIN_GROUPS, interval
 from pyharness.types import Measurement
 
 Pair: TypeAlias = tuple[Measurement, Measurement]  # one metric of A and of B, of the very same documents
@@ -53,7 +53,7 @@ def overall(pairs: Sequence[Pair]) -> Overall | None:
 
 def _replicates(a: Measurement, b: Measurement, of_all: float) -> list[float]:
     """Logarithms of the ratio without each group; to leave out a group without documents changes nothing."""
-    if not len(a.replicates) == len(b.replicates) == GROUPS or interval(a.value, a.replicates) is None:
+    if not len(a.replicates) == len(b.replicates) == GROUPS or a.replicates.count(None) > GROUPS - MIN_GROUPS:
         return []
     found = (_log_ratio(*pair) for pair in zip(a.replicates, b.replicates, strict=True))
     return [of_all if one is None else one for one in found]

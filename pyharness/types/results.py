@@ -122,7 +122,7 @@ class Measurement:
     samples: tuple[float, ...] = ()  # every repetition, for timings
     replicates: tuple[float | None, ...] = ()  # the value without group g, for the jackknife; at one size if it grows
     paired: bool = False  # samples are ratios to the reference row's figure of the same round
-    no_interval: str | None = None  # why a value of a text has no replicates
+    no_interval: str | None = None  # why a value of a text has none; replicates may still give a pair one
     # What grows with the text: the value on about 1/8, 1/4, 1/2 and all of it, each within the next.
     curve: tuple[float | None, ...] = ()
 

@@ -19,7 +19,7 @@ from pyharness.corpora import open_corpus
 from pyharness.corpora.files.splitting import KEY_BYTES, Cut, Fragment, pieces
 from pyharness.corpora.shards import shard
 from pyharness.metrics import compression
-from pyharness.statistics.jackknife import MIN_DOCUMENTS, group_of
+from pyharness.statistics.jackknife import MIN_DOCUMENTS, NO_SPREAD, group_of
 from pyharness.tokenizers.families.raw_bytes import RawBytes
 from pyharness.types import Corpus, InputError, Measurement, Tally, digest_of
 
@@ -233,7 +233,7 @@ def test_a_ratio_to_the_reference_counts_uncut_documents() -> None:
     assert (measurement.value, measurement.replicates) == (1.25, ())
     assert str(measurement.no_interval).startswith("32 documents")
     enough = compression.normalized_sequence_length([10] * 32, [8] * 32, [2] * 32, "home")
-    assert (enough.no_interval, enough.replicates) == (None, (1.25,) * 32)
+    assert (enough.no_interval, enough.replicates) == (NO_SPREAD, (1.25,) * 32)
     few = compression.normalized_sequence_length([10] * 32, [8] * 32, [64] + [0] * 31, "home")
     assert str(few.no_interval).startswith("64 documents in 1 of 32 groups")
 

@@ -15,7 +15,7 @@ from pyharness.metrics import replaced_tokens
 from pyharness.metrics.counting.state import CorpusState, Counts, Facts
 from pyharness.metrics.counting.state_arrays import of_corpus_state
 from pyharness.metrics.vocabulary import embedding_parameters, scaffold_share, scaffold_tokens
-from pyharness.statistics.jackknife import GROUPS, Undefined, interval
+from pyharness.statistics.jackknife import GROUPS, NO_SPREAD, Undefined
 from pyharness.types import Case, Measurement, Tokenizer, TokenKind, Vocabulary
 
 LETTERS = [bytes([letter]) for letter in b"abcdefgh"]
@@ -58,10 +58,8 @@ def test_the_definition(
         return
     expected = sum(after[data] for data in entered) / total - 1
     assert frequency.value == pytest.approx(expected)
-    bounds = interval(frequency.value, frequency.replicates)
-    assert bounds is not None
-    assert bounds[0] == pytest.approx(expected)  # every group has the same shares: nothing varies
-    assert bounds[1] == pytest.approx(expected)
+    assert frequency.replicates == pytest.approx([expected] * GROUPS)
+    assert frequency.no_interval == NO_SPREAD  # every group has the same shares
 
 
 def test_ids_may_differ_and_special_tokens_do_not_count() -> None:

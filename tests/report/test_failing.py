@@ -53,10 +53,10 @@ def status(to: str) -> Change:
 @pytest.mark.parametrize(
     ("change", "worse", "other", "said"),
     [
-        (scaled("bytes_per_token", 0.9), 1, 1, "worse bytes_per_token 1 -> 0.9"),
-        (scaled("bytes_per_token", 1.1), 0, 1, "differs bytes_per_token 1 -> 1.1 (better)"),
+        (scaled("bytes_per_token", 0.9, 0.001), 1, 1, "worse bytes_per_token 1 -> 0.9"),
+        (scaled("bytes_per_token", 1.1, 0.001), 0, 1, "differs bytes_per_token 1 -> 1.1 (better)"),
         (scaled("bytes_per_token", 0.999999, 0.1), 0, 1, "differs bytes_per_token 1 -> 0.999999 (not resolved)"),
-        (scaled("tokens_per_word", 1.1), 1, 1, "worse tokens_per_word"),
+        (scaled("tokens_per_word", 1.1, 0.02), 1, 1, "worse tokens_per_word"),
         (scaled("shannon_entropy", 0.9), 0, 1, "differs shannon_entropy"),
         (value("compression", "continued_word_share", 0.9), 0, 1, "differs continued_word_share"),
         (value("reachability", "unreachable_pipeline", 4), 1, 1, "worse unreachable_pipeline 3 -> 4"),

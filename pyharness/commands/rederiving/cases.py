@@ -98,8 +98,8 @@ def _compared(record: Record, recorded: CaseResult, derived: CaseResult, details
         if metric in store.LIFTED and metric not in metrics and (metric, part) not in sides[1]:
             continue  # an older record: its state does not say
         name = metric if part is None else f"{metric} ({part})"
-        values = [side.get((metric, part), MISSING) for side in sides]
-        comparison.compare(name, *(_without_names(value) for value in values))
+        recorded_one, derived_one = (_without_names(side.get((metric, part), MISSING)) for side in sides)
+        comparison.compare(name, recorded_one, _as_old(derived_one, recorded_one))
     due = plain(dict(derived.details))
     for name, value in due.items():
         if name in store.ADDED_DETAILS and name not in details:
@@ -116,6 +116,14 @@ def is_determined(metric: str, described: Mapping[str, Any]) -> bool:
         return about.deterministic
     said: bool = described.get(metric, {}).get("deterministic", True)
     return said
+
+
+def _as_old(derived: Any, recorded: Any) -> Any:
+    """Return what is derived as an older pyharness wrote it, which saw an interval where there is none."""
+    if recorded is MISSING or derived is MISSING or "no_interval" not in derived or "no_interval" in recorded:
+        return derived
+    kept = {key: derived[key] for key in derived if key != "no_interval"}
+    return {key: recorded[key] for key in ("replicates",) if key in recorded} | kept
 
 
 def _without_names(measurement: Any) -> Any:

@@ -23,12 +23,14 @@ def measure(state: CorpusState, metrics: Iterable[CorpusMetric]) -> list[Measure
         return counted[key]
 
     documents = state.counters["documents"].tolist()
-    return [
-        jackknife.estimate(
-            metric.name,
-            documents,
-            lambda groups, metric=metric: metric.compute(counts(groups)),  # type: ignore[misc]
-            sizes=state.counters["bytes"].tolist() if metric.about.grows_with_text else None,
-        )
-        for metric in metrics
-    ]
+
+    def measured(metric: CorpusMetric) -> Measurement:
+        def of(groups: jackknife.Groups) -> float | int:
+            return metric.compute(counts(groups))
+
+        if metric.no_interval is not None:
+            return jackknife.without_interval(metric.name, of, metric.no_interval)
+        sizes = state.counters["bytes"].tolist() if metric.about.grows_with_text else None
+        return jackknife.estimate(metric.name, documents, of, sizes=sizes)
+
+    return [measured(metric) for metric in metrics]

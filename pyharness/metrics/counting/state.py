@@ -102,6 +102,7 @@ class CorpusMetric:
 
     about: Metric
     compute: Callable[[Counts], float | int]
+    no_interval: str | None = None  # why replicates of it would not hold what an interval claims
 
     @property
     def name(self) -> str:

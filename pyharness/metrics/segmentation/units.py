@@ -71,7 +71,7 @@ class UnitCounts:
         documents = self.state.counters.get("documents", np.zeros(GROUPS, np.object_)).tolist()
         inside = jackknife.without_interval(REPORTED[0].name, lambda _: self.inside_character_share(), _FEW_DOCUMENTS)
         none = dict.fromkeys(numbers.SUMS, np.zeros(GROUPS, np.object_))
-        of_numbers = numbers.measure({**none, **self.state.counters}, documents)
+        of_numbers = numbers.measure({**none, **self.state.counters})
         return [*lengths.measure(self.lengths, documents), inside, *of_numbers]
 
     def inside_character_share(self) -> float:

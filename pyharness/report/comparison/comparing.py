@@ -19,7 +19,7 @@ from pyharness.report.comparison.documents import by_documents
 from pyharness.report.comparison.pairs import Pair, metrics_of, pairs_of_records, pairs_of_rows, says
 from pyharness.report.comparison.states import States
 from pyharness.statistics.intervals import MOST_SAMPLES
-from pyharness.statistics.jackknife import paired_interval
+from pyharness.statistics.jackknife import paired_interval, paired_lack
 from pyharness.statistics.samples import median_interval
 from pyharness.store import Record
 from pyharness.types import CaseResult, InputError, Measurement
@@ -113,14 +113,14 @@ def _difference(
     title: str, mine: Measurement, match: Measurement, metric: Mapping[str, Any], *, in_turn: bool
 ) -> Difference:
     interval = _round_by_round(mine, match) if in_turn else paired_interval(mine, match)
+    no_interval = None if in_turn or interval is not None else paired_lack(mine, match)
     pairs = zip(mine.curve, match.curve, strict=False)
     return Difference(
         title, mine.metric, mine.part, mine.value, match.value, interval, metric["direction"],
         metric.get("tolerance", 0.0), says(mine.metric, metric, "grows_with_text"),
         says(mine.metric, metric, "exact"), metric["deterministic"],
         tuple(None if a is None or b is None else b - a for a, b in pairs),
-        mine.no_interval or match.no_interval,
-        says(mine.metric, metric, "primary"),
+        no_interval, says(mine.metric, metric, "primary"),
     )  # fmt: skip
 
 

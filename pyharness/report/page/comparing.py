@@ -12,7 +12,7 @@ from pyharness.report.comparison import Difference, Pair
 from pyharness.report.differences import along_curve, judged_otherwise, notes_below
 from pyharness.report.page.parts import Block, Figure, Section
 from pyharness.report.sheet import Cell, Heading, Sheet, text_row
-from pyharness.statistics.intervals import interval_of
+from pyharness.statistics.intervals import interval_of, lack_of
 from pyharness.types import CaseResult, Format, InputError, Measurement
 
 MOST_FIGURES = 12  # of pairs; of others there are the tables
@@ -99,7 +99,7 @@ def _row(one: Compared, each: Difference) -> tuple[Cell, ...]:
     difference = None if each.a is None or each.b is None else each.b - each.a
     cell = Cell(
         difference, _DIFFERENCE, each.interval, bounds=not each.deterministic, case=one.pair.title,
-        n=_amount(one, each), unit=unit,
+        n=_amount(one, each), unit=unit, reason=each.no_interval,
     )  # fmt: skip
     sides = (_side(result, each, unit) for result in (one.pair.one, one.pair.other))
     return Cell(each.name), Cell(unit), *sides, cell, _relative(one, each), Cell(_way(each)), Cell(each.verdict)
@@ -109,7 +109,7 @@ def _side(result: CaseResult, each: Difference, unit: str) -> Cell:
     measured = _measured(result, each)
     return Cell(
         measured.value, _VALUE, interval_of(measured), case=result.case.key, n=amount(result, measured),
-        reason=measured.reason or measured.no_interval, unit=unit,
+        reason=lack_of(measured), unit=unit,
     )  # fmt: skip
 
 

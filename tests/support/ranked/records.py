@@ -33,10 +33,8 @@ def record(*results: Mapping[str, Any], direction: str = "higher") -> store.Reco
 
 
 def column(means: Mapping[str, float], spread: float, seed: int, text: str = "text") -> list[dict[str, Any]]:
-    """Rows that share the noise of their documents, and have some of their own."""
-    draw = np.random.default_rng(seed)
-    shared = draw.normal(0, 1, 32)
-    return [
-        case(row, text, mean, (mean + (shared + spread * draw.normal(0, 1, 32)) / 100).tolist())
-        for row, mean in means.items()
-    ]
+    """Rows that share the noise of their documents, and have some of their own, which goes with their mean."""
+    shared = np.random.default_rng(seed).normal(0, 1, 32)
+    # Not normal: of thousands of pairs, some would be carried by a few groups, and have no interval.
+    own = {mean: np.random.default_rng([seed, round(1e6 * mean)]).uniform(-1.7, 1.7, 32) for mean in means.values()}
+    return [case(row, text, mean, (mean + (shared + spread * own[mean]) / 100).tolist()) for row, mean in means.items()]

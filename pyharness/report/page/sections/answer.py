@@ -100,7 +100,7 @@ class Ranking:
         (measured,) = [one for one in mine.result.measurements if (one.metric, one.part) == (self.metric, None)]
         return Cell(
             found.b - found.a, _DIFFERENCE, found.interval, case=found.title,
-            n=amount(mine.result, measured), reason=None if found.interval else measured.no_interval,
+            n=amount(mine.result, measured), reason=found.no_interval,
         ), found.verdict or None  # fmt: skip
 
 
