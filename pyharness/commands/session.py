@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -62,7 +63,19 @@ class Result:
 
     def compare(self, first: str, second: str, *others: str) -> pd.DataFrame:
         """Paired differences of tokenizers of this run, each from the first: one row per number."""
-        return report.to_frame(report.flat_differences(comparison.rows(self.record, first, second, *others)))
+        with self._beside_state() as record:
+            return report.to_frame(report.flat_differences(comparison.rows(record, first, second, *others)))
+
+    @contextmanager
+    def _beside_state(self) -> Iterator[store.Record]:
+        """Give the record; one that was not kept on disk has its state there for as long."""
+        if self.state is None:
+            yield self.record
+            return
+        with tempfile.TemporaryDirectory(prefix="pyharness-") as folder:
+            path = Path(folder) / "record.json"
+            store.path_beside(path).write_bytes(self.state)
+            yield replace(self.record, path=path)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write the record and, beside it, the state that its numbers are computed from.

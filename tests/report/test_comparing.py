@@ -37,6 +37,15 @@ def test_comparing_two_rows_gives_paired_intervals(result: session.Result) -> No
     assert (row["a"], row["b"], row["low"], row["high"]) == (1.0, difference.b, *difference.interval)
 
 
+def test_a_result_that_was_not_kept_on_disk_has_its_documents_compared(tmp_path: Path) -> None:
+    texts = tmp_path / "few.jsonl"
+    texts.write_text("".join(f'{{"text": "{"word of text " * (n + 1)}"}}\n' for n in range(20)))
+    few = session.run(["raw_bytes", "mistral:v3"], [f"path:{texts}"], ["compression"])
+    frame = few.compare("raw_bytes", "mistral:v3")
+    (row,) = frame[frame.metric == "bytes_per_token"].to_dict("records")
+    assert (row["verdict"], row["documents"]) == ("better", 20)
+
+
 def test_times_of_rows_that_did_not_take_turns_have_no_verdict(result: session.Result) -> None:
     timed = [one for one in comparison.rows(result.record, "raw_bytes", "mistral:v3") if not one.deterministic]
     assert {"encode_bytes_per_second", "load_seconds"} <= {one.metric for one in timed}
