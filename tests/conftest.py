@@ -39,7 +39,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Keep a list of tests that pass; workers of a parallel run send theirs to the process that started them."""
-    if not hasattr(config, "workerinput"):
+    if not hasattr(config, "workerinput") and config.pluginmanager.has_plugin("cacheprovider"):
         config.pluginmanager.register(Passed(config))
 
 
