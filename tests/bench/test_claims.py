@@ -102,8 +102,8 @@ def curve_of(values: NDArray[Any], noise: float = 0.001) -> Curve:
     """Bytes per token as given, but for noise that groups differ by."""
     sizes = np.array([1024 << step for step in range(len(values))])
     size = 10**9
-    own = 1 + noise * np.random.default_rng(1).standard_normal(GROUPS)
-    tokens = (size / values[:, None] * own[None]).astype(np.int64)
+    own = 1 + noise * np.random.default_rng(1).standard_normal((len(values), GROUPS))
+    tokens = (size / values[:, None] * own).astype(np.int64)
     return Curve("drawn", sizes, tokens, np.full(GROUPS, size), [10] * GROUPS)
 
 

@@ -150,7 +150,7 @@ def test_a_model_that_sees_what_follows(tmp_path: Path) -> None:
         ({"model": "/no/such/folder"}, "no language model '/no/such/folder'"),
         ({"model": "a b"}, "no language model 'a b'"),
         ({"model": __file__}, "is a file; name the folder"),
-        ({"model": "~nobody_at_all/model"}, "cannot look for language model"),
+        ({"model": "~nobody_at_all/model"}, "no language model"),
         ({"model": "a" * 5000}, "cannot look for language model"),
         ({"model": "a\0b"}, "no language model"),
     ],

@@ -85,18 +85,24 @@ def of_few(before: Counts, after: Sequence[Counts], groups: Counts) -> Knee:
 
 
 def held(before: Counts, after: Sequence[Counts], works: Counts, true: float, draws: int) -> tuple[float, float]:
-    """Share of intervals that hold ``true``, and their mean half-width relative to it; ``works``: of each document."""
+    """Share of the intervals that there are that hold ``true``, and their mean half-width relative to it.
+
+    ``works``: of each document.
+    """
     generator = np.random.default_rng(12)
     before, *after = (np.bincount(works, tokens).astype(np.int64) for tokens in (before, *after))
-    hits, width = 0, 0.0
+    hits, width, shown = 0, 0.0, 0
     for _ in range(draws):
         drawn = generator.integers(0, len(before), len(before))
         groups = generator.integers(0, GROUPS, len(before))
         found = of_few(before[drawn], [tokens[drawn] for tokens in after], groups)
-        low, high = found.interval or (math.nan, math.nan)
+        if found.interval is None:
+            continue
+        low, high = found.interval
+        shown += 1
         hits += low <= true <= high
         width += (high - low) / 2 / true
-    return hits / draws, width / draws
+    return (hits / shown, width / shown) if shown else (math.nan, math.nan)
 
 
 def main() -> int:

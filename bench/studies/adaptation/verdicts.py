@@ -54,11 +54,11 @@ def percent(found: Measurement) -> str:
 
 def outcome(found: Measurement) -> str:
     """What the interval of a gain says."""
+    if found.replicates and not any((found.value, *found.replicates)):
+        return "the same"
     bounds = jackknife.interval(found.value, found.replicates)
     if bounds is None:
         return "no interval"
-    if not any((found.value, *found.replicates)):
-        return "the same"
     return "more" if bounds[0] > 0 else "less" if bounds[1] < 0 else "not resolved"
 
 

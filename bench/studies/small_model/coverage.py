@@ -65,11 +65,12 @@ def drawn(spread: Spread, seeds: int, truth: float, chance: np.random.Generator)
 
 
 def held(spread: Spread, seeds: int, draws: int, truth: float = 0.02) -> list[float]:
-    """Shares of the draws whose interval holds the truth: of both, of documents alone, of seeds alone."""
+    """Shares of the intervals that hold the truth, where there is one: of both, of documents alone, of seeds alone."""
     chance = np.random.default_rng(1)
     found = [drawn(spread, seeds, truth, chance) for _ in range(draws)]
     kinds = ([one.both for one in found], [one.documents for one in found], [one.seeds for one in found])
-    return [sum(part is not None and part[0] <= truth <= part[1] for part in kind) / draws for kind in kinds]
+    shown = [[part for part in kind if part is not None] for kind in kinds]
+    return [sum(low <= truth <= high for low, high in kind) / len(kind) for kind in shown]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
