@@ -51,13 +51,21 @@ def knee(sizes: Sequence[int], gains: Sequence[Measurement]) -> Knee | None:
     enough = [number for number, rate in enumerate(growth) if rate >= math.log1p(LITTLE)]
     if not enough or enough[-1] == len(growth) - 1:
         end = -1 if enough else 0
-        bounds = jackknife.interval(growth[end], [None if one is None else one[end] for one in replicates])
+        bounds = _interval(growth[end], [None if one is None else one[end] for one in replicates])
         resolved = bounds is not None and not bounds[0] <= math.log1p(LITTLE) <= bounds[1]
         return Knee(math.inf if enough else 0, resolved=resolved)
     step = enough[-1]
     found = _crossing(places, growth, step)
-    bounds = jackknife.interval(found, [None if one is None else _crossing(places, one, step) for one in replicates])
+    bounds = _interval(found, [None if one is None else _crossing(places, one, step) for one in replicates])
     return Knee(_start(found), None if bounds is None else (_start(bounds[0]), _start(bounds[1])))
+
+
+def _interval(value: float, replicates: Sequence[float | None]) -> tuple[float, float] | None:
+    """95 % interval; where every group has the same, as of rows that read alike, it needs no width."""
+    known = [one for one in replicates if one is not None]
+    if len(known) >= jackknife.MIN_GROUPS and jackknife.lack(replicates) == jackknife.NO_SPREAD:
+        return value, value
+    return jackknife.interval(value, replicates)
 
 
 def _curve(gains: Sequence[float | None]) -> list[float] | None:
