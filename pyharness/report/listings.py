@@ -19,7 +19,8 @@ def listing_sheets(record: Record, all_entries: bool = False) -> Iterator[Sheet]
     for benchmark in benchmarks().values():
         if (listing := benchmark.listing) is not None:
             results = [result for result in record.of(benchmark.name) if result.status == "ok"]
-            yield _sheet(listing, results, all_entries)
+            if results:
+                yield _sheet(listing, results, all_entries)
 
 
 def _sheet(listing: Listing, results: list[CaseResult], all_entries: bool) -> Sheet:

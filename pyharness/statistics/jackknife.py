@@ -16,6 +16,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from numbers import Real
 from typing import TypeAlias
 
 import numpy as np
@@ -120,6 +121,8 @@ def estimate_of_works(
 def _with(measured: Measurement, replicates: Sequence[float | None]) -> Measurement:
     """Add replicates. They are kept where they give no interval, too: differences from other rows may have one."""
     kept = rounded(replicates)
+    if not all(one is None or isinstance(one, Real) for one in kept):
+        return replace(measured, replicates=kept)  # a stranger's metric: what checks its value names it
     return replace(measured, replicates=kept, no_interval=lack(kept))
 
 

@@ -56,7 +56,7 @@ def knee(sizes: Sequence[int], gains: Sequence[Measurement]) -> Knee | None:
         return Knee(math.inf if enough else 0, resolved=resolved)
     step = enough[-1]
     found = _crossing(places, growth, step)
-    bounds = _interval(found, [None if one is None else _crossing(places, one, step) for one in replicates])
+    bounds = jackknife.interval(found, [None if one is None else _crossing(places, one, step) for one in replicates])
     return Knee(_start(found), None if bounds is None else (_start(bounds[0]), _start(bounds[1])))
 
 

@@ -95,7 +95,7 @@ def test_raw_bytes_are_one_byte_each_and_tear_every_wide_character() -> None:
 
 
 def test_intervals_come_from_groups_of_documents() -> None:
-    measurements = measured("raw_bytes", "sample:prose")["chars_per_token"]
+    measurements = measured("raw_bytes", "sample:dialogue")["tokens_per_word"]
     assert sum(replicate is not None for replicate in measurements.replicates) >= 16
     low, high = interval(measurements.value, measurements.replicates) or (0, 0)
     assert low < float(measurements.value or 0) < high
