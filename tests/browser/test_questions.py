@@ -109,16 +109,16 @@ def test_which_differences_are_not_resolved(ask: Callable[[str], Reader], report
         assert set(of_rows) == {"raw_bytes", "plain", "other", "native"}
         for row, judged in of_rows.items():
             pairs = [one for one in comparison.pairs_of_rows(record, "one", row) if one.one.case.corpus == text]
-            (known,) = [one.verdict for one in comparison.differences(pairs) if one.metric == "bytes_per_token"]
-            assert (row, judged) == (row, known)
-    assert told["en"]["other"] == "not resolved"
+            (known,) = comparison.differences(pairs, "bytes_per_token")
+            assert (row, judged) == (row, known.verdict or "-")
+    assert told["en"]["other"] == "-", "a few groups decide it: there is no interval"
 
 
 def test_which_rows_lose_text(ask: Callable[[str], Reader]) -> None:
     reader = ask("full")
     assert "flattered by what they leave out" in reader.page.locator("main").inner_text()
-    reader.sorts("Round trips", "exact", descending=False)
-    lost = [row["tokenizer"] for row in reader.reads("Round trips") if float(row["exact"]) < 1]
+    reader.sorts("Round trips", "exact, text", descending=False)
+    lost = [row["tokenizer"] for row in reader.reads("Round trips") if float(row["exact, text"]) < 1]
     assert lost == ["lossy"]
 
 
