@@ -181,6 +181,9 @@ def _figure(column: Column | Fact, figures: Mapping[str, str]) -> Cell:
     return Cell(float(printed) / known.scale, replace(known, pattern=re.sub(r"\.\d+f", f".{digits}f", known.pattern)))
 
 
+_FIGURES = re.compile(r"[\d.,]+|carr(y|ies)")
+
+
 def interval_notes(columns: Sequence[Column | Fact], known: Rows, rows: Sequence[str]) -> Iterator[str]:
     """Say what the intervals are about, and why values stand without, once for all rows."""
     with_intervals = [column for column in columns if isinstance(column, Column) and column.interval]
@@ -191,5 +194,9 @@ def interval_notes(columns: Sequence[Column | Fact], known: Rows, rows: Sequence
         yield "x [low, high]: relative to the reference row in the same round, with a 95 % interval."
     if any(one.samples and not one.paired and interval_of(one) for one in shown):
         yield "[low, high]: 95 % interval of the median of the repetitions."
-    lacks = dict.fromkeys(lack_of(one) for one in shown if one.value is not None)
-    yield from (f"No interval: {reason}." for reason in lacks if reason)
+    lacks: dict[str, dict[str, None]] = {}  # reasons by what they say but for their figures
+    for reason in (lack_of(one) for one in shown if one.value is not None):
+        if reason:
+            lacks.setdefault(_FIGURES.sub("", reason), {})[reason] = None
+    for first, *others in lacks.values():
+        yield f"No interval: {first}{'; other rows alike' if others else ''}."
