@@ -15,7 +15,7 @@ from pyharness.benchmarks import Findings, Work, benchmarks
 from pyharness.benchmarks.counterparts.adaptation import changes
 from pyharness.benchmarks.counterparts.adaptation import other as other_adaptation
 from pyharness.corpora import open_corpus
-from pyharness.statistics.jackknife import MIN_GROUPS
+from pyharness.statistics.jackknife import MIN_GROUPS, interval
 from pyharness.tokenizers.training import process as training_process
 from pyharness.types import Case, CaseResult, InputError, Measurement, Unsupported
 
@@ -67,6 +67,9 @@ def test_an_extension_beside_its_base_and_a_naive_one(tmp_path: Path, engine: st
         known = [one for one in gain.replicates if one is not None]
         assert len(known) >= MIN_GROUPS
         assert min(known) <= gain.value <= max(known)
+        bounds = interval(gain.value, gain.replicates)
+        assert (bounds is None) == bool(gain.no_interval), "it has an interval, or says why not"
+        assert bounds is None or bounds[0] < gain.value < bounds[1]
     assert (result["compression_gain base"].value or 0) > 0.1
     assert sum(found.details["groups"]["documents"]) == len(HELD_OUT), "comparisons look at them"
     added = list(range(273, 298))

@@ -10,9 +10,9 @@ from cases.command_line import refused
 from pyharness.system.folders import home_folder
 
 
-def test_homes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", "/home/me")
-    assert home_folder.expanded("~/x") == Path("/home/me/x")
+def test_homes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert home_folder.expanded("~/x") == tmp_path / "x"
     assert home_folder.expanded("a/~") == Path("a/~")
     assert home_folder.expanded("~no-such-user/x") == Path("~no-such-user/x")
 
