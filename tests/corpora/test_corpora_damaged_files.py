@@ -8,6 +8,7 @@ import json
 import lzma
 import os
 import sys
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import pytest
 import zstandard
 
 from pyharness.corpora.files import reading
+from pyharness.types import InputError
 from texts import failure, has, refusal, write
 
 pa: Any = pytest.importorskip("pyarrow")
@@ -49,6 +51,32 @@ def test_damaged_archives(suffix: str, at: float, tmp_path: Path) -> None:
     data[start : start + 8] = b"\xa5" * 8
     file = write(tmp_path / f"a.txt{suffix}", bytes(data))
     has(failure(f"path:{file}"), str(file), "is damaged", "again")
+
+
+def with_giant_window(data: bytes) -> bytes:
+    """An xz file whose first block declares a dictionary of 4 GB (the .xz file format, 3.1 and 5.3.1)."""
+    packed = bytearray(lzma.compress(data))
+    assert packed[12:16] == b"\2\0\x21\1"  # 12 bytes of header, LZMA2, one byte of properties
+    packed[16] = 40
+    packed[20:24] = zlib.crc32(packed[12:20]).to_bytes(4, "little")
+    return bytes(packed)
+
+
+def test_an_archive_that_asks_for_much_memory(tmp_path: Path) -> None:
+    """A few bytes that declare what is to be allocated, also behind others that do not."""
+    asking = with_giant_window(b"some\n")
+    for data in (asking, lzma.compress(b"some\n") * 3 + asking):
+        file = write(tmp_path / "a.txt.xz", data)
+        has(failure(f"path:{file}"), str(file), "takes more than 256 MiB of memory", "xz -9")
+
+
+def test_streams_of_an_xz_file_are_read_one_after_the_other(tmp_path: Path) -> None:
+    streams = [lzma.compress(TEXT), lzma.compress(b""), lzma.compress(b"more\n" * 9), lzma.compress(TEXT, preset=9)]
+    file = write(tmp_path / "a.txt.xz", (bytes(200_000)).join(streams) + bytes(100_000))
+    assert b"".join(reading.blocks(file, 1000)) == TEXT + b"more\n" * 9 + TEXT
+    file = write(tmp_path / "a.txt.xz", b"".join(streams) + b"none" * 9)
+    with pytest.raises(InputError, match="is damaged"):
+        list(reading.blocks(file))
 
 
 @pytest.mark.parametrize("suffix", [".xz", ".zst", ".bz2"])

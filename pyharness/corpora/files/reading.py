@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from importlib.resources.abc import Traversable
 from typing import Any
 
+from pyharness.corpora.files.xz import NeedsMemory, open_xz
 from pyharness.corpora.files.zstd import open_zstd
 from pyharness.types import InputError
 
@@ -22,7 +23,7 @@ UNREADABLE = "\udfff"  # stands for an invalid sequence until the document it en
 
 OPENERS: Mapping[str, Callable[[Any], Any]] = {
     ".gz": gzip.open,
-    ".xz": lzma.open,
+    ".xz": open_xz,
     ".bz2": bz2.open,
     ".zst": open_zstd,
 }
@@ -58,6 +59,8 @@ def named_errors(
         yield
     except InputError:
         raise
+    except NeedsMemory as error:
+        raise InputError(f"{file} {error}") from None
     except EOFError as error:
         raise InputError(f"{file} is cut short ({where()}); copy or download it again") from error
     except _DAMAGE + damage as error:
