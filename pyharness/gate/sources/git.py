@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -20,6 +21,12 @@ QUIET = (
 )
 # A partial clone fetches what it lacks, with programs that it names: no protocol is allowed. The index is not written.
 ALONE = {"GIT_ALLOW_PROTOCOL": "", "GIT_NO_LAZY_FETCH": "1", "GIT_OPTIONAL_LOCKS": "0"}
+ANSWER_SECONDS = 30.0  # for what is at hand: git waits for ever for the other end of a FIFO in its folder
+# What goes through all files may take longer; what writes them, as long as anything.
+LONGER: Mapping[str, float] = {
+    **dict.fromkeys(("status", "diff", "ls-files"), 300.0),
+    **dict.fromkeys(("checkout", "update-ref"), program.LONGEST_SECONDS),
+}
 _FILTER = re.compile(rb"filter\..*\.(clean|smudge|process|required)", re.DOTALL)
 
 
@@ -28,7 +35,13 @@ class GitFailed(InputError):
 
 
 def ask(folder: Path, *arguments: str, given: bytes = b"") -> bytes:
-    """Run git in a folder, and return what it writes; raises ``GitFailed``."""
+    """Run git in a folder, and return what it writes.
+
+    Raises:
+        GitFailed: it complains.
+        InputError: it does not answer.
+        OutOfTime: not in time (``program.until``).
+    """
     return _ran(folder, arguments, given, {})
 
 
@@ -40,11 +53,20 @@ def ask_of_files(folder: Path, *arguments: str) -> bytes:
 def _ran(folder: Path, arguments: tuple[str, ...], given: bytes, further: Mapping[str, str]) -> bytes:
     # No GIT_DIR, as hooks have it: it would name another repository. Complaints are looked into: in English.
     environment = {**variables.for_building(os.environ), "LC_ALL": "C.UTF-8", **ALONE, **further}
-    ran = program.run(["git", *QUIET, "-C", str(folder), *arguments], environment, given=given)
+    command, longest, begun = arguments[0], LONGER.get(arguments[0], ANSWER_SECONDS), time.monotonic()
+    try:
+        ran = program.run(["git", *QUIET, "-C", str(folder), *arguments], environment, given=given, seconds=longest)
+    except program.OutOfTime:
+        if time.monotonic() - begun < longest:  # it was not this limit
+            raise
+        raise InputError(
+            f"git {command} does not answer in {str(folder)!r} within {longest:.0f} s; look for what is neither file "
+            "nor folder: find .git -type p"
+        ) from None
     if ran.status != 0:
         lines = [line for line in ran.complaints.splitlines() if line.strip()]
         said = lines[-1] if lines else f"it ended with status {ran.status}"
-        raise GitFailed(f"git {arguments[0]} fails in {str(folder)!r}: {said}")
+        raise GitFailed(f"git {command} fails in {str(folder)!r}: {said}")
     return ran.output
 
 

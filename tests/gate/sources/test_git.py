@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,8 @@ from gating import small_project
 from pyharness.gate import sources
 from pyharness.gate.sources import git
 from pyharness.gate.sources.checkouts import Checkout, GitFailed
+from pyharness.system import program
+from pyharness.types import InputError
 
 # Configuration of a checkout; PROGRAM leaves a trace, and then does as `cat` or `false`.
 PLANTED = {
@@ -176,3 +180,32 @@ def test_git_leaves_the_checkout_alone(project: Path, tmp_path: Path) -> None:
     for arguments in ask:
         git.ask(project, *arguments)
     assert (project / ".git/index").read_bytes() == before
+
+
+@pytest.mark.parametrize("place", ["shallow", "HEAD", "config", "packed-refs", "objects/info/alternates"])
+def test_a_fifo_in_its_folder_does_not_hold_the_gate(
+    place: str, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(git, "ANSWER_SECONDS", 1.0)
+    (project / ".git" / place).unlink(missing_ok=True)
+    os.mkfifo(project / ".git" / place)
+    with program.until(time.monotonic() + 60), pytest.raises(InputError, match="does not answer in"):
+        sources.find("HEAD", "HEAD", project)
+
+
+@pytest.mark.parametrize("place", ["index", "info/exclude"])
+def test_nor_does_one_among_what_all_files_are_compared_with(
+    place: str, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(git, "LONGER", dict.fromkeys(git.LONGER, 1.0))
+    (project / ".git" / place).unlink()
+    os.mkfifo(project / ".git" / place)
+    with program.until(time.monotonic() + 60), pytest.raises(InputError, match="does not answer in"):
+        sources.find("HEAD", ".", project)
+
+
+def test_the_time_of_the_gate_is_no_complaint_of_git(project: Path) -> None:
+    (project / ".git" / "shallow").unlink(missing_ok=True)
+    os.mkfifo(project / ".git" / "shallow")
+    with program.until(time.monotonic() + 1), pytest.raises(program.OutOfTime):
+        sources.find("HEAD", "HEAD", project)
