@@ -8,8 +8,11 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import subprocess
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 MARK = "PYHARNESS_CHILD"  # an environment variable: what is forked inherits it, in whatever session it hides
@@ -39,11 +42,12 @@ def _children(process: int) -> Iterator[int]:
 def resident(root: int) -> int:
     """Bytes of memory that a process and its descendants hold; pages that they share after a fork count once."""
     tree = members(root)
-    largest = sum(map(_resident, tree))
+    largest = sum(map(own_resident, tree))
     return largest if len(tree) == 1 else min(largest, sum(map(_proportional, tree)) or largest)
 
 
-def _resident(process: int) -> int:
+def own_resident(process: int) -> int:
+    """Bytes of memory that a process holds, without its descendants."""
     try:
         return int((PROC / str(process) / "statm").read_text(encoding="ascii").split()[1]) * _PAGE
     except (OSError, IndexError):
@@ -54,7 +58,7 @@ def _proportional(process: int) -> int:
     try:
         lines = (PROC / str(process) / "smaps_rollup").read_text(encoding="ascii").splitlines()
     except OSError:
-        return _resident(process)
+        return own_resident(process)
     return sum(int(line.split()[1]) << 10 for line in lines if line.startswith("Pss:"))
 
 
@@ -77,6 +81,31 @@ def end(root: int | None, mark: str) -> None:
         time.sleep(PAUSE_SECONDS)
 
 
+@contextmanager
+def guarded(mark: str) -> Iterator[Callable[[int], None]]:
+    """Have what is started in the block ended, should this process be killed in it: a build must not live on alone.
+
+    Yields a function to be called with the process that is started. A second process waits for the end of this one: a
+    limit that the system keeps (``lifeline``) is for processes whose first steps are ours.
+    """
+    guard = subprocess.Popen(
+        [sys.executable, "-I", "-S", __file__, mark], stdin=subprocess.PIPE, env={}, start_new_session=True
+    )
+    assert guard.stdin is not None  # noqa: S101 -- a pipe was asked for
+    pipe = guard.stdin
+    try:
+        yield lambda root: _tell(pipe.fileno(), root)
+    finally:
+        guard.kill()  # before its pipe is closed, for which it waits
+        pipe.close()
+        guard.wait()
+
+
+def _tell(pipe: int, root: int) -> None:
+    with contextlib.suppress(BrokenPipeError):  # somebody has ended the guard
+        os.write(pipe, str(root).encode())
+
+
 def _marked(mark: str) -> Iterator[int]:
     with contextlib.suppress(OSError):
         for entry in os.scandir(PROC):
@@ -91,3 +120,8 @@ def _lives(process: int) -> bool:
     except OSError:
         return False
     return status.rpartition(b")")[2].split()[:1] not in ([b"Z"], [b"X"])
+
+
+if __name__ == "__main__":
+    told = sys.stdin.read()  # until the other end of the pipe is closed, which nobody else holds
+    end(int(told) if told else None, sys.argv[1])

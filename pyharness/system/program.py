@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +29,11 @@ _deadline: ContextVar[float] = ContextVar("deadline", default=math.inf)
 
 
 class SaidTooMuch(InputError):
-    """A program was ended, with all that it had started, because its words had no end."""
+    """A program was ended, with all that it had started, because its words had no end; ``how`` lacks a subject."""
+
+    def __init__(self, name: str, how: str) -> None:
+        super().__init__(f"{name!r} {how}")
+        self.how = how
 
 
 class OutOfTime(Exception):
@@ -69,6 +73,7 @@ def run(
     given: bytes = b"",
     log: Path | None = None,
     seconds: float | None = None,
+    memory: int | None = None,
 ) -> Ran:
     """Run a program with these variables and no others (but our mark), and end what it leaves running.
 
@@ -79,10 +84,11 @@ def run(
         given: its standard input.
         log: a file to which it writes all that it says.
         seconds: the longest that it may take, if not ``LONGEST_SECONDS``; less where ``until`` says so.
+        memory: bytes that it may hold itself, for one that keeps what others say; what it starts is not counted.
 
     Raises:
         InputError: it cannot be started.
-        SaidTooMuch: it says more than ``MOST_SAID`` bytes.
+        SaidTooMuch: it says more than ``MOST_SAID`` bytes, or holds more than ``memory``.
         OutOfTime: it took too long. It is killed, and not asked to end: it might not listen.
     """
     begun = time.monotonic()
@@ -93,10 +99,12 @@ def run(
         tempfile.TemporaryFile() as asked,
         tempfile.TemporaryFile() as output,
         tempfile.TemporaryFile() if log is None else log.open("ab") as complaints,
+        ExitStack() as guarding,
     ):
         asked.write(given)
         asked.seek(0)
         try:
+            tell_guard = guarding.enter_context(process_tree.guarded(mark))
             process = subprocess.Popen(
                 command,
                 cwd=folder,
@@ -111,7 +119,8 @@ def run(
                 f"cannot run {command[0]!r}: {error.strerror or error}; install it, or look at PATH"
             ) from None
         try:
-            status = _waited_for(process, command[0], limit, (output, complaints))
+            tell_guard(process.pid)
+            status = _waited_for(process, command[0], limit, (output, complaints), memory)
         except subprocess.TimeoutExpired:
             raise OutOfTime(f"{command[0]!r} was ended after {time.monotonic() - begun:.0f} s") from None
         finally:  # a number that was waited for may be another process's by now
@@ -124,7 +133,9 @@ def run(
         return Ran(status, output.read(), complaints.read().decode(errors="replace"))
 
 
-def _waited_for(process: subprocess.Popen[bytes], name: str, limit: float, files: Sequence[IO[bytes]]) -> int:
+def _waited_for(
+    process: subprocess.Popen[bytes], name: str, limit: float, files: Sequence[IO[bytes]], memory: int | None
+) -> int:
     """Wait for the end of a process, but no longer than its words have one."""
     until, begun = time.monotonic() + limit, [os.fstat(file.fileno()).st_size for file in files]
     status: int | None = None
@@ -137,5 +148,7 @@ def _waited_for(process: subprocess.Popen[bytes], name: str, limit: float, files
                 raise
         said = sum(os.fstat(file.fileno()).st_size - size for file, size in zip(files, begun, strict=True))
         if said > MOST_SAID:
-            raise SaidTooMuch(f"{name!r} says more than {MOST_SAID:,} bytes")
+            raise SaidTooMuch(name, f"says more than {MOST_SAID:,} bytes")
+        if memory is not None and status is None and process_tree.own_resident(process.pid) > memory:
+            raise SaidTooMuch(name, f"holds more than {memory:,} bytes of memory")
     return status

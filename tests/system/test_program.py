@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -118,6 +120,38 @@ def test_what_takes_too_long_is_ended_with_all_that_it_started(tmp_path: Path) -
     started = list(map(int, pids.read_text().split()))
     assert len(started) == 3
     assert not any(map(_lives, started))
+
+
+def test_it_is_ended_with_all_that_it_started_when_we_are_killed(tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    script = "import sys; from pyharness.system import program; program.run([sys.executable, *sys.argv[1:]], {})"
+    with subprocess.Popen([sys.executable, "-P", "-c", script, "-c", DEAF, pids]) as process:
+        _await(lambda: pids.exists() and pids.read_text().count("\n") == 3)
+        process.kill()
+    started = list(map(int, pids.read_text().split()))
+    try:
+        _await(lambda: not any(map(_lives, started)))
+    finally:
+        for one in filter(_lives, started):
+            os.kill(one, signal.SIGKILL)
+
+
+def _await(met: Callable[[], bool]) -> None:
+    until = time.monotonic() + 30
+    while not met():
+        assert time.monotonic() < until, "it does not come"
+        time.sleep(0.02)
+
+
+def test_one_that_holds_too_much_is_ended(tmp_path: Path) -> None:
+    """Itself: what it starts may hold more, as compilers do."""
+    script = "import sys, time; held = b'x' * 100_000_000; open(sys.argv[1], 'w').close(); time.sleep({})"
+    holding = [sys.executable, "-c", script.format(60), str(tmp_path / "held")]
+    with pytest.raises(program.SaidTooMuch, match="holds more than 80,000,000 bytes of memory"):
+        program.run(holding, {}, memory=80_000_000)
+    holding[2] = script.format(1)
+    starting = [sys.executable, "-c", "import subprocess, sys; sys.exit(subprocess.call(sys.argv[1:]))"]
+    assert program.run([*starting, *holding], {}, memory=80_000_000).status == 0
 
 
 def test_nothing_outlasts_the_deadline_of_the_block() -> None:

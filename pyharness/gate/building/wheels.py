@@ -22,6 +22,8 @@ from pyharness.types import InputError, Side
 
 PIP = (sys.executable, "-P", "-m", "pip")
 Step: TypeAlias = Literal["build", "install"]
+# Bytes that pip may hold: it keeps all that a build says. An old one has what it downloads in memory, too.
+MOST_HELD: dict[Step, int] = {"build": 1 << 30, "install": 4 << 30}
 INSTALLED = "where they are installed, --no-build-isolation builds with what is here"
 
 
@@ -136,16 +138,16 @@ def run_pip(step: Step, arguments: Sequence[str], side: Side, asked: str, worksh
     temporary.mkdir(exist_ok=True)  # pip that is ended leaves what it has there
     try:
         environment = {**workshop.variables(), "TMPDIR": str(temporary)}
-        ran = program.run([*PIP, *arguments], environment, folder=log.parent, log=log)
+        ran = program.run([*PIP, *arguments], environment, folder=log.parent, log=log, memory=MOST_HELD[step])
     except program.OutOfTime:
         what, took = "built" if step == "build" else "installed", time.monotonic() - begun
         raise program.OutOfTime(
             f"time ran out while {side} {asked!r} was {what}: ended after {took:.0f} s{_limited(took)}; what was said "
             f"until then is in {log}"
         ) from None
-    except program.SaidTooMuch:
-        os.truncate(log, complaints.LOG_BYTES)
-        said = f"it says more than {program.MOST_SAID:,} bytes"
+    except program.SaidTooMuch as ended:
+        os.truncate(log, min(log.stat().st_size, complaints.LOG_BYTES))
+        said = f"pip {ended.how}; it keeps and shows what the build says"
         raise NotBuilt(side, asked, f"does not {step}", said, log) from None
     if ran.status == 0:
         return log

@@ -9,6 +9,7 @@ import pytest
 
 from gating import small_project
 from pyharness.gate.arms import NotBuilt, arms, preparing
+from pyharness.gate.building import wheels
 from pyharness.gate.sources import git
 from pyharness.system import program
 from pyharness.types import InputError
@@ -64,10 +65,31 @@ def test_a_build_that_says_too_much(project: Path, monkeypatch: pytest.MonkeyPat
     small_project.write(project, backend=TALKING)
     small_project.commit(project)
     monkeypatch.setattr(program, "MOST_SAID", 16 << 20)
-    said = "base 'HEAD' does not build: it says more than"
+    said = "base 'HEAD' does not build: pip says more than"
     with pytest.raises(NotBuilt, match=said) as error, arms("HEAD", "HEAD", folder=project, isolated=False):
         pass
     assert error.value.log.stat().st_size == 4 << 20
+
+
+ENDLESS = """import sys
+
+def build_wheel(*_, **__):
+    while True:
+        sys.stdout.write("word " * 20_000{end})
+"""
+
+
+@pytest.mark.parametrize("end", ["", ' + "\\n"'])
+def test_a_build_that_speaks_without_end_does_not_fill_the_memory(
+    project: Path, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    """pip keeps all that a build says until it ends."""
+    small_project.write(project, backend=ENDLESS.format(end=end))
+    small_project.commit(project)
+    monkeypatch.setitem(wheels.MOST_HELD, "build", 200_000_000)
+    said = "base 'HEAD' does not build: pip holds more than 200,000,000 bytes"
+    with program.until(time.monotonic() + 60), pytest.raises(NotBuilt, match=said):
+        arms("HEAD", "HEAD", folder=project, isolated=False).__enter__()
 
 
 def test_an_export_that_hangs_is_ended(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
