@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import io
+import itertools
 import os
 import re
 import subprocess
@@ -27,6 +28,7 @@ README, GUIDE = PAGES["README.md"], PAGES["guide.md"]
 WRITTEN = "\n".join(text for name, text in PAGES.items() if name != "CHANGELOG.md")
 BLOCKS: list[str] = re.findall(r"```python\n(.*?)```", WRITTEN, re.DOTALL)
 MOST_LINES = 200
+TERMINAL = ROOT / "tests" / "cli" / "first_job" / "terminal.txt"  # what a run prints today
 
 
 def block(word: str) -> str:
@@ -77,6 +79,17 @@ def test_no_placeholder_is_left() -> None:
 
 def test_the_readme_is_short() -> None:
     assert len(README.splitlines()) <= MOST_LINES
+
+
+@pytest.mark.parametrize(
+    "title", ["Compression: ", "Dead tokens (self-tokenization test: graph, model, pipeline): ", "Throughput, MB/s: "]
+)
+def test_the_readme_shows_the_columns_of_today(title: str) -> None:
+    def headings(shown: str) -> list[str]:
+        table = shown[shown.index(title) :].split("\n")
+        return " ".join(itertools.takewhile(lambda line: not line.startswith("raw_bytes"), table[1:])).split()
+
+    assert headings(README) == headings(TERMINAL.read_text(encoding="utf-8"))
 
 
 def test_the_two_commands_stand_in_the_readme() -> None:
