@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -146,10 +147,15 @@ def _blank(folder: ModelFolder, config: Mapping[str, Any]) -> Any:
             f"language model {folder.name!r}: transformers has no class {name[:60]!r} of model_type {str(kind)[:60]!r}"
             f"{own_code}; name its matrices with --tensor"
         )
+    # Before 5.0, values were computed for what has no memory, too: some classes count positions one by one.
+    valueless: Any = getattr(transformers.modeling_utils, "no_init_weights", None)
     try:
-        with torch.device("meta"):
+        with torch.device("meta"), valueless() if valueless else nullcontext():
             settings = found.config_class.from_dict(dict(config))
-            return found._from_config(settings, attn_implementation="eager")
+            model = found._from_config(settings, attn_implementation="eager")
+        if valueless:
+            model.tie_weights()  # left out with the values
+        return model
     except Exception as error:  # a broken configuration raises whatever its class raises
         raise refused(folder, error) from None
 

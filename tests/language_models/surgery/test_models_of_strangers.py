@@ -15,6 +15,8 @@ from checkpoints.made import extended, hashes, nameless
 from pyharness.commands import adapting
 from pyharness.commands.adapting import EmbeddingRequest
 from pyharness.language_models import own_files, weights_file
+from pyharness.language_models.folder import ModelFolder
+from pyharness.language_models.surgery.model_class import ModelClass
 from pyharness.language_models.weights_file import WeightsFile
 from pyharness.types import InputError
 from pyharness.vocabularies.files.json_file import parse_json
@@ -82,6 +84,20 @@ def test_models_with_an_encoder_are_not_built_without_end(tmp_path: Path, key: s
     request = EmbeddingRequest(model=str(tmp_path / "model"), tokenizer="new.json")
     with pytest.raises(InputError, match=f"{key} = 10,000,000, but [0-9]+ tensors"):
         adapting.plan_embedding(request)
+
+
+def test_positions_without_end_are_not_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Marian before transformers 5.0 computes a row for each of them, also on a device that holds no values."""
+    transformers = pytest.importorskip("transformers")
+    pytest.importorskip("torch")
+    size = {"d_model": 16, "vocab_size": ROWS, "encoder_layers": 1, "decoder_layers": 1, "pad_token_id": 0}
+    config = transformers.MarianConfig(**size, encoder_ffn_dim=16, decoder_ffn_dim=16, max_position_embeddings=16)
+    transformers.MarianMTModel(config).save_pretrained(tmp_path / "model")
+    configure(tmp_path / "model", {"max_position_embeddings": 1_000_000_000})
+    filled = Mock()
+    monkeypatch.setattr(transformers.MarianPreTrainedModel, "_init_weights", filled)
+    assert ModelClass(ModelFolder.read("m", tmp_path / "model")).find(["model.shared.weight"]).rows == ROWS
+    assert not filled.called
 
 
 def test_a_licence_without_end(model: Path) -> None:
