@@ -35,6 +35,7 @@ from pyharness.corpora.streaming import TextCorpus
 from pyharness.metrics import all_metrics, corpus_metrics, fairness
 from pyharness.metrics.counting import measuring
 from pyharness.statistics import jackknife
+from pyharness.statistics.intervals import interval_of
 from pyharness.statistics.jackknife import GROUPS, MIN_DOCUMENTS, group_of
 from pyharness.types import Corpus, InputError, Measurement, ParallelCorpus, Tally, digest_of
 
@@ -117,7 +118,7 @@ def collect(truth: Pair, drawn: Iterator[Pair]) -> DrawsByName:
     count = 0
     for count, pair in enumerate(drawn, 1):  # noqa: B007
         for a, b in zip(*pair, strict=True):
-            widths = [_half(jackknife.interval(one.value, one.replicates)) for one in (a, b)]
+            widths = [_half(interval_of(one)) for one in (a, b)]
             widths.append(_half(jackknife.paired_interval(a, b)))
             known = a.value is not None and b.value is not None and None not in widths
             if known and (draws := draws_of.get(_name(a))) is not None:

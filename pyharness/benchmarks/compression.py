@@ -202,8 +202,8 @@ def relative_length(result: CaseResult, home: CaseResult | None, reference: str)
     if home is None or home.status != "ok":
         reason = f"the reference {reference!r} was not measured"
         return [Measurement("normalized_sequence_length", None, reason=reason, part=reference)]
-    mine, theirs, documents = result.groups["tokens"], home.groups["tokens"], result.groups["documents"]
-    return [compression.normalized_sequence_length(mine, theirs, documents, reference)]
+    mine, documents, sizes = (result.groups[name] for name in ("tokens", "documents", "bytes"))
+    return [compression.normalized_sequence_length(mine, home.groups["tokens"], documents, reference, sizes)]
 
 
 def _reference(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:

@@ -79,7 +79,8 @@ class AdaptationCounts:
         ]
 
     def _estimate(self, metric: str, of: Callable[[jackknife.Groups], float], part: str | None = None) -> Measurement:
-        return jackknife.estimate(metric, self.sums["documents"].tolist(), of, part=part)
+        documents, sizes = (self.sums[name].tolist() for name in ("documents", "bytes"))
+        return jackknife.estimate(metric, documents, of, part, sizes)
 
     def _gain(self, name: str, theirs: Sums) -> Measurement:
         def of(groups: jackknife.Groups) -> float:

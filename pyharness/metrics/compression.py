@@ -82,9 +82,9 @@ def tokens_per_whitespace_word(counts: Counts) -> float:
 
 
 def normalized_sequence_length(
-    mine: Sequence[int], theirs: Sequence[int], documents: Sequence[int], reference: str
+    mine: Sequence[int], theirs: Sequence[int], documents: Sequence[int], reference: str, sizes: Sequence[int]
 ) -> Measurement:
-    """N / N of the reference on the same text, from the tokens per group of both, and the uncut documents per group."""
+    """N / N of the reference on the same text, from tokens of both, uncut documents and bytes of every group."""
 
     def of(groups: jackknife.Groups) -> float:
         total, base = (sum(compress(tokens, groups)) for tokens in (mine, theirs))
@@ -92,7 +92,7 @@ def normalized_sequence_length(
             raise Undefined("the reference produced no tokens")
         return total / base
 
-    return jackknife.estimate("normalized_sequence_length", documents, of, part=reference)
+    return jackknife.estimate("normalized_sequence_length", documents, of, reference, sizes)
 
 
 COUNTERS = (
@@ -132,6 +132,7 @@ METRICS = (
             counts_tokens=True,
         ),
         bytes_per_token_macro,
+        of_documents=True,
     ),
     CorpusMetric(
         Metric(

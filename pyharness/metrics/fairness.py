@@ -110,7 +110,7 @@ def _estimate(
             raise Undefined("the reference language produced no tokens")
         return float(compute(tokens, sizes))
 
-    return jackknife.estimate(metric, state.rows.tolist(), of, part)
+    return jackknife.estimate(metric, state.rows.tolist(), of, part, state.bytes[:, home].tolist())
 
 
 METRICS = (

@@ -27,6 +27,7 @@ from pyharness.types import Measurement
 GROUPS = 32  # documents fall, whole, into groups by a hash of their content: the unit of the jackknife
 MIN_GROUPS = 16  # fewer groups with documents, or fewer documents, and there is no interval
 MIN_DOCUMENTS = 64
+UNEQUAL = 3.0  # times as much as their documents do, groups of unequal documents differ in bytes
 MIN_WORKS = 6  # fewer wholes that are groups of their own, and there is no interval
 # Groups, as many as would have the concentration of the variance if each had as much: with fewer there is no interval.
 # It and the share of what matching moments gives were chosen on six pools of bench/studies/shown/concentration.py.
@@ -73,17 +74,39 @@ def too_few(documents: Sequence[int]) -> str | None:
     return f"{read} in {used} of {GROUPS} groups ({shared}); an interval needs {MIN_GROUPS}"
 
 
+def unequal(documents: Sequence[int], sizes: Sequence[int]) -> str | None:
+    """Say why documents of very unequal size give no interval, if so; ``sizes``: bytes of every group.
+
+    Groups of n documents that are alike differ in bytes by chance: the squared coefficient of variation is GROUPS / n.
+    One that is larger is that of fewer documents, and their number is what counts; unless groups differ as much in how
+    many documents they have, as they do where works are few. docs/measuring.md, "How it is computed".
+    """
+    variation = _variation(sizes)
+    if variation <= max(GROUPS / MIN_DOCUMENTS, UNEQUAL * _variation(documents)):
+        return None
+    weighed = f"{sum(documents):,} documents of very unequal size weigh as {GROUPS / variation:.0f} alike ones"
+    return f"{weighed}; an interval needs {MIN_DOCUMENTS}"
+
+
+def _variation(sums: Sequence[int]) -> float:
+    """Squared coefficient of variation; 0 where there is nothing."""
+    mean = sum(sums) / len(sums)
+    return math.fsum((one / mean - 1) ** 2 for one in sums) / (len(sums) - 1) if mean else 0.0
+
+
 def estimate(
     metric: str,
     documents: Sequence[int],
     of: Callable[[Groups], float | int],
     part: str | None = None,
     sizes: Sequence[int] | None = None,
+    grows: bool = False,
 ) -> Measurement:
     """A metric with the replicates of its interval, and with the reason where it has none.
 
     ``documents``: uncut documents of every group. ``of(groups)`` is the metric of some groups; it raises ``Undefined``
-    where there is no number. ``sizes``, of a metric that grows with the text: bytes of every group.
+    where there is no number. ``sizes``: bytes of every group, unless each document counts alike. ``grows``: with the
+    text, as ``Metric.grows_with_text`` says; it needs ``sizes``.
     """
     try:
         value = of(np.ones(GROUPS, np.bool_))
@@ -93,10 +116,13 @@ def estimate(
         return Measurement(metric, value, part=part, no_interval=lack)
     numbers, held = np.arange(GROUPS), np.array(documents) > 0
     replicates = [_defined(of, numbers != group) if held[group] else None for group in range(GROUPS)]
-    if sizes is None:
-        return _with(Measurement(metric, value, part=part), replicates)
+    lack = None if sizes is None else unequal(documents, sizes)
+    if sizes is None or not grows:
+        return _with(Measurement(metric, value, part=part, no_pair=lack), replicates)
     curve = tuple(_defined(of, numbers < count) if held[:count].any() else None for count in NESTED)
-    return _with(Measurement(metric, value, part=part, curve=curve), at_one_size(value, replicates, sizes))
+    return _with(
+        Measurement(metric, value, part=part, curve=curve, no_pair=lack), at_one_size(value, replicates, sizes)
+    )
 
 
 def estimate_of_works(
@@ -123,7 +149,7 @@ def _with(measured: Measurement, replicates: Sequence[float | None]) -> Measurem
     kept = rounded(replicates)
     if not all(one is None or isinstance(one, Real) for one in kept):
         return replace(measured, replicates=kept)  # a stranger's metric: what checks its value names it
-    return replace(measured, replicates=kept, no_interval=lack(kept))
+    return replace(measured, replicates=kept, no_interval=measured.no_pair or lack(kept))
 
 
 def without_interval(metric: str, of: Callable[[Groups], float | int], reason: str) -> Measurement:
@@ -224,10 +250,15 @@ def interval(value: float | None, replicates: Sequence[float | None]) -> tuple[f
     """
     if value is None or lack(replicates) is not None:
         return None
+    half = half_width(replicates)
+    return value - half, value + half
+
+
+def half_width(replicates: Sequence[float | None]) -> float:
+    """Half of the interval that replicates give, whether it is shown or not; at least two are known."""
     squares = _squares([replicate for replicate in replicates if replicate is not None])
     variance = (len(squares) - 1) / len(squares) * math.fsum(squares)
-    half = t_quantile(degrees_of_freedom(squares)) * math.sqrt(variance)
-    return value - half, value + half
+    return t_quantile(degrees_of_freedom(squares)) * math.sqrt(variance)
 
 
 def degrees_of_freedom(squares: Sequence[float]) -> float:
@@ -256,13 +287,23 @@ def t_quantile(freedom: float) -> float:
 
 def paired_interval(a: Measurement, b: Measurement) -> tuple[float, float] | None:
     """95 % interval of ``b - a`` measured on the same documents (the caller checks the digests)."""
-    if a.value is None or b.value is None:
+    if a.value is None or b.value is None or a.no_pair or b.no_pair:
         return None
     return interval(b.value - a.value, _differences(a, b))
 
 
+def exceeds(a: Measurement, b: Measurement) -> bool:
+    """Whether two values differ by more than half of their paired interval, were it shown: for ranks."""
+    known = [one for one in _differences(a, b) if one is not None]
+    if a.value is None or b.value is None or len(known) < MIN_GROUPS:
+        return False
+    return abs(b.value - a.value) > half_width(known)
+
+
 def paired_lack(a: Measurement, b: Measurement) -> str | None:
     """Say why ``b - a`` has no interval, if so; None where one of the two has no replicates and does not say why."""
+    if no_pair := a.no_pair or b.no_pair:
+        return no_pair
     if a.replicates and b.replicates:
         return lack(_differences(a, b))
     return next((one.no_interval for one in (a, b) if not one.replicates and one.no_interval), None)

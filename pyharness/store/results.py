@@ -22,7 +22,7 @@ _DIGEST = re.compile("[0-9a-f]{16}")
 def measurement_as_json(measurement: Measurement) -> dict[str, Any]:
     """Without the fields that are empty; ``value`` is always there."""
     content: dict[str, Any] = {"metric": measurement.metric, "value": measurement.value}
-    for name in ("reason", "part", "no_interval"):
+    for name in ("reason", "part", "no_interval", "no_pair"):
         if (value := getattr(measurement, name)) is not None:
             content[name] = value
     if measurement.paired:
@@ -49,6 +49,7 @@ def measurement_from_json(data: Mapping[str, Any]) -> Measurement:
         samples,
         tuple(number_or_null(one, "replicates") for one in replicates),
         no_interval=get(data, "no_interval", str, None, default=None),
+        no_pair=get(data, "no_pair", str, None, default=None),
         curve=tuple(number_or_null(one, "curve") for one in get(data, "curve", list, default=[])),
         paired=paired,
     )

@@ -123,6 +123,7 @@ class Measurement:
     replicates: tuple[float | None, ...] = ()  # the value without group g, for the jackknife; at one size if it grows
     paired: bool = False  # samples are ratios to the reference row's figure of the same round
     no_interval: str | None = None  # why a value of a text has none; replicates may still give a pair one
+    no_pair: str | None = None  # why they do not: it is the text that lacks what an interval needs
     # What grows with the text: the value on about 1/8, 1/4, 1/2 and all of it, each within the next.
     curve: tuple[float | None, ...] = ()
 

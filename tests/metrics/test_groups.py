@@ -229,12 +229,14 @@ def test_documents_of_few_works_have_no_interval(tmp_path: Path, works: int, has
 
 
 def test_a_ratio_to_the_reference_counts_uncut_documents() -> None:
-    measurement = compression.normalized_sequence_length([10] * 32, [8] * 32, [1] * 32, "home")
+    measurement = compression.normalized_sequence_length([10] * 32, [8] * 32, [1] * 32, "home", [100] * 32)
     assert (measurement.value, measurement.replicates) == (1.25, ())
     assert str(measurement.no_interval).startswith("32 documents")
-    enough = compression.normalized_sequence_length([10] * 32, [8] * 32, [2] * 32, "home")
+    enough = compression.normalized_sequence_length([10] * 32, [8] * 32, [2] * 32, "home", [100] * 32)
     assert (enough.no_interval, enough.replicates) == (NO_SPREAD, (1.25,) * 32)
-    few = compression.normalized_sequence_length([10] * 32, [8] * 32, [64] + [0] * 31, "home")
+    long = compression.normalized_sequence_length([10] * 31 + [90], [8] * 32, [2] * 32, "home", [100] * 31 + [900])
+    assert str(long.no_pair).startswith("64 documents of very unequal size weigh as ")
+    few = compression.normalized_sequence_length([10] * 32, [8] * 32, [64] + [0] * 31, "home", [100] * 32)
     assert str(few.no_interval).startswith("64 documents in 1 of 32 groups")
 
 

@@ -121,7 +121,7 @@ def test_a_curve_without_documents_is_null() -> None:
     documents[:8] = [0] * 8
     documents[8] = 60
     measurement = jackknife.estimate(
-        "vocabulary_used", documents, lambda groups: float(groups.sum()), sizes=[1] * GROUPS
+        "vocabulary_used", documents, lambda groups: float(groups.sum()), sizes=[1] * GROUPS, grows=True
     )
     assert measurement.curve == (None, None, 16.0, 32.0)
 

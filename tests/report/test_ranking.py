@@ -19,9 +19,11 @@ from pyharness.report.ranking import (
     OTHER_TEXT,
     Ranked,
     Row,
+    parts_on_text,
     ranked,
     ranking_sheets,
 )
+from pyharness.statistics.family import told_apart
 from pyharness.types import InputError
 from ranked.records import GROUPS, METRIC, case, column, record
 
@@ -89,6 +91,20 @@ def test_without_an_interval_there_is_a_value_and_no_rank() -> None:
     assert sheet.texts == (("a", "4.0000", "-"), ("b", "3.0000", "-"))
     assert any(NO_INTERVAL in note for note in sheet.notes)
     assert all(row[2].reason == NO_INTERVAL for row in sheet.rows)
+
+
+@pytest.mark.parametrize(("more", "rank"), [(1.0, 1), (2.0, 2)])
+def test_rows_that_differ_in_a_few_groups_need_more_than_their_signs(more: float, rank: int) -> None:
+    """No interval is shown, as two groups carry the variance; where it would hold 0, the rows are tied."""
+    apart = [3, 3, 1, 1, 1, 1, 1, 1, 1, *[0] * 23]
+    lower = 4 - 0.001 * (sum(apart) + 13 * (more - 1))
+    below = [lower + 0.001 * one for one in apart]
+    read = record(case("a", "text", 4.0, [4.0] * 32), case("b", "text", lower, below))
+    (difference,) = comparison.rows(read, "a", "b")
+    assert difference.interval is None
+    rows = [Row(one.case.tokenizer, read, one) for one in read.results]
+    assert told_apart(parts_on_text(rows, METRIC))[0, 1]
+    assert ranks_of(read)["b"].rank == rank
 
 
 def test_equal_values_without_an_interval_are_no_evidence_of_a_tie() -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Callable
 from dataclasses import replace
 from statistics import fmean
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from scipy import stats
 
 from pyharness.statistics.intervals import interval_of, lack_of
@@ -27,6 +30,7 @@ from pyharness.statistics.jackknife import (
     paired_lack,
     rounded,
     t_quantile,
+    unequal,
 )
 from pyharness.statistics.samples import median, median_interval, percentile
 from pyharness.types import Measurement
@@ -201,3 +205,56 @@ def test_a_constant_and_a_row_that_varies_have_a_paired_interval() -> None:
     assert paired_lack(constant, varied) is None
     assert (paired_interval(constant, constant), paired_lack(constant, constant)) == (None, NO_SPREAD)
     assert paired_lack(constant, Measurement("m", 1.0, no_interval="40 documents")) == "40 documents"
+
+
+# ---------------------------------------------------------------------------------------------- unequal documents
+
+
+def grouped(sizes: list[int], works: int | None = None) -> tuple[list[int], list[int]]:
+    """Documents and bytes of every group; of ``works`` that follow each other, each falls into one group."""
+    documents, total = [0] * GROUPS, [0] * GROUPS
+    drawn = random.Random(5)
+    places = [drawn.randrange(GROUPS) for _ in range(works or len(sizes))]
+    for number, size in enumerate(sizes):
+        group = places[number * len(places) // len(sizes)]
+        documents[group] += 1
+        total[group] += size
+    return documents, total
+
+
+def lognormal(spread: float, count: int) -> list[int]:
+    drawn = random.Random(6)
+    return [int(math.exp(drawn.gauss(8, spread))) for _ in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "works", "lacks"),
+    [
+        ([1000] * 64, None, False),
+        (lognormal(0.5, 64), None, False),  # prose
+        (lognormal(1.6, 100), None, True),  # code
+        (lognormal(1.6, 3000), None, False),
+        ([1000] * 300, 20, False),  # few works: groups differ as much in documents
+        ([1000] * 99 + [60_000], None, True),
+        ([0] * 64, None, False),
+    ],
+)
+def test_documents_of_very_unequal_size_are_too_few(sizes: list[int], works: int | None, lacks: bool) -> None:
+    said = unequal(*grouped(sizes, works))
+    assert (said is not None) is lacks
+    assert said is None or said.startswith(f"{len(sizes)} documents of very unequal size weigh as ")
+
+
+def test_a_text_that_lacks_an_interval_leaves_pairs_without_one_and_keeps_replicates() -> None:
+    documents, sizes = grouped([1000] * 99 + [60_000])
+
+    def rate(add: float) -> Callable[[NDArray[np.bool_]], float]:
+        return lambda groups: add + math.sin(float(groups.nonzero()[0].sum())) / 100
+
+    a, b = (estimate("bytes_per_token", documents, rate(add), sizes=sizes) for add in (4.0, 5.0))
+    assert len(a.replicates) == GROUPS
+    assert str(a.no_pair) == str(a.no_interval) == unequal(documents, sizes)
+    assert (interval_of(a), paired_interval(a, b), paired_lack(a, b)) == (None, None, a.no_pair)
+    alike = estimate("bytes_per_token_macro", documents, rate(4.0))
+    assert (alike.no_pair, alike.no_interval) == (None, None), "each document counts alike"
+    assert interval_of(alike) is not None

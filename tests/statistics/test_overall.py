@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -116,3 +117,7 @@ def test_a_text_without_an_interval_leaves_all_without() -> None:
     found = overall([pair, (bare, bare)])
     assert found is not None
     assert (found.interval, found.resolved) == (None, False)
+    unequal = replace(pair[0], no_pair="64 documents of very unequal size")
+    found = overall([pair, (unequal, pair[1])])
+    assert found is not None
+    assert found.interval is None

@@ -311,3 +311,5 @@ def test_why_there_is_no_interval_is_kept() -> None:
     measurement = store.measurement_from_json(told)
     assert measurement.no_interval == told["no_interval"]
     assert store.measurement_as_json(measurement) == told
+    both = told | {"no_pair": "64 documents of very unequal size"}
+    assert store.measurement_as_json(store.measurement_from_json(both)) == both

@@ -17,7 +17,7 @@ from pyharness import suite
 from pyharness.corpora import open_corpus
 from pyharness.corpora.streaming import read
 from pyharness.plugins.specification import CORPUS
-from pyharness.statistics.jackknife import GROUPS, group_of, too_few
+from pyharness.statistics.jackknife import GROUPS, group_of, too_few, unequal
 from pyharness.types import Tally
 
 ROOT = Path(__file__).parents[2]
@@ -79,11 +79,12 @@ def test_no_reason_is_left_over(monkeypatch: pytest.MonkeyPatch) -> None:
 @cache
 def counted(spec: str) -> tuple[int, int, bool]:
     """Documents, works and whether there is an interval."""
-    documents, works = [0] * GROUPS, set()
+    documents, sizes, works = [0] * GROUPS, [0] * GROUPS, set()
     for one in read(open_corpus(spec), Tally()):
         documents[group_of(one.key)] += one.opens
+        sizes[group_of(one.key)] += len(one.text.encode())
         works.add(one.key)
-    return sum(documents), len(works), too_few(documents) is None
+    return sum(documents), len(works), (too_few(documents) or unequal(documents, sizes)) is None
 
 
 def rows() -> dict[str, list[str]]:

@@ -17,6 +17,9 @@ real        real documents and rows, each row's counts scaled to one mean over t
 Some better: 30 made-up rows, of which half are better by a share. ``ranked`` is how many rows of the worse half have a
 rank behind that of the first; ``false``: tables in which the first of a rank is no better than a row of a rank below;
 ``split``: tables in which any rows that are equally good have two ranks.
+
+``--lacking``: tables of real rows in which some pair has no interval, and those with a second rank where such a pair is
+told apart by signs alone, by the width that is not shown as well (the rule), or never.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ import math
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from itertools import permutations
 from pathlib import Path
 
 import numpy as np
@@ -34,7 +38,7 @@ from numpy.typing import NDArray
 from pyharness import corpora, tokenizers
 from pyharness.report.ranking import ranks_of
 from pyharness.statistics.family import bound, parts_of, told_apart
-from pyharness.statistics.jackknife import GROUPS, T_QUANTILES, paired_interval
+from pyharness.statistics.jackknife import GROUPS, T_QUANTILES, exceeds, paired_interval
 from pyharness.types import Measurement, Tally
 
 Counts = NDArray[np.float64]  # [documents, 1 + rows]: bytes, then tokens of each row
@@ -54,6 +58,7 @@ TEXTS = {
 }
 ROWS = (5, 10, 30)
 DOCUMENTS = (64, 100, 1000)
+LACKING = (64, 100, 300)  # documents of texts whose pairs may lack an interval
 BETTER = (0.005, 0.01, 0.02, 0.05)
 
 
@@ -118,8 +123,7 @@ def measured(drawn: Counts, groups: NDArray[np.int64]) -> tuple[list[Measurement
 
 def excludes_zero(a: Measurement, b: Measurement) -> bool:
     """Whether the paired interval tells two rows apart."""
-    interval = paired_interval(a, b)
-    return interval is not None and not interval[0] <= 0 <= interval[1]
+    return paired_interval(a, b) is not None and exceeds(a, b)
 
 
 def ranks(drawn: Counts, generator: np.random.Generator) -> tuple[list[int], list[int], float]:
@@ -128,7 +132,7 @@ def ranks(drawn: Counts, generator: np.random.Generator) -> tuple[list[int], lis
     parts = parts_of(rows, counts)  # type: ignore[arg-type]
     told, statistic = told_apart(parts), bound(parts)
     order = sorted(range(len(rows)), key=lambda row: -(rows[row].value or 0))
-    family = ranks_of(order, lambda a, b: bool(told[a, b]) and excludes_zero(rows[a], rows[b]))
+    family = ranks_of(order, lambda a, b: bool(told[a, b]) and exceeds(rows[a], rows[b]))
     single = ranks_of(order, lambda a, b: excludes_zero(rows[a], rows[b]))
     as_t = statistic * math.sqrt((GROUPS - 1) / (GROUPS - statistic**2))
     places = np.argsort(order)
@@ -162,6 +166,43 @@ def _better(found: Sequence[list[int]]) -> Iterator[str]:
     yield f"{np.mean([max(one[:15]) > 1 or len(set(one[15:])) > 1 for one in found]):.0%}"
 
 
+def without_interval(draw: Draw, tables: int) -> str:
+    """Tables with a pair without an interval, as cells; and with a second rank, by three rules for such pairs."""
+    generator = np.random.default_rng(20261126)
+    found = np.array([_second_ranks(draw(generator), generator) for _ in range(tables)])
+    return " | ".join(f"{share:.1%}" for share in found.mean(axis=0))
+
+
+def _second_ranks(drawn: Counts, generator: np.random.Generator) -> tuple[bool, bool, bool, bool]:
+    rows, counts = measured(drawn, generator.integers(0, GROUPS, len(drawn)))
+    told = told_apart(parts_of(rows, counts))  # type: ignore[arg-type]
+    shown = {
+        pair: paired_interval(rows[pair[0]], rows[pair[1]]) is not None for pair in permutations(range(len(rows)), 2)
+    }
+    order = sorted(range(len(rows)), key=lambda row: -(rows[row].value or 0))
+
+    def second(apart: Callable[[int, int], bool]) -> bool:
+        return max(ranks_of(order, lambda a, b: bool(told[a, b]) and apart(a, b))) > 1
+
+    return (
+        not all(shown.values()),
+        second(lambda a, b: not shown[a, b] or exceeds(rows[a], rows[b])),
+        second(lambda a, b: exceeds(rows[a], rows[b])),
+        second(lambda a, b: shown[a, b] and exceeds(rows[a], rows[b])),
+    )
+
+
+def lacking(given: argparse.Namespace) -> Iterator[str]:
+    """Table of what comes of pairs without an interval, on real text, in Markdown."""
+    yield "| text | documents | rows | some lack it | signs alone | the rule | tied |\n| :-- |" + " --: |" * 6
+    for name in given.texts if given.data else ():
+        pool = pool_of(TEXTS[name], given.data)
+        for documents in LACKING:
+            for rows in ROWS[:2]:
+                cells = without_interval(real(pool, documents, rows), given.tables)
+                yield f"| {name} | {documents} | {rows} | {cells} |"
+
+
 def lines(given: argparse.Namespace) -> Iterator[str]:
     """Two tables in Markdown."""
     yield "| text | documents | rows | family-wise | single | bound |\n| :-- | --: | --: | --: | --: | --: |"
@@ -188,10 +229,11 @@ def main(arguments: Sequence[str] | None = None, emit: Callable[[str], object] =
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tables", type=int, default=1000, help="of each line")
     parser.add_argument("--texts", nargs="*", default=list(TEXTS), choices=list(TEXTS))
+    parser.add_argument("--lacking", action="store_true", help="what comes of pairs without an interval, instead")
     parser.add_argument("--output", type=Path, help="Markdown; standard output too")
     parser.add_argument("--data", default=os.environ.get("PYHARNESS_DATA"), help="default: PYHARNESS_DATA")
     given, said = parser.parse_args(arguments), []
-    for line in lines(given):
+    for line in lacking(given) if given.lacking else lines(given):
         said.append(f"{line}\n")
         emit(said[-1])
     if given.output:

@@ -30,7 +30,15 @@ from numpy.typing import NDArray
 from pools_of_text import POOLS, Document, Pool
 from pyharness import kernels, tokenizers
 from pyharness.kernels import TextColumn
-from pyharness.statistics.jackknife import GROUPS, LEAST_EFFECTIVE, MIN_GROUPS, T_QUANTILES, degrees_of_freedom
+from pyharness.statistics.jackknife import (
+    GROUPS,
+    LEAST_EFFECTIVE,
+    MIN_DOCUMENTS,
+    MIN_GROUPS,
+    T_QUANTILES,
+    UNEQUAL,
+    degrees_of_freedom,
+)
 from pyharness.types import Tokenizer
 
 Floats = NDArray[np.float64]
@@ -60,15 +68,17 @@ FEWEST_WORKS = 20  # fewer works than this are no pool of works
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Documents or works: bytes, and tokens of every row, float64 [documents] each."""
+    """Documents or works: bytes, tokens of every row, and how many documents, float64 [documents] each."""
 
     bytes: Floats
     tokens: Mapping[str, Floats]
+    documents: Floats
 
     def of_works(self, works: NDArray[np.int64]) -> Counts:
         """Add up the documents of every work; ``works`` [documents], from 0."""
-        added = [np.bincount(works, one).astype(np.float64) for one in (self.bytes, *self.tokens.values())]
-        return Counts(added[0], dict(zip(self.tokens, added[1:], strict=True)))
+        sums = (self.documents, self.bytes, *self.tokens.values())
+        added = [np.bincount(works, one).astype(np.float64) for one in sums]
+        return Counts(added[1], dict(zip(self.tokens, added[2:], strict=True)), added[0])
 
 
 def counted(pool: Pool, data: Path, rows: Mapping[str, Tokenizer], cut: int | None = None) -> Arrays:
@@ -99,7 +109,7 @@ def sampled(documents: Iterable[Document]) -> list[Document]:
 def by_unit(arrays: Arrays) -> Iterator[tuple[str, Counts]]:
     """Counts of documents, and of works if there are enough of them."""
     tokens = {name: arrays[name].astype(np.float64) for name in ROWS}
-    whole = Counts(arrays["bytes"].astype(np.float64), tokens)
+    whole = Counts(arrays["bytes"].astype(np.float64), tokens, np.ones(len(arrays["bytes"])))
     yield "documents", whole
     works = arrays["works"]
     if works.min() >= 0 and FEWEST_WORKS <= works.max() + 1 < len(works):
@@ -118,11 +128,12 @@ def cut_up(text: str, size: int | None) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """Sums of samples by group, float64 [samples, GROUPS], and which groups hold documents, bool."""
+    """Sums of samples by group, float64 [samples, GROUPS], which groups hold documents, and whose text will do."""
 
     bytes: Floats
     tokens: Mapping[str, Floats]
     held: NDArray[np.bool_]
+    fit: NDArray[np.bool_]  # [samples]: documents are not of very unequal size
 
     @classmethod
     def drawn(cls, counts: Counts, size: int, samples: int, generator: np.random.Generator) -> Samples:
@@ -134,7 +145,14 @@ class Samples:
             return np.bincount(places, values[chosen].ravel(), samples * GROUPS).astype(np.float64).reshape(-1, GROUPS)
 
         tokens = {name: sums(values) for name, values in counts.tokens.items()}
-        return cls(sums(counts.bytes), tokens, sums(np.ones(len(counts.bytes))) > 0)
+        documents, size_of = sums(counts.documents), sums(counts.bytes)
+        return cls(size_of, tokens, documents > 0, alike(documents, size_of))
+
+
+def alike(documents: Floats, sizes: Floats) -> NDArray[np.bool_]:
+    """Which samples have documents of sizes that give an interval: as ``jackknife.unequal``, of all samples at once."""
+    few, varies = (one.var(axis=1, ddof=1) / one.mean(axis=1) ** 2 for one in (documents, sizes))
+    return np.asarray(varies <= np.maximum(GROUPS / MIN_DOCUMENTS, UNEQUAL * few), np.bool_)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,10 +202,17 @@ class Cell:
 
     @classmethod
     def of(
-        cls, where: tuple[str, str, int], what: str, estimates: Estimates, truth: float, held: NDArray[np.bool_]
+        cls,
+        where: tuple[str, str, int],
+        what: str,
+        estimates: Estimates,
+        truth: float,
+        held: NDArray[np.bool_],
+        fit: NDArray[np.bool_],
     ) -> Cell:
         """Count the samples of one figure."""
         half, shown = widths(estimates, held)
+        shown &= fit
         holds = np.abs(estimates.values - truth) <= half
         return cls(*where, what, len(shown), int(shown.sum()), int((holds & shown).sum()), int(holds.sum()))
 
@@ -197,9 +222,9 @@ def singles_and_pairs(samples: Samples, counts: Counts, where: tuple[str, str, i
     rates = {name: Estimates.ratio(samples.bytes, tokens) for name, tokens in samples.tokens.items()}
     truth = {name: float(counts.bytes.sum() / tokens.sum()) for name, tokens in counts.tokens.items()}
     for name in SINGLE:
-        yield Cell.of(where, name, rates[name], truth[name], samples.held)
+        yield Cell.of(where, name, rates[name], truth[name], samples.held, samples.fit)
     for a, b in PAIRS:
-        yield Cell.of(where, f"{a} -> {b}", rates[b].minus(rates[a]), truth[b] - truth[a], samples.held)
+        yield Cell.of(where, f"{a} -> {b}", rates[b].minus(rates[a]), truth[b] - truth[a], samples.held, samples.fit)
 
 
 def overall(drawn: Sequence[Samples], pools: Sequence[Counts], where: tuple[str, str, int]) -> Iterator[Cell]:
@@ -212,8 +237,8 @@ def overall(drawn: Sequence[Samples], pools: Sequence[Counts], where: tuple[str,
             replicates.append(np.log(np.where(samples.held, ratio.replicates, ratio.values[:, None])))
             truths.append(np.log(counts.tokens[a].sum() / counts.tokens[b].sum()))
         means = Estimates(np.mean(values, axis=0), np.mean(replicates, axis=0))
-        everywhere = np.ones_like(drawn[0].held)
-        yield Cell.of(where, f"{a} -> {b}", means, float(np.mean(truths)), everywhere)
+        everywhere, fit = np.ones_like(drawn[0].held), np.all([samples.fit for samples in drawn], axis=0)
+        yield Cell.of(where, f"{a} -> {b}", means, float(np.mean(truths)), everywhere, fit)
 
 
 SEVERAL = {
@@ -250,6 +275,8 @@ def study(given: argparse.Namespace, say: Callable[[str], object]) -> list[Cell]
     known: dict[str, Counts] = {}
     cells: list[Cell] = []
     for number, pool in enumerate(POOLS):
+        if pool.name not in given.pools:
+            continue
         arrays = kept(pool, data, given)
         if arrays is None:
             say(f"{pool.name}: not on this machine\n")
@@ -324,6 +351,8 @@ def main(arguments: Sequence[str] | None = None, emit: Callable[[str], object] =
     parser.add_argument(
         "--sizes", type=int, nargs="+", default=[64, 200, 1000], help="documents, or works, of a sample"
     )
+    names = [pool.name for pool in POOLS]
+    parser.add_argument("--pools", nargs="+", default=names, choices=names, metavar="POOL", help="by name; all")
     parser.add_argument("--cut", type=int, help="cut documents at so many characters, at the end of a line")
     parser.add_argument("--counts", type=Path, help="a folder that keeps the counts of documents for another run")
     parser.add_argument("--output", type=Path, help="Markdown; standard output too")

@@ -120,7 +120,12 @@ def is_determined(metric: str, described: Mapping[str, Any]) -> bool:
 
 def _as_old(derived: Any, recorded: Any) -> Any:
     """Return what is derived as an older pyharness wrote it, which saw an interval where there is none."""
-    if recorded is MISSING or derived is MISSING or "no_interval" not in derived or "no_interval" in recorded:
+    if recorded is MISSING or derived is MISSING:
+        return derived
+    if "no_pair" in derived and "no_pair" not in recorded:
+        derived = {key: derived[key] for key in derived if key not in ("no_pair", "no_interval")}
+        derived |= {key: recorded[key] for key in ("no_interval",) if key in recorded}
+    if "no_interval" not in derived or "no_interval" in recorded:
         return derived
     kept = {key: derived[key] for key in derived if key != "no_interval"}
     return {key: recorded[key] for key in ("replicates",) if key in recorded} | kept

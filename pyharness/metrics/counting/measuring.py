@@ -22,7 +22,7 @@ def measure(state: CorpusState, metrics: Iterable[CorpusMetric]) -> list[Measure
             counted[key] = state.of(groups, total)
         return counted[key]
 
-    documents = state.counters["documents"].tolist()
+    documents, sizes = state.counters["documents"].tolist(), state.counters.get("bytes")  # extracts are of one size
 
     def measured(metric: CorpusMetric) -> Measurement:
         def of(groups: jackknife.Groups) -> float | int:
@@ -30,7 +30,7 @@ def measure(state: CorpusState, metrics: Iterable[CorpusMetric]) -> list[Measure
 
         if metric.no_interval is not None:
             return jackknife.without_interval(metric.name, of, metric.no_interval)
-        sizes = state.counters["bytes"].tolist() if metric.about.grows_with_text else None
-        return jackknife.estimate(metric.name, documents, of, sizes=sizes)
+        weights = None if metric.of_documents or sizes is None else sizes.tolist()
+        return jackknife.estimate(metric.name, documents, of, sizes=weights, grows=metric.about.grows_with_text)
 
     return [measured(metric) for metric in metrics]

@@ -103,6 +103,7 @@ class CorpusMetric:
     about: Metric
     compute: Callable[[Counts], float | int]
     no_interval: str | None = None  # why replicates of it would not hold what an interval claims
+    of_documents: bool = False  # each document counts alike in it, of whatever size
 
     @property
     def name(self) -> str:

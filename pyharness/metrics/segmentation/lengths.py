@@ -135,8 +135,8 @@ def _units(counts: Counts) -> int:
     return units
 
 
-def measure(state: UnitLengths, documents: Sequence[int]) -> list[Measurement]:
-    """Every metric of lengths; ``documents``: uncut ones of every group."""
+def measure(state: UnitLengths, documents: Sequence[int], sizes: Sequence[int]) -> list[Measurement]:
+    """Every metric of lengths; ``documents``: uncut ones of every group, ``sizes``: their bytes."""
     measurements = []
     for metric, compute, no_interval in _METRICS:
 
@@ -144,7 +144,7 @@ def measure(state: UnitLengths, documents: Sequence[int]) -> list[Measurement]:
             return compute(state.lengths, state.counts[groups].sum(axis=0))
 
         measurements.append(
-            jackknife.estimate(metric.name, documents, of)
+            jackknife.estimate(metric.name, documents, of, sizes=sizes)
             if no_interval is None
             else jackknife.without_interval(metric.name, of, no_interval)
         )

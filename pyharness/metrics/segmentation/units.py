@@ -68,11 +68,12 @@ class UnitCounts:
 
     def measurements(self) -> list[Measurement]:
         """Every metric of the whole text."""
-        documents = self.state.counters.get("documents", np.zeros(GROUPS, np.object_)).tolist()
+        zeros = np.zeros(GROUPS, np.object_)
+        documents, sizes = (self.state.counters.get(name, zeros).tolist() for name in ("documents", "bytes"))
         inside = jackknife.without_interval(REPORTED[0].name, lambda _: self.inside_character_share(), _FEW_DOCUMENTS)
-        none = dict.fromkeys(numbers.SUMS, np.zeros(GROUPS, np.object_))
+        none = dict.fromkeys(numbers.SUMS, zeros)
         of_numbers = numbers.measure({**none, **self.state.counters})
-        return [*lengths.measure(self.lengths, documents), inside, *of_numbers]
+        return [*lengths.measure(self.lengths, documents, sizes), inside, *of_numbers]
 
     def inside_character_share(self) -> float:
         """Units that end inside a character / units."""

@@ -123,7 +123,7 @@ def _measurement(one: Any, whose: str) -> dict[str, Any]:
         raise WrongValue(f"{whose} measured {shown(name)}, which is no metric: METRICS and REPORTED declare them")
     metric = corpus_metrics().get(name)
     whose = f"metric {name!r} ({maker(metric.compute)})" if metric is not None else f"{name!r} of {whose}"
-    for field in ("reason", "part", "no_interval"):
+    for field in ("reason", "part", "no_interval", "no_pair"):
         if not isinstance(text := getattr(one, field), str | None):
             raise WrongValue(f"{field} of {whose} is {shown(text)}; it must be text")
     if one.value is None and not one.reason:

@@ -11,9 +11,9 @@ import pytest
 
 import concentration
 import pools_of_text
-from concentration import Cell, Counts, Estimates, Samples, widths
+from concentration import Cell, Counts, Estimates, Samples, alike, widths
 from pyharness.statistics import jackknife
-from pyharness.statistics.jackknife import MIN_GROUPS, lack
+from pyharness.statistics.jackknife import GROUPS, MIN_GROUPS, lack
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def samples() -> Samples:
     random = np.random.default_rng(3)
     sizes = np.exp(random.normal(7, 1, 300))
     tokens = {name: sizes / 4 * np.exp(random.normal(0, 0.2, 300)) for name in ("a", "b")}
-    return Samples.drawn(Counts(sizes, tokens), 80, 50, random)
+    return Samples.drawn(Counts(sizes, tokens, np.ones(300)), 80, 50, random)
 
 
 def test_intervals_of_many_samples_are_those_of_the_library(samples: Samples) -> None:
@@ -43,9 +43,18 @@ def test_intervals_of_many_samples_are_those_of_the_library(samples: Samples) ->
 
 
 def test_documents_of_a_work_are_added_up() -> None:
-    counts = Counts(np.array([1.0, 2, 4]), {"a": np.array([3.0, 5, 7])})
+    counts = Counts(np.array([1.0, 2, 4]), {"a": np.array([3.0, 5, 7])}, np.ones(3))
     works = counts.of_works(np.array([1, 0, 1]))
-    assert (works.bytes.tolist(), works.tokens["a"].tolist()) == ([2, 5], [5, 10])
+    assert (works.bytes.tolist(), works.tokens["a"].tolist(), works.documents.tolist()) == ([2, 5], [5, 10], [1, 2])
+
+
+def test_samples_whose_documents_are_too_unequal_are_those_of_the_library() -> None:
+    random = np.random.default_rng(4)
+    documents = random.integers(0, 5, (60, GROUPS))
+    sizes = documents * np.exp(random.normal(0, 1, (60, 1)) * random.normal(0, 1, (60, GROUPS)))
+    fit = alike(documents.astype(np.float64), sizes)
+    assert fit.tolist() == [jackknife.unequal(*one) is None for one in zip(documents.tolist(), sizes, strict=True)]
+    assert 0 < fit.sum() < len(fit)
 
 
 def test_a_work_is_what_stands_before_the_last_number_sign(tmp_path: Path) -> None:

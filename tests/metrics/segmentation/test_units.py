@@ -107,7 +107,7 @@ def test_nothing_spelled_has_no_number() -> None:
 def test_squares_beyond_64_bits_are_exact() -> None:
     lengths = UnitLengths.empty()
     lengths.add(np.array([1 << 32, 1 << 32, (1 << 32) + 2]), np.array([0, 1, 2]))
-    deviation = values(measure(lengths, [0] * GROUPS))["unit_bytes_deviation"]
+    deviation = values(measure(lengths, [0] * GROUPS, [0] * GROUPS))["unit_bytes_deviation"]
     assert deviation == pytest.approx(math.sqrt(8 / 9), rel=1e-12)
 
 
