@@ -24,13 +24,13 @@ from numpy.typing import NDArray
 
 import gate_trials
 from gate_statistics import BIWEIGHT, STUDENT, TRIMMED, WILCOXON, Statistic
-from pyharness.gate.judging import looks
-from pyharness.gate.judging.effects import Effects, as_escalated
-from pyharness.gate.judging.times import judge_times
+from pyharness.features.gate.judging import looks
+from pyharness.features.gate.judging.effects import Effects, as_escalated
+from pyharness.features.gate.judging.launches import LaunchEffect, effect
+from pyharness.features.gate.judging.times import judge_times
+from pyharness.features.gate.types import GateBenchmark, GateRules, GateVerdict, Judgement
 from pyharness.statistics.hypotheses import rate_bound
-from pyharness.statistics.launches import LaunchEffect, effect
 from pyharness.statistics.trimmed import p_greater
-from pyharness.types import GateBenchmark, GateRules, GateVerdict, Judgement
 
 SEED = 5
 MOST_LAUNCHES = 12
@@ -103,7 +103,7 @@ def rounds(machine: Machine, shifts: Floats, lot: np.random.Generator) -> tuple[
 
 
 def effects(base: Floats, head: Floats, first: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """Logarithm and standard error of launches: ``pyharness.statistics.launches.effect`` of arrays [..., round]."""
+    """Logarithm and standard error of launches: ``launches.effect`` of arrays [..., round]."""
     logs = (head - base).reshape(*head.shape[:-1], -1, 2)
     pairs = first.reshape(logs.shape)
     parts = np.stack([np.where(pairs[..., 0] == way, logs[..., 0], logs[..., 1]) for way in (False, True)], axis=-2)

@@ -29,12 +29,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from pyharness.commands import gating
-from pyharness.gate.judging import verdicts as judging
-from pyharness.gate.measuring import Silent
+from pyharness.features.gate import commands as gating
+from pyharness.features.gate.judging import verdicts as judging
+from pyharness.features.gate.measuring import Silent
+from pyharness.features.gate.records import gate_as_json, gate_from_json
+from pyharness.features.gate.types import Gate, GateRules, GateVerdict, Side
 from pyharness.statistics.hypotheses import rate_bound
-from pyharness.store.gate_records import gate_as_json, gate_from_json
-from pyharness.types import Gate, GateRules, GateVerdict, Side
 
 RESULTS = Path(__file__).parents[1] / "results" / "gate_trials.jsonl.gz"
 CHECKOUT = Path(__file__).parents[2]

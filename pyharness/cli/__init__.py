@@ -1,44 +1,74 @@
-"""The command line: parses and calls, no logic. One file per command or pair of commands."""
+"""The command line: parses and calls, no logic. A file is a command or a pair of them, listed in COMMANDS."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import click
 
-from pyharness.cli.adapting import adapt
-from pyharness.cli.encoding import decode, encode
-from pyharness.cli.gating import gate
-from pyharness.cli.listing import env, list_
-from pyharness.cli.profiling import profile
-from pyharness.cli.reporting import compare, report
-from pyharness.cli.resizing import extend, prune
-from pyharness.cli.running import run
-from pyharness.cli.showing import show
-from pyharness.cli.symbols import symbols
-from pyharness.cli.training import train
+from pyharness.cli import (
+    adapting,
+    encoding,
+    examples,
+    listing,
+    profiling,
+    reporting,
+    resizing,
+    running,
+    showing,
+    symbols,
+    training,
+)
+from pyharness.cli.console import reports_errors
+from pyharness.plugins import registry
+
+_OWN = (encoding, listing, profiling, reporting, running, showing, symbols, training, adapting)
+_COLUMN = 40  # where what an example does begins
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 88})
+class Commands(click.Group):
+    """Our commands and those of features; a stranger's, once they are asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names of all."""
+        self._add_plugins()
+        return super().list_commands(ctx)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """One of ours is found without looking at plug-ins."""
+        if cmd_name not in self.commands:
+            self._add_plugins()
+        return super().get_command(ctx, cmd_name)
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """What it is for, and the examples of all commands."""
+        super().format_help_text(ctx, formatter)
+        formatter.write_paragraph()
+        with formatter.indentation():
+            for line in _examples():
+                formatter.write(f"{'':{formatter.current_indent}}{line}\n")
+
+    @reports_errors
+    def _add_plugins(self) -> None:
+        self.commands.update(registry.offered(__name__, "COMMANDS"))
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 88})
 @click.version_option(package_name="pyharness", prog_name="pyharness")
 def main() -> None:
-    """Measure tokenizers: speed, compression, distribution, fairness, integrity, dead tokens. Train and run them.
-
-    \b
-    pyharness run                           the default suite, offline
-    pyharness run -t deepseek -t mistral:v3 -c sample
-    pyharness run -t file:./tokenizer.json -c path:corpus.jsonl
-    pyharness list tokenizers               what can be measured here
-    pyharness train bpe -c path:corpus.jsonl --vocab-size 8000 --out my-bpe
-    pyharness adapt extend --base ./model -c path:new.jsonl --tokens 8192 --out ./new
-    pyharness adapt embed ./model --tokenizer ./new --out ./adapted
-    pyharness symbols train -c path:corpus.jsonl --order 5 --out corpus.symbols
-    pyharness show -t mistral:v3 -t deepseek strawberry
-    pyharness encode mistral:v3 < text.txt | pyharness decode mistral:v3
-    pyharness gate --base main --head HEAD  fail on a real regression
-    pyharness profile entropy               a kernel against this machine's roofs
-    """
+    """Measure tokenizers: speed, compression, distribution, fairness, integrity, dead tokens. Train and run them."""
 
 
-for command in (extend, prune):
-    adapt.add_command(command)
-for command in (run, report, compare, gate, list_, env, profile, train, adapt, symbols, show, encode, decode):
+def _examples() -> Iterator[str]:
+    found = (*examples.EXAMPLES, *registry.of_features(__name__, "EXAMPLES").values())
+    for one in sorted(found, key=lambda one: one.place):
+        yield f"{one.name:{_COLUMN}}{one.about}".rstrip()
+
+
+for module in _OWN:
+    for command in module.COMMANDS:
+        main.add_command(command)
+for command in registry.of_features(__name__, "COMMANDS").values():
     main.add_command(command)
+for command in (resizing.extend, resizing.prune):
+    adapting.adapt.add_command(command)

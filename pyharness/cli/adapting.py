@@ -107,3 +107,6 @@ def _summarise(planned: Planned, done: Embedded | None, target: Path) -> None:
     if done is not None and done.left_out:
         rows.append(("left out", ", ".join(done.left_out)))
     show("".join(f"{name:11} {visible(value)}\n" for name, value in rows))
+
+
+COMMANDS = (adapt,)

@@ -137,3 +137,6 @@ def _open(paths: tuple[Path, ...]) -> Iterator[list[tuple[str, IO[bytes]]]]:
             except OSError as error:
                 raise InputError(f"cannot read {str(path)!r}: {error.strerror or error}") from None
         yield inputs
+
+
+COMMANDS = (encode, decode)

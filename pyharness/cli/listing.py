@@ -45,3 +45,6 @@ def env(as_json: bool) -> None:
         f"{name:16} {'not installed' if value is None else value}\n" for name, value in {**facts, **libraries}.items()
     ]
     show("".join(lines))
+
+
+COMMANDS = (list_, env)

@@ -95,3 +95,6 @@ def profile(
     else:
         show(report.to_text(report.sheets(profiling.as_record(measured)), width(), color()))
     sys.exit(1 if measured.failed else 0)
+
+
+COMMANDS = (profile,)

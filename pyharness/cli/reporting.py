@@ -21,16 +21,18 @@ from pyharness.cli.console import (
     summarise,
     width,
 )
-from pyharness.types import Calibration, Gate, InputError
+from pyharness.types import InputError
 
 if TYPE_CHECKING:
     from pyharness.report import Comment, Sheet
     from pyharness.report.comparison import Pair
     from pyharness.report.failing import FailOn
     from pyharness.report.page import Page, Source
+    from pyharness.report.page.kinds import Other
     from pyharness.store import Record
 
 FORMATS = ["text", "markdown", "html", "csv", "json", "parquet", "table"]  # table: the older name of text
+JUNIT = "junit"  # of records that have verdicts
 FOR_PROGRAMS = ("csv", "json", "parquet")
 _FORMATS_IN_WORDS = "Tables as text or Markdown, a page as HTML; a row per number as CSV, JSON or Parquet"
 _FORMAT = click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True,
@@ -45,8 +47,8 @@ _FORCE = click.option("--force", is_flag=True, help="Replace the file that --out
 
 @click.command()
 @click.argument("records", metavar="RECORD...", type=click.Path(path_type=Path), nargs=-1, required=True)
-@click.option("--format", "form", type=click.Choice([*FORMATS, "junit"]), default="text", show_default=True,
-              help=f"{_FORMATS_IN_WORDS}; JUnit XML of a gate.")  # fmt: skip
+@click.option("--format", "form", type=click.Choice([*FORMATS, JUNIT]), default="text", show_default=True,
+              help=f"{_FORMATS_IN_WORDS}; JUnit XML of what has verdicts.")  # fmt: skip
 @click.option("--all", "every", is_flag=True, help="Show every metric in the tables, not only those they declare.")
 @click.option("--list-dead", "listed", is_flag=True,
               help="List all dead tokens that the record names, not only ten; a page always does.")  # fmt: skip
@@ -63,8 +65,8 @@ def report(
     """Show a RECORD as tables, as flat rows for other programs, or as a page with charts.
 
     Several records, of runs, are one page: --format html, the first is what the others are compared with.
-    A record is of a run, a profile or a gate, or a calibration that gate --calibrate has kept.
-    A gate's Markdown is that of a comment on a pull request.
+    A record is of a run or a profile, or what another command has left and says is to be shown here; where such a
+    record has verdicts, its Markdown is that of a comment on a pull request.
     What --output names is never overwritten without --force; a device or a FIFO is written into.
 
     \b
@@ -72,9 +74,9 @@ def report(
     2 there is no state beside the record, or it is damaged or another run's.
     """
     from pyharness import report as room
-    from pyharness import store
     from pyharness.report import comments
     from pyharness.report import page as pages
+    from pyharness.report.page import kinds
 
     check_target(output, force, records)
     form = for_a_pull_request(form, reader)
@@ -84,22 +86,13 @@ def report(
         _report_several(records, form, output, force, every)
         return
     (record,) = records
-    read = store.read_any(record)
-    if isinstance(read, Gate):
-        if rederive:
-            raise InputError(f"record {str(record)!r} is that of a gate: --rederive is for records of runs")
-        _export_gate(read, str(record), form, output, force)
+    read = kinds.read(record)
+    if isinstance(read, kinds.Other):
+        kinds.refuse(record, read, "" if form == PULL_REQUEST else form, rederive=rederive)
+        _export_other(read, str(record), form, output, force)
         return
-    if isinstance(read, Calibration):
-        calibration = read
-        _check_calibration(record, form, rederive=rederive)
-        _export(
-            lambda: [room.calibration_sheet(calibration)], lambda: room.flat_calibration(calibration),
-            str(record), form, output, force, lambda: pages.page_of_calibration(calibration),
-        )  # fmt: skip
-        return
-    if form == "junit":
-        raise InputError(f"record {str(record)!r} is no gate's, and has no JUnit XML: choose another --format")
+    if form == JUNIT:
+        raise InputError(f"record {str(record)!r} has no verdicts, and so no JUnit XML: choose another --format")
     if rederive:
         _rederive(read, form, output, force)
     source = pages.Source(record.name, read, record)
@@ -123,26 +116,19 @@ def _report_several(paths: Sequence[Path], form: str, output: Path | None, force
     _put(pages.render(pages.page_of(sources, every)), output, force)
 
 
-def _check_calibration(path: Path, form: str, *, rederive: bool) -> None:
-    if rederive:
-        raise InputError(f"{str(path)!r} is a calibration: --rederive is for records of runs")
-    if form in ("junit", PULL_REQUEST):
-        what = "has no JUnit XML" if form == "junit" else "is nothing for a pull request"
-        raise InputError(f"{str(path)!r} is a calibration, and {what}: choose another --format")
-
-
-def _export_gate(gate: Gate, title: str, form: str, output: Path | None, force: bool) -> None:
+def _export_other(read: Other, title: str, form: str, output: Path | None, force: bool) -> None:
     from pyharness import report as room
-    from pyharness.report import page as pages
 
-    if form == "markdown":
-        _put(room.to_pull_request(room.gate_comment(gate)), output, force)
-    elif form == "junit":
-        _put(room.to_junit(gate), output, force)
+    kind, content = read.kind, read.content
+    comment = kind.comment
+    if form in kind.texts:
+        _put(kind.texts[form](content), output, force)
+    elif form == "markdown" and comment is not None:
+        _put(room.to_pull_request(comment(content)), output, force)
     else:
         _export(
-            lambda: room.gate_sheets(gate), lambda: room.flat_gate(gate), title, form, output, force,
-            lambda: pages.page_of_gate(gate), lambda: room.gate_comment(gate),
+            lambda: kind.sheets(content), lambda: kind.rows(content), title, form, output, force,
+            lambda: kind.page(content), None if comment is None else lambda: comment(content),
         )  # fmt: skip
 
 
@@ -295,3 +281,6 @@ def _gate(
         for line in judged.lines:
             complain(line)
     sys.exit(judged.exit_code)
+
+
+COMMANDS = (report, compare)

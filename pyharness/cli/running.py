@@ -247,3 +247,6 @@ def _nothing(record: Record) -> list[str]:
     given = [result.reason or "it has no numbers" for result in chosen]
     given += [one.reason for result in chosen for one in result.measurements if one.reason]
     return list(dict.fromkeys(given)) or ["there were none"]
+
+
+COMMANDS = (run,)

@@ -60,3 +60,6 @@ def _text(given: str) -> str:
         return data.decode()
     except UnicodeDecodeError as error:
         raise InputError(f"the text is not UTF-8 at byte {error.start}; show takes text") from None
+
+
+COMMANDS = (show,)

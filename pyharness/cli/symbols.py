@@ -86,3 +86,6 @@ def _summarise(row: str, trained: Trained, out: Path, *, flattering: bool) -> No
     if tally.replaced_sequences:
         rows.append(("note", f"{tally.replaced_sequences:,} sequences of bytes that are not UTF-8 were read as U+FFFD"))
     show("".join(f"{name:11} {visible(value)}\n" for name, value in rows))
+
+
+COMMANDS = (symbols,)

@@ -243,3 +243,6 @@ def _judged(outcome: Outcome, text: Text) -> list[tuple[str, str]]:
         return []
     part = "the training text" if size == outcome.tally.bytes else f"the first {size / 1e6:,.1f} MB of it"
     return [("bytes/token", f"{ratio:.4f} on {part}")]
+
+
+COMMANDS = (train,)

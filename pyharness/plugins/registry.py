@@ -17,26 +17,57 @@ from pyharness.types import InputError
 T = TypeVar("T")
 
 
+FEATURES = f"{__name__.split('.')[0]}.features"  # each folder of it says in PLUGINS which modules offer what
+
+
 @cache
 def discover(package: ModuleType, constant: str) -> Mapping[str, Any]:
-    """Collect ``constant`` from every module of ``package`` and from plug-ins, by ``.name``.
+    """Collect ``constant`` from every module of ``package``, from features and from plug-ins, by ``.name``.
 
     Third-party packages register a module under the entry-point group ``pyharness.<package>``; a module of one's own
-    is named in the environment variable ``PYHARNESS_PLUGINS`` (several: separated by commas).
+    is named in the environment variable ``PYHARNESS_PLUGINS`` (several: separated by commas). A feature names its
+    modules in ``PLUGINS``, by the same groups.
     """
     names = [info.name for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")]
-    items: dict[str, Any] = {}
-    for module in map(importlib.import_module, names):
-        for item in getattr(module, constant, ()):
-            if item.name in items:
-                raise ValueError(f"{module.__name__} defines {item.name!r}, which already exists")
-            items[item.name] = item
-    for name, plugin in _plugins(package.__name__):
+    return _collected(package.__name__, constant, names)
+
+
+@cache
+def offered(group: str, constant: str) -> Mapping[str, Any]:
+    """Collect ``constant`` from what features and plug-ins offer a group, by ``.name``: the trunk has none itself."""
+    return _collected(group, constant, ())
+
+
+def of_features(group: str, constant: str) -> Mapping[str, Any]:
+    """Collect ``constant`` as ``offered`` does, but from nobody else's plug-ins."""
+    return _of_modules(_of_features(group), constant)
+
+
+def _collected(group: str, constant: str, modules: Iterable[str]) -> Mapping[str, Any]:
+    items = _of_modules([*modules, *_of_features(group)], constant)
+    for name, plugin in _plugins(group):
         for item in _items(name, plugin, constant):
             if item.name in items:
                 raise InputError(f"{name} defines {item.name!r} in {constant}, which already exists; rename it")
             items[item.name] = item
     return items
+
+
+def _of_modules(modules: Iterable[str], constant: str) -> dict[str, Any]:
+    items: dict[str, Any] = {}
+    for module in map(importlib.import_module, modules):
+        for item in getattr(module, constant, ()):
+            if item.name in items:
+                raise ValueError(f"{module.__name__} defines {item.name!r}, which already exists")
+            items[item.name] = item
+    return items
+
+
+def _of_features(group: str) -> Iterator[str]:
+    """Names of the modules that features offer a group; only the manifests are imported."""
+    for info in pkgutil.iter_modules(importlib.import_module(FEATURES).__path__, f"{FEATURES}."):
+        for name in importlib.import_module(info.name).PLUGINS.get(group, ()):
+            yield f"{info.name}.{name}"
 
 
 def _plugins(group: str) -> Iterator[tuple[str, Any]]:

@@ -20,17 +20,8 @@ from pyharness.report.exporters import (
     to_pull_request,
     to_text,
 )
+from pyharness.report.exporters.step_summary import append_step_summary
 from pyharness.report.flat import flat_sheet
-from pyharness.report.gating import (
-    append_step_summary,
-    calibration_sheet,
-    flat_calibration,
-    flat_gate,
-    gate_comment,
-    gate_sheets,
-    to_junit,
-    verdict_line,
-)
 from pyharness.report.profiles import profile_sheets
 from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.report.sheet.escaping import visible
@@ -43,16 +34,11 @@ __all__ = [
     "Heading",
     "Sheet",
     "append_step_summary",
-    "calibration_sheet",
     "case_in_words",
     "case_name",
     "difference_sheets",
-    "flat_calibration",
     "flat_differences",
-    "flat_gate",
     "flat_sheet",
-    "gate_comment",
-    "gate_sheets",
     "profile_sheets",
     "sheets",
     "shorten",
@@ -60,12 +46,10 @@ __all__ = [
     "to_frame",
     "to_html",
     "to_json",
-    "to_junit",
     "to_markdown",
     "to_page",
     "to_parquet",
     "to_pull_request",
     "to_text",
-    "verdict_line",
     "visible",
 ]

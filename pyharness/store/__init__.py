@@ -5,19 +5,10 @@ The record holds raw values; intervals and medians are computed from them when t
 
 from pyharness.store.case_states import write_case as write_case_state
 from pyharness.store.folders.scratch import scratch
-from pyharness.store.gate_records import (
-    GATE_SCHEMA,
-    GATE_SCHEMA_FILE,
-    dump_gate,
-    gate_as_json,
-    gate_from_json,
-    read_any,
-    write_gate,
-)
 from pyharness.store.journal import Journal, Taken, finished_cases, journal_of
 from pyharness.store.json_lines import dump, packed
 from pyharness.store.older import ADDED_DETAILS, LIFTED
-from pyharness.store.records import GATE_KIND, KIND, PROFILE_KIND, SCHEMA, SCHEMA_FILE, Record, is_unfinished, read
+from pyharness.store.records import KIND, PROFILE_KIND, SCHEMA, SCHEMA_FILE, Record, is_unfinished, read
 from pyharness.store.results import (
     first_twice,
     groups_of,
@@ -33,9 +24,6 @@ from pyharness.store.states import NoState, StateReader, path_beside, sha256_of
 
 __all__ = [
     "ADDED_DETAILS",
-    "GATE_KIND",
-    "GATE_SCHEMA",
-    "GATE_SCHEMA_FILE",
     "KIND",
     "LIFTED",
     "PROFILE_KIND",
@@ -48,11 +36,8 @@ __all__ = [
     "StateReader",
     "Taken",
     "dump",
-    "dump_gate",
     "finished_cases",
     "first_twice",
-    "gate_as_json",
-    "gate_from_json",
     "groups_of",
     "histograms_of",
     "is_unfinished",
@@ -62,12 +47,10 @@ __all__ = [
     "packed",
     "path_beside",
     "read",
-    "read_any",
     "result_as_json",
     "result_from_json",
     "scratch",
     "sha256_of",
     "text_read_as_json",
     "write_case_state",
-    "write_gate",
 ]

@@ -18,7 +18,6 @@ from pyharness.types import CaseResult, InputError
 SCHEMA = 2  # 2: no_interval, state
 KIND = "pyharness-run"
 PROFILE_KIND = "pyharness-profile"
-GATE_KIND = "pyharness-gate"
 PROFILE_SCHEMA_WITH_CASES = 2
 SCHEMA_FILE = Path(__file__).with_name("record.schema.json")
 _NONE_KEPT = "no case of it keeps any, or it was written by a pyharness that kept none; measure again"
@@ -44,10 +43,10 @@ class Record:
                 data = as_record(data, SCHEMA, KIND)
             except Misshapen as error:
                 raise InputError(f"{name} is not complete as pytest-benchmark writes it: {error}") from None
-        if isinstance(data, dict) and data.get("kind") == GATE_KIND:
-            raise InputError(f"{name} is the record of a gate, not of a run: pyharness report shows it")
-        if not isinstance(data, dict) or data.get("kind") not in (KIND, PROFILE_KIND):
-            raise InputError(f"{name} is not a pyharness run record")
+        kind = data.get("kind") if isinstance(data, dict) else None
+        if kind not in (KIND, PROFILE_KIND):
+            other = f": it is a {short(kind).strip(chr(34))}" if isinstance(kind, str) else ""
+            raise InputError(f"{name} is not a pyharness run record{other}")
         schema = data.get("schema")
         if not isinstance(schema, int) or isinstance(schema, bool) or schema < 1:
             raise InputError(

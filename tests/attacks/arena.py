@@ -11,10 +11,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+from pyharness.features.gate import records as gate_records
+
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))  # under -P, too
 
 from gating.gates import gate, judgement
-from pyharness import store
 
 PROGRAMS = "bin"  # of the stock: put on the PATH, so that a signal to $! reaches what it names
 TEXT = "to be or not to be, that is the question;\nwhether 'tis nobler in the mind to suffer\n"
@@ -31,7 +32,7 @@ def make_stock(folder: Path) -> Path:
     _pyharness(folder, "train", "bpe", "-c", "path:text.txt", "--vocab-size", "270", "--out", "bpe", "-q")
     options = ("-t", "raw_bytes", "-t", "file:bpe/model.json", "-c", "path:text.txt", "-b", "compression")
     _pyharness(folder, "run", *options, "-o", "record.json", "-q")
-    store.write_gate(folder / "gate.json", gate(judgement("encode")))
+    gate_records.write_gate(folder / "gate.json", gate(judgement("encode")))
     return folder
 
 

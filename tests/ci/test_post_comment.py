@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 
 from gating.gates import gate, judgement
 from pyharness import report
+from pyharness.features.gate import report as gate_report
 from workflows.github import BOT, GitHub, served
 from workflows.rendered import read
 
@@ -295,7 +296,7 @@ def test_nothing_that_a_stranger_leaves_open_hides_our_own_line(github: GitHub, 
 def test_our_own_comments_look_as_they_were_made() -> None:
     names = ["encode short", "a|b", "@x", "`", "deadbeef01", "https://x.example", "<b>", "&amp;", "a:/b"]
     judgements = (*(judgement(name) for name in names), judgement("s", "regression", 0.1))
-    text = report.to_pull_request(report.gate_comment(gate(*judgements)))
+    text = report.to_pull_request(gate_report.gate_comment(gate(*judgements)))
     posted = NAMES["inert"](text)
     assert posted.replace(NAMES["APART"], "") == text
     seen = [read(one) for one in (text, posted)]

@@ -13,7 +13,7 @@ from browsing.strings import hostile
 from pyharness import report, store
 from pyharness.cli import main
 from pyharness.report import comments, comparison
-from pyharness.report.gating import step_summary
+from pyharness.report.exporters import step_summary
 from pyharness.report.sheet import escaping
 from pyharness.report.sheet.escaping import visible
 from pyharness.report.sheet.shortening import shorten

@@ -7,8 +7,6 @@ from pyharness.report.page.rendering import lack, render
 from pyharness.report.page.reports import (
     Source,
     page_of,
-    page_of_calibration,
-    page_of_gate,
     page_of_pairs,
     page_of_sheets,
     to_report,
@@ -24,8 +22,6 @@ __all__ = [
     "Verbatim",
     "lack",
     "page_of",
-    "page_of_calibration",
-    "page_of_gate",
     "page_of_pairs",
     "page_of_sheets",
     "render",

@@ -9,18 +9,16 @@ from pathlib import Path
 
 from pyharness.report import comparison, tables
 from pyharness.report.comparison import Pair
-from pyharness.report.gating.verdicts import verdict_line
 from pyharness.report.page import comparing
 from pyharness.report.page.differing import differing
 from pyharness.report.page.foot import download, foot_blocks
 from pyharness.report.page.parts import Block, Download, Figure, Page, Section
 from pyharness.report.page.rendering import render
 from pyharness.report.page.sections import SECTIONS
-from pyharness.report.page.sections.gates import calibration_sections, gate_sections
 from pyharness.report.ranking_of_records import ranking_of_records
 from pyharness.report.sheet import Heading, Sheet
 from pyharness.store import Record
-from pyharness.types import Calibration, Gate, InputError, counted
+from pyharness.types import InputError, counted
 
 MOST_CELLS = 6000  # of tables that no section shows: a megabyte
 
@@ -75,17 +73,6 @@ def page_of_pairs(title: str, pairs: Sequence[Pair], sources: Sequence[Source], 
 def page_of_sheets(title: str, sheets: Iterable[Sheet]) -> Page:
     """Return a page of sheets alone: of what is no record of a run."""
     return Page(title, tuple(Section(sheet.title, (sheet,)) for sheet in sheets))
-
-
-def page_of_gate(gate: Gate) -> Page:
-    """Return the page about a gate, which begins with its verdict."""
-    return Page(f"Gate: suite {gate.suite}", tuple(gate_sections(gate)), verdict_line(gate))
-
-
-def page_of_calibration(calibration: Calibration) -> Page:
-    """Return the page about a calibration."""
-    about = f"{calibration.gates} gates of identical code, {calibration.made}."
-    return Page(f"Calibration: suite {calibration.suite}", tuple(calibration_sections(calibration)), about)
 
 
 def _of_several(named: Mapping[str, Record], every: bool) -> Iterator[Section]:

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pyharness.gate.arms.arm import Arm
-from pyharness.gate.driving.process import DriverProcess
-from pyharness.gate.suites import GateSuite
-from pyharness.types import GateBenchmark, Side
+from pyharness.features.gate.arms.arm import Arm
+from pyharness.features.gate.driving.process import DriverProcess
+from pyharness.features.gate.suites import GateSuite
+from pyharness.features.gate.types import GateBenchmark, Side
 
 
 def here(folder: Path, side: Side = "base", **more: Any) -> Arm:

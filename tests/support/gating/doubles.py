@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pyharness.gate.measuring import Course
-from pyharness.types import (
+from pyharness.features.gate.measuring import Course
+from pyharness.features.gate.types import (
     Absent,
     ArmFacts,
     ArmFailed,

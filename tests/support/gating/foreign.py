@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from pyharness.gate.arms import Arms, arms
-from pyharness.gate.arms.arm import Arm
-from pyharness.types import Side
+from pyharness.features.gate.arms import Arms, arms
+from pyharness.features.gate.arms.arm import Arm
+from pyharness.features.gate.types import Side
 
 PACKAGE = "def double(number):\n    return number * 2\n\n\nVERSION = 'source tree'\n"
 SETTINGS = """\

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pyharness.types import (
+from pyharness.features.gate.types import (
     ArmFacts,
     Gate,
     GateBenchmark,

@@ -6,7 +6,7 @@ import math
 import random
 from collections.abc import Mapping, Sequence
 
-from pyharness.types import GateBenchmark, Rounds, Side, Timing
+from pyharness.features.gate.types import GateBenchmark, Rounds, Side, Timing
 
 NANOSECONDS = 10_000_000
 

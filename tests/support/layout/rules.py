@@ -25,9 +25,10 @@ LAYERS = (
     "store",
     "suite",
     "running",
-    "report gate",
+    "report",
     "commands",
     "cli",
+    "features",
 )
 CORE_LAYERS = (
     "machine",
@@ -43,7 +44,8 @@ NATIVE_ROOMS: Mapping[str, tuple[str, ...]] = {  # what each room of csrc may in
     "bindings": ("shared", "core", "kernels"),
 }
 EXTENSIONS = ("pyharness._core", "pyharness._cuda", "pyharness._emulated")
-TOUCH_EXTENSIONS = ("kernels", "bpe", "symbol_models", "curriculum")
+FEATURES = "features"
+TOUCH_EXTENSIONS = ("kernels", "bpe", "symbol_models", "curriculum", FEATURES)
 SOURCE_FOLDERS = ("pyharness", "csrc", "tests", "bench", "docs", ".ci")
 SOURCE_SUFFIXES = (".py", ".pyi", *NATIVE_SUFFIXES)
 MOST_FILES = 15
@@ -79,12 +81,29 @@ def python_faults(root: Path) -> Iterator[str]:
             elif target in rooms and level.get(rooms[target], 0) > level.get(room, len(level)):
                 yield f"{module} imports {target}, which is in a higher layer"
     inner = {module: targets & rooms.keys() for module, targets in graph.items() if module in rooms}
-    folders = {module: path.parent.relative_to(root).as_posix() for module, path in python_modules(root).items()}
+    folders = {module: _folder(path.relative_to(root)) for module, path in python_modules(root).items()}
     yield from _circles("modules", inner)
     yield from _circles("rooms", _grouped(inner, {name: f"pyharness/{room}" for name, room in rooms.items()}))
+    yield from _between_features(inner)
     for room in sorted(set(rooms.values())):
         inside = {module: targets for module, targets in inner.items() if rooms[module] == room}
         yield from _circles("folders", _grouped(inside, {module: folders[module] for module in inside}))
+
+
+def _folder(path: Path) -> str:
+    """The folder of a module; in that of a feature, which holds both its nouns and its face, each module is its own."""
+    in_a_feature = path.parent.parent.as_posix() == f"pyharness/{FEATURES}"
+    return (path if in_a_feature else path.parent).as_posix()
+
+
+def _between_features(graph: Graph) -> Iterator[str]:
+    """Return imports of one feature by another."""
+    for module, targets in graph.items():
+        room, feature = [*module.split("."), "", ""][1:3]
+        for target in targets if room == FEATURES else ():
+            other = [*target.split("."), "", ""][1:3]
+            if other[0] == FEATURES and other[1] not in ("", feature):
+                yield f"{module} imports {target}, of another feature"
 
 
 def native_faults(root: Path) -> Iterator[str]:

@@ -13,6 +13,9 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from pyharness.features.gate import records as gate_records
+from pyharness.features.gate import report as gate_report
+
 
 def main() -> None:
     """End as the file says."""
@@ -35,17 +38,17 @@ def written(arguments: Mapping[str, str]) -> int:
     """Write what a gate writes, and return its status."""
     sys.path.insert(0, str(Path(__file__).parents[1]))
     from gating.gates import gate, judgement
-    from pyharness import report, store
+    from pyharness import report
 
     judged = [judgement("quick")]
     if Path("slow").exists():
         judged.append(judgement("encode @someone", "regression", 0.1))
     suite = arguments.get("--suite", "gate")
     done = gate(*judged, verdict="regression" if len(judged) > 1 else "pass", suite=suite)
-    store.write_gate(Path(arguments["--output"]), done)
-    Path(arguments["--markdown"]).write_text(report.to_pull_request(report.gate_comment(done)), encoding="utf-8")
-    Path(arguments["--junit"]).write_text(report.to_junit(done), encoding="utf-8")
-    report.append_step_summary(report.to_pull_request(report.gate_comment(done)))
+    gate_records.write_gate(Path(arguments["--output"]), done)
+    Path(arguments["--markdown"]).write_text(report.to_pull_request(gate_report.gate_comment(done)), encoding="utf-8")
+    Path(arguments["--junit"]).write_text(gate_report.to_junit(done), encoding="utf-8")
+    report.append_step_summary(report.to_pull_request(gate_report.gate_comment(done)))
     return done.exit_code
 
 

@@ -1,0 +1,186 @@
+"""``pyharness gate``."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pyharness.cli.console import check_output, color, reports_errors, show, summarise, width
+from pyharness.cli.examples import Example
+from pyharness.features.gate.types import GateRules
+from pyharness.types import InputError
+
+if TYPE_CHECKING:
+    from pyharness.features.gate.commands import GateRequest
+    from pyharness.features.gate.types import Gate
+
+FORMATS = ["text", "markdown", "json"]
+LARGEST_BUDGET = 10.0
+_SHARE = re.compile(r"(\d{1,4}(?:\.\d{1,6})?)\s*(%?)", re.ASCII)
+_FILE = click.Path(path_type=Path)
+
+
+def share(text: str) -> float:
+    """Read ``3%`` or ``0.03``.
+
+    >>> share("2.5%"), share("0.1")
+    (0.025, 0.1)
+    """
+    match = _SHARE.fullmatch(text.strip())
+    value = 0.0 if match is None else float(match[1]) / (100 if match[2] else 1)
+    if match is not None and not match[2] and value >= 1:
+        raise InputError(f"--budget {text!r} would be {value:.0%}; write {match[1]}% or {value / 100:g}")
+    if not 0 < value <= LARGEST_BUDGET:
+        raise InputError(f"--budget {text!r} is no slowdown between 0 and {LARGEST_BUDGET:.0%}; write 3% or 0.03")
+    return value
+
+
+@click.command()
+@click.option("--base", required=True, metavar="X",
+              help="A git revision, PATH@REVISION, wheel, virtual environment or tokenizer.")  # fmt: skip
+@click.option("--head", metavar="Y", help="The same; . is the working tree as it is.")
+@click.option("--suite", metavar="SUITE", help="Benchmarks: a name or a TOML file [default: gate].")
+@click.option("--pytest", "tests", metavar="PATH", help="Run these tests for pytest-benchmark, not a suite.")
+@click.option(
+    "--with", "requirements", multiple=True, metavar="REQ", help="What the tests need besides pytest; may be repeated."
+)
+@click.option("--library", metavar="NAME", help="What is under test [default: what is built, or what differs].")
+@click.option("--budget", default="3%", show_default=True, help="Slowdown that is allowed.")
+@click.option("--strict", is_flag=True, help="End with 3 where the verdict is inconclusive.")
+@click.option("--max-minutes", "minutes", type=click.FloatRange(0, min_open=True), metavar="M",
+              help="Stop after this long, builds included; what was not measured is inconclusive "
+              "[default: no limit].")  # fmt: skip
+@click.option("--counter", type=click.Choice(["instructions"]), help="Count these as well: valgrind, slow.")
+@click.option("--declared", type=_FILE, metavar="FILE", help="Declared changes [default: gate.toml if it is there].")
+@click.option("--calibrate", is_flag=True, help="Measure what this machine can tell apart, and keep it.")
+@click.option("-o", "--output", type=_FILE, help="Write a record with all raw samples.")
+@click.option("--markdown", type=_FILE, help="Write a comment for a pull request.")
+@click.option("--junit", type=_FILE, help="Write JUnit XML.")
+@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True)
+@click.option("--no-cache", "cache", flag_value=False, default=True, help="Build revisions anew.")
+@click.option("--no-build-isolation", "isolated", flag_value=False, default=True,
+              help="Build with what is installed here; dependencies come from the index.")  # fmt: skip
+@click.option("--pass", "passed", multiple=True, metavar="NAME",
+              help="Let this variable through to builds; may be repeated.")  # fmt: skip
+@click.option("--force", is_flag=True, help="Replace files; measure beside another gate.")
+@reports_errors
+def gate(**given: Any) -> None:
+    """Say whether a new version is slower than an old one, takes more memory, or does other work.
+
+    \b
+    pyharness gate --base main --head HEAD
+    pyharness gate --base old.whl --head new.whl --budget 2% --strict
+    pyharness gate --base tiktoken:cl100k_base --head native+tiktoken:cl100k_base
+    pyharness gate --base HEAD~1 --head HEAD --pytest bench/speed
+    pyharness gate --base HEAD --calibrate
+
+    Both are built before either is timed, into environments that are alike. They take turns on new text, and what
+    looks slower is measured again in fresh processes before it is called a regression. Building runs the code of a
+    revision.
+
+    \b
+    Exit status: 0 pass, 1 regression (or a fault of gate.toml), 2 cannot compare,
+    3 inconclusive, with --strict.
+    """
+    from pyharness.features.gate import commands as gating
+    from pyharness.features.gate.progress import gate_listener
+
+    if given["calibrate"]:
+        _check_alone(given)
+    elif given["head"] is None:
+        raise InputError("--head is missing: name what is to be judged, such as HEAD or . for the working tree")
+    outputs = {name: path for name in ("output", "markdown", "junit") if (path := given[name]) is not None}
+    _check(outputs, force=given["force"])
+    rules = GateRules(budget=share(given["budget"]), minutes=given["minutes"], strict=given["strict"])
+    head = given["base"] if given["head"] is None else given["head"]  # "" is refused: it is a variable that is not set
+    asked = gating.GateRequest(
+        given["base"], head, given["suite"], given["tests"], rules, given["library"],
+        given["declared"], instructions=given["counter"] is not None, isolated=given["isolated"], cache=given["cache"],
+        force=given["force"], requirements=given["requirements"], passed=given["passed"],
+    )  # fmt: skip
+    if given["calibrate"]:
+        _calibrate(asked)
+        return
+    with gate_listener() as listener:
+        done = gating.gate(asked, listener)
+    _write(done, outputs, force=given["force"])
+    show(_shown(done, given["form"]))
+    sys.exit(done.exit_code)
+
+
+def _check_alone(given: Mapping[str, Any]) -> None:
+    """Refuse what a calibration would have to ignore: it has one arm, prints a table, and judges nothing."""
+    options = {"tests": "pytest", "requirements": "with", "form": "format"}
+    for name in (
+        "head",
+        "tests",
+        "requirements",
+        "counter",
+        "declared",
+        "strict",
+        "output",
+        "markdown",
+        "junit",
+        "form",
+    ):
+        if given[name] not in (None, False, (), "text"):
+            option = options.get(name, name)
+            raise InputError(f"--calibrate measures --base against itself and prints a table: leave out --{option}")
+
+
+def _calibrate(asked: GateRequest) -> None:
+    from pyharness import report
+    from pyharness.features.gate.calibrating import place
+    from pyharness.features.gate.commands import calibrating
+    from pyharness.features.gate.progress import gate_listener
+    from pyharness.features.gate.report import calibration_sheet
+
+    with gate_listener() as listener:
+        done = calibrating.calibrate(asked, listener)
+    show(report.to_text([calibration_sheet(done)], width=width(), color=color()))
+    show(f"Kept: {place(done.machine, done.suite_digest)}; pyharness report shows it.\n")
+
+
+def _check(outputs: dict[str, Path], *, force: bool) -> None:
+    from pyharness.system import atomic_file
+
+    check_output()
+    if len({path.resolve() for path in outputs.values()}) < len(outputs):
+        raise InputError("--output, --markdown and --junit name one file: give each a name of its own")
+    for path in outputs.values():
+        atomic_file.check(path, overwrite=force)
+        atomic_file.check_folder(path)
+
+
+def _write(done: Gate, outputs: dict[str, Path], *, force: bool) -> None:
+    from pyharness.features.gate.records import dump_gate
+    from pyharness.features.gate.report import gate_comment, to_junit
+    from pyharness.report import to_pull_request
+    from pyharness.system import atomic_file
+
+    comment = to_pull_request(gate_comment(done))
+    texts = {"output": dump_gate, "markdown": lambda _: comment, "junit": to_junit}
+    for name, path in outputs.items():
+        atomic_file.write(path, texts[name](done), overwrite=force)
+    summarise(comment)
+
+
+def _shown(done: Gate, form: str) -> str:
+    from pyharness.features.gate.records import dump_gate
+    from pyharness.features.gate.report import gate_comment, gate_sheets
+    from pyharness.report import to_pull_request, to_text
+
+    if form == "json":
+        return dump_gate(done)
+    if form == "markdown":
+        return to_pull_request(gate_comment(done))
+    return to_text(gate_sheets(done), width=width(), color=color())
+
+
+COMMANDS = (gate,)
+EXAMPLES = (Example("pyharness gate --base main --head HEAD", "fail on a real regression", 90),)

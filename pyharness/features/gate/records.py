@@ -1,0 +1,93 @@
+"""The record of a gate, one versioned JSON file with all raw samples; and calibrations of gates, likewise."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pyharness.features.gate.types import Calibration, Gate, Timing
+from pyharness.store.json_lines import dump
+from pyharness.store.nouns import as_json, from_json
+from pyharness.store.shape import Misshapen, check_values, short
+from pyharness.system import atomic_file
+from pyharness.types import InputError
+
+GATE_KIND = "pyharness-gate"
+GATE_SCHEMA = 1
+GATE_SCHEMA_FILE = Path(__file__).with_name("gate.schema.json")
+_COLUMNAR = (Timing,)
+CALIBRATION_KIND = "calibration of a gate"
+CALIBRATION_SCHEMA = 1
+
+
+def gate_as_json(gate: Gate) -> dict[str, Any]:
+    """Return a gate as JSON values: timings by columns, so that wall and CPU time are lists of numbers.
+
+    Raises:
+        InputError: a number is not finite, or beyond what a record may hold.
+    """
+    data = {"kind": GATE_KIND, "schema": GATE_SCHEMA, **as_json(Gate, gate, _COLUMNAR)}
+    try:
+        check_values(data)
+    except Misshapen as error:
+        raise InputError(f"a record cannot hold this: {error}") from None
+    return data
+
+
+def gate_from_json(data: Any, name: str) -> Gate:
+    """Inverse of ``gate_as_json``; ``name`` is what messages call the record."""
+    if not isinstance(data, dict) or data.get("kind") != GATE_KIND:
+        raise InputError(f"{name} is not the record of a gate")
+    schema = data.get("schema")
+    if not isinstance(schema, int) or isinstance(schema, bool) or schema < 1:
+        raise InputError(f"{name} is not the record of a gate: its schema is {short(schema)}, not a number from 1")
+    if schema > GATE_SCHEMA:
+        raise InputError(
+            f"{name} has gate schema {short(schema)}; this pyharness reads up to {GATE_SCHEMA}: upgrade pyharness"
+        )
+    try:
+        check_values(data)
+        gate = from_json(Gate, data, "gate", _COLUMNAR)
+        _check_rounds(gate)
+    except Misshapen as error:
+        raise InputError(f"{name} is not a complete record of a gate: {error}") from None
+    return gate
+
+
+def _check_rounds(gate: Gate) -> None:
+    """Refuse rounds of which one arm has more than the other."""
+    for rounds in gate.rounds:
+        if not len(rounds.base) == len(rounds.head) == len(rounds.head_first):
+            raise Misshapen(f"'rounds' of {short(rounds.benchmark)}: base, head and order are not equally long")
+
+
+def dump_gate(gate: Gate) -> str:
+    """Return the JSON text of a record: a line for each benchmark of a launch."""
+    return dump(gate_as_json(gate), "rounds")
+
+
+def write_gate(path: Path, gate: Gate, *, overwrite: bool = False) -> None:
+    """Write a record whole or not at all; one that is there already is refused, or replaced with ``overwrite``."""
+    atomic_file.write(path, dump_gate(gate), overwrite=overwrite)
+
+
+def calibration_as_json(calibration: Calibration) -> dict[str, Any]:
+    """Return a calibration as JSON values."""
+    return {"kind": CALIBRATION_KIND, "schema": CALIBRATION_SCHEMA, **as_json(Calibration, calibration)}
+
+
+def calibration_from_json(data: Any, name: str) -> Calibration:
+    """Inverse of ``calibration_as_json``; ``name`` is what messages call it.
+
+    Raises:
+        InputError: it is none, of a newer version, or incomplete.
+    """
+    advice = "remove it, or calibrate anew"
+    known = isinstance(data, dict) and data.get("kind") == CALIBRATION_KIND
+    if not known or data.get("schema") != CALIBRATION_SCHEMA:
+        raise InputError(f"{name} is no calibration that this version reads: {advice}")
+    try:
+        check_values(data)
+        return from_json(Calibration, data, "calibration")
+    except Misshapen as error:
+        raise InputError(f"{name} is no complete calibration: {error}; {advice}") from None

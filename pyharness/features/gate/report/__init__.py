@@ -1,0 +1,17 @@
+"""Gates for people and for other programs: sheets, a comment on a pull request, JUnit, the summary of a step."""
+
+from pyharness.features.gate.report.calibration import calibration_sheet, flat_calibration
+from pyharness.features.gate.report.junit import to_junit
+from pyharness.features.gate.report.pull_request import gate_comment
+from pyharness.features.gate.report.sheets import flat_gate, gate_sheets
+from pyharness.features.gate.report.verdicts import verdict_line
+
+__all__ = [
+    "calibration_sheet",
+    "flat_calibration",
+    "flat_gate",
+    "gate_comment",
+    "gate_sheets",
+    "to_junit",
+    "verdict_line",
+]

@@ -1,0 +1,75 @@
+"""A calibration as a sheet: what this machine can tell apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pyharness.features.gate.types import Calibration
+from pyharness.report.sheet import Cell, Heading, Sheet
+from pyharness.report.sheet.escaping import CellValue
+from pyharness.types import COUNT, Format
+
+_SHARE = Format("{:.1f} %", 100, "%")
+_HEADINGS = (
+    Heading("benchmark", "name"),
+    Heading("launches"),
+    Heading("noise", unit="ratio", direction="lower"),
+    Heading("detectable", unit="ratio - 1", direction="lower"),
+)
+
+
+def calibration_sheet(calibration: Calibration) -> Sheet:
+    """A row for each benchmark, and what was seen of all of them."""
+    rows = tuple(
+        (Cell(one.benchmark), Cell(one.launches, COUNT), Cell(one.noise, _SHARE), Cell(one.detectable, _SHARE))
+        for one in calibration.benchmarks
+    )
+    return Sheet(f"Calibration: suite {calibration.suite}", _HEADINGS, rows, tuple(_notes(calibration)))
+
+
+_FLAT = ("figure", "benchmark", "slowdown", "value", "bound", "events", "count", "expected")
+_WORDS = ("figure", "benchmark")
+
+
+def flat_calibration(calibration: Calibration) -> Sheet:
+    """A row of raw values for each figure: false alarms, what was planted, noise and detectable of each benchmark."""
+    headings = tuple(Heading(column, "word" if column in _WORDS else "number") for column in _FLAT)
+    rows = (tuple(Cell(row.get(name)) for name in _FLAT) for row in _flat(calibration))
+    return Sheet("rows", headings, tuple(rows))
+
+
+def _flat(calibration: Calibration) -> Iterator[dict[str, CellValue]]:
+    alarms, count = calibration.alarms, calibration.comparisons
+    yield {
+        "figure": "false_alarms", "value": alarms / count, "bound": calibration.bound, "events": alarms, "count": count,
+    }  # fmt: skip
+    for one in calibration.planted:
+        share = one.found / one.count if one.count else None
+        figures = {"value": share, "events": one.found, "count": one.count, "expected": one.expected}
+        yield {"figure": "planted", "slowdown": one.slowdown, **figures}
+    for own in calibration.benchmarks:
+        for figure, value in (("noise", own.noise), ("detectable", own.detectable)):
+            yield {"figure": figure, "benchmark": own.benchmark, "value": value, "count": own.launches}
+
+
+def _notes(calibration: Calibration) -> Iterator[str]:
+    yield (
+        "noise: standard deviation of launches of identical code; detectable: the slowdown that a gate proves in 80 of "
+        "100 cases, by resampling these launches. A budget below it is refused on this machine."
+    )
+    yield (
+        f"False alarms: {calibration.alarms} of {calibration.comparisons} comparisons of identical code in "
+        f"{calibration.gates} gates; with 95 % confidence the rate is at most {calibration.bound:.1%}."
+    )
+    for one in calibration.planted:
+        expected = "" if one.expected is None else f", {one.expected:.0%} expected by resampling"
+        yield f"{one.slowdown:.0%} slower, planted: found {one.found} of {one.count} times{expected}."
+    yield f"Measured in {calibration.seconds / 60:.0f} minutes, {calibration.made}, on {_machine(calibration.machine)}."
+
+
+def _machine(facts: Mapping[str, Any]) -> str:
+    """Processor, cores, and devices where there are any, with their drivers."""
+    gpus = facts.get("gpus")
+    known = (facts.get("cpu"), f"{facts.get('cores', '?')} cores", *(gpus if isinstance(gpus, list) else ()))
+    return ", ".join(str(one) for one in known if one)

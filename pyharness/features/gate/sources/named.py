@@ -1,0 +1,179 @@
+"""What ``--base`` and ``--head`` name: a wheel, an environment, a revision, a working tree, or a tokenizer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from pyharness import tokenizers
+from pyharness.features.gate.sources import wheels
+from pyharness.features.gate.sources.checkouts import FETCH, UNSHALLOW, Checkout
+from pyharness.features.gate.sources.wheels import CHOICES, Wheel
+from pyharness.features.gate.types import SIDES, Side
+from pyharness.system.folders import home_folder
+from pyharness.types import InputError
+
+WORKTREE = "worktree"
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """An environment that somebody has made; it is used as it is."""
+
+    asked: str
+    folder: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """A commit, or with ``changes`` the working tree around it."""
+
+    asked: str
+    checkout: Checkout
+    commit: str
+    changes: str | None = (
+        None  # digest of what differs from the commit; "" where nothing does, None where none is asked
+    )
+
+    @property
+    def version(self) -> str:
+        """The commit, and the beginning of the digest of what differs from it."""
+        return f"{self.commit}+{self.changes[:12]}" if self.changes else self.commit
+
+
+@dataclass(frozen=True, slots=True)
+class Specified:
+    """A tokenizer of this environment."""
+
+    asked: str
+    version: str  # of its vocabulary
+
+
+Source: TypeAlias = Wheel | Installed | Revision | Specified
+
+
+class NoRevision(InputError):
+    """A checkout lacks what a side names, and it may have to be fetched, as into the clone of a job."""
+
+
+def find(base: str, head: str, folder: Path) -> tuple[Source, Source]:
+    """Say what two sides are; paths and revisions are those of ``folder``.
+
+    Raises:
+        InputError: a side is nothing of what can be given, or only one is a tokenizer.
+    """
+    first, second = (_find(side, asked, folder) for side, asked in zip(SIDES, (base, head), strict=True))
+    if isinstance(first, Specified) is not isinstance(second, Specified):
+        only = "base" if isinstance(first, Specified) else "head"
+        raise InputError(
+            f"--base {base!r} and --head {head!r} cannot be compared: only {only} is a tokenizer; a tokenizer stands "
+            "against a tokenizer of this environment"
+        )
+    return first, second
+
+
+def notes(sources: tuple[Source, Source]) -> Iterator[str]:
+    """Say what of the sources is not measured."""
+    revisions = [source for source in sources if isinstance(source, Revision)]
+    asked_as_it_is = {source.checkout.top for source in revisions if source.changes is not None}
+    for top in dict.fromkeys(source.checkout.top for source in revisions):
+        if top not in asked_as_it_is and Checkout(top, ".").is_dirty():
+            yield f"uncommitted changes in {top} are not measured; --head . measures them"
+    for source in revisions:
+        if source.checkout.has_submodules(source.commit):
+            yield f"{source.asked!r} has submodules, which are not in what is built"
+
+
+def _find(side: Side, asked: str, folder: Path) -> Source:
+    if not asked.strip() or "\0" in asked:
+        raise InputError(f"--{side} is empty; {CHOICES}")
+    if asked in (WORKTREE, "."):
+        return _working_tree(side, asked, folder)
+    path = folder / home_folder.expanded(asked)
+    if asked.endswith(".whl"):
+        return wheels.wheel(side, asked, path)
+    if path.is_dir():
+        return _folder(side, asked, path, Checkout.around(folder))
+    return _elsewhere(side, asked, folder) or _here(side, asked, folder)
+
+
+def _working_tree(side: Side, asked: str, folder: Path) -> Revision:
+    checkout = Checkout.around(folder)
+    if checkout is None:
+        raise InputError(
+            f"--{side} {asked!r} is the working tree, but {str(folder)!r} is in no git checkout; {CHOICES}"
+        )
+    commit = checkout.commit("HEAD")
+    if commit is None:
+        raise InputError(f"--{side} {asked!r}: {str(checkout.top)!r} has no commit yet; commit something first")
+    return Revision(asked, checkout, commit, checkout.digest())
+
+
+def _folder(side: Side, asked: str, path: Path, here: Checkout | None) -> Source:
+    if is_environment(path):
+        return Installed(asked, path.resolve())
+    if here is not None and not asked.startswith((".", "/", "~")) and here.commit(asked) is not None:
+        raise InputError(
+            f"--{side} {asked!r} is a folder here and a revision too: write './{asked}' or 'refs/heads/{asked}'"
+        )
+    checkout = Checkout.around(path)
+    if checkout is None:
+        raise InputError(
+            f"--{side} {asked!r} is a folder, but no virtual environment (pyvenv.cfg, bin/python) and in no git "
+            f"checkout; {CHOICES}"
+        )
+    return _revision(side, asked, checkout, "HEAD")
+
+
+def is_environment(folder: Path) -> bool:
+    """Whether a folder is an environment of Python, as venv, virtualenv, uv or conda make it."""
+    made = (folder / "pyvenv.cfg").is_file() or (folder / "conda-meta").is_dir()
+    return made and (folder / "bin" / "python").is_file()
+
+
+def _elsewhere(side: Side, asked: str, folder: Path) -> Source | None:
+    """``PATH@REVISION``: cut at the first "@" that a checkout stands before."""
+    for match in re.finditer("@", asked):
+        path, revision = asked[: match.start()], asked[match.end() :]
+        place = folder / home_folder.expanded(path)
+        if path and place.is_dir() and (checkout := Checkout.around(place)) is not None:
+            if revision == WORKTREE:
+                return _working_tree(side, asked, place)
+            return _revision(side, asked, checkout, revision)
+    return None
+
+
+def _revision(side: Side, asked: str, checkout: Checkout, revision: str) -> Revision:
+    commit = checkout.commit(revision)
+    if commit is None:
+        raise _no_revision(side, asked, checkout, revision)
+    return Revision(asked, checkout, commit)
+
+
+def _no_revision(side: Side, asked: str, checkout: Checkout, revision: str, besides: str = "") -> InputError:
+    """Say what was meant by a name that is misspelt, or what fetches it; ``besides``: what else it is not."""
+    place, meant = str(checkout.top), checkout.meant(revision)
+    lacking = checkout.may_lack(revision)
+    if meant and not lacking and "did you mean" not in besides:
+        return InputError(f"--{side} {asked!r}: no revision {revision!r} in {place!r}; {meant}")
+    advice = " ".join(filter(None, (meant, UNSHALLOW if checkout.is_shallow() else FETCH)))
+    kind = NoRevision if lacking else InputError
+    return kind(f"--{side} {asked!r}: no revision {revision!r} in {place!r} ({advice}){besides}; {CHOICES}")
+
+
+def _here(side: Side, asked: str, folder: Path) -> Source:
+    """A revision of the checkout around ``folder``, else a tokenizer."""
+    checkout = Checkout.around(folder)
+    if checkout is not None and (commit := checkout.commit(asked)) is not None:
+        return Revision(asked, checkout, commit)
+    try:
+        return Specified(asked, tokenizers.resolve(asked).vocabulary or asked)
+    except InputError as error:
+        why = str(error).partition("; known:")[0]
+    besides = f"no wheel, no environment, and no tokenizer ({why})"
+    if checkout is not None:
+        raise _no_revision(side, asked, checkout, asked, f", {besides}")
+    raise InputError(f"--{side} {asked!r} is in no git checkout here, {besides}; {CHOICES}")
