@@ -18,7 +18,7 @@ import pytest
 from oracles import pruning as oracle
 from oracles.bpe import NEVER
 from pyharness.bpe import BpeModel, WeightedPieces, import_model, model_of_training, train
-from pyharness.bpe.adapting.pruning import leaf_order, parts, removable
+from pyharness.features.adaptation.bpe.pruning import leaf_order, parts, removable
 from speed_fixtures import DATA, NEEDS_DATA, Benchmark, median_of, median_seconds, report
 
 pytestmark = NEEDS_DATA

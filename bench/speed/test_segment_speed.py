@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from oracles.segments.words import BOUNDARY
+from pyharness.features.segmentation.segmenters.text_bytes import bytes_of_characters
 from pyharness.kernels import segment_ends
-from pyharness.segmenters.text_bytes import bytes_of_characters
 from speed_fixtures import NEEDS_DATA, Benchmark, documents, report
 
 ROUNDS = 5

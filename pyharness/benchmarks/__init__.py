@@ -11,12 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pyharness.plugins.registry import discover
 from pyharness.tokenizers import segmenting
 from pyharness.types import (
-    ActionCodec,
     Case,
     CaseResult,
     Corpus,
@@ -24,7 +23,6 @@ from pyharness.types import (
     InputError,
     Listing,
     Measurement,
-    MotionCorpus,
     ParallelCorpus,
     Plot,
     State,
@@ -33,7 +31,6 @@ from pyharness.types import (
     Tally,
     Tokenizer,
     TokenizerSpec,
-    Unsupported,
 )
 
 
@@ -68,19 +65,6 @@ class Work:
         if not isinstance(self.corpus, ParallelCorpus):
             raise InputError(f"benchmark {self.case.benchmark!r} needs a parallel corpus, such as -c sample:parallel")
         return self.corpus
-
-    @property
-    def motions(self) -> MotionCorpus:
-        """The corpus of a benchmark that declares it needs clips of motion."""
-        if not isinstance(self.corpus, MotionCorpus):
-            raise InputError(f"benchmark {self.case.benchmark!r} needs clips of motion, such as -c motions:made")
-        return self.corpus
-
-    def codec(self) -> ActionCodec:
-        """What writes motion as ids. Raises ``Unsupported`` for tokenizers of text."""
-        if self.spec.actions is None:
-            raise Unsupported(f"{self.spec.name!r} writes text as ids, and no actions; actions:fast does")
-        return self.spec.actions(self.spec)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +115,7 @@ class Benchmark:
     name: str
     summary: str
     run: Callable[[Work], Findings]
-    corpus: Literal["required", "parallel", "motions", "optional", "none"]
+    corpus: str  # "required", "optional", "none", or the kind that it must be of: "parallel", or a feature's
     metrics: tuple[str, ...]
     tables: tuple[Table, ...] = ()  # how a report shows them; (): one table of the primary metrics, or of all
     plots: tuple[Plot, ...] = ()  # what a page draws, in a section of the benchmark

@@ -13,7 +13,6 @@ from pyharness.benchmarks import Benchmark, Findings, Pace, Work
 from pyharness.corpora.batching import batches
 from pyharness.corpora.streaming import work_key
 from pyharness.metrics import fairness
-from pyharness.metrics.segmentation.lengths import NotSpelled
 from pyharness.statistics.jackknife import group_of
 from pyharness.types import (
     WORK,
@@ -22,6 +21,7 @@ from pyharness.types import (
     Column,
     Format,
     HasCalibration,
+    NotSpelled,
     Plot,
     State,
     Table,
@@ -53,7 +53,7 @@ def add_rows(
 
 def _counting(work: Work) -> Callable[[list[str], NDArray[np.int64]], NDArray[np.int64]]:
     """What counts the tokens of texts of some sizes; of a row without a vocabulary, the units that spell them."""
-    if work.spec.segments is None:
+    if work.spec.instead is None:
         tokenizer = work.load()
         return lambda texts, _: np.diff(tokenizer.encode_batch(texts, work.threads).offsets)
     segmenter = work.segmenter()

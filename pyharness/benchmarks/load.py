@@ -90,7 +90,7 @@ def probe(specification: str) -> dict[str, float]:
 
 def run(work: Work) -> Findings:
     """Start one process per repetition."""
-    if work.spec.segments is not None or work.spec.actions is not None:
+    if work.spec.instead is not None:
         work.load()  # which says that there is nothing to load
     probes = []
     for _ in range(REPETITIONS):

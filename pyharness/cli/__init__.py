@@ -6,23 +6,11 @@ from collections.abc import Iterator
 
 import click
 
-from pyharness.cli import (
-    adapting,
-    encoding,
-    examples,
-    listing,
-    profiling,
-    reporting,
-    resizing,
-    running,
-    showing,
-    symbols,
-    training,
-)
+from pyharness.cli import encoding, examples, listing, profiling, reporting, running, showing, symbols, training
 from pyharness.cli.console import reports_errors
 from pyharness.plugins import registry
 
-_OWN = (encoding, listing, profiling, reporting, running, showing, symbols, training, adapting)
+_OWN = (encoding, listing, profiling, reporting, running, showing, symbols, training)
 _COLUMN = 40  # where what an example does begins
 
 
@@ -70,5 +58,3 @@ for module in _OWN:
         main.add_command(command)
 for command in registry.of_features(__name__, "COMMANDS").values():
     main.add_command(command)
-for command in (resizing.extend, resizing.prune):
-    adapting.adapt.add_command(command)

@@ -50,18 +50,16 @@ def encode(tokenizer: str, files: tuple[Path, ...], lines: bool, form: Any, spec
     is sure to cut, and the ids leave as they are made. Elsewhere a document is held whole, in up to 140 times its
     size with some libraries, so that one of more than --max-document-bytes is refused.
 
-    With the file of a codec of actions (pyharness train fast), FILES are clips of motion: JSON Lines with "frames", as
-    the corpus motions: takes them, or motions:FILE?dims=44&skip=1 where a file has those of several robots. What comes
-    is a stream with a header, a line for each chunk, and an end; frames that are no whole chunk are a shorter one.
-
-    \b
-    pyharness encode my-fast/actions.json clips.jsonl.xz > ids.jsonl
+    A file that "pyharness train" made of something else than text takes files of that in their place, and writes a
+    stream with a header, a line for each part, and an end.
     """
-    from pyharness.commands import motion, piping
+    from pyharness.commands import piping
+    from pyharness.commands.streams import stream_of
 
-    if (codec := motion.codec_file(tokenizer)) is not None:
-        _refuse_options_of_text(lines, form, special, longest)
-        put(motion.encoded(codec, [str(file) for file in files]))
+    if (found := stream_of(tokenizer)) is not None:
+        stream, path = found
+        _refuse_options_of_text(stream.noun, lines, form, special, longest)
+        put(stream.encoded(path, [str(file) for file in files]))
         return
     limit = _limit(longest)
     with _open(files) as sources:
@@ -90,15 +88,16 @@ def decode(tokenizer: str, files: tuple[Path, ...], lines: bool, form: Any, long
     Our own decoder gives bytes as ids come, whatever the size of a document. Libraries, and files with a decoder of
     their own, get a document whole, so that one of more than --max-document-bytes is refused there.
 
-    With the file of a codec of actions, what comes are clips, JSON Lines with "id" and "frames"; a stream of another
-    codec, or one that is cut off, is refused. Leading values that skip= left out are not there.
+    A file of something else than text gives that back; a stream of another file, or one that is cut off, is refused.
     """
-    from pyharness.commands import motion, piping
+    from pyharness.commands import piping
+    from pyharness.commands.streams import stream_of
 
-    if (codec := motion.codec_file(tokenizer)) is not None:
-        _refuse_options_of_text(lines, form, False, longest)
+    if (found := stream_of(tokenizer)) is not None:
+        stream, path = found
+        _refuse_options_of_text(stream.noun, lines, form, False, longest)
         with _open(files) as sources:
-            put(motion.decoded(codec, sources, complain))
+            put(stream.decoded(path, sources, complain))
         return
     if lines and form == "uint32":
         raise InputError("raw numbers do not say where a line ends: use --format text or json with --lines")
@@ -108,10 +107,10 @@ def decode(tokenizer: str, files: tuple[Path, ...], lines: bool, form: Any, long
         put(piping.decoded(loaded, piping.ids_of(sources, form), ending, longest=limit))
 
 
-def _refuse_options_of_text(lines: bool, form: str, special: bool, longest: str | None) -> None:
+def _refuse_options_of_text(noun: str, lines: bool, form: str, special: bool, longest: str | None) -> None:
     given = {"--lines": lines, "--format": form != "text", "--special": special, "--max-document-bytes": longest}
     if wrong := [name for name, value in given.items() if value]:
-        raise InputError(f"{wrong[0]} is for text, and this is a codec of actions; leave it out")
+        raise InputError(f"{wrong[0]} is for text, and this is {noun}; leave it out")
 
 
 def _limit(text: str | None) -> int:

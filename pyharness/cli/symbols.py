@@ -51,8 +51,8 @@ def train(texts: tuple[str, ...], row: str, order: int, out: Path, held_out: tup
     Exit status: 0 trained, 2 bad input, 130 interrupted, 143 told to end.
     """
     from pyharness.cli.progress import training_listener
-    from pyharness.commands import resizing
     from pyharness.commands import symbols as command
+    from pyharness.commands.held_out import HeldOut
     from pyharness.corpora.options import size
     from pyharness.corpora.texts import Text
     from pyharness.system.environment import cores
@@ -62,7 +62,7 @@ def train(texts: tuple[str, ...], row: str, order: int, out: Path, held_out: tup
     text = Text.of(texts, size("--max-bytes", max_bytes) if max_bytes else None)
     other = Text.of(held_out)
     with training_listener(quiet) as progress:
-        held = resizing.HeldOut.read(other, allow=allow_overlap, progress=progress) if held_out else None
+        held = HeldOut.read(other, allow=allow_overlap, progress=progress) if held_out else None
         trained = command.train(row, text, order, out, held=held, threads=threads or cores(), progress=progress,
                                 force=force)  # fmt: skip
     if not quiet:

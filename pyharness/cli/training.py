@@ -6,6 +6,7 @@ import shlex
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from pyharness.system import ending
 from pyharness.types import InputError, counted
 
 if TYPE_CHECKING:
+    from pyharness.commands.streams import Training
     from pyharness.commands.training import Outcome
     from pyharness.corpora.texts import Text
     from pyharness.trainers import TrainedTokenizer, TrainerSpec
@@ -108,11 +110,6 @@ def train(algorithm: str, folder: Path, texts: tuple[str, ...], max_bytes: str |
     and the result is the same for any number of threads. The others are trained by their libraries; SentencePiece keeps
     the text in memory. Bytes that are not UTF-8 are read as U+FFFD, and the summary says how many.
 
-    fast is no tokenizer of text: it learns a codec of actions (FAST) from clips of motion, and DIR gets actions.json.
-
-    \b
-    pyharness train fast -c 'shard:0/2:motions:clips.jsonl.xz?chunk=32' --out my-fast
-
     DIR gets the tokenizer (model.json, tokenizer.json or tokenizer.model), and training.json, which says how it was
     made. It appears whole, when all is done; a training that is interrupted leaves nothing.
 
@@ -123,6 +120,7 @@ def train(algorithm: str, folder: Path, texts: tuple[str, ...], max_bytes: str |
     from pyharness import trainers
     from pyharness.cli.progress import training_listener
     from pyharness.commands import training
+    from pyharness.commands.streams import trainings
     from pyharness.corpora.options import size
     from pyharness.corpora.texts import Text
     from pyharness.system.environment import cores
@@ -130,13 +128,17 @@ def train(algorithm: str, folder: Path, texts: tuple[str, ...], max_bytes: str |
     if not quiet:
         check_output()
     given = {name: value for name, value in options.items() if value is not None and value != ()}
-    if algorithm == "fast":
-        others = [*(["--max-bytes"] if max_bytes else []), *(["--threads"] if threads is not None else []), *exports]
-        _train_fast(folder, texts, given, others, force=force, quiet=quiet)
+    if (other := trainings().get(algorithm)) is not None:
+        unread = {"--max-bytes": max_bytes, "--threads": threads, "--export": exports or None}
+        _train_other(other, folder, texts, given, [name for name, value in unread.items() if value is not None],
+                     force=force, quiet=quiet)  # fmt: skip
         return
-    if "scale" in given:
-        raise InputError(f"--scale is for fast; leave it out for {algorithm}")
     trainer = trainers.resolve(algorithm)
+    for name in given.keys() - {field.name for field in fields(trainers.TrainingRequest)}:
+        able = ", ".join(other.name for other in trainings().values() if name in other.options)
+        raise InputError(
+            f"--{name.replace('_', '-')} is for {able or 'a trainer that is not here'}; leave it out for {algorithm}"
+        )
     text = Text.of(texts or (DEFAULT_CORPUS,), size("--max-bytes", max_bytes) if max_bytes else None)
     with training_listener(quiet) as progress:
         request = trainers.TrainingRequest(
@@ -155,30 +157,20 @@ def train(algorithm: str, folder: Path, texts: tuple[str, ...], max_bytes: str |
         raise InputError("\n".join(outcome.refused))
 
 
-def _train_fast(
-    folder: Path, clips: tuple[str, ...], given: dict[str, Any], others: list[str], *, force: bool, quiet: bool
-) -> None:
-    from pyharness.actions.fitting import Recipe
-    from pyharness.commands import motion
+def _train_other(
+    training: Training, folder: Path, corpora: tuple[str, ...], given: dict[str, Any], others: list[str], *,
+    force: bool, quiet: bool,
+) -> None:  # fmt: skip
     from pyharness.report import visible
 
-    if wrong := [*others, *(f"--{name.replace('_', '-')}" for name in given if name not in ("vocab_size", "scale"))]:
-        raise InputError(f"{wrong[0]} is for text; fast has --corpus, --vocab-size, --scale, --out and --force")
-    if not clips:
-        raise InputError("fast learns from clips of motion: name them, such as -c motions:clips.jsonl?chunk=32")
-    trained = motion.train(clips, Recipe(**given), folder, force=force)
-    if quiet:
-        return
-    codec, source = trained.fitted.codec, trained.fitted.source
-    rows = [
-        ("codec", ", ".join(f"{name} {value}" for name, value in codec.settings.items())),
-        ("clips", f"{source['clips']:,} in {source['chunks']:,} chunks of {trained.fitted.chunk_frames} frames"),
-        ("left out", f"{source['clips_left_out']:,} clips shorter than a chunk, {source['frames_left_out']:,} frames"),
-        *(("note", note) for note in codec.notes),
-        ("next", f"pyharness run -t {shlex.quote(f'actions:{trained.file}')} -c motions:OTHER.jsonl -b actions"),
-        ("", f"pyharness encode {shlex.quote(str(trained.file))} OTHER.jsonl"),
-    ]
-    show("".join(f"{name:11} {visible(value)}\n" for name, value in rows))
+    if wrong := [*others, *(f"--{name.replace('_', '-')}" for name in given if name not in training.options)]:
+        able = ", ".join(
+            f"--{name.replace('_', '-')}" for name in ("corpus", *sorted(training.options), "out", "force")
+        )
+        raise InputError(f"{wrong[0]} is for text; {training.name} has {able}")
+    rows = training.train(corpora, given, folder, force)
+    if not quiet:
+        show("".join(f"{name:11} {visible(value)}\n" for name, value in rows))
 
 
 @contextmanager

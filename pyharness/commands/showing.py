@@ -94,7 +94,7 @@ def _shown(name: str, number: int, text: str, units: tuple[Unit, ...]) -> Shown:
 
 
 def _cut(spec: TokenizerSpec, texts: Sequence[str]) -> list[tuple[Unit, ...]]:
-    if spec.segments is None:
+    if spec.instead is None:
         return _tokens(tokenizers.load(spec), texts)
     segments = segmenter(spec, lambda: tokenizers.load(spec)).segment_batch(texts)
     parts = [pairwise([0, *segments.document(index).tolist()]) for index in range(len(texts))]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pyharness import tokenizers
-from pyharness.commands.resizing import HeldOut
+from pyharness.commands.held_out import HeldOut
 from pyharness.commands.training import JUDGED_BYTES, front
 from pyharness.corpora.batching import batches
 from pyharness.corpora.texts import Text

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from pyharness.corpora import open_corpus
 from pyharness.corpora.streaming import keyed
-from pyharness.types import Corpus, CorpusFamily, InputError, MotionCorpus, Piece, Tally, digest_of
+from pyharness.types import Corpus, CorpusFamily, HasShards, InputError, Piece, Tally, digest_of
 
 
 @dataclass(slots=True)
@@ -49,14 +49,6 @@ class Shard:
                 yield piece
 
 
-@dataclass(slots=True)
-class MotionShard(Shard):
-    """Some clips of motion."""
-
-    chunk_frames: int
-    skip: int
-
-
 def shard(corpus: Corpus, index: int, count: int, last: int | None = None) -> Corpus:
     """Return shard ``index`` of ``count``, or all from that up to ``last``."""
     wanted = range(index, (index if last is None else last) + 1)
@@ -64,9 +56,9 @@ def shard(corpus: Corpus, index: int, count: int, last: int | None = None) -> Co
         between = "" if last is None else f" to {last}"
         raise InputError(f"there is no shard {index}{between} of {count}; shards are 0 to {count - 1}")
     said = f"{index}" if last is None else f"{index}-{last}"
-    name = f"shard:{said}/{count}:{corpus.name}"
-    about = (corpus, wanted, count, name, corpus.language, corpus.domain, corpus.licence, corpus.smoke_test)
-    return MotionShard(*about, corpus.chunk_frames, corpus.skip) if isinstance(corpus, MotionCorpus) else Shard(*about)
+    about = (corpus.language, corpus.domain, corpus.licence, corpus.smoke_test)
+    part = Shard(corpus, wanted, count, f"shard:{said}/{count}:{corpus.name}", *about)
+    return corpus.shard(part) if isinstance(corpus, HasShards) else part
 
 
 def _open(spec: str, argument: str, options: Mapping[str, str]) -> Corpus:  # noqa: ARG001 - the inner one gets them

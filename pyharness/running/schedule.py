@@ -98,7 +98,7 @@ def _front_to_verify(plan: Plan, compared_with: Mapping[str, str], least: int) -
     """
     wanted: dict[tuple[str, str], int] = {}
     for case in plan.cases:
-        has_ids = plan.tokenizers[case.tokenizer].segments is None
+        has_ids = plan.tokenizers[case.tokenizer].instead is None
         if has_ids and case.corpus is not None and benchmarks()[case.benchmark].verified:
             for row in (case.tokenizer, compared_with.get(case.tokenizer, case.tokenizer)):
                 size = int(case.parameters.get("bytes", least))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 from pyharness import corpora, store, tokenizers
 from pyharness.benchmarks import Benchmark, benchmarks
@@ -21,11 +21,10 @@ from pyharness.types import (
     Case,
     Corpus,
     InputError,
-    MotionCorpus,
-    ParallelCorpus,
     TokenizerSpec,
     TrainingProgress,
     Unsupported,
+    kind_of,
 )
 
 
@@ -160,26 +159,20 @@ def _chosen(kind: str, wanted: Sequence[str] | None, known: Sequence[Entry]) -> 
     return list(labels if wanted is None else wanted)
 
 
-class _Ability(NamedTuple):
-    """What a benchmark may need of a corpus, and what messages call it."""
-
-    kind: type
-    name: str
-
-
-_ABLE = {"parallel": _Ability(ParallelCorpus, "parallel text"), "motions": _Ability(MotionCorpus, "clips of motion")}
+_ANY = ("required", "optional")  # kind of corpus
 
 
 def _corpora(benchmark: Benchmark, selection: Selection, suite: Suite, texts: Mapping[str, Corpus]) -> list[str | None]:
     if benchmark.corpus == "none" or (benchmark.corpus == "optional" and selection.corpora is None):
         return [None]
     chosen = _chosen("corpus", selection.corpora, suite.corpora)
-    if (able := _ABLE.get(benchmark.corpus)) is not None:
+    if (kind := benchmark.corpus) not in _ANY:
         if selection.corpora is None:
-            return [label for label in chosen if isinstance(texts.get(label), able.kind)]
+            return [label for label in chosen if label in texts and kind_of(texts[label]) == kind]
         for label in chosen:
-            if label in texts and not isinstance(texts[label], able.kind):
-                raise InputError(f"benchmark {benchmark.name!r} needs {able.name}, and corpus {label!r} is not")
+            if label in texts and kind_of(texts[label]) != kind:
+                said = f"benchmark {benchmark.name!r} needs a corpus of the kind {kind!r}"
+                raise InputError(f"{said}, and {label!r} is of the kind {kind_of(texts[label])!r}")
     if not chosen:
         raise InputError(f"benchmark {benchmark.name!r} needs a corpus; give one, such as 'sample'")
     return list(chosen)

@@ -16,6 +16,7 @@ from pyharness.system import bounded_file
 from pyharness.types import InputError
 
 PACKAGED = Path(__file__).parents[1] / "suites"
+OF_FEATURES = "features/*/suites/*.toml"  # below the package
 DEFAULT = "quick"
 MOST_BYTES = 1 << 20  # the largest that comes with pyharness has 4 kB
 DEFAULT_NAME = "suite"
@@ -46,7 +47,8 @@ def shipped() -> dict[str, Path]:
     """Suites that come with pyharness, by name."""
     # An editable install runs from the checkout, where the suites stay in bench/.
     folder = PACKAGED if PACKAGED.is_dir() else PACKAGED.parents[1] / "bench" / "suites"
-    return {file.stem: file for file in sorted(folder.glob("*.toml"))}
+    files = [*folder.glob("*.toml"), *PACKAGED.parent.glob(OF_FEATURES)]
+    return {file.stem: file for file in sorted(files, key=lambda file: file.stem)}
 
 
 def summary_of(path: Path) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ from pyharness.types import (
     HasVocabulary,
     Ids,
     InputError,
+    Instead,
     Segments,
     Tokenizer,
     TokenizerSpec,
@@ -35,7 +37,8 @@ def segmenter(spec: TokenizerSpec, load: Callable[[], Tokenizer]) -> HasSegments
     Raises:
         Unsupported: its tokenizer hides the bytes of its tokens.
     """
-    return segmenter_of(load()) if spec.segments is None else spec.segments(spec)
+    units = None if spec.instead is None else spec.instead.make(spec)
+    return units if isinstance(units, HasSegments) else segmenter_of(load())
 
 
 def segmenter_of(tokenizer: Tokenizer) -> HasSegments:
@@ -49,9 +52,19 @@ def segmenter_of(tokenizer: Tokenizer) -> HasSegments:
     return TokenSegments(tokenizer, tokenizer.vocabulary())
 
 
+def unit_facts(units: HasSegments) -> dict[str, Any]:
+    """What a record keeps of what cuts texts: its ``settings``, if any, whether it is causal, and ``notes``."""
+    if not isinstance(causal := units.is_causal, bool):
+        raise TypeError(f"is_causal of {type(units).__name__} is {causal!r}; it must be True or False")
+    settings, notes = getattr(units, "settings", {}), getattr(units, "notes", ())
+    return {"units": {**settings, "is_causal": causal}, "notes": notes}
+
+
 def row_of_units(name: str, segments: Callable[[TokenizerSpec], HasSegments], source: str) -> TokenizerSpec:
     """Describe a row that cuts text into units and has no vocabulary."""
-    return TokenizerSpec(name, _without_vocabulary, library="pyharness", source=source, segments=segments)
+    return TokenizerSpec(
+        name, _without_vocabulary, library="pyharness", source=source, instead=Instead(segments, unit_facts)
+    )
 
 
 def whole_number(name: str, options: Mapping[str, str], key: str, default: int, largest: int) -> int:

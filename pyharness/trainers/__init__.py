@@ -119,10 +119,16 @@ class TrainerSpec:
     depends_on_threads: bool = False  # another number of threads gives other tokens, not only sooner
     loadable: bool = True  # its first file can be loaded as ``file:``
     extra: str | None = None  # the pip extra that provides the library
-    adapts: bool = False  # it changes the tokenizer that ``base`` names, and vocab_size may be left out
+    # Of a trainer that changes the tokenizer which ``base`` names: SHA-256 of all that it reads of that.
+    base_digest: Callable[[str], str] | None = None
     sized: bool = True  # vocab_size must be given, unless it adapts
     sizes: frozenset[str] = frozenset()  # options that say how much of one training is taken, and nothing else
     refuse: Callable[[TrainingRequest], None] | None = None  # raises ``InputError`` before any text is read
+
+    @property
+    def adapts(self) -> bool:
+        """Whether it changes a tokenizer; ``vocab_size`` may be left out, then."""
+        return self.base_digest is not None
 
 
 ALWAYS = frozenset({
@@ -157,9 +163,7 @@ def train(trainer: str | TrainerSpec, request: TrainingRequest) -> TrainedTokeni
 def check(spec: TrainerSpec, request: TrainingRequest) -> None:
     """Refuse what a trainer cannot honour, before any text is read."""
     if spec.adapts and request.base is None:
-        raise InputError(
-            f"trainer {spec.name!r} changes a tokenizer, and none is named: give base=FILE, as 'pyharness adapt' does"
-        )
+        raise InputError(f"trainer {spec.name!r} changes a tokenizer, and none is named: give base=FILE")
     _check_numbers(request, needs_size=spec.sized and not spec.adapts)
     _check_texts(request)
     for option in dataclasses.fields(request):

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from pyharness.types.actions import ActionCodec, Chunk, Damaged, MotionCorpus
-from pyharness.types.adapting import Extension, IdMap, Placement
 from pyharness.types.corpora import (
     WORK,
     Corpus,
     CorpusFamily,
     Digest,
     HasKeys,
+    HasShards,
     ParallelCorpus,
     Piece,
     Tally,
     TextRead,
     digest_of,
+    kind_of,
 )
 from pyharness.types.errors import InputError, Mismatch, Unsupported
 from pyharness.types.files import FileContent, Streamed
@@ -39,7 +39,7 @@ from pyharness.types.results import (
     Status,
     counted,
 )
-from pyharness.types.segments import HasCalibration, HasSegments, Segments
+from pyharness.types.segments import HasCalibration, HasSegments, NotSpelled, Segments
 from pyharness.types.tables import Column, Drawing, Fact, Listing, Note, Pick, Plot, Published, Table
 from pyharness.types.tokenizers import (
     Engine,
@@ -47,6 +47,7 @@ from pyharness.types.tokenizers import (
     HasModelEncoder,
     HasPipeline,
     HasVocabulary,
+    Instead,
     RoundTrip,
     Tokenizer,
     TokenizerFamily,
@@ -66,19 +67,15 @@ __all__ = [
     "RATIO",
     "SECONDS",
     "WORK",
-    "ActionCodec",
     "Case",
     "CaseResult",
-    "Chunk",
     "Column",
     "Corpus",
     "CorpusFamily",
-    "Damaged",
     "Digest",
     "Direction",
     "Drawing",
     "Engine",
-    "Extension",
     "Fact",
     "Failure",
     "FileContent",
@@ -89,23 +86,23 @@ __all__ = [
     "HasModelEncoder",
     "HasPipeline",
     "HasSegments",
+    "HasShards",
     "HasVocabulary",
     "Histogram",
-    "IdMap",
     "Ids",
     "InputError",
+    "Instead",
     "Listing",
     "Measurement",
     "MergeModel",
     "Metric",
     "Mismatch",
-    "MotionCorpus",
+    "NotSpelled",
     "Note",
     "Offsets",
     "ParallelCorpus",
     "Pick",
     "Piece",
-    "Placement",
     "Plot",
     "Published",
     "RoundTrip",
@@ -126,5 +123,6 @@ __all__ = [
     "Vocabulary",
     "counted",
     "digest_of",
+    "kind_of",
     "offsets_of",
 ]

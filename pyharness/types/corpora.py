@@ -131,6 +131,20 @@ class HasKeys(Protocol):
         ...
 
 
+@runtime_checkable
+class HasShards(Protocol):
+    """Ability of a corpus that is more than its text: a part of it is a corpus of the same kind."""
+
+    def shard(self, part: Corpus) -> Corpus:
+        """Return ``part``, which streams some of the documents, as a corpus of this kind."""
+        ...
+
+
+def kind_of(corpus: Corpus) -> str:
+    """What a corpus is, for benchmarks that need one kind: "text", "parallel", or what it says itself (``kind``)."""
+    return "parallel" if isinstance(corpus, ParallelCorpus) else str(getattr(corpus, "kind", "text"))
+
+
 @dataclass(frozen=True, slots=True)
 class CorpusFamily:
     """Corpora named ``name`` or ``name:argument?options``; ``open`` checks both before anything runs."""

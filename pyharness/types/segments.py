@@ -116,3 +116,7 @@ class HasCalibration(Protocol):
     def check_unseen(self, text: str, digests: Iterable[Digest]) -> None:
         """Raise ``InputError`` where a text is one of these, by its digest or that of the document it is a piece of."""
         ...
+
+
+class NotSpelled(Exception):
+    """Units that are not their text, end to end: a wrong answer, of which nothing is measured."""

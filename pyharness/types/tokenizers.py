@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
-from pyharness.types.actions import ActionCodec
-from pyharness.types.segments import HasSegments
 from pyharness.types.tokens import Ids, Tokens
 from pyharness.types.trainings import TrainingProgress
 from pyharness.types.vocabularies import MergeModel, Vocabulary
@@ -75,6 +73,14 @@ class HasPipeline(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Instead:
+    """What stands in a tokenizer's place: it cuts text into units that have no ids, say, or is for no text at all."""
+
+    make: Callable[[TokenizerSpec], Any]
+    facts: Callable[[Any], Mapping[str, Any]]  # what a record keeps of it; JSON values, ``notes`` a tuple of texts
+
+
+@dataclass(frozen=True, slots=True)
 class TokenizerSpec:
     """What a tokenizer is, known without importing the library that runs it."""
 
@@ -89,10 +95,7 @@ class TokenizerSpec:
     vocabulary: str | None = None  # rows that claim one vocabulary must give identical ids
     reference: bool = False  # this row's library is the home of that vocabulary
     options: Mapping[str, str] = field(default_factory=dict)
-    # What cuts texts into units, of rows that have no vocabulary, whose ``load`` says so and raises ``Unsupported``.
-    segments: Callable[[TokenizerSpec], HasSegments] | None = None
-    # What writes chunks of motion as ids, of rows that are no tokenizers of text; ``load`` says so likewise.
-    actions: Callable[[TokenizerSpec], ActionCodec] | None = None
+    instead: Instead | None = None  # what is measured of a row without a vocabulary; ``load`` raises ``Unsupported``
     trained_on: Path | None = None  # digests of the documents that it was trained on, where that is known
 
 

@@ -31,7 +31,9 @@ import tokenizer_files  # noqa: E402
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer  # noqa: E402
 from pyharness.bpe.formats.importing import import_model  # noqa: E402
 from pyharness.bpe.formats.own.file import load_bytes, save_bytes  # noqa: E402
-from pyharness.curriculum import CurriculumModel, CurriculumTokenizer, file_format  # noqa: E402
+from pyharness.features.curriculum import file_format  # noqa: E402
+from pyharness.features.curriculum.model import CurriculumModel  # noqa: E402
+from pyharness.features.curriculum.tokenizer import CurriculumTokenizer  # noqa: E402
 from pyharness.types import InputError  # noqa: E402
 from pyharness.vocabularies.files import minbpe_file  # noqa: E402
 from pyharness.vocabularies.huggingface import traits as huggingface_traits  # noqa: E402

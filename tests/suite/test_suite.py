@@ -111,7 +111,7 @@ def test_shipped_suites_say_what_they_are() -> None:
 
 def test_a_parallel_benchmark_refuses_plain_text() -> None:
     chosen = session.declare(["raw_bytes"], ["sample:prose"], [{"name": "fairness", "corpora": ["sample:prose"]}])
-    with pytest.raises(InputError, match="needs parallel text"):
+    with pytest.raises(InputError, match="needs a corpus of the kind 'parallel'"):
         suite.plan(chosen)
 
 

@@ -21,7 +21,7 @@ from pyharness.statistics.jackknife import GROUPS, group_of, too_few, unequal
 from pyharness.types import Tally
 
 ROOT = Path(__file__).parents[2]
-SHIPPED = sorted(path.stem for path in (ROOT / "bench/suites").glob("*.toml"))
+SHIPPED = sorted(suite.shipped())
 CODE = ("cpp", "go", "java", "javascript", "kotlin", "python", "rust", "typescript")
 # Documents that are works, and why: file below the folder of data.
 WHOLE = {

@@ -12,7 +12,8 @@ import numpy as np
 from oracles.bpe import NEVER, Rule
 from oracles.extending import Grown
 from pyharness.bpe.model.model import BpeModel
-from pyharness.types import Extension, MergeModel, TokenKind, Vocabulary, offsets_of
+from pyharness.features.adaptation.types import Extension
+from pyharness.types import MergeModel, TokenKind, Vocabulary, offsets_of
 from pyharness.vocabularies.files.bpe_model import byte_level_model
 
 LONGEST = 9  # bytes of a token

@@ -25,12 +25,13 @@ from numpy.typing import NDArray
 sys.path[:0] = [str(Path(__file__).parents[3] / "tests" / "support")]
 from extended_models import extended_model  # noqa: E402
 from pyharness.bpe import BpeModel, BpeTokenizer, import_model  # noqa: E402
-from pyharness.bpe.adapting.extending import continued  # noqa: E402
-from pyharness.bpe.adapting.model_pieces import ModelPieces  # noqa: E402
 from pyharness.corpora import keyed, open_corpus  # noqa: E402
+from pyharness.features.adaptation.bpe.extending import continued  # noqa: E402
+from pyharness.features.adaptation.bpe.model_pieces import ModelPieces  # noqa: E402
+from pyharness.features.adaptation.types import Extension  # noqa: E402
 from pyharness.statistics.jackknife import GROUPS  # noqa: E402
 from pyharness.statistics.knee import LITTLE, Knee, knee  # noqa: E402
-from pyharness.types import Extension, Measurement, Tally  # noqa: E402
+from pyharness.types import Measurement, Tally  # noqa: E402
 
 SIZES = (1024, 2048, 4096, 8192, 16384, 32768)
 STEP = 500  # of the dense curve

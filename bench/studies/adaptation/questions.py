@@ -17,7 +17,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from pyharness import store
-from pyharness.benchmarks.counterparts.adaptation import PAPER
+from pyharness.features.adaptation.benchmark import PAPER
 from pyharness.statistics import jackknife
 from pyharness.store import Record
 from pyharness.types import Measurement

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pyharness import store
-from pyharness.benchmarks.counterparts.adaptation import BASE
+from pyharness.features.adaptation.benchmark import BASE
 from pyharness.statistics import jackknife
 from pyharness.store import Record
 from pyharness.types import CaseResult, Measurement

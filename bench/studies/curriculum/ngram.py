@@ -19,7 +19,11 @@ from curriculum import scoring
 from curriculum.scoring import Passage, Sums, stretches
 from pyharness import trainers
 from pyharness.bpe import BpeTokenizer
-from pyharness.curriculum import CurriculumModel, CurriculumTokenizer, FixpointEncoder, expand, file_format
+from pyharness.features.curriculum import file_format
+from pyharness.features.curriculum.encoder import FixpointEncoder
+from pyharness.features.curriculum.groups import expand
+from pyharness.features.curriculum.model import CurriculumModel
+from pyharness.features.curriculum.tokenizer import CurriculumTokenizer
 from pyharness.symbol_models import SymbolModel
 from pyharness.trainers import TrainingRequest
 from pyharness.types import HasVocabulary, InputError, Tokenizer, Tokens, offsets_of

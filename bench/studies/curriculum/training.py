@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from curriculum.tiers import Tier
 from curriculum.vocabulary import Grown
 from pyharness import kernels
-from pyharness.curriculum import GroupCounter
+from pyharness.features.curriculum.groups import GroupCounter
 from pyharness.types import InputError
 from small_model import networks
 from small_model.networks import Recipe

@@ -15,9 +15,9 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.actions import chunks
-from pyharness.actions.fitting import Recipe
 from pyharness.corpora import open_corpus
+from pyharness.features.actions.codecs import chunks
+from pyharness.features.actions.codecs.fitting import Recipe
 from pyharness.statistics import jackknife
 from pyharness.types import Tally
 

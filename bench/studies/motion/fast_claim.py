@@ -22,11 +22,11 @@ from pathlib import Path
 import click
 
 from claims.verdicts import Row, overall, shown, within
-from pyharness.actions import chunks
-from pyharness.actions.fitting import Recipe
-from pyharness.benchmarks.actions.measuring import add_chunk
 from pyharness.corpora import open_corpus
-from pyharness.metrics.actions import ActionState, measure
+from pyharness.features.actions.codecs import chunks
+from pyharness.features.actions.codecs.fitting import Recipe
+from pyharness.features.actions.measuring import add_chunk
+from pyharness.features.actions.metrics import ActionState, measure
 from pyharness.statistics.jackknife import interval
 from pyharness.types import InputError, Measurement, Tally
 

@@ -33,12 +33,12 @@ from coverage import KINDS, Pair, Setting, collect, fitting, markdown, opened  #
 from document_states import Documents, Drawn  # noqa: E402
 from pyharness import tokenizers  # noqa: E402
 from pyharness.corpora.batching import batches  # noqa: E402
+from pyharness.features.segmentation.metrics.extracts import SAMPLE_BYTES, Cutting, ExtractCounts, extract  # noqa: E402
+from pyharness.features.segmentation.metrics.lengths import UnitLengths, unit_lengths  # noqa: E402
+from pyharness.features.segmentation.metrics.numbers import counts as number_counts  # noqa: E402
+from pyharness.features.segmentation.metrics.units import UnitCounts, add, inside_characters  # noqa: E402
+from pyharness.features.segmentation.metrics.words import CutKinds, WordPairs  # noqa: E402
 from pyharness.metrics.counting.state import CorpusState  # noqa: E402
-from pyharness.metrics.segmentation.extracts import SAMPLE_BYTES, Cutting, ExtractCounts, extract  # noqa: E402
-from pyharness.metrics.segmentation.lengths import UnitLengths, unit_lengths  # noqa: E402
-from pyharness.metrics.segmentation.numbers import counts as number_counts  # noqa: E402
-from pyharness.metrics.segmentation.units import UnitCounts, add, inside_characters  # noqa: E402
-from pyharness.metrics.segmentation.words import CutKinds, WordPairs  # noqa: E402
 from pyharness.statistics.jackknife import MIN_DOCUMENTS  # noqa: E402
 from pyharness.tokenizers.segmenting import segmenter  # noqa: E402
 from pyharness.types import HasSegments, Measurement, offsets_of  # noqa: E402

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from pyharness.commands import adapting
+from pyharness.features.adaptation import embedding as adapting
 from pyharness.language_models import ModelFolder
 from pyharness.types import InputError
 from small_model import networks

@@ -14,7 +14,7 @@ from pyharness.benchmarks import Benchmark, Findings
 from pyharness.metrics import all_metrics, corpus_metrics
 from pyharness.running.workers.culprits import maker, shortened, shown
 from pyharness.store.shape import LARGEST, Misshapen, check_tally
-from pyharness.types import Measurement, Tally, TextRead
+from pyharness.types import Instead, Measurement, Tally, TextRead
 
 STATUSES = ("ok", "skipped", "failed")
 ROUND_TRIPS = ("exact", "normalised", "lossy")
@@ -38,21 +38,12 @@ def facts(tokenizer: object) -> dict[str, Any]:
     return {**sizes, "round_trip": round_trip, "notes": notes}
 
 
-def unit_facts(segmenter: object) -> dict[str, Any]:
-    """What a record keeps of a row that cuts text and has no vocabulary: ``settings`` and ``notes``, if any."""
-    whose = f"segmenter {maker(segmenter)}"
-    if not isinstance(causal := getattr(segmenter, "is_causal", None), bool):
-        raise WrongValue(f"is_causal of {whose} is {shown(causal)}; it must be True or False")
-    settings = _details(getattr(segmenter, "settings", {}), whose)
-    return {"units": {**settings, "is_causal": causal}, "notes": _notes(getattr(segmenter, "notes", ()), whose)}
-
-
-def codec_facts(codec: object) -> dict[str, Any]:
-    """What a record keeps of a row that writes actions as ids: ``codec``, its settings, and ``vocab_size``."""
-    whose = f"codec {maker(codec)}"
-    settings = _details(getattr(codec, "settings", {}), whose)
-    size = _size(getattr(codec, "vocab_size", None), "vocab_size", whose)
-    return {"codec": settings, "vocab_size": size, "notes": _notes(getattr(codec, "notes", ()), whose)}
+def facts_instead(instead: Instead, made: object) -> dict[str, Any]:
+    """What a record keeps of what stands in a tokenizer's place, checked; ``notes`` and ``vocab_size`` as any row's."""
+    whose = maker(made)
+    given = _details(instead.facts(made), whose)
+    sizes = {"vocab_size": _size(given["vocab_size"], "vocab_size", whose)} if "vocab_size" in given else {}
+    return {**given, **sizes, "notes": _notes(given.get("notes", ()), whose)}
 
 
 def _notes(notes: object, whose: str) -> list[str]:

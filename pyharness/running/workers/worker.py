@@ -22,16 +22,7 @@ from pyharness.running.workers import answers, checking, culprits
 from pyharness.running.workers.request import Request
 from pyharness.system import lifeline
 from pyharness.system.environment import version_of
-from pyharness.types import (
-    Corpus,
-    Failure,
-    HasVocabulary,
-    InputError,
-    MotionCorpus,
-    Tokenizer,
-    TokenizerSpec,
-    Unsupported,
-)
+from pyharness.types import Corpus, Failure, HasVocabulary, InputError, Tokenizer, TokenizerSpec, Unsupported, kind_of
 
 PROGRESS_SECONDS = 0.2
 
@@ -54,10 +45,8 @@ class Row:
     def facts(self) -> dict[str, Any]:
         """Describe the loaded tokenizer, or what cuts text in its place, for the record."""
         about: dict[str, Any] = {"library": self.spec.library, "version": version_of(self.spec.library)}
-        if self.spec.segments is not None:
-            return about | checking.unit_facts(self.spec.segments(self.spec))
-        if self.spec.actions is not None:
-            return about | checking.codec_facts(self.spec.actions(self.spec))
+        if (instead := self.spec.instead) is not None:
+            return about | checking.facts_instead(instead, instead.make(self.spec))
         tokenizer = self.load()
         about |= checking.facts(tokenizer)
         if isinstance(tokenizer, HasVocabulary):
@@ -119,7 +108,7 @@ def handle(request: Request, out: TextIO) -> dict[str, Any]:
 def _corpus(request: Request, row: TokenizerSpec) -> Corpus | None:
     """The text of a case; of a row that was trained here, it counts what of it the row was trained on."""
     corpus = None if request.corpus is None else _open(request.corpus)
-    if corpus is None or row.trained_on is None or isinstance(corpus, MotionCorpus):
+    if corpus is None or row.trained_on is None or kind_of(corpus) not in ("text", "parallel"):
         return corpus
     return watched(corpus, document_keys.read(row.trained_on))
 

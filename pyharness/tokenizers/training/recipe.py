@@ -19,7 +19,6 @@ from pyharness.system.environment import version_of
 from pyharness.system.folders import cache_folder
 from pyharness.tokenizers.training.bases import file_of
 from pyharness.trainers import TrainerSpec, TrainingRequest
-from pyharness.trainers.adapting.base_file import fingerprint
 from pyharness.trainers.phases import Phases
 from pyharness.types import InputError, Tally, TrainingProgress
 
@@ -86,7 +85,8 @@ class Recipe:
     @property
     def base(self) -> str | None:
         """SHA-256 of the tokenizer that is changed, and of its settings, as they are now: files and refusals follow."""
-        return fingerprint(file_of(self.options["base"])) if self.trainer.adapts else None
+        digest = self.trainer.base_digest
+        return None if digest is None else digest(file_of(self.options["base"]))
 
     def as_json(self) -> dict[str, Any]:
         """Return the recipe as JSON values, with what trains: versions, and our code, which changes between them."""

@@ -17,8 +17,8 @@ import pytest
 
 from gating.arms import here, made
 from pyharness.bpe import BpeTokenizer, PieceCounter, TextSplitter, WeightedPieces, model_of_training, train
-from pyharness.bpe.adapting.extending import extend
-from pyharness.bpe.adapting.pruning import leaf_order
+from pyharness.features.adaptation.bpe.extending import extend
+from pyharness.features.adaptation.bpe.pruning import leaf_order
 from pyharness.features.gate import suites, texts
 from pyharness.features.gate.driving import driver, workloads
 from pyharness.features.gate.driving.process import DriverProcess

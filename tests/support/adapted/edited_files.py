@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from pyharness.bpe import BpeModel, BpeTokenizer
-from pyharness.types import Extension, IdMap, TokenKind
+from pyharness.features.adaptation.types import Extension, IdMap
+from pyharness.types import TokenKind
 
 Tokens = list[tuple[int, bytes]]
 Rules = list[tuple[bytes, bytes]]

@@ -9,7 +9,8 @@ import numpy as np
 
 from oracles.bpe import NEVER
 from pyharness.bpe.model.model import BpeModel
-from pyharness.types import IdMap, Ids, MergeModel, Offsets, Vocabulary, offsets_of
+from pyharness.features.adaptation.types import IdMap
+from pyharness.types import Ids, MergeModel, Offsets, Vocabulary, offsets_of
 
 
 def _kept(data: np.ndarray, offsets: Offsets, kept: np.ndarray) -> tuple[np.ndarray, Offsets]:

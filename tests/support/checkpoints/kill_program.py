@@ -17,7 +17,7 @@ import sys
 import time
 from pathlib import Path
 
-from pyharness.commands import adapting
+from pyharness.features.adaptation import embedding as adapting
 
 IDS = 3010  # ten are new, and their rows depend on the seed
 

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness.bpe import BpeModel, import_model
+from pyharness.features.adaptation.surgery import EmbeddingPlan, VocabularyMatrices, adapted_files
 from pyharness.language_models import ModelFolder
-from pyharness.language_models.surgery import EmbeddingPlan, VocabularyMatrices, adapted_files
 from pyharness.language_models.weights_file import WeightsFile, header_of
 from pyharness.store.folders import write_folder
 from pyharness.types import Vocabulary

@@ -17,9 +17,9 @@ LAYERS = (
     "types",
     "plugins system",
     "vocabularies statistics",
-    "bpe kernels symbol_models curriculum",
+    "bpe kernels symbol_models",
     "corpora trainers",
-    "actions tokenizers language_models segmenters",
+    "tokenizers language_models",
     "metrics",
     "benchmarks profiling",
     "store",
@@ -45,7 +45,7 @@ NATIVE_ROOMS: Mapping[str, tuple[str, ...]] = {  # what each room of csrc may in
 }
 EXTENSIONS = ("pyharness._core", "pyharness._cuda", "pyharness._emulated")
 FEATURES = "features"
-TOUCH_EXTENSIONS = ("kernels", "bpe", "symbol_models", "curriculum", FEATURES)
+TOUCH_EXTENSIONS = ("kernels", "bpe", "symbol_models", FEATURES)
 SOURCE_FOLDERS = ("pyharness", "csrc", "tests", "bench", "docs", ".ci")
 SOURCE_SUFFIXES = (".py", ".pyi", *NATIVE_SUFFIXES)
 MOST_FILES = 15

@@ -230,14 +230,14 @@ def train(setting: Any) -> Workload:
 
 def extend(setting: Any) -> Workload:
     """New tokens of one text for a model that there is, its pieces already counted: continued BPE."""
-    model, extended = _model(setting), _face("pyharness.bpe.adapting.extending", "extend")
+    model, extended = _model(setting), _face("pyharness.features.adaptation.bpe.extending", "extend")
     return Workload(lambda pieces: extended(model, pieces, 16), lambda new: _bytes(new.rules, new.counts), _counted())
 
 
 def leaf_order(setting: Any) -> Workload:
     """The order in which leaf pruning lets tokens go, by how often each occurs in one text."""
     model, encoded, numpy = _model(setting), _tokenizer(setting).encode, _library("numpy")
-    ordered = _face("pyharness.bpe.adapting.pruning", "leaf_order")
+    ordered = _face("pyharness.features.adaptation.bpe.pruning", "leaf_order")
 
     def item(text: str) -> Any:
         return numpy.bincount(encoded(text), minlength=model.id_limit).astype(numpy.uint64)

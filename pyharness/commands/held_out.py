@@ -1,0 +1,59 @@
+"""Text that is kept from a training, to judge what came of it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from pyharness.corpora.texts import Text
+from pyharness.trainers.phases import Phases
+from pyharness.types import InputError, TrainingProgress
+
+
+@dataclass(slots=True)
+class HeldOut:
+    """Text that nothing is learnt from, and the digests of its documents; without any, the corpus is judged on."""
+
+    text: Text
+    allow: bool = False  # documents may be in the corpus, too
+    digests: set[bytes] = field(default_factory=set)
+    bytes: int = 0  # of the text
+
+    @classmethod
+    def read(cls, text: Text, *, allow: bool, progress: Callable[[TrainingProgress], None] | None = None) -> HeldOut:
+        """Read the text once; ``progress`` is told how much of it.
+
+        Raises:
+            InputError: it is empty, or cannot be read.
+        """
+        held = cls(text, allow)
+        report = Phases(progress).gauge("reading held-out text", "bytes")
+        for document in text.documents():
+            held.digests.add(_digest(document))
+            held.bytes += len(document.encode())
+            report(held.bytes)
+        if not held.digests:
+            raise InputError("the held-out text is empty: there is nothing to judge on")
+        return held
+
+    def apart(self, texts: Iterable[str]) -> Iterator[str]:
+        """Texts of the corpus.
+
+        Raises:
+            InputError: when all were read: documents are held out and in the corpus.
+        """
+        shared = count = 0
+        for text in texts:
+            count += 1
+            shared += _digest(text) in self.digests
+            yield text
+        if shared and not self.allow:
+            raise InputError(
+                f"{shared:,} of {count:,} documents of the corpus are held out, too: what is learnt from them cannot "
+                "be judged on them; leave them out of one, such as with shard:0/5:..., or give --allow-overlap"
+            )
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.blake2b(text.encode(), digest_size=16).digest()

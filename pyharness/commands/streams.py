@@ -1,0 +1,47 @@
+"""What ``encode``, ``decode`` and ``train`` do with what is no text: features offer it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from pyharness.plugins import registry
+
+GROUP = "pyharness.streams"
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """A kind of file that encodes something else than text, and decodes it."""
+
+    name: str
+    noun: str  # what messages call one
+    file: Callable[[str], Path | None]  # path of such a file, where a specification names one
+    encoded: Callable[[Path, Sequence[str]], Iterator[bytes]]  # (file, names of what is encoded) -> parts of the output
+    # (file, sources by their names, listener to remarks) -> parts of the output
+    decoded: Callable[[Path, Iterable[tuple[str, IO[bytes]]], Callable[[str], None]], Iterator[bytes]]
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """A training on something else than text."""
+
+    name: str  # as ``pyharness train`` is told
+    options: frozenset[str]  # of that command, that it takes beside corpora, folder and force
+    # (corpora, options, folder, force) -> lines of the summary: a title and what is said
+    train: Callable[[Sequence[str], Mapping[str, Any], Path, bool], Sequence[tuple[str, str]]]
+
+
+def stream_of(specification: str) -> tuple[Stream, Path] | None:
+    """Find what a specification names, if it is no tokenizer."""
+    for stream in registry.offered(GROUP, "STREAMS").values():
+        if (path := stream.file(specification)) is not None:
+            return stream, path
+    return None
+
+
+def trainings() -> Mapping[str, Training]:
+    """Trainings by name."""
+    return registry.offered(GROUP, "TRAININGS")

@@ -1,0 +1,77 @@
+"""Uniform bins, an id a value: what FAST is compared with. Values beyond the outer bins are clamped to them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyharness.features.actions.codecs import values
+from pyharness.features.actions.codecs.quantiles import OfQuantiles
+from pyharness.features.actions.types import Damaged
+from pyharness.types import Digest, Ids
+
+Values = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class BinCodec(OfQuantiles):
+    """Each value becomes the number of one of ``bins`` equal parts of -1 to 1, and back the middle of it."""
+
+    bins: int
+    trained_on: frozenset[Digest] = frozenset()
+    notes: tuple[str, ...] = ()
+    skip: int = 0
+    lossless: bool = False
+    zeros_for_damaged: bool = False
+
+    @property
+    def vocab_size(self) -> int:
+        """Ids in all."""
+        return self.bins
+
+    @property
+    def header(self) -> Mapping[str, Any]:
+        """What decoding needs."""
+        return {"codec": "bins", "dimensions": self.dimensions, "bins": self.bins}
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """What the record keeps."""
+        return {**self.header, "vocab_size": self.vocab_size}
+
+    def quantised(self, frames: Values) -> Integers:
+        """Numbers of bins, frame by frame; of values outside, those that such bins would have."""
+        values.check(frames, self.dimensions)
+        normalised = self.normalised(frames)
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
+            places = np.floor((normalised + 1) / 2 * self.bins)
+        places[normalised == 1] = self.bins - 1
+        return values.rounded(places).ravel()
+
+    def outside(self, numbers: Integers) -> int:
+        """Values that are clamped."""
+        return int(((numbers < 0) | (numbers >= self.bins)).sum())
+
+    def encode(self, numbers: Integers) -> Ids:
+        """Ids of a chunk."""
+        return np.clip(numbers, 0, self.bins - 1).astype(np.uint32)
+
+    def decode(self, ids: Ids, frames: int) -> Integers:
+        """Numbers of bins."""
+        if len(ids) and int(ids.max()) >= self.bins:
+            raise Damaged(f"id {int(ids.max()):,} is not in the vocabulary, which ends at {self.bins - 1:,}")
+        if len(ids) != frames * self.dimensions:
+            raise Damaged(
+                f"there are {len(ids):,} ids; a chunk of {frames} frames of {self.dimensions} has "
+                f"{frames * self.dimensions:,}"
+            )
+        return ids.astype(np.int64)
+
+    def restored(self, numbers: Integers, frames: int) -> Values:
+        """Middles of the bins, in units of the data."""
+        return self.quantiles.restored((numbers.reshape(frames, -1) + 0.5) / self.bins * 2 - 1)

@@ -1,0 +1,145 @@
+"""FAST as its authors' processor has it (``processing_action_tokenizer.py``), with what that drops and clamps.
+
+Coefficients become characters, from the least of the training part on, and go through a byte-level BPE of text of
+``tokenizers`` with the split pattern of GPT-2. What is below the least is clamped to it; characters and bytes that the
+training did not meet have no id and are left out; one that would be half a surrogate pair is a ``TypeError``. What
+cannot be decoded is a chunk of zeros. Their file has no normalisation: it is that of the other rows here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyharness.features.actions.codecs import values
+from pyharness.features.actions.codecs.fast import chunk_of, coefficients
+from pyharness.features.actions.codecs.quantiles import OfQuantiles, Quantiles
+from pyharness.features.actions.types import Damaged
+from pyharness.plugins import libraries
+from pyharness.types import Digest, Ids, InputError
+from pyharness.vocabularies.files.byte_alphabet import BYTE_ALPHABET
+
+Values = NDArray[np.float64]
+Integers = NDArray[np.int64]
+MIN_FREQUENCY = 2
+MAX_TOKEN_LENGTH = 10_000
+HIGHEST = 0x110000  # characters end below it
+
+
+@dataclass(frozen=True)
+class ReferenceCodec(OfQuantiles):
+    """A fitted codec; ``tokenizer_json`` is the file of its BPE."""
+
+    scale: float
+    minimum: int
+    tokenizer_json: str
+    trained_on: frozenset[Digest] = frozenset()
+    notes: tuple[str, ...] = ()
+    skip: int = 0
+    lossless: bool = False
+    zeros_for_damaged: bool = True
+
+    @classmethod
+    def fit(cls, chunks: Sequence[Values], quantiles: Quantiles, scale: float, vocab_size: int) -> ReferenceCodec:
+        """Train as ``UniversalActionProcessor.fit`` does.
+
+        Raises:
+            InputError: ``tokenizers`` is not installed, or ``vocab_size`` is smaller than the range of coefficients.
+        """
+        numbers = [coefficients(quantiles.normalised(chunk), scale) for chunk in chunks]
+        joined = np.concatenate([np.zeros(0, np.int64), *numbers])
+        if not len(joined):
+            raise InputError("there is nothing to learn from: the training part has no chunk")
+        minimum, span = int(joined.min()), int(joined.max() - joined.min())
+        if span > vocab_size:
+            raise InputError(
+                f"vocab_size={vocab_size:,} is too small: the coefficients of the training part span {span:,} numbers"
+            )
+        _library()
+        from tokenizers import ByteLevelBPETokenizer
+        from tokenizers.trainers import BpeTrainer
+
+        bpe = ByteLevelBPETokenizer()
+        trainer = BpeTrainer(
+            vocab_size=vocab_size, min_frequency=MIN_FREQUENCY, show_progress=False, special_tokens=[],
+            initial_alphabet=[chr(number) for number in range(span + 1)], max_token_length=MAX_TOKEN_LENGTH,
+        )  # fmt: skip
+        bpe._tokenizer.train_from_iterator((_text(one, minimum) for one in numbers), trainer=trainer)
+        return cls(quantiles, scale, minimum, bpe.to_str())
+
+    @property
+    def vocab_size(self) -> int:
+        """Ids in all."""
+        return int(self._tokenizer.get_vocab_size())
+
+    @property
+    def header(self) -> Mapping[str, Any]:
+        """What decoding needs beside the vocabulary."""
+        return {"codec": "fast-reference", "dimensions": self.dimensions, "minimum": self.minimum, "scale": self.scale}
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """What the record keeps."""
+        return {**self.header, "vocab_size": self.vocab_size}
+
+    def quantised(self, frames: Values) -> Integers:
+        """Coefficients, before any is clamped."""
+        values.check(frames, self.dimensions)
+        return coefficients(self.normalised(frames), self.scale)
+
+    def outside(self, numbers: Integers) -> int:
+        """Coefficients that are clamped or left out."""
+        return sum(not self._has_id(number) for number in (numbers - self.minimum).tolist())
+
+    def encode(self, numbers: Integers) -> Ids:
+        """Ids of a chunk. Raises ``TypeError`` where a number would be half a surrogate pair, or no character."""
+        return np.array(self._tokenizer.encode(_text(numbers, self.minimum)).ids, np.uint32)
+
+    def decode(self, ids: Ids, frames: int) -> Integers:
+        """Coefficients; ``Damaged`` where the reference has zeros for them. Ids that are not there are left out."""
+        text = self._tokenizer.decode(ids.tolist(), skip_special_tokens=False)
+        if len(text) != frames * self.dimensions:
+            raise Damaged(f"the ids stand for {len(text):,} of {frames * self.dimensions:,} coefficients")
+        return np.array([ord(character) + self.minimum for character in text], np.int64)
+
+    def restored(self, numbers: Integers, frames: int) -> Values:
+        """Frames in units of the data."""
+        return self.quantiles.restored(chunk_of(numbers, frames, self.scale))
+
+    @cached_property
+    def _tokenizer(self) -> Any:
+        _library()
+        from tokenizers import Tokenizer
+
+        try:
+            return Tokenizer.from_str(self.tokenizer_json)
+        except BaseException as error:  # a panic of Rust, too
+            raise InputError(f"the BPE of the codec was refused by tokenizers: {str(error)[:200]}") from None
+
+    def _has_id(self, number: int) -> bool:
+        """Whether all bytes of its character are symbols that the training met."""
+        if not 0 <= number < HIGHEST:
+            return False
+        return all(BYTE_ALPHABET[byte] in self._symbols for byte in chr(number).encode("utf-8", "surrogatepass"))
+
+    @cached_property
+    def _symbols(self) -> frozenset[str]:
+        return frozenset(json.loads(self.tokenizer_json)["model"]["vocab"])
+
+
+def _text(numbers: Integers, minimum: int) -> str:
+    """A character for each number. Raises ``TypeError`` for one that is beyond the last character there is."""
+    try:
+        return "".join(map(chr, np.maximum(numbers - minimum, 0).tolist()))
+    except (ValueError, OverflowError):
+        raise TypeError(f"{int(np.max(numbers)):,} less {minimum:,} is no character") from None
+
+
+def _library() -> None:
+    libraries.require("actions:fast?reference=true", "tokenizers", "huggingface")

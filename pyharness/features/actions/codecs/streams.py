@@ -1,0 +1,186 @@
+"""Streams of ids of motion: a header, a line for each chunk, and a last line that says that it is whole.
+
+Each line is an object of JSON. The header has the format, what the ids mean (``codec``: dimensions, minimum, scale),
+the frames of a chunk and the digest of the codec; a chunk has the name of its clip, its number in it, its frames and
+its ids; the last line has the numbers of clips and chunks and the digest of all lines before it. The frames behind the
+last whole chunk of a clip are a shorter chunk: nothing is left out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pyharness.features.actions.codecs import codec_files
+from pyharness.features.actions.codecs.fitting import FittedCodec
+from pyharness.features.actions.codecs.transform import LONGEST
+from pyharness.features.actions.motions.clip_files import Clip
+from pyharness.features.actions.types import Damaged
+from pyharness.types import InputError
+from pyharness.vocabularies.files.members import Members
+
+FORMAT = "pyharness-action-ids"
+VERSION = 1
+LARGEST_ID = 1 << 32
+
+
+def header_of(fitted: FittedCodec) -> dict[str, Any]:
+    """First line of a stream."""
+    return {
+        "format": FORMAT, "version": VERSION, "codec": dict(fitted.codec.header), "chunk_frames": fitted.chunk_frames,
+        "digest": codec_files.meaning_of(fitted),
+    }  # fmt: skip
+
+
+def written(fitted: FittedCodec, clips: Iterable[Clip]) -> Iterator[bytes]:
+    """Lines of a stream.
+
+    Raises:
+        InputError: a clip has frames of another length than the codec, or values that cannot be written.
+    """
+    digest = hashlib.sha256()
+    clip_count = chunk_count = 0
+    for row in _rows(fitted, clips):
+        line = json.dumps(row).encode() + b"\n"
+        digest.update(line)
+        clip_count += row.get("chunk") == 0
+        chunk_count += "chunk" in row
+        yield line
+    yield json.dumps({"clips": clip_count, "chunks": chunk_count, "digest": digest.hexdigest()}).encode() + b"\n"
+
+
+def _rows(fitted: FittedCodec, clips: Iterable[Clip]) -> Iterator[dict[str, Any]]:
+    yield header_of(fitted)
+    codec = fitted.codec
+    for clip in clips:
+        if len(clip.frames[0]) != codec.dimensions:
+            raise InputError(
+                f"{clip.where}: frames have {codec.skip + len(clip.frames[0])} values, and this codec takes "
+                f"{codec.skip + codec.dimensions}, of which it skips {codec.skip}; choose clips with dims=: "
+                f"motions:FILE?dims={codec.skip + codec.dimensions}&skip={codec.skip}"
+            )
+        for number, start in enumerate(range(0, len(clip.frames), fitted.chunk_frames)):
+            frames = np.array(clip.frames[start : start + fitted.chunk_frames], np.float64)
+            try:
+                ids = codec.encode(codec.quantised(frames)).tolist()
+            except (InputError, TypeError) as error:
+                raise InputError(f"{clip.where}, frames from {start} on: {error}") from None
+            yield {"clip": clip.name, "chunk": number, "frames": len(frames), "ids": ids}
+
+
+class Decoded(NamedTuple):
+    """A clip that was decoded, and how many of its chunks were answered with zeros."""
+
+    name: str
+    frames: list[list[float]]
+    zeros: int
+
+
+def read(fitted: FittedCodec, lines: Iterable[tuple[str, bytes]]) -> Iterator[Decoded]:
+    """Clips of a stream; a clip is held at a time.
+
+    Args:
+        fitted: the codec that wrote it.
+        lines: name of each for messages, and its bytes.
+
+    Raises:
+        InputError: it is no stream, one of another codec, cut off, altered, or has ids that stand for no chunk.
+    """
+    stream = _Reader(fitted)
+    waiting = iter(lines)
+    stream.open(*next(waiting, ("the stream", b"")))
+    name, frames, zeros, where = "", list[list[float]](), 0, "the stream"
+    for where, line in waiting:
+        row = _object(where, line)
+        if "chunk" not in row:
+            if frames:
+                yield Decoded(name, frames, zeros)
+            stream.close(where, row, waiting)
+            return
+        chunk = stream.chunk(where, line, row)
+        if chunk.number == 0 and frames:
+            yield Decoded(name, frames, zeros)
+        if chunk.number == 0:
+            name, frames, zeros = chunk.name, [], 0
+        frames += chunk.frames
+        zeros += chunk.zeros
+    raise InputError(f"{where} is the last line, and no end of a stream: it was cut off; copy or encode it again")
+
+
+class _Chunk(NamedTuple):
+    name: str
+    number: int
+    frames: list[list[float]]
+    zeros: bool
+
+
+class _Reader:
+    """What was read of a stream."""
+
+    def __init__(self, fitted: FittedCodec) -> None:
+        self._fitted, self._digest = fitted, hashlib.sha256()
+        self._clips = self._chunks = 0
+        self._next, self._name = 0, ""
+
+    def open(self, where: str, line: bytes) -> None:
+        row = _object(where, line) if line.strip() else {}
+        if row.get("format") != FORMAT or row.get("version") != VERSION:
+            raise InputError(f"{where} is no header of a stream of actions; 'pyharness encode CODEC CLIPS' writes one")
+        wanted = header_of(self._fitted)
+        given = {**row, **(row["codec"] if isinstance(row.get("codec"), dict) else {})}
+        for name, value in {**wanted, **wanted["codec"]}.items():
+            if given.get(name) != value:
+                said = str(given.get(name))[:80]
+                raise InputError(f"{where}: the stream is of another codec: its {name} is {said}, not {value}")
+        self._digest.update(line)
+
+    def chunk(self, where: str, line: bytes, row: dict[str, Any]) -> _Chunk:
+        members = Members(row, where)
+        name, number, frames = members.take("clip", str), members.take("chunk", int), members.take("frames", int)
+        ids = members.integers("ids", 0, LARGEST_ID).astype(np.uint32)
+        if number not in (0, self._next):
+            raise InputError(f"{where}: chunk {number} follows {self._next - 1}: a line is missing; encode it again")
+        if number and name != self._name:
+            raise InputError(f"{where}: chunk {number} of {name[:40]!r} follows one of {self._name[:40]!r}")
+        if not 1 <= frames <= LONGEST:
+            raise InputError(f"{where}: a chunk of {frames} frames; there may be 1 to {LONGEST:,}")
+        self._next, self._name = number + 1, name
+        self._clips, self._chunks = self._clips + (number == 0), self._chunks + 1
+        self._digest.update(line)
+        made, zeros = self._decoded(where, ids, frames)
+        return _Chunk(name, number, made, zeros)
+
+    def _decoded(self, where: str, ids: Any, frames: int) -> tuple[list[list[float]], bool]:
+        codec = self._fitted.codec
+        try:
+            numbers, zeros = codec.decode(ids, frames), False
+        except Damaged as error:
+            if not codec.zeros_for_damaged:
+                raise InputError(f"{where}: {error}") from None
+            numbers, zeros = np.zeros(frames * codec.dimensions, np.int64), True
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = codec.restored(numbers, frames)
+        if not np.isfinite(values).all():
+            raise InputError(f"{where}: the ids stand for values that no number holds")
+        return values.tolist(), zeros
+
+    def close(self, where: str, row: dict[str, Any], rest: Iterator[tuple[str, bytes]]) -> None:
+        wanted = {"clips": self._clips, "chunks": self._chunks, "digest": self._digest.hexdigest()}
+        if row != wanted:
+            raise InputError(f"{where}: the stream was altered: its end does not fit its lines; encode it again")
+        if (after := next(rest, None)) is not None:
+            raise InputError(f"{after[0]} stands behind the end of the stream; decode one stream at a time")
+
+
+def _object(where: str, line: bytes) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        row = None
+    if not isinstance(row, dict):
+        raise InputError(f"{where} is no line of a stream of actions, or is cut off")
+    return row

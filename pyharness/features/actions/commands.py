@@ -1,0 +1,131 @@
+"""Codecs of actions at the command line: ``train fast``, and ``encode`` and ``decode`` of clips with its files."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import IO, Any
+
+from pyharness.commands.streams import Stream, Training
+from pyharness.commands.training import RECORD
+from pyharness.corpora import open_corpus
+from pyharness.features.actions.codecs import codec_files, streams
+from pyharness.features.actions.codecs.fitting import FittedCodec, Recipe, motions, refuse_others
+from pyharness.features.actions.motions.clip_files import Clip, check_clips, clips_of
+from pyharness.features.actions.motions.family import Motions
+from pyharness.store.folders import check_new_folder, write_folder
+from pyharness.system.folders import home_folder
+from pyharness.types import InputError, Tally
+
+FILE = "actions.json"
+TRAINER = "fast"
+MOST_LINE_BYTES = 1 << 26
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """What a training of a codec left."""
+
+    fitted: FittedCodec
+    tally: Tally
+    file: Path
+
+
+def train(
+    corpora: Sequence[str], recipe: Recipe, folder: Path, progress: Callable[[int], None] | None = None, *, force: bool
+) -> Trained:
+    """Fit a codec and write its folder: whole or not at all.
+
+    Raises:
+        InputError: the folder cannot be made, a corpus is no clips, or the codec cannot be fitted to them.
+    """
+    check_new_folder(folder, RECORD, force)
+    for corpus in corpora:
+        motions(corpus)
+    tally = Tally()
+    fitted = recipe.fit(corpora, tally, progress)
+    said = {"trainer": TRAINER, "settings": dict(fitted.codec.settings), "text": dict(fitted.source),
+            "notes": list(fitted.codec.notes)}  # fmt: skip
+    files = {FILE: codec_files.content_of(fitted), RECORD: (json.dumps(said, indent=1) + "\n").encode()}
+    check_new_folder(folder, RECORD, force)
+    write_folder(folder, files, overwrite=force)
+    return Trained(fitted, tally, folder / FILE)
+
+
+def codec_file(specification: str) -> Path | None:
+    """Path of the file of a codec that a specification names, ``PATH`` or ``actions:PATH``; None for all others."""
+    path = home_folder.expanded(specification.removeprefix("actions:"))
+    return path if codec_files.is_one(path) else None
+
+
+def encoded(codec: Path, clips: Sequence[str]) -> Iterator[bytes]:
+    """Lines of the stream of some files of clips, or ``motions:`` with options."""
+    if not clips or "-" in clips:
+        raise InputError("name the files of clips, clips.jsonl or clips.jsonl.xz: standard input has no name that says")
+    fitted = codec_files.load(codec)
+    read = (clip for one in clips for clip in _clips(fitted, one))
+    if (first := next(read, None)) is None:
+        raise InputError(f"{', '.join(clips)}: there is no clip to encode; check the file, and dims= if it is given")
+    return streams.written(fitted, chain([first], read))
+
+
+def _clips(fitted: FittedCodec, name: str) -> Iterable[Clip]:
+    if not name.startswith("motions:"):
+        check_clips(Path(name))
+        return clips_of(Path(name), skip=fitted.codec.skip)
+    corpus = open_corpus(name)
+    if not isinstance(corpus, Motions):
+        raise InputError(f"{name} is no corpus of clips")
+    refuse_others(fitted.codec, corpus)
+    return corpus.read()
+
+
+def _lines(name: str, source: IO[bytes]) -> Iterator[tuple[str, bytes]]:
+    number = 0
+    while line := source.readline(MOST_LINE_BYTES + 1):
+        number += 1
+        if len(line) > MOST_LINE_BYTES:
+            raise InputError(
+                f"{name} line {number} has more than {MOST_LINE_BYTES:,} bytes: it is no chunk of a stream"
+            )
+        yield f"{name} line {number}", line
+
+
+def decoded(codec: Path, sources: Iterable[tuple[str, IO[bytes]]], said: Callable[[str], None]) -> Iterator[bytes]:
+    """Rows of clips from a stream; ``said`` is told of chunks that the codec answers with zeros."""
+    fitted = codec_files.load(codec)
+    lines = (line for name, source in sources for line in _lines(name, source))
+    zeros = 0
+    for clip in streams.read(fitted, lines):
+        zeros += clip.zeros
+        yield json.dumps({"id": clip.name, "frames": clip.frames}).encode() + b"\n"
+    if zeros:
+        said(f"{zeros:,} chunks could not be decoded, and are zeros, as the authors' processor has it")
+
+
+def summary(corpora: Sequence[str], options: Mapping[str, Any], folder: Path, force: bool) -> list[tuple[str, str]]:
+    """Train, and say what came of it.
+
+    Raises:
+        InputError: as ``train``; or no clips are named.
+    """
+    if not corpora:
+        raise InputError("fast learns from clips of motion: name them, such as -c motions:clips.jsonl?chunk=32")
+    trained = train(corpora, Recipe(**options), folder, force=force)
+    codec, source = trained.fitted.codec, trained.fitted.source
+    return [
+        ("codec", ", ".join(f"{name} {value}" for name, value in codec.settings.items())),
+        ("clips", f"{source['clips']:,} in {source['chunks']:,} chunks of {trained.fitted.chunk_frames} frames"),
+        ("left out", f"{source['clips_left_out']:,} clips shorter than a chunk, {source['frames_left_out']:,} frames"),
+        *(("note", note) for note in codec.notes),
+        ("next", f"pyharness run -t {shlex.quote(f'actions:{trained.file}')} -c motions:OTHER.jsonl -b actions"),
+        ("", f"pyharness encode {shlex.quote(str(trained.file))} OTHER.jsonl"),
+    ]
+
+
+STREAMS = (Stream("actions", "a codec of actions", codec_file, encoded, decoded),)
+TRAININGS = (Training(TRAINER, frozenset({"vocab_size", "scale"}), summary),)

@@ -1,0 +1,287 @@
+"""Adaptation: a tokenizer that gained or lost tokens, beside what it was made from and another adaptation of that."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from pyharness import corpora, tokenizers
+from pyharness.benchmarks import Benchmark, Findings, Work, notes
+from pyharness.benchmarks.compression import CorpusPass
+from pyharness.features.adaptation import metrics as adaptation
+from pyharness.features.adaptation.knees import PLOTS, knees
+from pyharness.features.adaptation.metrics import AdaptationCounts, Unreachable
+from pyharness.features.adaptation.trainers.adapted import RECORD
+from pyharness.metrics import reachability
+from pyharness.metrics.counting.state import Sums
+from pyharness.metrics.counting.state_arrays import MOST_IDS
+from pyharness.metrics.reachability import UNREACHABLE, PipelineTest, Verdict
+from pyharness.plugins.specification import TOKENIZER
+from pyharness.system import bounded_file
+from pyharness.tokenizers.families import trained
+from pyharness.tokenizers.training.recipe import Recipe
+from pyharness.types import (
+    PERCENT,
+    Case,
+    CaseResult,
+    Column,
+    HasVocabulary,
+    Ids,
+    InputError,
+    Published,
+    State,
+    Table,
+    Tokenizer,
+    TokenizerSpec,
+    Unsupported,
+    Vocabulary,
+)
+
+BASE = "base"  # part of the gain over what the row was made from
+MOST_BYTES = 64 << 20  # of the file that says what was added
+# Of what is written beside the file, what the record has, too: how much text, which of its characters have no token,
+# and whether pieces are looked up whole.
+LEARNT = ("asked", "whole_piece_lookup", "bytes", "documents", "missing_characters")
+Dead: TypeAlias = tuple[frozenset[bytes] | None, frozenset[bytes] | None]  # in the graph, and in the model
+
+
+def run(work: Work) -> Findings:
+    """Read the text with the row, with its base and with the other adaptation."""
+    recipe = adapting(work.spec)
+    added, removed, said = changes(work.spec)
+    tokenizer, base = work.load(), tokenizers.resolve(base_of(work.spec, recipe))
+    others = {BASE: base}
+    if (name := against(work.case.parameters, recipe)) is not None:
+        others[name] = tokenizers.resolve(counterpart(work.spec, recipe, name))
+    passed = CorpusPass.start(tokenizer).read(work.text, work.threads, work.progress)
+    text = work.text.name, passed.tally.digest
+    tokens = {name: _tokens(row.name, row.vocabulary, *text, work.threads) for name, row in others.items()}
+    if len(added) and int(added.max()) >= tokenizer.id_limit:
+        raise InputError(f"{RECORD} of {work.spec.name!r} names ids that the tokenizer has not")
+    seen = np.flatnonzero(passed.state.histogram.any(axis=0)).astype(np.uint32)
+    before = _unreachable_of(base.name, base.vocabulary, work.threads)
+    unreachable = Unreachable(
+        *newly(_unreachable(tokenizer, work.threads), before),
+        *(pipeline_verdicts(tokenizer, added, seen, work.threads) if work.case.parameters.get("pipeline") else ()),
+    )
+    counts = AdaptationCounts.of(passed.state, tokens, added, removed, unreachable)
+    details = {"learnt": said, "groups": {"documents": counts.sums["documents"].tolist()}}
+    return Findings(tuple(counts.measurements()), details, tally=passed.tally, state=counts.arrays())
+
+
+def rederive(state: State, case: Case) -> Findings:
+    """Every number again from what was counted."""
+    del case
+    return Findings(tuple(AdaptationCounts.of_arrays(state).measurements()))
+
+
+def settle(parameters: Mapping[str, Any], row: TokenizerSpec, device: str) -> Mapping[str, Any]:
+    """Leave out what is off, so that a case has the key that it has in records without it."""
+    del device
+    adapting(row)
+    return {name: value for name, value in parameters.items() if value is not False}
+
+
+def other(parameters: Mapping[str, Any], row: TokenizerSpec) -> str | None:
+    """Specification of the other adaptation; None where there is none but the row itself."""
+    recipe = adapting(row)
+    name = against(parameters, recipe)
+    return None if name is None else counterpart(row, recipe, name)
+
+
+def adapting(row: TokenizerSpec) -> Recipe:
+    """Recipe of a row that was made from another tokenizer.
+
+    Raises:
+        Unsupported: it was not.
+    """
+    recipe = trained.recipe_of(TOKENIZER.parse(row.name).home)
+    if recipe is None or not recipe.trainer.adapts:
+        raise Unsupported("it was not made from another tokenizer: only rows trained:...?base=... were")
+    return recipe
+
+
+def base_of(row: TokenizerSpec, recipe: Recipe) -> str:
+    """Specification of what the row was made from, in the row's engine."""
+    base, engine = str(recipe.options["base"]), TOKENIZER.parse(row.name).engine
+    named = base if base.startswith("file:") else TOKENIZER.write("file", base)
+    return f"{engine}+{named}" if engine else named
+
+
+def counterpart(row: TokenizerSpec, recipe: Recipe, trainer: str) -> str:
+    """Specification of the other adaptation: the same recipe, with another trainer."""
+    wanted = TOKENIZER.parse(row.name)
+    others = {name: value for name, value in wanted.options.items() if name in ("corpus", *recipe.options)}
+    return TOKENIZER.write("trained", trainer, others, wanted.engine)
+
+
+def against(parameters: Mapping[str, Any], recipe: Recipe) -> str | None:
+    """Trainer of the other adaptation; None where there is none but the row itself."""
+    name = str(parameters["against"])
+    return name if name not in ("", recipe.trainer.name) else None
+
+
+def changes(row: TokenizerSpec) -> tuple[Ids, int, Mapping[str, Any]]:
+    """Ids that were added, how many tokens were removed, and how it was learnt: what is written beside the row's file.
+
+    Raises:
+        InputError: nothing was, or it cannot be read.
+    """
+    if row.path is None:
+        return np.zeros(0, np.uint32), 0, {}  # the row says itself why it has no file, when it is loaded
+    path = Path(row.path).parent / RECORD
+    try:
+        said = json.loads(bounded_file.read(path, MOST_BYTES, str(path)))
+        runs = [range(first, last + 1) for first, last in said["added_ids"]]
+        if sum(map(len, runs)) == said["added"] <= MOST_IDS:
+            learnt = {name: said[name] for name in LEARNT if name in said}
+            return np.concatenate([np.zeros(0, np.uint32), *map(_ids, runs)]), int(said["removed"]), learnt
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
+        pass
+    raise InputError(f"{path} does not say which tokens of {row.name!r} are new: remove its folder")
+
+
+def _ids(run: range) -> Ids:
+    return np.arange(run.start, run.stop, dtype=np.uint32)
+
+
+# Many rows are made from one base, which a process that serves several of them reads once. What is remembered goes by
+# the digests of the file and of the text.
+
+
+@lru_cache(maxsize=1)
+def _loaded(name: str, vocabulary: str | None) -> Tokenizer:
+    del vocabulary
+    return tokenizers.load(name)
+
+
+@lru_cache(maxsize=4096)
+def _tokens(name: str, vocabulary: str | None, corpus: str, digest: int, threads: int) -> Sums:
+    """Tokens of a row by group of documents; raises ``InputError`` where the text has another digest by now."""
+    passed = CorpusPass.start(_loaded(name, vocabulary)).read(corpora.open_corpus(corpus), threads)
+    if passed.tally.digest != digest:
+        raise InputError(f"{corpus!r} changed while it was read; measure a text that stays as it is")
+    return passed.state.counters["tokens"]
+
+
+@lru_cache(maxsize=64)
+def _unreachable_of(name: str, vocabulary: str | None, threads: int) -> Dead:
+    return _unreachable(_loaded(name, vocabulary), threads)
+
+
+def newly(after: Dead, before: Dead) -> tuple[int | None, int | None]:
+    """Tokens that fail in the merge graph and in the model, and that did not fail before, by their bytes."""
+    pairs = zip(after, before, strict=True)
+    graph, model = (None if mine is None or theirs is None else len(mine - theirs) for mine, theirs in pairs)
+    return graph, model
+
+
+def pipeline_verdicts(tokenizer: Tokenizer, added: Ids, seen: Ids, threads: int) -> tuple[int, int] | tuple[()]:
+    """Added tokens that no text gives, by an argument for each, and those with neither an argument nor a text."""
+    vocabulary = tokenizer.vocabulary() if isinstance(tokenizer, HasVocabulary) else None
+    if vocabulary is None:
+        return ()
+    test = PipelineTest(tokenizer, vocabulary, threads, frozenset(added.tolist()))
+    test.run(reachability.examine_model(tokenizer, vocabulary, threads), seen)
+    verdicts = test.verdicts[added]
+    return int(np.isin(verdicts, UNREACHABLE).sum()), int((verdicts == Verdict.NO_WITNESS_FOUND).sum())
+
+
+def _unreachable(tokenizer: Tokenizer, threads: int) -> Dead:
+    vocabulary = tokenizer.vocabulary() if isinstance(tokenizer, HasVocabulary) else None
+    tested = None if vocabulary is None else reachability.examine_model(tokenizer, vocabulary, threads)
+    if vocabulary is None or tested is None:
+        return None, None
+    graph = None if tested.graph is None else _strings(vocabulary, tested.underivable)
+    return graph, _strings(vocabulary, tested.failed)
+
+
+def _strings(vocabulary: Vocabulary, ids: Ids) -> frozenset[bytes]:
+    return frozenset(vocabulary[token] for token in ids.tolist())
+
+
+def _explained(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
+    """Say what the gains are over, that dead tokens are counted against the base, and where curves have their knees."""
+    if any(one.metric == "compression_gain" for result in results for one in result.measurements):
+        yield "vs: gain in bytes/token over the base, or over another adaptation alike."
+        yield "dead: tokens that no text gives, and that are new or were alive in the base."
+        yield from knees(results, data, BASE)
+
+
+def _unspelled(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
+    """Say which rows have no token for characters that they were to learn from, unless a coverage was asked for."""
+    del data
+    rows: dict[str, list[str]] = {}
+    for result in results:
+        learnt = result.details.get("learnt") or {}
+        missing = learnt.get("missing_characters") or {}
+        if missing.get("distinct") and learnt.get("asked", {}).get("character_coverage") is None:
+            said = f"{missing['distinct']:,} characters, {100 * missing['share']:.2g} % of that text, {missing['are']}"
+            rows.setdefault(said, []).append(result.case.tokenizer)
+    for said, names in rows.items():
+        yield f"Trained without a token for {said} (character_coverage=0.99995): {', '.join(names)}."
+
+
+PAPER = Published(
+    "Paper (arXiv 2512.03989), other data: continued up to +9.6 % over naive; of what was added, dead 0.0 % (naive 3.6 "
+    "to 10.5 %) and unused 0.0 to 7.1 % (naive 4.0 to 20.9 %); Llama 3 with 16k more for Estonian 4.46 bytes/token; a "
+    "knee at 8k to 16k; dead after leaf pruning none, by frequency thousands.",
+    rows=(),
+    metrics=("compression_gain",),
+)
+
+
+TABLE = Table(
+    "Adaptation",
+    columns=(
+        Column("added_tokens", "added", optional=True),
+        Column("removed_tokens", "removed", optional=True),
+        Column("bytes_per_token", "bytes/token", optional=True),
+        Column("compression_gain", "vs {part} %", each=True, interval=True),
+        Column("unused_added", "unused %", optional=True),
+        Column("added_token_uses", "uses/MB", optional=True),
+        Column("newly_unreachable_model", "dead"),
+        Column("added_unreachable_pipeline", "no text", optional=True),
+        Column("added_without_witness", "open", optional=True),
+    ),
+    notes=(_explained, notes.provenance, _unspelled),
+    sized=False,
+    joined=("against", "pipeline"),
+    needs=("compression_gain",),
+    published=PAPER,
+)
+WORDS = Table(
+    "Words and characters of adapted rows",
+    columns=(
+        Column("renyi_efficiency", "Rényi 2.5"),
+        Column("tokens_per_word", "tok/word"),
+        Column("continued_word_share", "cut words %", format=PERCENT),
+        Column("character_split_share", "split characters %", format=PERCENT),
+    ),
+    notes=("cut words %: those that are not in one token.",),
+    sized=False,
+    needs=("compression_gain", "renyi_efficiency"),
+)
+
+BENCHMARKS = (
+    Benchmark(
+        "adaptation",
+        "a row made from another tokenizer beside that, and beside another adaptation of it: gains, use, dead tokens",
+        run,
+        corpus="required",
+        metrics=tuple(metric.name for metric in adaptation.REPORTED),
+        tables=(TABLE, WORDS),
+        plots=PLOTS,
+        # against: trainer of the other adaptation, naive-extension or frequency-pruning. pipeline: whether what was
+        # added is tested in layer 3, too.
+        parameters={"against": "", "pipeline": False},
+        settle=settle,
+        loads=other,
+        rederive=rederive,
+    ),
+)

@@ -1,0 +1,127 @@
+"""Characters of a corpus that a model has no symbol for."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyharness.bpe.model.model import BpeModel
+from pyharness.bpe.training.trainer import WeightedPieces
+from pyharness.features.adaptation.bpe.extendable import Extendable
+from pyharness.types import InputError
+
+ADVISED = 0.99995  # share of a text whose characters get a token: few are left that nothing can be learnt of
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Characters of a text that a model has no token for."""
+
+    first: tuple[bytes, ...]  # those that a coverage asks for, the most frequent first
+    counts: NDArray[np.uint64]  # [all of them]: occurrences, of the first ones first
+    occurrences: int  # of all characters in the text
+    advised: int  # of them, those that a coverage of ``ADVISED`` asks for
+
+    @classmethod
+    def none(cls) -> Missing:
+        """Return what byte-level models lack."""
+        return cls((), np.zeros(0, np.uint64), 0, 0)
+
+    def share(self, spelled: int) -> float:
+        """Share of the text in those without a token, when so many of the first ones have got one."""
+        return int(self.counts[spelled:].sum()) / max(self.occurrences, 1)
+
+
+def missing_characters(
+    model: BpeModel,
+    pieces: WeightedPieces,
+    coverage: float | None = None,
+    denies: Callable[[str], bool] | None = None,
+) -> Missing:
+    """Characters without a token, and those of them that are needed to cover a share of the text.
+
+    As SentencePiece's trainer finds its alphabet: characters are taken by how often they occur, equal ones by their
+    code points, until they are the share. Control characters and U+FFFD do not count: it reads text line by line, and
+    what models have for the end of a line is a byte.
+
+    >>> from pyharness.vocabularies.sentencepiece.model import ModelType, PieceType, SentencePieceModel
+    >>> kinds = PieceType.UNKNOWN, PieceType.NORMAL
+    >>> file = SentencePieceModel(("<unk>", "a"), (0.0, -1.0), kinds, ModelType.BPE)
+    >>> model = model_of_sentencepiece(file, "the file")
+    >>> pieces = WeightedPieces.of_bytes({"aaéé".encode(): 9, "õ".encode(): 1})
+    >>> missing = missing_characters(model, pieces, 0.9)
+    >>> [character.decode() for character in missing.first], missing.counts.tolist(), missing.occurrences
+    (['é'], [18, 1], 37)
+
+    Args:
+        model: what is extended.
+        pieces: of the corpus, over the 256 bytes.
+        coverage: the share, above 0 and up to 1. None: no character is asked for.
+        denies: asked about each character that is; no token is made of one for which it is True.
+
+    Raises:
+        InputError: as :func:`check_share`.
+
+    Source: ``LoadSentences`` of SentencePiece's trainer_interface.cc.
+    """
+    if coverage is not None:
+        check_share(coverage)
+    if model.symbols == "bytes" or model.in_letters:
+        return Missing.none()
+    points, counts = _characters(pieces)
+    order = np.lexsort((points, -counts.astype(np.int64)))
+    points, counts = points[order], counts[order]
+    before, total = np.cumsum(counts) - counts, int(counts.sum())
+    known = {*model.merges.strings(), *(token.content.encode() for token in model.added)}
+    denied = Extendable.of(model).denier(denies) or (lambda _: False)
+    characters = [chr(point).encode() for point in points.tolist()]
+    lacking = np.array([character not in known for character in characters], np.bool_)
+
+    def asked(share: float) -> NDArray[np.int64]:
+        wanted = np.flatnonzero(lacking & (before < share * total))
+        return wanted[[not denied(characters[index]) for index in wanted.tolist()]]
+
+    first = asked(coverage or 0)
+    rest = np.setdiff1d(np.flatnonzero(lacking), first)
+    return Missing(
+        tuple(characters[index] for index in first.tolist()),
+        counts[np.concatenate((first, rest))],
+        total,
+        len(asked(ADVISED)),
+    )
+
+
+def read_as(model: BpeModel) -> str:
+    """Say how the model reads a character that it has no token for."""
+    if model.fallback and min(model.fallback) >= 0:
+        return "read as bytes"
+    otherwise = "left out" if model.unknown is None else "read as unknown"
+    return f"read as bytes or {otherwise}" if model.fallback else otherwise
+
+
+def check_share(coverage: float) -> None:
+    """Refuse what is no share.
+
+    Raises:
+        InputError: it is not above 0 and up to 1.
+    """
+    if not 0 < coverage <= 1:
+        raise InputError(f"a coverage of {coverage:g} is no share of the characters: it is above 0 and at most 1")
+
+
+def _characters(pieces: WeightedPieces) -> tuple[NDArray[np.uint32], NDArray[np.uint64]]:
+    """Code points that occur, rising, and how often."""
+    data = pieces.data[pieces.data_offsets[:-1]][pieces.symbols].astype(np.uint8)
+    starts = np.concatenate(([0], np.cumsum((data & 0xC0) != 0x80)))
+    weights = np.repeat(pieces.weights, np.diff(starts[pieces.offsets]))
+    text = np.frombuffer(data.tobytes().decode().encode("utf-32-le"), np.uint32)
+    counts = np.bincount(text, weights.astype(np.float64))  # exact: texts have fewer than 2^53 characters
+    points = np.flatnonzero(counts).astype(np.uint32)
+    kept = [
+        unicodedata.category(character) != "Cc" and character != "\ufffd" for character in map(chr, points.tolist())
+    ]
+    return points[kept], counts[points[kept]].astype(np.uint64)

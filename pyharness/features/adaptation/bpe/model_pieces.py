@@ -1,0 +1,147 @@
+"""Pieces of a corpus as a model's merges get them: normalised, split, without added tokens; and as it encodes them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from pyharness import _core
+from pyharness.bpe.analysis.self_tokenization import NEVER
+from pyharness.bpe.encoding.model_texts import ModelTexts
+from pyharness.bpe.encoding.stages import is_byte_level
+from pyharness.bpe.model.model import BpeModel
+from pyharness.bpe.splitting.text_splitter import Pieces, TextSplitter
+from pyharness.bpe.training.piece_counter import PieceCounter
+from pyharness.bpe.training.trainer import WeightedPieces
+from pyharness.features.adaptation.editing.piece_rules import PieceRules
+from pyharness.types import InputError, MergeModel, Tokens
+from pyharness.vocabularies.sentencepiece.model import SentencePieceNormalizer
+
+MARK = "▁"  # how SentencePiece writes a space
+
+
+class ModelPieces:
+    """Counts the distinct pieces of texts that come in batches, as :class:`PieceCounter` does.
+
+    Special and other added tokens are cut out and never counted. Where ``▁`` stands for a space, pieces are cut before
+    runs of it (behind them, where it ends tokens), if no token crosses such a place: neither will a new one. Not so if
+    ``rules`` let white space stand anywhere in a piece, nor where the model looks whole pieces up: those are its own.
+
+    >>> trained = train(WeightedPieces.of_bytes({b"hug": 5, b"pug": 3}), 259)
+    >>> pieces = ModelPieces(model_of_training(trained, "gpt2", special=["<|end|>"]))
+    >>> pieces.add(["a hug<|end|> hug"])
+    >>> counted = pieces.pieces()
+    >>> bytes(counted.symbols.tolist()), counted.weights.tolist()
+    (b'a hug', [1, 2])
+
+    Raises:
+        InputError: the model cannot be run; see :func:`check_extendable`.
+    """
+
+    def __init__(self, model: BpeModel, rules: PieceRules | None = None, *, max_bytes: int = 4 << 30) -> None:
+        check_extendable(model)
+        self._texts = ModelTexts(model)
+        self._special = frozenset(model.special)
+        marks = mark_pattern(model) if rules is None or rules.by_whitespace else None
+        self._splitter = None if marks is None else TextSplitter(marks)
+        self._max_bytes = max_bytes
+        self._counter: PieceCounter | None = None
+
+    def add(self, texts: Sequence[str | bytes], threads: int = 1) -> None:
+        """Count the pieces of some texts.
+
+        Raises:
+            InputError, ValueError, TypeError: as :meth:`PieceCounter.add` and :meth:`BpeTokenizer.encode_batch`.
+        """
+        texts, cut = self._texts.cut(self._texts.stretches(texts, threads, self._special))
+        if self._splitter is not None and isinstance(cut, TextSplitter) and cut.name != "none":
+            cut = cut.split_batch(texts, threads)
+        if isinstance(cut, Pieces):
+            self._counter = self._counter or PieceCounter(self._splitter or TextSplitter("none"), self._max_bytes)
+            self._counter.add(_parts(texts, cut), threads)
+        else:
+            self._counter = self._counter or PieceCounter(self._splitter or cut, self._max_bytes)
+            self._counter.add(texts, threads)
+
+    def pieces(self) -> WeightedPieces:
+        """The counted pieces over the 256 bytes, in the order of first occurrence."""
+        return WeightedPieces.of_bytes({}) if self._counter is None else self._counter.pieces()
+
+
+def _parts(texts: Sequence[str | bytes], pieces: Pieces) -> list[bytes]:
+    """Each piece as a text of its own."""
+    parts = []
+    for index, text in enumerate(texts):
+        data = text.encode() if isinstance(text, str) else text
+        parts += [data[start:end] for start, end in pairwise([0, *pieces.of(index).tolist()])]
+    return parts
+
+
+def check_extendable(model: BpeModel) -> None:
+    """Refuse models for which continued training is not defined.
+
+    Raises:
+        InputError: the model has scaffold tokens, or symbols with a prefix or a suffix.
+    """
+    if model.expansion is not None:
+        raise InputError("a model of Scaffold-BPE cannot be extended: its stepping stones are never written")
+    if model.prefix or model.suffix:
+        raise InputError(
+            f"the symbols of this model carry {model.prefix or model.suffix!r}, which extending does not know: give a "
+            "model of plain symbols"
+        )
+
+
+def mark_pattern(model: BpeModel) -> str | None:
+    """Expression that cuts the model's pieces at the marks of white space.
+
+    None where the model has none, where tokens cross them, or where whole pieces are looked up: parts of pieces are
+    not, and one that is a token may be found by nothing else.
+    """
+    if model.whole_pieces or model.symbols != "characters" or MARK.encode() not in model.alphabet:
+        return None
+    merges = model.merges
+    made = merges.tested.copy()
+    if merges.rules is not None:
+        made[merges.rules[:, 2]] = True  # added tokens, too
+    elif merges.ranks is not None:
+        made |= merges.ranks != NEVER  # unused ones, too
+    every = merges.strings()
+    strings = [every[token].decode(errors="replace") for token in np.flatnonzero(made).tolist()]
+    first, last = f"{MARK}+[^{MARK}]*|[^{MARK}]+", f"[^{MARK}]*{MARK}+|[^{MARK}]+"
+    if isinstance(model.normalizer, SentencePieceNormalizer) and model.normalizer.whitespace_as_suffix:
+        return None if any(re.search(f"{MARK}[^{MARK}]", string) for string in strings) else last
+    return None if any(re.search(f"[^{MARK}]{MARK}", string) for string in strings) else first
+
+
+def encoded(model: BpeModel, pieces: WeightedPieces, *, whole_pieces: bool, threads: int = 1) -> Tokens:
+    """Encode pieces over bytes: document ``i`` is piece ``i`` in the ids of the model.
+
+    ``whole_pieces``: a piece that is a token is that token, whatever the rules say.
+    """
+    letters = pieces.data[pieces.data_offsets[:-1]]
+    in_order = np.array_equal(letters, np.arange(256))
+    data = pieces.symbols.astype(np.uint8) if in_order else letters[pieces.symbols]
+    if is_byte_level(model):
+        return Tokens(*_merger(model.merges, whole_pieces).encode_batch(data, pieces.offsets, threads))
+    encoder = _core.SymbolEncoder(
+        model.merges, characters=model.symbols == "characters", alphabet=list(model.alphabet.items()), prefix=b"",
+        suffix=b"", fallback=np.array(model.fallback, np.int64).astype(np.uint32), unknown=model.unknown,
+        fuse_unknown=model.fuse_unknown, whole_pieces=whole_pieces, longest_match=False, expansion=None,
+    )  # fmt: skip
+    return Tokens(*encoder.encode_pieces(data, pieces.offsets, threads))
+
+
+_MERGERS: WeakKeyDictionary[MergeModel, dict[bool, _core.PieceMerger]] = WeakKeyDictionary()
+
+
+def _merger(merges: MergeModel, whole_pieces: bool) -> _core.PieceMerger:
+    """What merges the pieces of a model; its tables are kept as long as the model is."""
+    kept = _MERGERS.setdefault(merges, {})
+    if whole_pieces not in kept:
+        kept[whole_pieces] = _core.PieceMerger(merges, whole_pieces)
+    return kept[whole_pieces]

@@ -1,0 +1,106 @@
+"""Ids of new tokens: behind the largest of a model, or those of reserved tokens and gaps."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyharness.bpe.analysis.self_tokenization import Verdict, self_tokenization
+from pyharness.bpe.model.model import BpeModel
+from pyharness.features.adaptation.types import Placement
+from pyharness.types import Ids, InputError, TokenKind
+
+_NEVER = np.iinfo(np.uint32).max
+
+
+def place(
+    model: BpeModel, count: int, *, reuse: str | None = None, multiple_of: int = 1, emitted: Ids | None = None
+) -> Placement:
+    """Give ids to new tokens. No token that stays moves.
+
+    >>> trained = train(WeightedPieces.of_bytes({b"hug": 5, b"pug": 3}), 259)
+    >>> model = model_of_training(trained, "gpt2", special=["<|end|>", "<|reserved_0|>"])
+    >>> place(model, 3, multiple_of=8)
+    Placement(ids=array([261, 262, 263], dtype=uint32), size=264)
+    >>> place(model, 3, reuse=r"<.reserved_\\d+.>").ids.tolist()
+    [260, 261, 262]
+
+    Args:
+        model: what is extended.
+        count: new tokens, in the order of their ranks.
+        reuse: regular expression of all of a token's content: ids of added tokens that match, and of unused ones that
+            no merge gives, are taken first, and ids without a token, the lowest first. Where an id is a rank, only
+            those above all ranks. The tokens leave the file. None: ids follow the largest one.
+        multiple_of: what the number of ids is rounded up to; ids beyond the last token have none.
+        emitted: ids that occur in a text; none of them is taken.
+
+    Raises:
+        InputError: the expression is none, or matches nothing; an id to take is among the emitted ones.
+    """
+    if not 1 <= multiple_of < 1 << 24:
+        raise InputError(f"the number of ids cannot be a multiple of {multiple_of:,}; give 1 to 2^24")
+    free = [] if reuse is None else sorted(_free(model, compiled("reuse", reuse)))
+    taken = np.array(free[:count], np.uint32)
+    used = taken if emitted is None else taken[np.isin(taken, emitted)]
+    if emitted is not None and len(used):
+        content = model.vocabulary[int(used[0])].decode(errors="replace")
+        raise InputError(f"--reuse would take id {used[0]} of {content!r}, which occurs in the text; match less")
+    behind = np.arange(model.id_limit, model.id_limit + count - len(taken), dtype=np.uint32)
+    ids = np.concatenate((taken, behind))
+    return Placement(ids, -(-(model.id_limit + len(behind)) // multiple_of) * multiple_of)
+
+
+def compiled(name: str, expression: str) -> re.Pattern[str]:
+    """Compile an expression that a user gave as the option of this name.
+
+    Raises:
+        InputError: it is none.
+    """
+    try:
+        return re.compile(expression)
+    except (re.error, RecursionError, OverflowError) as error:
+        raise InputError(f"{name} {expression[:60]!r} is no regular expression: {error}") from None
+
+
+def _free(model: BpeModel, pattern: re.Pattern[str]) -> Iterator[int]:
+    """Ids that may be taken."""
+    contents = {token.id: token.content for token in model.added}
+    contents |= {token: model.vocabulary[token].decode(errors="replace") for token in _idle(model)}
+    matching = {token for token, content in contents.items() if token != model.unknown and pattern.fullmatch(content)}
+    if not matching:
+        some = ", ".join(repr(content) for content in list(contents.values())[-3:]) or "none"
+        raise InputError(
+            f"--reuse {pattern.pattern!r} matches no added or unused token whole that no merge gives; there are: {some}"
+        )
+    lowest = _lowest(model)
+    yield from (token for token in {*matching, *_of_kind(model, TokenKind.ABSENT)} if token >= lowest)
+
+
+def _idle(model: BpeModel) -> list[int]:
+    """Unused tokens that no merge gives and no text begins with: the others lie on the way to tokens that are used."""
+    unused: NDArray[np.bool_] = model.vocabulary.kinds == TokenKind.UNUSED
+    if not unused.any():
+        return []
+    unused[list(model.alphabet.values())] = False
+    tested = self_tokenization(dataclasses.replace(model.merges, tested=unused))
+    found: list[int] = np.flatnonzero(unused & (tested.verdict == Verdict.UNDERIVABLE)).tolist()
+    return found
+
+
+def _of_kind(model: BpeModel, kind: TokenKind) -> list[int]:
+    found: list[int] = np.flatnonzero(model.vocabulary.kinds == kind).tolist()
+    return found
+
+
+def _lowest(model: BpeModel) -> int:
+    """Lowest id that keeps a new token behind all others in rank."""
+    ranks = model.merges.ranks
+    if ranks is None:
+        return 0
+    ranked = np.flatnonzero(ranks != _NEVER)
+    is_rank = len(ranked) and np.array_equal(ranks[ranked], ranked)
+    return int(ranked[-1]) + 1 if is_rank else 0

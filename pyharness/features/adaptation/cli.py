@@ -1,0 +1,363 @@
+"""``pyharness adapt``: ``extend`` and ``prune`` a tokenizer, and ``embed`` it in a model."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from pyharness.cli.console import check_output, reports_errors, show
+from pyharness.cli.examples import Example
+from pyharness.types import InputError, counted
+
+if TYPE_CHECKING:
+    from pyharness.features.adaptation.embedding import Embedded, Planned
+    from pyharness.features.adaptation.resizing import Made
+    from pyharness.features.adaptation.trainers.base_file import BaseFile
+
+EXTENSIONS = {"continued": "continued-bpe", "naive": "naive-extension"}
+PRUNINGS = {
+    "leaf": "leaf-pruning", "frequency": "frequency-pruning", "last-n": "last-n", "leaf-last-n": "leaf-last-n",
+    "merge-based": "merge-based", "script": "script",
+}  # fmt: skip
+_NUMBER = click.IntRange(1, 2**31 - 1)  # as many tokens as ids can tell apart
+_SHOWN = 4  # of the tokens whose ids are used again
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+@click.group()
+def adapt() -> None:
+    """Change a tokenizer for another text, and fit a model to it."""
+
+
+def _shared(command: Command) -> Command:
+    """Options that both commands have."""
+    for option in reversed((
+        click.option("--base", required=True, metavar="FILE", help="The tokenizer: a tokenizer.json, tekken.json, "
+                     "SentencePiece BPE model or rank file, or its folder; file:PATH?pattern=cl100k_base for a rank "
+                     "file that is not known; or a row with such a file: mistral:v3, tiktoken:gpt2, hf:OWNER/NAME."),
+        click.option("-c", "--corpus", "texts", multiple=True, required=True, metavar="SPEC", help="Text; repeatable."),
+        click.option("--out", "folder", type=click.Path(path_type=Path), required=True, metavar="DIR",
+                     help="Folder to make."),
+        click.option("--held-out", multiple=True, metavar="SPEC", help="Judge on this text, of which no document may "
+                     "be in the corpus; repeatable [default: on the front of the corpus, which flatters]."),
+        click.option("--allow-overlap", is_flag=True, help="Let documents be in both."),
+        click.option("--max-bytes", metavar="SIZE", help="Read no more of the corpus than this: 100MB, 2GiB "
+                     "[default: all of it]."),
+        click.option("--min-frequency", type=int, metavar="N", help="Merge no pair that occurs less often "
+                     "[default: 2]."),
+        click.option("--max-token-length", type=int, metavar="N", help="Longest new token, in bytes [default: any]."),
+        click.option("--max-token-characters", type=int, metavar="N", help="Longest new token, in characters "
+                     "[default: for SentencePiece what its model says]."),
+        click.option("--whole-pieces/--no-whole-pieces", default=None, help="While counting and learning, take pieces "
+                     "that are tokens of FILE for these tokens [default: as FILE does]."),
+        click.option("--deny", metavar="REGEX", help="Make no token in whose text this is found [default: none]."),
+        click.option("--coverage", "character_coverage", type=float, metavar="X", help="Models of characters: first "
+                     "make tokens of those that FILE has none for, up to this share of the text, such as 0.99995 "
+                     "[default: none]."),
+        click.option("--balance", is_flag=True, default=None, help="Let each --corpus count as much as the largest, in "
+                     "tokens of FILE."),
+        click.option("--multiple-of", type=click.IntRange(1, 2**16), metavar="N", help="Rows of a model for it are to "
+                     "be a multiple: recorded, and part of the next command. The tokenizer stays as it is "
+                     "[default: 1]."),
+        click.option("--threads", type=int, metavar="N", help="Threads [default: all cores]."),
+        click.option("--force", is_flag=True, help="Replace DIR, if this command made it."),
+        click.option("-q", "--quiet", is_flag=True, help="No progress and no summary; errors only."),
+    )):  # fmt: skip
+        command = option(command)
+    return command
+
+
+@adapt.command()
+@_shared
+@click.option("--tokens", type=_NUMBER, metavar="N", help="New tokens.")
+@click.option("--sizes", metavar="N,N,...", help="Instead: several numbers of new tokens, learnt once; the folders are "
+              "DIR-N.")  # fmt: skip
+@click.option("--method", type=click.Choice([*EXTENSIONS]), default="continued", show_default=True,
+              help="continued: the training of FILE goes on. naive: strings of another one, to compare.")  # fmt: skip
+@click.option("--auxiliary-size", type=int, metavar="N", help="naive: size of that training [default: 64000].")
+@click.option("--reuse", metavar="REGEX", help="Take first the ids of added or unused tokens that match whole, such as "
+              "'<.reserved_special_token_[0-9]+.>', and gaps.")  # fmt: skip
+@reports_errors
+def extend(folder: Path, tokens: int | None, sizes: str | None, method: str, quiet: bool, **options: Any) -> None:
+    """Teach a tokenizer new tokens; none of its ids moves.
+
+    \b
+    pyharness adapt extend --base ./model -c path:estonian.jsonl --tokens 8192 --out ./estonian
+    pyharness adapt extend --base tokenizer.json -c shard:1-4/5:path:et.jsonl --held-out shard:0/5:path:et.jsonl \\
+        --sizes 1024,2048,4096 --out ./et
+
+    Learning goes on from what FILE makes of the corpus, so every new token can be reached, and text that no new rule
+    touches keeps its ids. DIR gets the file of the base, edited, and nothing else of it changes; the settings and the
+    chat template that lie beside it; adaptation.json, which says what was learnt; and training.json. It appears whole,
+    when all is done. "pyharness adapt embed" then fits a model to it.
+
+    \b
+    Exit status: 0 done (the summary says if the text gave fewer tokens than asked), 2 bad input, 130 interrupted,
+    143 told to end.
+    """
+    wanted = _numbers(folder, tokens, sizes)
+    _run(EXTENSIONS[method], wanted, quiet=quiet, **options)
+
+
+@adapt.command()
+@_shared
+@click.option("--size", "vocab_size", type=_NUMBER, metavar="N", help="Tokens of any kind that are left.")
+@click.option("--share", type=float, metavar="X", help="Instead: share of the removable tokens that goes, 0 to 1.")
+@click.option("--extend", "tokens", type=_NUMBER, metavar="N", help="Learn N tokens of the corpus after that; they are "
+              "among those of --size [default size: as large as FILE].")  # fmt: skip
+@click.option("--method", type=click.Choice([*PRUNINGS]), default="leaf", show_default=True, help="What goes first. "
+              "leaf: the least frequent token that no other is made of. The others are there to compare.")  # fmt: skip
+@click.option("--script", "scripts", multiple=True, metavar="NAME", help="script: whose tokens go first, such as "
+              "Cyrillic; repeatable.")  # fmt: skip
+@reports_errors
+def prune(folder: Path, method: str, quiet: bool, **options: Any) -> None:
+    """Take away the tokens that a text needs least.
+
+    \b
+    pyharness adapt prune --base ./model -c path:english.jsonl --share 0.5 --out ./smaller
+    pyharness adapt prune --base ./model -c path:estonian.jsonl --extend 8192 --out ./exchanged
+
+    Base symbols, special, added and unknown tokens stay. By leaves, no token that stays loses its way, and text that
+    uses none of those that go keeps its tokens. Ids move: DIR gets id_map.json, the new id of each old one, beside what
+    "pyharness adapt extend" leaves.
+
+    \b
+    Exit status: 0 done, 2 bad input, 130 interrupted, 143 told to end.
+    """
+    _check_amount(method, **options)
+    _run(PRUNINGS[method], [(folder, {})], quiet=quiet, **options)
+
+
+def _check_amount(
+    method: str, *, vocab_size: int | None, share: float | None, tokens: int | None, scripts: Sequence[str],
+    **others: Any,
+) -> None:  # fmt: skip
+    """Refuse, in the names of the options, what the trainer refuses in its own."""
+    from pyharness.features.adaptation.trainers.extension import LEARNING
+
+    if vocab_size is not None and share is not None:
+        raise InputError("prune to a size or by a share: give one of --size and --share")
+    if vocab_size is None and share is None and tokens is None:
+        raise InputError(
+            "say how much goes: --size N (tokens that are left), --share X (of those that can go), or --extend N (new "
+            "ones, in the place of as many)"
+        )
+    options = {option.name: option.opts[0] for option in click.get_current_context().command.params}
+    given = [options[name] for name in sorted(LEARNING) if others[name] is not None]
+    if given and tokens is None:
+        raise InputError(f"{given[0]} is for tokens that are learnt, and none are: give --extend N, or leave it out")
+    if method == "script" and not scripts:
+        raise InputError("name the scripts whose tokens go first: --script Cyrillic --script Greek")
+    if method != "script" and scripts:
+        raise InputError(f"--script is for --method script, and not for {method}")
+
+
+def _numbers(folder: Path, tokens: int | None, sizes: str | None) -> list[tuple[Path, dict[str, Any]]]:
+    """Folders and sizes, the largest first: what it learns serves the others."""
+    if (tokens is None) == (sizes is None):
+        raise InputError("say how many tokens are new: --tokens N, or several numbers with --sizes N,N")
+    if sizes is None:
+        return [(folder, {"tokens": tokens})]
+    numbers = [number.strip() for number in sizes.split(",")]
+    if not all(number.isascii() and number.isdecimal() and len(number) < 10 and int(number) for number in numbers):
+        raise InputError(f"--sizes {sizes!r} are not whole numbers above 0 separated by commas, such as 1024,2048")
+    if folder.name in ("", ".."):
+        raise InputError(
+            f"--sizes makes folders DIR-N, and {str(folder)!r} has no name to go on with; give --out a name"
+        )
+    return [
+        (folder.with_name(f"{folder.name}-{number}"), {"tokens": number})
+        for number in sorted({int(number) for number in numbers}, reverse=True)
+    ]
+
+
+def _run(
+    name: str, wanted: Sequence[tuple[Path, dict[str, Any]]], *, texts: Sequence[str], held_out: Sequence[str],
+    allow_overlap: bool, max_bytes: str | None, threads: int | None, force: bool, quiet: bool,
+    **options: Any,
+) -> None:  # fmt: skip
+    from pyharness import trainers
+    from pyharness.cli.progress import training_listener
+    from pyharness.commands.held_out import HeldOut
+    from pyharness.corpora.options import size
+    from pyharness.corpora.texts import Text
+    from pyharness.features.adaptation import resizing
+    from pyharness.system.environment import cores
+    from pyharness.tokenizers.training.bases import file_of
+
+    if not quiet:
+        check_output()
+    trainer = trainers.resolve(name)
+    text = Text.of(texts, size("--max-bytes", max_bytes) if max_bytes else None)
+    given = {option: value for option, value in options.items() if value is not None and value != ()}
+    given["base"] = file_of(given["base"])
+    with training_listener(quiet) as progress:
+        request = trainers.TrainingRequest(
+            texts=text.documents, parts=text.parts if len(texts) > 1 else None, source=text.source,
+            text_bytes=text.max_bytes, progress=progress, threads=cores() if threads is None else threads,
+            **given, **wanted[0][1],
+        )  # fmt: skip
+        base = resizing.check(trainer, request, [folder for folder, _ in wanted], force=force)
+        other = Text.of(held_out)
+        held = HeldOut.read(other, allow=allow_overlap, progress=progress) if held_out else None
+        request, said = resizing.apart(request, held), set[str]()
+        for made in resizing.make(trainer, request, base, wanted, text, held, force=force):
+            if not quiet:
+                notes = [note for note in made.trained.notes if note not in said]
+                _summarise(base, made, notes, request.multiple_of)
+            said.update(made.trained.notes)
+
+
+def _summarise(base: BaseFile, made: Made, notes: Sequence[str], multiple_of: int) -> None:
+    from pyharness.report import visible
+
+    trained, details = made.trained, made.trained.details
+    changes = [f"{details[name]:,} {name}" for name in ("removed", "added") if details[name]]
+    rows = [
+        ("base", f"{base.path}, {base.model.id_limit:,} ids"),
+        ("vocabulary", f"{trained.vocab_size:,} tokens: {', '.join(changes) or 'nothing changed'}"),
+        ("ids", _ids(details)),
+        ("text", _text(details)),
+        ("bytes/token", made.judged.line),
+        ("unreachable", _unreachable(details["unreachable"])),
+    ]
+    if details.get("reused"):
+        rows.append(("reused", _reused(details["reused"])))
+    if details["added"]:
+        rows.append(("unused", f"{made.judged.unused_added:,} of {details['added']:,} new tokens do not occur there"))
+        rows.append(("learnt", _learnt(details["learnt"])))
+    rows.append(("seconds", ", ".join(f"{phase} {seconds:.2f}" for phase, seconds in trained.seconds.items())))
+    rows.append(("files", ", ".join(str(made.folder / name) for name in made.outcome.files)))
+    rows += [("note", note) for note in notes]
+    tokenizer = made.outcome.specification.removeprefix("file:") if trained.loading else str(made.folder)
+    multiple = f" --multiple-of {multiple_of}" if multiple_of != 1 else ""
+    rows.append(("next", f"pyharness adapt embed MODEL --tokenizer {shlex.quote(tokenizer)}{multiple} --out DIR"))
+    rows.append(("", f"pyharness encode {shlex.quote(made.outcome.specification)} < text.txt"))
+    show("".join(f"{name:11} {visible(value)}\n" for name, value in rows))
+
+
+def _ids(details: Mapping[str, Any]) -> str:
+    ids, rows = details["ids"], details["rows"]
+    return f"{ids:,}" if ids == rows else f"{ids:,} ({rows:,} rows)"
+
+
+def _reused(reused: Mapping[str, str]) -> str:
+    """Which tokens have lost their ids: they are no longer in the file."""
+    some = ", ".join([*reused.values()][:_SHOWN]) + (", ..." if len(reused) > _SHOWN else "")
+    return f"{counted(len(reused), 'id')}: {some}"
+
+
+def _text(details: Mapping[str, Any]) -> str:
+    if not details["documents"]:
+        return "not read: this order does not depend on it"
+    return f"{details['bytes'] / 1e6:,.1f} MB in {counted(details['documents'], 'document')}"
+
+
+def _unreachable(tested: Mapping[str, Mapping[str, int]]) -> str:
+    counts = {name: f"{sum(layers.values()):,}" for name, layers in tested.items()}
+    return f"{counts['adapted']} tokens, {counts['added']} of the new ones; {counts['base']} of the base (layers 1, 2)"
+
+
+def _learnt(classes: Mapping[str, Mapping[str, Any]]) -> str:
+    return ", ".join(f"{name} {found['tokens']:,}" for name, found in classes.items())
+
+
+@adapt.command()
+@click.argument("model")
+@click.option("--out", "folder", type=click.Path(path_type=Path), metavar="DIR", help="Folder to make.")
+@click.option("--tokenizer", metavar="PATH", help="The new tokenizer: a file, or a folder of one. Its files are copied "
+              "into DIR. With --map and --plan they are copied and nothing else.")  # fmt: skip
+@click.option("--old-tokenizer", metavar="PATH", help="What MODEL was trained with [default: its own file].")
+@click.option("--map", "id_map", type=click.Path(path_type=Path), metavar="FILE", help="Instead: new id of each old "
+              "one, as JSON: [0, -1, 1] (-1: goes) or {\"0\": 0, \"2\": 1}.")  # fmt: skip
+@click.option(
+    "--ids",
+    type=click.IntRange(1, 2**24),
+    metavar="N",
+    help="New ids in all, of a --map [default: as its largest needs].",
+)
+@click.option("--plan", type=click.Path(path_type=Path), metavar="FILE", help="Instead: a plan that --plan-only wrote.")
+@click.option("--plan-only", type=click.Path(path_type=Path), metavar="FILE", help="Write the plan, and no model.")
+@click.option("--method", type=click.Choice(["fvt", "mean", "random"]), default="fvt", show_default=True,
+              help="Rows of tokens that MODEL lacks: fvt, the mean over what the old tokenizer writes for each; "
+              "mean, that of all old tokens; random, normal, with the mean and deviation of each column.")  # fmt: skip
+@click.option("--row", "named", nargs=2, multiple=True, metavar="NEW OLD",
+              help="Give token NEW the row of token OLD: as files write them, or ids; repeatable.")  # fmt: skip
+@click.option("--tensor", "tensors", multiple=True, metavar="NAME", help="A matrix, or bias, of the vocabulary; "
+              "repeatable [default: as the class of the model has them in transformers].")  # fmt: skip
+@click.option(
+    "--multiple-of",
+    type=click.IntRange(1, 2**16),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Round the number of rows up to a multiple.",
+)
+@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, metavar="N", help="Of random rows [default: 0].")
+@click.option("--force", is_flag=True, help="Replace DIR, if this command made it.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress and no summary; errors only.")
+@reports_errors
+def embed(folder: Path | None, plan_only: Path | None, force: bool, quiet: bool, **options: Any) -> None:
+    """Fit the embeddings of MODEL, a folder of transformers, to another tokenizer.
+
+    \b
+    pyharness adapt embed ./model --tokenizer ./new/tokenizer.json --out ./adapted
+    pyharness adapt embed ./model --map ids.json --out ./smaller
+    pyharness adapt embed ./model --tokenizer ./new --plan-only plan.json
+
+    Rows of tokens that both tokenizers have are copied byte for byte, and so is every other tensor. Rows that no token
+    has (padding) stay, and new ids that fall on them are initialised as the others. Memory does not grow with the
+    model, and no code of MODEL is run.
+
+    DIR appears whole, when all is done, with the plan in embedding_plan.json.
+
+    \b
+    Exit status: 0 done, 2 bad input, 130 interrupted, 143 told to end.
+    """
+    from pyharness.cli.progress import training_listener
+    from pyharness.features.adaptation import embedding as adapting
+
+    if not quiet:
+        check_output()
+    if (folder is None) == (plan_only is None):
+        raise InputError("say where the adapted model goes with --out DIR, or write the plan alone with --plan-only")
+    with training_listener(quiet) as progress:
+        request = adapting.EmbeddingRequest(**options, progress=progress)
+        planned = adapting.plan_embedding(request, folder, force)
+        done: Embedded | None = None
+        if plan_only is not None:
+            adapting.write_plan(planned, plan_only)
+        elif folder is not None:
+            done = adapting.embed(request, planned, folder, force=force)
+    if not quiet:
+        _summarise_embedding(planned, done, plan_only or folder or Path())
+
+
+def _summarise_embedding(planned: Planned, done: Embedded | None, target: Path) -> None:
+    from pyharness.report import visible
+
+    plan = planned.plan
+    counts = ", ".join(f"{operation.name.lower()} {count:,}" for operation, count in plan.counts.items() if count)
+    rows = [
+        ("matrices", ", ".join(planned.matrices.roles)),
+        ("rows", f"{plan.rows:,} -> {len(plan):,}"),
+        ("ids", f"{plan.old.ids:,} -> {plan.new.ids:,}"),
+        ("made by", counts),
+        ("plan" if done is None else "folder", str(target)),
+    ]
+    if done is not None:
+        rows.append(("files", ", ".join(done.files)))
+    if done is not None and done.left_out:
+        rows.append(("left out", ", ".join(done.left_out)))
+    show("".join(f"{name:11} {visible(value)}\n" for name, value in rows))
+
+
+COMMANDS = (adapt,)
+EXAMPLES = (
+    Example("pyharness adapt extend --base ./model -c path:new.jsonl --tokens 8192 --out ./new", "", 50),
+    Example("pyharness adapt embed ./model --tokenizer ./new --out ./adapted", "", 55),
+)

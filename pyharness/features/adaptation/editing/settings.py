@@ -1,0 +1,262 @@
+"""Files that go with a tokenizer file: copied, with the ids that they name; and what knows the file by its digest."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pyharness.features.adaptation.editing.json_text import (
+    STRING,
+    Edit,
+    beginning,
+    bytes_of,
+    elements,
+    keyed_items,
+    text_of,
+)
+from pyharness.features.adaptation.editing.moved_ids import AMBIGUOUS, NAMES_IDS, id_of_key, moved
+from pyharness.features.adaptation.types import IdMap
+from pyharness.types import InputError
+from pyharness.vocabularies.files import vocabulary_file
+from pyharness.vocabularies.files.json_file import parse_json
+from pyharness.vocabularies.ranks.encodings import KNOWN_FILES
+
+SETTINGS = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "chat_template.json",
+            "chat_template.jinja", "generation_config.json")  # fmt: skip
+_KEY = re.compile(STRING)
+_ADDED = "added_tokens.json"  # content: id
+_TEMPLATES = ("chat_template", "template")  # one, or one of several with names
+_LISTS = ("additional_special_tokens", "extra_special_tokens")
+_VOCABULARIES = ("tokenizer.json", "tokenizer.model*", "tekken.json", "*.tiktoken", "vocab.json", "merges.txt",
+                 "vocab.txt")  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Files to put beside an edited one, by name, and the names of those that say what the old one was."""
+
+    files: Mapping[str, bytes]
+    left_out: tuple[str, ...]
+
+
+def read_settings(file: Path, ids: IdMap, new: Collection[int], gone: Collection[str] = ()) -> Settings:
+    """Read the settings beside a tokenizer file, with the ids that tokens have in the edited one.
+
+    Nothing but ids changes, and a token that is gone (-1) leaves the lists that it is in.
+
+    Args:
+        file: the file that was edited.
+        ids: where each of its ids has gone.
+        new: ids of tokens that it did not have.
+        gone: contents of added tokens that it does not have any more; the settings may name others.
+
+    Raises:
+        InputError: a file is damaged; one needs a token that is gone, or names a new id as another token's.
+    """
+    files = {name: path.read_bytes() for name in SETTINGS if (path := file.parent / name).is_file()}
+    found = {path.name for name in _VOCABULARIES for path in file.parent.glob(name) if path.name != file.name}
+    return Settings(edited_settings(files, ids, new, gone), tuple(sorted(found)))
+
+
+def edited_settings(
+    files: Mapping[str, bytes],
+    ids: IdMap,
+    new: Collection[int],
+    gone: Collection[str] = (),
+    *,
+    others: Collection[str] = (),
+) -> dict[str, bytes]:
+    """Return files by name with the ids that tokens have now, as :func:`read_settings`; empty ones are left out.
+
+    ``others``: keys of objects that name ids of other vocabularies, and stay.
+    """
+    without = _gone(files, ids).union(gone)
+    return {
+        name: _edited(data, name, _Moves(ids, frozenset(new), without, frozenset(others)))
+        for name, data in files.items() if data
+    }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Moves:
+    """What has become of the tokens that settings may name."""
+
+    ids: IdMap
+    new: frozenset[int]
+    gone: frozenset[str]
+    others: frozenset[str]
+
+    @property
+    def any(self) -> bool:
+        """Whether a token has another id now, or is gone."""
+        return not (self.ids.new == range(len(self.ids))).all()
+
+    @property
+    def shift(self) -> bool:
+        """Whether a token has another id now."""
+        new = self.ids.new
+        return bool(((new >= 0) & (new != range(len(new)))).any())
+
+
+def _gone(files: Mapping[str, bytes], ids: IdMap) -> frozenset[str]:
+    """Contents of the added tokens that are gone, as far as the settings tell."""
+    tokens: dict[str, Any] = {}
+    if data := files.get("tokenizer_config.json"):
+        listed = parse_json(data, "tokenizer_config.json").get("added_tokens_decoder")
+        tokens |= listed if isinstance(listed, dict) else {}
+    contents = {key: token.get("content") for key, token in tokens.items() if isinstance(token, dict)}
+    if data := files.get(_ADDED):
+        contents |= {str(number): content for content, number in parse_json(data, _ADDED).items()}
+    return frozenset(content for key, content in contents.items() if isinstance(content, str) and _is_gone(key, ids))
+
+
+def _is_gone(key: str, ids: IdMap) -> bool:
+    token = id_of_key(key)
+    return token is not None and token < len(ids) and bool(ids.new[token] < 0)
+
+
+def _edited(data: bytes, name: str, moves: _Moves) -> bytes:
+    if name.endswith(".jinja"):
+        _check_template(data.decode(errors="replace"), name, moves.gone)
+        return data
+    parse_json(data, name)
+    text = text_of(data, name)
+    edits = _Edits(text, name, moves)
+    try:
+        outer = beginning(text)
+        edited = bytes_of(text, (edits.of_added(outer),) if name == _ADDED else edits.of_object(outer))
+    except RecursionError:
+        raise InputError(f"{name} is nested too deeply to be edited") from None
+    parse_json(edited, f"{name}, edited")
+    return edited
+
+
+def _check_template(text: str, name: str, gone: Collection[str]) -> None:
+    if named := [content for content in gone if content in text]:
+        raise InputError(f"{name}: the chat template needs {min(named)!r}, which would be gone; keep that token")
+
+
+@dataclass(frozen=True, slots=True)
+class _Edits:
+    """What changes in one file of JSON."""
+
+    text: str
+    name: str
+    moves: _Moves
+
+    def of_object(self, start: int) -> Iterator[Edit]:
+        """Edits of an object and all that is in it."""
+        items, values = keyed_items(self.text, start)
+        for (key, value), (_, end) in zip(values, items.spans, strict=True):
+            yield from self._of_member(key, value, end)
+
+    def of_added(self, start: int) -> Edit:
+        """Tokens as keys, and their ids."""
+        items, values = keyed_items(self.text, start)
+        texts: list[str | None] = []
+        for (content, value), (first, end) in zip(values, items.spans, strict=True):
+            number = json.loads(self.text[value:end])
+            if content in self.moves.gone or type(number) is not int:
+                texts.append(None if content in self.moves.gone else self.text[first:end])
+                continue
+            self._check_free(number, content, of_token=True)
+            texts.append(f"{self.text[first:value]}{moved(self.moves.ids, number, content, self.name)}")
+        return items.edited(texts)
+
+    def _of_member(self, key: str, value: int, end: int) -> Iterator[Edit]:
+        opening = self.text[value]
+        if key == "added_tokens_decoder" and opening == "{":
+            yield self._of_tokens(value)
+        elif NAMES_IDS.fullmatch(key):
+            yield from self._of_ids(key, value, end)
+        elif key in _LISTS and opening == "[":
+            yield self._of_list(value)
+        elif opening == "{":
+            yield from () if key in self.moves.others else self.of_object(value)
+        elif key in AMBIGUOUS and opening == "[" and elements(self.text, value).spans and self.moves.any:
+            raise InputError(f"{self.name} has {key}, whose ids cannot be told from other numbers; take it out first")
+        elif opening == "[":
+            for start, stop in elements(self.text, value).spans:
+                yield from self._of_member(key, start, stop)
+        elif opening == '"':
+            self._check_text(key, json.loads(self.text[value:end]))
+
+    def _check_text(self, key: str, content: str) -> None:
+        if key in _TEMPLATES:
+            _check_template(content, self.name, self.moves.gone)
+        elif content in self.moves.gone and (key.endswith("_token") or key == "content"):
+            raise InputError(f"{self.name}: {key} is {content!r}, which would be gone; keep that token")
+
+    def _of_tokens(self, start: int) -> Edit:
+        """Tokens by id, as keys."""
+        items, values = keyed_items(self.text, start)
+        texts: list[str | None] = []
+        for (key, _), item in zip(values, items.texts(), strict=True):
+            number = id_of_key(key)
+            if number is None:
+                raise InputError(f"{self.name} has the key {key[:20]!r} in added_tokens_decoder, which is no id")
+            if _is_gone(key, self.moves.ids) or item is None:
+                texts.append(None)
+                continue
+            self._check_free(number, "added_tokens_decoder", of_token=True)
+            now = moved(self.moves.ids, number, key, self.name)
+            texts.append(item if now == number else _KEY.sub(f'"{now}"', item, count=1))
+        return items.edited(texts)
+
+    def _check_free(self, number: int, key: str, *, of_token: bool = False) -> None:
+        if number in self.moves.new and (number >= len(self.moves.ids) or self.moves.ids.new[number] < 0):
+            raise InputError(f"{self.name} has id {number} in {key}, which would be a new token's; take it out")
+        if of_token and number >= len(self.moves.ids) and self.moves.shift:
+            raise InputError(f"{self.name} has id {number} in {key}, which the tokenizer file does not have")
+
+    def _of_ids(self, key: str, value: int, end: int) -> Iterator[Edit]:
+        """Numbers of a value: one, or those in lists or objects."""
+        if self.text[value] == "[":
+            for start, stop in elements(self.text, value).spans:
+                yield from self._of_ids(key, start, stop)
+        elif self.text[value] == "{":
+            items, values = keyed_items(self.text, value)
+            for (_, start), (_, stop) in zip(values, items.spans, strict=True):
+                yield from self._of_ids(key, start, stop)
+        elif type(number := json.loads(self.text[value:end])) is int:
+            self._check_free(number, key)
+            yield (value, end), str(moved(self.moves.ids, number, key, self.name))
+
+    def _of_list(self, start: int) -> Edit:
+        """Special tokens, as texts or objects."""
+        items = elements(self.text, start)
+        tokens = [json.loads(self.text[slice(*span)]) for span in items.spans]
+        contents = [token.get("content") if isinstance(token, dict) else token for token in tokens]
+        leaves = [isinstance(content, str) and content in self.moves.gone for content in contents]
+        kept = (None if leaving else item for leaving, item in zip(leaves, items.texts(), strict=True))
+        return items.edited(kept)
+
+
+def known_by_digest(kind: vocabulary_file.Kind, digest: str) -> str | None:
+    """What checks files of a kind by a digest or by places, and will not know the edited one.
+
+    ``digest``: SHA-256 of the original.
+
+    Source: ``get_vocab_base_pre`` of convert_hf_to_gguf.py; ``expected_hash`` of tiktoken's load.py.
+    """
+    if kind == "rank_file":
+        names = [name for name, known in KNOWN_FILES.items() if known.digest == digest]
+        return (
+            f"tiktoken checks {names[0] if names else 'its encodings'} by the SHA-256 of the file (expected_hash): "
+            "make an Encoding of the new file, with the split pattern and the special tokens, which are not in it"
+        )
+    if kind == "huggingface":
+        return (
+            "convert_hf_to_gguf.py (GGUF) knows how a tokenizer splits by a digest of the ids of one text: where it "
+            "does not recognise the pre-tokenizer, add the digest that it shows beside that of the original"
+        )
+    if kind == "sentencepiece":
+        return (
+            "programs that convert a SentencePiece model number their added tokens from behind its last piece: what "
+            "they gave such an id before has another now"
+        )
+    return None

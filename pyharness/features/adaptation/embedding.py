@@ -1,0 +1,189 @@
+"""What ``pyharness adapt`` does: from a model and another vocabulary for it to a folder with the adapted model."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import cast
+
+from pyharness import tokenizers
+from pyharness.bpe import BpeModel, BpeTokenizer
+from pyharness.features.adaptation import surgery
+from pyharness.features.adaptation.editing.moved_ids import id_of_key
+from pyharness.features.adaptation.surgery import EmbeddingPlan, VocabularyMatrices, companions, id_maps, plan_file
+from pyharness.language_models import ModelFolder
+from pyharness.language_models.finding import find
+from pyharness.store.folders import check_apart, check_new_folder, write_folder
+from pyharness.system import atomic_file
+from pyharness.system.folders import home_folder
+from pyharness.trainers.phases import Phases
+from pyharness.types import FileContent, InputError, TrainingProgress
+from pyharness.vocabularies.files import vocabulary_file
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbeddingRequest:
+    """A model, and where the rows of its new vocabulary come from: another tokenizer, a map of ids, or a plan."""
+
+    model: str
+    tokenizer: str | None = None  # file or folder; of a map or a plan, what is put beside the weights
+    old_tokenizer: str | None = None  # that of the model's folder, where it is None
+    id_map: Path | None = None
+    ids: int | None = None  # of a map
+    plan: Path | None = None
+    method: surgery.Method = "fvt"
+    named: Sequence[tuple[str, str]] = ()  # new tokens and the old ones whose rows they get: texts or ids
+    tensors: Sequence[str] = ()
+    multiple_of: int = 1
+    seed: int = 0
+    progress: Callable[[TrainingProgress], None] | None = field(default=None, compare=False)  # called now and then
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A plan, and what it is for."""
+
+    folder: ModelFolder
+    matrices: VocabularyMatrices
+    plan: EmbeddingPlan
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """An adapted model."""
+
+    planned: Planned
+    files: Sequence[str]
+    left_out: Sequence[str] = field(default=())  # files of the model's folder without a successor
+
+
+def plan_embedding(request: EmbeddingRequest, out: Path | None = None, force: bool = False) -> Planned:
+    """Find the matrices of a model, and make or read the plan of their rows.
+
+    Args:
+        request: the model, and what its new rows are.
+        out: folder that is going to be written, where there is one: checked before anything is computed.
+        force: whether it may replace one that was made so.
+
+    Raises:
+        InputError: something cannot be used as it is.
+    """
+    if request.tokenizer is None and request.id_map is None and request.plan is None:
+        raise InputError("name what the new ids come from: --tokenizer, --map or --plan")
+    if request.id_map is not None and request.plan is not None:
+        raise InputError("--map and --plan are two answers to one question; give one")
+    folder = find(request.model)
+    if folder is None:
+        raise InputError(f"language model {request.model!r} is not here; name its folder")
+    folder.check_layers()
+    if out is not None:
+        _check_folder(out, request, folder.path, force)
+    matrices = VocabularyMatrices.of(folder, request.tensors)
+    if request.plan is not None:
+        return Planned(folder, matrices, _read_plan(request, request.plan))
+    if request.id_map is not None:
+        return Planned(folder, matrices, _plan_of_map(request, request.id_map, folder, matrices.rows))
+    return Planned(folder, matrices, _plan_of_tokenizers(request, folder, matrices.rows))
+
+
+def write_plan(planned: Planned, path: Path) -> None:
+    """Write a plan as a file; what is there stays."""
+    atomic_file.write(path, plan_file.dump(planned.plan).decode(), advice="choose another file for the plan")
+
+
+def embed(request: EmbeddingRequest, planned: Planned, out: Path, *, force: bool = False) -> Embedded:
+    """Write a model whose vocabulary follows a plan: its folder appears whole or not at all."""
+    folder, plan = planned.folder, planned.plan
+    _check_folder(out, request, folder.path, force)
+    files: dict[str, FileContent] = {**companions.kept_files(folder)}
+    if request.tokenizer is not None:
+        tokenizer = home_folder.expanded(request.tokenizer.partition("?")[0])
+        if plan.new.sha256 is not None and plan.new.sha256 != _digest(request.tokenizer):
+            raise InputError(f"the plan was made for another tokenizer than {request.tokenizer!r}; make one for it")
+        if plan.new.sha256 is None:
+            _check_ids(request.tokenizer, plan.new.ids)
+        files |= companions.tokenizer_files(tokenizer, folder, plan)
+    _hashed(request, folder)  # which the next line compares
+    files |= surgery.adapted_files(folder, plan, planned.matrices, Phases(request.progress))
+    write_folder(out, files, overwrite=force)
+    left_out = sorted({path.name for path in folder.path.iterdir()} - set(files))
+    return Embedded(planned, sorted(files), left_out)
+
+
+def _check_ids(tokenizer: str, known: int) -> None:
+    """Refuse a tokenizer with more ids than the map of a plan leads to."""
+    try:
+        ids = tokenizers.load(f"file:{tokenizer}").id_limit
+    except InputError:
+        return  # what we cannot read is copied as it is
+    if ids > known:
+        raise InputError(
+            f"{tokenizer!r} has {ids:,} ids, and the map leads to {known:,}: leave --map out, and tokens that it does "
+            "not know get rows, too; or say with --ids how many there are"
+        )
+
+
+def _check_folder(out: Path, request: EmbeddingRequest, model: Path, force: bool) -> None:
+    """Refuse a folder that cannot be made, or that lies where the model is read from."""
+    check_new_folder(out, plan_file.NAME, force)
+    named = (request.tokenizer, request.old_tokenizer)
+    tokenizers_read = [vocabulary_file.find(name.partition("?")[0]) for name in named if name is not None]
+    others = [path for path in (request.id_map, request.plan) if path is not None]
+    check_apart(out, (model, *model.iterdir(), *tokenizers_read, *others))
+
+
+def _read_plan(request: EmbeddingRequest, path: Path) -> EmbeddingPlan:
+    if request.named or request.multiple_of != 1 or request.ids is not None:
+        raise InputError("a plan says itself which rows there are; leave --row, --multiple-of and --ids out")
+    return plan_file.load(vocabulary_file.read(path), str(path))
+
+
+def _plan_of_map(request: EmbeddingRequest, path: Path, folder: ModelFolder, rows: int) -> EmbeddingPlan:
+    if request.named:
+        raise InputError("--row names tokens, which a map of ids does not have; map the ids instead")
+    ids = id_maps.load(vocabulary_file.read(path), str(path), rows, request.ids)
+    return surgery.plan_of_map(ids, _asked(request, folder, rows, {}))
+
+
+def _plan_of_tokenizers(request: EmbeddingRequest, folder: ModelFolder, rows: int) -> EmbeddingPlan:
+    if request.ids is not None:
+        raise InputError("--ids is for a map of ids; a tokenizer says itself how many it has")
+    names = request.old_tokenizer or str(folder.path), request.tokenizer or ""
+    old, new = map(_model, names)
+    named = {_id(new, token): _id(old, source) for token, source in request.named}
+    digests = _digest(names[0]), _digest(names[1])
+    return surgery.plan_of_tokenizers(old, new, _asked(request, folder, rows, named), digests)
+
+
+def _asked(request: EmbeddingRequest, folder: ModelFolder, rows: int, named: Mapping[int, int]) -> surgery.Request:
+    return surgery.Request(
+        rows=rows,
+        checkpoint=_hashed(request, folder),
+        method=request.method,
+        named=named,
+        multiple_of=request.multiple_of,
+        seed=request.seed,
+    )
+
+
+def _hashed(request: EmbeddingRequest, folder: ModelFolder) -> str:
+    return folder.digest(Phases(request.progress).gauge("hashing", "bytes", folder.size()))
+
+
+def _model(name: str) -> BpeModel:
+    return cast(BpeTokenizer, tokenizers.load(f"native+file:{name}")).model
+
+
+def _digest(name: str) -> str:
+    return hashlib.sha256(vocabulary_file.read(vocabulary_file.find(name.partition("?")[0]))).hexdigest()
+
+
+def _id(model: BpeModel, name: str) -> int:
+    token = BpeTokenizer(model).token_to_id(name)
+    if token is None:
+        token = id_of_key(name)
+    if token is None:
+        raise InputError(f"--row names {name[:60]!r}, which is no token of {model.origin.get('file', 'its file')}")
+    return token

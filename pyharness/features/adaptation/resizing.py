@@ -1,0 +1,128 @@
+"""What ``pyharness adapt extend`` and ``prune`` do: trainings with a base, and what became of it on other text."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from pyharness import trainers
+from pyharness.bpe import BpeModel, BpeTokenizer
+from pyharness.commands import training
+from pyharness.commands.held_out import HeldOut
+from pyharness.commands.training import Outcome
+from pyharness.corpora.batching import BATCH_SIZE, batches
+from pyharness.corpora.texts import Text
+from pyharness.features.adaptation.trainers.base_file import BaseFile
+from pyharness.store.folders import check_apart
+from pyharness.system.folders import home_folder
+from pyharness.trainers import TrainedTokenizer, TrainerSpec, TrainingRequest
+from pyharness.trainers.phases import Phases
+from pyharness.types import InputError, TrainingProgress
+
+Listener: TypeAlias = Callable[[TrainingProgress], None]
+JUDGED_BYTES = 2_000_000  # of the training text, where no other is held out
+
+
+def apart(request: TrainingRequest, held: HeldOut | None) -> TrainingRequest:
+    """Let a request refuse documents that are held out."""
+    if held is None:
+        return request
+    texts, parts = request.texts, request.parts
+    checked = None if parts is None else lambda: (held.apart(part) for part in parts())
+    return dataclasses.replace(request, texts=lambda: held.apart(texts()), parts=checked)
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A text in the tokens of the base and of what was made of it."""
+
+    bytes: int
+    before: int  # tokens
+    after: int
+    unused_added: int
+    held_out: bool
+
+    @property
+    def line(self) -> str:
+        """Bytes per token, for people."""
+        old, new = (self.bytes / max(tokens, 1) for tokens in (self.before, self.after))
+        where = "held-out text" if self.held_out else "the corpus itself: name other text with --held-out"
+        return f"{old:.4f} -> {new:.4f} ({new / old - 1:+.1%}) on {self.bytes / 1e6:,.1f} MB of {where}"
+
+
+def judge(
+    base: BpeModel,
+    made: BpeModel,
+    added: Sequence[int],
+    text: Text,
+    held: HeldOut | None,
+    progress: Listener | None = None,
+) -> Judged:
+    """Encode the held-out text, or the front of the corpus, by both; ``added``: ids of new tokens."""
+    tokenizers = BpeTokenizer(base), BpeTokenizer(made)
+    used = np.zeros(made.id_limit, np.bool_)
+    size, counts = 0, [0, 0]
+    judged = held.text if held else Text(text.corpora, text.max_bytes)  # of its own: the count of the corpus stays
+    report = Phases(progress).gauge("judging", "bytes", held.bytes if held else None)
+    documents = judged.documents() if held else training.front(judged.documents(), JUDGED_BYTES)
+    for batch in batches(documents, size=BATCH_SIZE):
+        size += sum(len(document.encode()) for document in batch)
+        old, new = (tokenizer.encode_batch(batch).ids for tokenizer in tokenizers)
+        counts[0] += len(old)
+        counts[1] += len(new)
+        used[new] = True
+        report(size)
+    unused = int(np.count_nonzero(~used[np.array(added, np.int64)]))
+    return Judged(size, counts[0], counts[1], unused, held is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """One folder."""
+
+    folder: Path
+    trained: TrainedTokenizer
+    outcome: Outcome
+    judged: Judged
+
+
+def check(trainer: TrainerSpec, request: TrainingRequest, folders: Sequence[Path], *, force: bool) -> BaseFile:
+    """Refuse what cannot be done, before any text is read; return the base."""
+    for folder in folders:
+        training.check(trainer, request, folder, (), force)
+    base = BaseFile.read(request.base or "")
+    named = home_folder.expanded((request.base or "").removeprefix("file:").partition("?")[0])
+    for folder in folders:
+        check_apart(folder, (base.path, named))  # named may be the folder of the base, which has its settings, too
+    return base
+
+
+def make(
+    trainer: TrainerSpec,
+    request: TrainingRequest,
+    base: BaseFile,
+    wanted: Sequence[tuple[Path, dict[str, Any]]],
+    text: Text,
+    held: HeldOut | None,
+    *,
+    force: bool,
+) -> Iterator[Made]:
+    """Make a folder for each of some sizes, of which the first is the training that serves all.
+
+    Raises:
+        InputError: the base or the corpus will not do; nothing is written of the size in hand, then.
+    """
+    for folder, size in wanted:
+        one = dataclasses.replace(request, **size)
+        trained = trainers.train(trainer, one)
+        request = dataclasses.replace(request, learnt=trained.learnt)
+        outcome = training.keep(trainer, one, trained, text, folder, force=force)
+        ids = [token for first, last in trained.details["added_ids"] for token in range(first, last + 1)]
+        if trained.model is None:
+            raise InputError(f"trainer {trainer.name!r} gives no model that could be judged")
+        yield Made(folder, trained, outcome, judge(base.model, trained.model, ids, text, held, request.progress))

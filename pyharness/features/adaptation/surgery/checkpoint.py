@@ -1,0 +1,152 @@
+"""The files of an adapted checkpoint. What is large is streamed; tensors that do not follow ids keep their bytes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from pyharness.features.adaptation.editing.settings import edited_settings
+from pyharness.features.adaptation.surgery import plan_file
+from pyharness.features.adaptation.surgery.configuration import others, with_rows, written
+from pyharness.features.adaptation.surgery.matrices import VocabularyMatrices
+from pyharness.features.adaptation.surgery.plan import EmbeddingPlan
+from pyharness.features.adaptation.surgery.rows import BLOCK, PlannedRows, StoredMatrix, fill, rows_of
+from pyharness.language_models.folder import CONFIG, INDEX, WEIGHTS, ModelFolder
+from pyharness.language_models.own_files import own
+from pyharness.language_models.weights_file import StoredTensor, WeightsFile, header_of
+from pyharness.trainers.phases import Phases
+from pyharness.types import FileContent, InputError, Streamed
+from pyharness.vocabularies.files import vocabulary_file
+from pyharness.vocabularies.files.json_file import parse_json
+
+GENERATION = "generation_config.json"
+
+
+def adapted_files(
+    folder: ModelFolder, plan: EmbeddingPlan, matrices: VocabularyMatrices, phases: Phases | None = None
+) -> dict[str, FileContent]:
+    """Return configuration, weights and plan of a model whose vocabulary follows a plan, by name of file.
+
+    Shards stay as they are cut. The plan lies beside the weights. ``phases``: told how far the files are.
+
+    Raises:
+        InputError: the plan was made for another checkpoint, or what the configuration names is gone. While a file is
+            streamed: its source has become shorter.
+    """
+    if plan.checkpoint != folder.digest():
+        raise InputError(
+            f"the plan was made for another checkpoint (sha256 {plan.checkpoint[:16]}...), and {folder.name!r} is "
+            f"{folder.digest()[:16]}...; make a plan for it"
+        )
+    if plan.rows != matrices.rows:
+        raise InputError(f"the plan is for matrices of {plan.rows:,} rows, and there are {matrices.rows:,}")
+    settings = {CONFIG: written(with_rows(folder.config, matrices.places, len(plan)))}
+    if (folder.path / GENERATION).is_file():
+        settings[GENERATION] = vocabulary_file.read(own(folder.path / GENERATION))
+    inner = others(folder.config, matrices.places)
+    files: dict[str, FileContent] = {**edited_settings(settings, plan.ids, plan.added, others=inner)}
+    files[plan_file.NAME] = plan_file.dump(plan)
+    sources = [WeightsFile.read(path) for path in folder.weights]
+    _check_once(sources)
+    if WEIGHTS not in (source.path.name for source in sources):
+        files[INDEX] = written(_index(folder.path / INDEX, sources, plan, matrices))
+    told = phases or Phases(None)
+    streams = {source.path.name: _streamed(source, plan, matrices, told) for source in sources}
+    return files | _reported(streams, told)
+
+
+def _check_once(sources: list[WeightsFile]) -> None:
+    """Refuse tensors that are in two shards: which one counts is not said, and both would be written."""
+    places: dict[str, Path] = {}
+    for source in sources:
+        for name in source.tensors:
+            if name in places:
+                files = f"{places[name].name} and {source.path.name}"
+                raise InputError(f"{source.path.parent}: {files} both have the tensor {name[:80]!r}; keep one of them")
+            places[name] = source.path
+
+
+def _json(path: Path) -> dict[str, Any]:
+    return parse_json(vocabulary_file.read(path), str(path))
+
+
+def _index(path: Path, sources: list[WeightsFile], plan: EmbeddingPlan, matrices: VocabularyMatrices) -> dict[str, Any]:
+    """Index of shards, with the totals of the new matrices."""
+    index = _json(path)
+    shards = {source.path.name: source.tensors for source in sources}
+    for name, shard in index["weight_map"].items():
+        if name not in shards[shard]:
+            raise InputError(f"{path} is broken: {shard} has no tensor {name[:80]!r}")
+    metadata = index.get("metadata")
+    if isinstance(metadata, dict):
+        pairs = [
+            (tensor, _after(tensor, plan))
+            for tensors in shards.values() for tensor in tensors.values() if tensor.name in matrices.roles
+        ]  # fmt: skip
+        grown = {
+            "total_size": sum(after.size - before.size for before, after in pairs),
+            "total_parameters": sum(after.numbers - before.numbers for before, after in pairs),
+        }
+        totals = {key: metadata[key] + grown[key] for key in grown if type(metadata.get(key)) is int}
+        index["metadata"] = {**metadata, **totals}
+    return index
+
+
+def _after(tensor: StoredTensor, plan: EmbeddingPlan) -> StoredTensor:
+    """Place of a matrix of the vocabulary, where all rows of the plan follow its start."""
+    size = len(plan) * (tensor.size // rows_of(tensor))
+    shape = (1, len(plan)) if tensor.shape[0] == 1 and len(tensor.shape) == 2 else (len(plan), *tensor.shape[1:])
+    return replace(tensor, shape=shape, end=tensor.start + size)
+
+
+def _streamed(source: WeightsFile, plan: EmbeddingPlan, matrices: VocabularyMatrices, phases: Phases) -> Streamed:
+    tensors = [_after(one, plan) if one.name in matrices.roles else one for one in source.tensors.values()]
+    header = header_of([(one.name, one.dtype, one.shape, one.size) for one in tensors], source.metadata)
+
+    def chunks() -> Iterator[bytes]:
+        yield header
+        with _opened(source.path) as handle:
+            for tensor in source.tensors.values():
+                if tensor.name in matrices.roles:
+                    role = matrices.roles[tensor.name]
+                    yield from PlannedRows(plan, StoredMatrix(handle, tensor), role, phases).blocks()
+                else:
+                    yield from _copied(handle, tensor)
+
+    return Streamed(len(header) + sum(one.size for one in tensors), chunks)
+
+
+def _reported(streams: Mapping[str, Streamed], phases: Phases) -> dict[str, FileContent]:
+    """Streams that say how far they are, all together."""
+    total, done = sum(stream.size for stream in streams.values()), 0
+
+    def counted(stream: Streamed) -> Iterator[bytes]:
+        nonlocal done
+        report = phases.gauge("writing", "bytes", total, done)
+        for chunk in stream.chunks():
+            yield chunk
+            done += len(chunk)
+            report(done)
+
+    return {name: Streamed(stream.size, partial(counted, stream)) for name, stream in streams.items()}
+
+
+def _copied(handle: int, tensor: StoredTensor) -> Iterator[bytes]:
+    for start in range(tensor.start, tensor.end, BLOCK):
+        block = bytearray(min(BLOCK, tensor.end - start))
+        fill(handle, start, memoryview(block), tensor.name)
+        yield bytes(block)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[int]:
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        yield handle
+    finally:
+        os.close(handle)

@@ -1,0 +1,128 @@
+"""What an adaptation leaves: the edited file, what goes with it, and what is said of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pyharness.bpe.analysis.self_tokenization import NEVER, SelfTokenization, Verdict, remembered_self_tokenization
+from pyharness.bpe.model.model import BpeModel
+from pyharness.corpora.batching import batches
+from pyharness.features.adaptation.trainers.base_file import BaseFile
+from pyharness.features.adaptation.trainers.settings_files import settings_files
+from pyharness.features.adaptation.types import IdMap
+from pyharness.trainers import Array, TrainedTokenizer, TrainingRequest
+from pyharness.trainers.feeding import Feed
+from pyharness.types import Ids, TokenKind
+
+RECORD = "adaptation.json"
+ID_MAP = "id_map.json"
+_TEXT = frozenset({"documents", "bytes", "distinct_pieces"})
+_TOGETHER = 64  # strings in one text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adapted:
+    """An edited file, and how its ids are related to those of the base."""
+
+    base: BaseFile
+    data: bytes
+    model: BpeModel  # what the file says, as it was checked
+    ids: IdMap  # from the base
+    added: Ids  # ids of new tokens, in the order in which they were learnt
+    complete: bool = True
+    notes: tuple[str, ...] = ()
+    details: Mapping[str, Any]  # JSON values
+
+
+def trained(trainer: str, feed: Feed, adapted: Adapted, learnt: Mapping[str, Array]) -> TrainedTokenizer:
+    """Describe an adaptation."""
+    model, base = adapted.model, adapted.base
+    with feed.phases.timed("testing"):
+        record = _record(trainer, feed.request, adapted)
+    settings, left = settings_files(base, adapted.ids, adapted.added)
+    files = {base.name: adapted.data, RECORD: _json(record), **settings}
+    if not np.array_equal(adapted.ids.new, np.arange(len(adapted.ids))):
+        files[ID_MAP] = _json(adapted.ids.new.tolist())
+    counts = {
+        name: record[name]
+        for name in ("added", "added_ids", "removed", "unreachable", "learnt", "missing_characters", "reused", *_TEXT)
+        if name in record
+    }
+    return TrainedTokenizer(
+        files=files,
+        vocab_size=present(model),
+        merges=_merges(model),
+        complete=adapted.complete,
+        seconds=feed.phases.seconds,
+        notes=(*base.notes, *adapted.notes, *left),
+        model=model,
+        details={**counts, "ids": model.id_limit, "rows": adapted.ids.size},
+        loading=base.options_of(model),
+        learnt=learnt,
+    )
+
+
+def present(model: BpeModel) -> int:
+    """Ids that have a token."""
+    return int(np.count_nonzero(model.vocabulary.kinds != TokenKind.ABSENT))
+
+
+def texts_of(strings: Iterable[bytes]) -> list[str]:
+    """Texts in which some strings of a model occur, for the comparison of libraries."""
+    texts = (string.decode(errors="ignore").replace("▁", " ") for string in strings)
+    return ["".join(some) + "\n" + " ".join(some) for some in batches(texts, count=_TOGETHER)]
+
+
+def _merges(model: BpeModel) -> int:
+    merges = model.merges
+    return len(merges.rules) if merges.rules is not None else int(np.count_nonzero(merges.ranks != NEVER))
+
+
+def _record(trainer: str, request: TrainingRequest, adapted: Adapted) -> dict[str, Any]:
+    base, model = adapted.base, adapted.model
+    before, after = (remembered_self_tokenization(one.merges, request.threads) for one in (base.model, model))
+    gone = (adapted.ids.new < 0) & (base.model.vocabulary.kinds != TokenKind.ABSENT)
+    return {
+        "trainer": trainer,
+        "base": {"file": base.path.name, "sha256": base.digest, "ids": base.model.id_limit},
+        "file": {"name": base.name, "ids": adapted.ids.size, "options": base.options_of(model)},
+        "trained_on": dict(request.source()),
+        "added": len(adapted.added),
+        "added_ids": _ranges(adapted.added),
+        "removed": int(np.count_nonzero(gone)),
+        "complete": adapted.complete,
+        "unreachable": {
+            "base": _unreachable(before),
+            "adapted": _unreachable(after),
+            "added": _unreachable(after, adapted.added),
+        },
+        **adapted.details,
+        "notes": [*base.notes, *adapted.notes],
+    }
+
+
+def _unreachable(tested: SelfTokenization, of: Ids | None = None) -> dict[str, int]:
+    """Tokens that fail the self-tokenization test, by layer."""
+    verdicts: Array = tested.verdict if of is None else tested.verdict[of]
+    return {
+        "layer_1": int(np.count_nonzero(verdicts == Verdict.UNDERIVABLE)),
+        "layer_2": int(np.count_nonzero(verdicts == Verdict.MODEL)),
+    }
+
+
+def _ranges(ids: Ids) -> list[list[int]]:
+    """Ids as runs: first and last of each."""
+    if not len(ids):
+        return []
+    cuts = np.flatnonzero(np.diff(ids.astype(np.int64)) != 1)
+    firsts, lasts = ids[np.r_[0, cuts + 1]].tolist(), ids[np.r_[cuts, len(ids) - 1]].tolist()
+    return [list(pair) for pair in zip(firsts, lasts, strict=True)]
+
+
+def _json(content: object) -> bytes:
+    return (json.dumps(content, ensure_ascii=False, indent=None if isinstance(content, list) else 1) + "\n").encode()

@@ -1,0 +1,157 @@
+"""Strings and rules that are learnt from a corpus, whatever the algorithm; and how another size is taken from them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TypeAlias
+
+import numpy as np
+
+from pyharness.bpe.formats.importing import import_model
+from pyharness.bpe.model.model import BpeModel
+from pyharness.bpe.training.trainer import WeightedPieces
+from pyharness.features.adaptation.bpe.coverage import Missing, missing_characters
+from pyharness.features.adaptation.bpe.extending import ExtendingOptions, check_extending, extend
+from pyharness.features.adaptation.bpe.naive import AUXILIARY_SIZE, check_naive, extend_naively
+from pyharness.features.adaptation.bpe.placing import compiled, place
+from pyharness.features.adaptation.bpe.replacing import extended
+from pyharness.features.adaptation.trainers.base_file import BaseFile
+from pyharness.features.adaptation.trainers.corpus_pieces import counted, rules_of
+from pyharness.features.adaptation.types import Extension
+from pyharness.trainers import Array, TrainingRequest
+from pyharness.trainers.feeding import Feed
+from pyharness.types import offsets_of
+
+Read: TypeAlias = Mapping[str, int]  # documents, bytes and distinct_pieces of the text
+
+
+@dataclass(frozen=True, slots=True)
+class Learnt:
+    """An extension, and the text that it was learnt from."""
+
+    extension: Extension
+    read: Read
+    missing: Missing  # characters of the text that the base has no token for
+
+    def as_arrays(self) -> dict[str, Array]:
+        """Everything as arrays, which can be kept."""
+        extension, missing = self.extension, self.missing
+        lengths = np.array([len(token) for token in extension.tokens], np.int64)
+        first = "".join(character.decode() for character in missing.first)
+        return {
+            "strings": np.frombuffer(b"".join(extension.tokens), np.uint8),
+            "offsets": offsets_of(lengths),
+            "rules": extension.rules,
+            "counts": extension.counts,
+            "numbers": np.array([extension.base_ids, extension.complete, *self.read.values()], np.int64),
+            "first_characters": np.frombuffer(first.encode(), np.uint8),
+            "missing": missing.counts,
+            "characters": np.array([missing.occurrences, missing.advised], np.int64),
+        }
+
+    @classmethod
+    def of_arrays(cls, arrays: Mapping[str, Array]) -> Learnt:
+        """Read what ``as_arrays`` gave."""
+        text, numbers = arrays["strings"].tobytes(), arrays["numbers"].tolist()
+        strings = tuple(text[start:end] for start, end in pairwise(arrays["offsets"].tolist()))
+        extension = Extension(numbers[0], strings, arrays["rules"], arrays["counts"], complete=bool(numbers[1]))
+        first = arrays["first_characters"].tobytes().decode()
+        missing = Missing(
+            tuple(character.encode() for character in first), arrays["missing"], *arrays["characters"].tolist()
+        )
+        return cls(extension, dict(zip(_READ, numbers[2:], strict=True)), missing)
+
+
+_READ = ("documents", "bytes", "distinct_pieces")
+
+
+def learn(feed: Feed, base: BaseFile, tokens: int, *, naive: bool) -> Learnt:
+    """Learn so many strings, or find them among those that another size has learnt.
+
+    Raises:
+        InputError: the base cannot be extended, or there is no text.
+    """
+    request = feed.request
+    if request.learnt is not None:
+        known = Learnt.of_arrays(request.learnt)
+        if len(known.extension.tokens) >= tokens or not known.extension.complete:
+            return known
+    options = options_of(request, base)
+    check_growth(base.model, tokens, request, options, naive=naive)
+    with feed.phases.timed("counting"):
+        pieces = counted(feed, base)
+    return grow(feed, base, pieces, tokens, options, naive=naive)
+
+
+def grow(
+    feed: Feed, base: BaseFile, pieces: WeightedPieces, tokens: int, options: ExtendingOptions, *, naive: bool = False
+) -> Learnt:
+    """Learn so many strings from pieces: first the characters that a coverage asks for."""
+    request, model = feed.request, base.model
+    with feed.phases.timed("counting"):
+        missing = missing_characters(model, pieces, request.character_coverage, options.get("denies"))
+    characters = missing.first[:tokens]
+    with feed.phases.timed("merging"):
+        report = feed.phases.gauge("merging", "tokens", tokens)
+        if request.progress is not None:
+            options["progress"] = report
+        spelling = _spelling(base, characters)
+        extension = _learn(spelling, pieces, tokens - len(characters), request, options, naive=naive)
+    extension = dataclasses.replace(extension, base_ids=model.id_limit, tokens=(*characters, *extension.tokens))
+    read = dict(zip(_READ, (feed.documents, feed.bytes, len(pieces.weights)), strict=True))
+    return Learnt(extension, read, missing)
+
+
+def check_growth(
+    model: BpeModel, tokens: int, request: TrainingRequest, options: ExtendingOptions, *, naive: bool = False
+) -> None:
+    """Refuse, before the text is read, what no text can mend.
+
+    Raises:
+        InputError: the base cannot be extended so.
+    """
+    if naive:
+        check_naive(model, tokens, _auxiliary_size(request))
+    else:
+        check_extending(model, tokens, options)
+
+
+def _spelling(base: BaseFile, characters: tuple[bytes, ...]) -> BpeModel:
+    """The base with tokens for some characters behind its own."""
+    if not characters:
+        return base.model
+    none = np.zeros((0, 3), np.uint32), np.zeros(0, np.uint64)
+    extension = Extension(base.model.id_limit, characters, *none, complete=True)
+    placement = place(base.model, len(characters))
+    return import_model(extended(base.data, base.model, extension, placement, base.label), label=base.label)
+
+
+def _learn(
+    model: BpeModel, pieces: WeightedPieces, tokens: int, request: TrainingRequest, options: ExtendingOptions,
+    *, naive: bool,
+) -> Extension:  # fmt: skip
+    if naive:
+        return extend_naively(model, pieces, tokens, auxiliary_size=_auxiliary_size(request), **options)
+    return extend(model, pieces, tokens, **options)
+
+
+def _auxiliary_size(request: TrainingRequest) -> int:
+    return request.auxiliary_size or AUXILIARY_SIZE
+
+
+def options_of(request: TrainingRequest, base: BaseFile) -> ExtendingOptions:
+    """Options of the training, as the request and the base have them."""
+    rules = rules_of(base)
+    characters = request.max_token_characters or (rules.longest if rules else None)
+    options = ExtendingOptions(
+        tie_rule=request.tie_rule, min_frequency=2 if request.min_frequency is None else request.min_frequency,
+        max_token_length=request.max_token_length, max_token_characters=characters, piece_rules=rules,
+        whole_pieces=request.whole_pieces, cascade=request.cascade, threads=request.threads,
+    )  # fmt: skip
+    if request.deny is not None:
+        found = compiled("deny", request.deny).search
+        options["denies"] = lambda text: found(text) is not None
+    return options

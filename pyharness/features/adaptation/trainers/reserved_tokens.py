@@ -1,0 +1,57 @@
+"""Tokens whose ids may be used again: the base may emit none of them for a text of the corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from pyharness.bpe.encoding.tokenizer import BpeTokenizer
+from pyharness.bpe.model.model import BpeModel
+from pyharness.features.adaptation.bpe.placing import place
+from pyharness.types import Ids
+
+
+def reserved(model: BpeModel, pattern: str | None) -> dict[int, str]:
+    """Added tokens whose ids an expression gives to new tokens, with their contents.
+
+    Raises:
+        InputError: it matches none.
+    """
+    free = set(_free(model, pattern).tolist())
+    return {token.id: token.content for token in model.added if token.id in free}
+
+
+def _free(model: BpeModel, pattern: str | None) -> Ids:
+    if pattern is None:
+        return np.empty(0, np.uint32)
+    ids = place(model, model.id_limit, reuse=pattern).ids
+    return ids[ids < model.id_limit]
+
+
+class Emitted:
+    """Looks for ids that would be used again in what the base makes of texts, special tokens included."""
+
+    def __init__(self, model: BpeModel, pattern: str | None) -> None:
+        """Find the ids.
+
+        Raises:
+            InputError: as :func:`reserved`.
+        """
+        self._model, self._pattern = model, pattern
+        self._free = _free(model, pattern)
+        self._tokenizer = BpeTokenizer(model) if len(self._free) else None
+
+    def checked(self, add: Callable[[list[str], int], None]) -> Callable[[list[str], int], None]:
+        """Let what takes batches of texts refuse those in which one of the ids occurs."""
+        tokenizer = self._tokenizer
+        if tokenizer is None:
+            return add
+
+        def add_checked(texts: list[str], threads: int) -> None:
+            ids = tokenizer.encode_batch(texts, threads, allowed_special="all").ids
+            if np.isin(self._free, ids).any():
+                place(self._model, self._model.id_limit, reuse=self._pattern, emitted=ids)  # says which
+            add(texts, threads)
+
+        return add_checked

@@ -1,0 +1,24 @@
+"""The vocabulary curriculum (arXiv 2502.17910): a vocabulary that grows where a model finds text easy.
+
+Groups of tokens are runs that a model predicts ever better; their beginnings become tokens, and text is encoded with
+the larger vocabulary by a scan that joins neighbours. Any model of what comes next will do: a symbol model, a GPT.
+
+>>> import numpy as np
+>>> from pyharness.features.curriculum.encoder import FixpointEncoder
+>>> from pyharness.features.curriculum.groups import GroupCounter, expand
+>>> counter = GroupCounter(epsilon=0.3)
+>>> counter.add(np.array([0, 1, 2, 0, 1], np.uint32), np.array([2, 0.2, 0.1, 1, 0.2]), np.array([0, 3, 5]))
+>>> [group.tolist() for group in counter.first(10)]
+[[0, 1, 2], [0, 1]]
+>>> strings = [b"t", b"h", b"e"]
+>>> strings += [addition.string for addition in expand(strings, counter.first(10))]
+>>> strings[3:], FixpointEncoder(strings).encode(np.array([0, 1, 2], np.uint32), np.array([0, 3])).ids.tolist()
+([b'th', b'the'], [4])
+"""
+
+from __future__ import annotations
+
+PLUGINS = {
+    "pyharness.tokenizers": ("rows",),
+    "pyharness.trainers": ("trainer",),
+}

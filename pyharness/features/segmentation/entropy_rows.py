@@ -1,0 +1,242 @@
+"""``patches:entropy``: what predicts the next byte, at which threshold a patch starts, and how that is found.
+
+``corpus=`` trains a symbol model of bytes when the row is obtained, which stays in the cache (``order=5``: one of a
+lower order says the same of so many bytes that some targets are out of reach); ``model=`` is the file of one, or the
+folder of a causal language model over bytes. The threshold for a ``target=`` stays in the cache, too: of a symbol model
+it is found when the row is obtained, of a language model once the first case needs it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from pyharness import corpora, language_models
+from pyharness.corpora.batching import BATCH_SIZE, batches
+from pyharness.corpora.texts import Text
+from pyharness.features.segmentation import thresholds
+from pyharness.features.segmentation.entropy.calibrating import Calibrated, CalibrationText
+from pyharness.features.segmentation.entropy.patches import EntropyPatches
+from pyharness.features.segmentation.entropy.patching import MODES, THRESHOLD, PatchRule
+from pyharness.features.segmentation.entropy.predicting import (
+    BYTES,
+    BytePredictor,
+    CausalPredictor,
+    SymbolPredictor,
+)
+from pyharness.features.segmentation.segmenters.text_bytes import Bytes, laid_out
+from pyharness.plugins.specification import check_options
+from pyharness.symbol_models import HIGHEST_ORDER, SymbolModel
+from pyharness.system.environment import version_of
+from pyharness.system.folders import home_folder
+from pyharness.tokenizers.segmenting import row_of_units, whole_number
+from pyharness.tokenizers.training import cache
+from pyharness.tokenizers.training.recipe import code_digest, keys_file, text_of
+from pyharness.trainers import TrainedTokenizer
+from pyharness.trainers.phases import Phases
+from pyharness.types import HasSegments, InputError, Offsets, Tally, TokenizerSpec, TrainingProgress
+
+NAME = "patches:entropy"
+OPTIONS = (
+    "model", "corpus", "order", "offset", "mode", "threshold", "threshold_add", "max_patch_length", "target",
+    "calibration",
+)  # fmt: skip
+FILE = "bytes.symbols"
+LARGEST = 1 << 31
+
+
+@dataclass(frozen=True, slots=True)
+class EntropyRow:
+    """The options of a row, checked."""
+
+    rule: PatchRule
+    model: str | None
+    corpus: str | None
+    order: int
+    offset: int | None
+    target: float | None  # bytes per patch
+    calibration: str | None
+
+    @classmethod
+    def of(cls, options: Mapping[str, str]) -> EntropyRow:
+        """Read them; all that can be checked without the text is checked."""
+        check_options(NAME, options, OPTIONS)
+        model, corpus = options.get("model"), options.get("corpus")
+        if (model is None) == (corpus is None):
+            raise InputError(
+                f"{NAME} needs either corpus=, which a model of bytes is trained on, or model=, the file of a symbol "
+                f"model or the folder of a causal model of bytes: {NAME}?corpus=sample:prose"
+            )
+        _only(options, "order", corpus is not None, "corpus=")
+        _only(options, "offset", model is not None, "model=")
+        _only(options, "threshold", "target" not in options, "a threshold, not with target=")
+        for one, other in (("target", "calibration"), ("calibration", "target")):
+            _only(options, one, other in options, f"{other}=")
+        row = cls(
+            _rule(options), model, corpus, whole_number(NAME, options, "order", HIGHEST_ORDER, HIGHEST_ORDER),
+            _offset(options), _target(options), options.get("calibration"),
+        )  # fmt: skip
+        for text in (corpus, row.calibration):
+            if text is not None:
+                Text.of(text.split("|"))
+        return row
+
+    @property
+    def recipe(self) -> dict[str, Any]:
+        """All that decides the symbol model, but for the present content of the corpus."""
+        versions, code = {"pyharness": version_of("pyharness")}, code_digest(SymbolModel.__module__)
+        return {"trainer": "symbols", "corpus": self.corpus, "order": self.order, "versions": versions, "code": code}
+
+
+def _rule(options: Mapping[str, str]) -> PatchRule:
+    mode = options.get("mode", MODES[0])
+    if mode not in MODES:
+        raise InputError(f"{NAME}: mode={mode} is not known; known: {', '.join(MODES)}")
+    _only(options, "threshold_add", mode == "combined", "mode=combined")
+    longest = whole_number(NAME, options, "max_patch_length", 1, LARGEST) if "max_patch_length" in options else None
+    return PatchRule(mode, _number(options, "threshold", THRESHOLD), _number(options, "threshold_add", 0.0), longest)
+
+
+def _offset(options: Mapping[str, str]) -> int | None:
+    if "offset" not in options or options["offset"] == "0":
+        return 0 if "offset" in options else None
+    return whole_number(NAME, options, "offset", 0, LARGEST)
+
+
+def _target(options: Mapping[str, str]) -> float | None:
+    target = _number(options, "target", 4.5) if "target" in options else None
+    if target is not None and target < 1:
+        raise InputError(f"{NAME}: target={target:g} bytes: a patch has 1 or more")
+    return target
+
+
+def _number(options: Mapping[str, str], key: str, default: float) -> float:
+    try:
+        number = float(options.get(key, default))
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number) or abs(number) > 1e30:
+        raise InputError(f"{NAME}: {key}={options[key]} is no number, such as {default:g}")
+    return number
+
+
+def _only(options: Mapping[str, str], key: str, allowed: bool, needs: str) -> None:
+    if key in options and not allowed:
+        raise InputError(f"{NAME}: {key}= goes with {needs}")
+
+
+def expand(name: str, options: Mapping[str, str]) -> TokenizerSpec:
+    """Describe the row; a symbol model that it trains is there once it was obtained."""
+    row = EntropyRow.of(options)
+    if row.model is not None:
+        return row_of_units(name, lambda _: _loaded(row, None), f"patches by entropy, of {row.model}")
+    kept = cache.Place.of(row.recipe).find()
+    path = None if kept is None else kept.path
+    spec = row_of_units(name, lambda spec: _of_cache(spec, row, path), f"patches by entropy, of {row.corpus}")
+    if kept is None or row.corpus is None:
+        return spec
+    return dataclasses.replace(spec, revision=kept.digest, trained_on=keys_file(row.corpus, kept.digest))
+
+
+def prepare(options: Mapping[str, str], progress: Callable[[TrainingProgress], None] | None = None) -> None:
+    """Train the symbol model of a row, and find its threshold, unless the cache has those of the texts as they are now.
+
+    A target that no threshold reaches costs the row's cases, not the run.
+    """
+    row = EntropyRow.of(options)
+    _loaded.cache_clear()
+    if row.corpus is not None:
+        _train(row, row.corpus, progress)
+    elif _file(row) is None:
+        language_models.check(str(row.model))
+        return
+    kept = cache.Place.of(row.recipe).find()
+    predictor = _predictor(row, None if kept is None else kept.path)
+    if row.target is not None and row.calibration is not None:
+        text = _calibration(row.calibration)
+        Phases(progress).gauge("finding the threshold", "bytes")
+        with suppress(InputError):
+            thresholds.found(predictor, row.rule, row.target, text)
+
+
+def prepared(options: Mapping[str, str]) -> bool:
+    """Tell whether the cache has the symbol model that a row trains."""
+    row = EntropyRow.of(options)
+    return row.corpus is None or cache.Place.of(row.recipe).find() is not None
+
+
+def _train(row: EntropyRow, corpus: str, progress: Callable[[TrainingProgress], None] | None) -> None:
+    digest, _ = text_of(corpus, progress)
+    with cache.locked(row.recipe) as place:
+        kept = place.find()
+        if kept is None or kept.path is None or kept.digest != digest:
+            model = SymbolModel.train(_symbols(Text.of(corpus.split("|")).documents()), BYTES, row.order)
+            trained = TrainedTokenizer(
+                files={FILE: _content(model)}, vocab_size=BYTES, merges=None, complete=True, seconds={}
+            )
+            place.keep(digest, trained)
+
+
+def _symbols(documents: Iterable[str]) -> Iterator[tuple[Bytes, Offsets]]:
+    for batch in batches(documents, size=BATCH_SIZE):
+        yield laid_out(batch)
+
+
+def _content(model: SymbolModel) -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / FILE
+        model.save(path)
+        return path.read_bytes()
+
+
+def _of_cache(spec: TokenizerSpec, row: EntropyRow, path: Path | None) -> HasSegments:
+    if path is None:
+        raise InputError(
+            f"the model of {spec.name!r} has not been trained yet: 'pyharness run' trains it, or tokenizers.obtain()"
+        )
+    return _loaded(row, path)
+
+
+@lru_cache(maxsize=1)
+def _loaded(row: EntropyRow, path: Path | None) -> EntropyPatches:
+    """Load the model, and find the threshold, in the cache or anew: once for all cases of a row."""
+    predictor = _predictor(row, path)
+    about = {**dataclasses.asdict(row.rule), "target": row.target, "model": predictor.digest}
+    if row.target is None or row.calibration is None:
+        return EntropyPatches(predictor, row.rule, about)
+    text = _calibration(row.calibration)
+    found = thresholds.found(predictor, row.rule, row.target, text)
+    same = ("Its threshold was found on the text that its model was trained on.",)
+    notes = same if row.calibration == row.corpus else ()
+    return EntropyPatches(predictor, found.rule, about | _said(found, row.calibration), text.known_by, notes)
+
+
+def _calibration(corpus: str) -> CalibrationText:
+    read = (corpora.read(one, Tally()) for one in Text.of(corpus.split("|")).corpora)
+    return CalibrationText.read(chain.from_iterable(read))
+
+
+def _said(found: Calibrated, calibration: str) -> dict[str, Any]:
+    said = {key: getattr(found, key) for key in ("mean", "deviation", "largest", "bytes")}
+    return {"threshold": found.rule.threshold, "calibration": {"corpus": calibration, **said}}
+
+
+def _predictor(row: EntropyRow, path: Path | None) -> BytePredictor:
+    file = path or _file(row)
+    if file is None:
+        return CausalPredictor.load(str(row.model), row.offset)
+    return SymbolPredictor.of(SymbolModel.load(file, BYTES))
+
+
+def _file(row: EntropyRow) -> Path | None:
+    """The file of the symbol model that ``model=`` names; None where it names something else."""
+    path = home_folder.expanded(str(row.model))
+    return path if path.is_file() else None

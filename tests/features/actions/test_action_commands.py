@@ -1,0 +1,198 @@
+"""``train fast``, ``encode`` and ``decode`` of clips: there and back, and one line for what is wrong."""
+
+from __future__ import annotations
+
+import json
+import lzma
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from pyharness.cli import main
+from pyharness.features.actions.codecs.transform import transformed
+from pyharness.features.actions.motions.made import clips
+
+CLIPS = [{"id": name, "frames": [[0.04, *frame] for frame in frames]} for name, frames in clips(10, 3)]
+
+
+def pyharness(*arguments: object, given: bytes | None = None) -> Result:
+    return CliRunner().invoke(main, [str(one) for one in arguments], input=given)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of clips whose first value is a duration, a codec, and a stream."""
+    made = tmp_path_factory.mktemp("actions")
+    lines = "".join(json.dumps(one) + "\n" for one in CLIPS)
+    (made / "clips.jsonl").write_text(lines)
+    (made / "clips.jsonl.xz").write_bytes(lzma.compress(lines.encode()))
+    spec = f"shard:0/2:motions:{made / 'clips.jsonl'}?chunk=16&skip=1"
+    trained = pyharness("train", "fast", "-c", spec, "--vocab-size", 400, "--out", made / "codec")
+    assert trained.exit_code == 0, trained.output
+    assert "5 in " in trained.output
+    stream = pyharness("encode", made / "codec" / "actions.json", made / "clips.jsonl")
+    assert stream.exit_code == 0, stream.output
+    (made / "ids.jsonl").write_bytes(stream.stdout_bytes)
+    return made
+
+
+def test_clips_come_back_within_half_a_step(folder: Path) -> None:
+    done = pyharness("decode", f"actions:{folder / 'codec' / 'actions.json'}", folder / "ids.jsonl")
+    assert done.exit_code == 0
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [one["id"] for one in found] == [one["id"] for one in CLIPS]
+    content = json.loads((folder / "codec" / "actions.json").read_text())
+    widths = (np.array(content["high"]) - np.array(content["low"])) / 2
+    for clip, made in zip(CLIPS, found, strict=True):
+        off = (np.array(made["frames"]) - np.array(clip["frames"])[:, 1:]) / widths
+        assert off.shape == (len(clip["frames"]), 3)
+        for start in range(0, len(off), 16):
+            assert np.abs(transformed(off[start : start + 16])).max() <= 0.05 * (1 + 1e-6)
+
+
+def test_a_stream_says_all_that_decoding_needs(folder: Path) -> None:
+    header, *lines, end = [json.loads(line) for line in (folder / "ids.jsonl").read_text().splitlines()]
+    assert header["codec"].keys() == {"codec", "dimensions", "minimum", "scale"}
+    assert (header["chunk_frames"], header["codec"]["dimensions"], header["codec"]["scale"]) == (16, 3, 10)
+    assert (end["clips"], end["chunks"]) == (10, len(lines))
+    assert sum(line["frames"] for line in lines) == sum(len(one["frames"]) for one in CLIPS)
+
+
+def test_compressed_clips_give_the_same_stream(folder: Path) -> None:
+    done = pyharness("encode", folder / "codec" / "actions.json", folder / "clips.jsonl.xz")
+    assert done.stdout_bytes == (folder / "ids.jsonl").read_bytes()
+    named = pyharness("encode", folder / "codec" / "actions.json", f"motions:{folder / 'clips.jsonl'}?dims=4&skip=1")
+    assert named.stdout_bytes == done.stdout_bytes
+
+
+def damaged(lines: list[str], kind: str) -> list[str]:
+    row = json.loads(lines[2])
+    if kind == "cut off":
+        return lines[:5]
+    if kind == "cut within a line":
+        return [*lines[:-1], lines[-1][:-30]]
+    if kind == "a line missing":
+        return [*lines[:2], *lines[3:]]
+    if kind == "a clip missing":
+        last = max(number for number, line in enumerate(lines[:-1]) if json.loads(line).get("chunk") == 0)
+        return [*lines[:last], lines[-1]]
+    if kind == "other minimum":
+        return [lines[0].replace('"minimum": -', '"minimum": -1'), *lines[1:]]
+    if kind == "other codec":
+        return [lines[0].replace('"digest": "sha256:', '"digest": "sha256:0'), *lines[1:]]
+    if kind == "no header":
+        return lines[1:]
+    if kind == "twice":
+        return lines * 2
+    changes = {
+        "unknown id": {"ids": [999_999, *row["ids"][1:]]}, "no id": {"ids": [-1]},
+        "id missing": {"ids": row["ids"][1:]},
+        "other frames": {"frames": 7}, "too many frames": {"frames": 10**9}, "other clip": {"clip": "elsewhere"},
+    }  # fmt: skip
+    return [*lines[:2], json.dumps({**row, **changes[kind]}), *lines[3:]]
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("cut off", "line 5 is the last line, and no end of a stream: it was cut off"),
+        ("cut within a line", "is no line of a stream of actions, or is cut off"),
+        ("a line missing", "line 3: chunk 2 follows 0: a line is missing"),
+        ("a clip missing", "the stream was altered: its end does not fit its lines"),
+        ("other minimum", "line 1: the stream is of another codec: its minimum is -1"),
+        ("other codec", "line 1: the stream is of another codec: its digest is sha256:0"),
+        ("no header", "line 1 is no header of a stream of actions"),
+        ("twice", "stands behind the end of the stream"),
+        ("unknown id", "line 3: id 999,999 is not in the vocabulary, which ends at "),
+        ("no id", "line 3: 'ids' has -1, which is not from 0"),
+        ("id missing", "line 3: the ids stand for "),
+        ("other frames", "line 3: the ids stand for "),
+        ("too many frames", "line 3: a chunk of 1000000000 frames; there may be 1 to 4,096"),
+        ("other clip", "line 3: chunk 1 of 'elsewhere' follows one of 'made-0'"),
+    ],
+)
+def test_a_stream_that_is_not_as_it_was_is_refused(folder: Path, kind: str, message: str) -> None:
+    lines = damaged((folder / "ids.jsonl").read_text().splitlines(), kind)
+    done = pyharness("decode", folder / "codec" / "actions.json", given="\n".join(lines).encode())
+    assert done.exit_code == 2
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("encode", "{codec}"), "name the files of clips"),
+        (("encode", "{codec}", "-"), "name the files of clips"),
+        (("encode", "{codec}", "{folder}/nothing.jsonl"), "there is no file"),
+        (
+            ("encode", "{codec}", "{folder}/wide.jsonl"),
+            "frames have 6 values, and this codec takes 4, of which it skips 1",
+        ),
+        (
+            ("encode", "{codec}", "motions:{folder}/clips.jsonl"),
+            "is read with skip=0, and the codec was fitted to clips read with skip=1; write",
+        ),
+        (("encode", "{codec}", "motions:{folder}/clips.jsonl?skip=1&dims=9"), "there is no clip to encode"),
+        (("encode", "{codec}", "{folder}/far.jsonl"), "frames from 0 on: a value is 1."),
+        (("encode", "{codec}", "{folder}/farthest.jsonl"), "frames from 0 on: a value is too many to count steps from"),
+        (
+            ("train", "fast", "-c", "motions:{folder}/farthest.jsonl?chunk=3", "--out", "{folder}/new"),
+            "dimension 1 spans",
+        ),
+        (("train", "fast", "-c", "motions:made", "--threads", "-3", "--out", "{folder}/new"), "--threads is for text"),
+        (("encode", "{codec}", "{folder}/clips.jsonl", "--lines"), "--lines is for text"),
+        (("decode", "{codec}", "{folder}/ids.jsonl", "--format", "json"), "--format is for text"),
+        (("decode", "{codec}", "{folder}/empty"), "is no header of a stream of actions"),
+        (("train", "fast", "--out", "{folder}/new"), "fast learns from clips of motion"),
+        (("train", "fast", "-c", "sample", "--out", "{folder}/new"), "'sample' is text"),
+        (
+            ("train", "fast", "-c", "motions:made", "--pattern", "gpt2", "--out", "{folder}/new"),
+            "--pattern is for text",
+        ),
+        (("train", "fast", "-c", "motions:made", "--scale", "0", "--out", "{folder}/new"), "scale=0 is not from"),
+        (("train", "fast", "-c", "motions:made", "--vocab-size", "20", "--out", "{folder}/new"), "is too small"),
+        (("train", "fast", "-c", "motions:made", "--out", "{folder}/codec"), "replace it with --force"),
+        (("train", "bpe", "--vocab-size", "300", "--scale", "3", "--out", "{folder}/new"), "--scale is for fast"),
+        (("train", "bpe", "--out", "{folder}/new"), "vocab_size is 0; it must be in 1.."),
+    ],
+)
+def test_what_is_wrong_is_said(folder: Path, arguments: tuple[str, ...], message: str) -> None:
+    (folder / "wide.jsonl").write_text(json.dumps({"frames": [[1, 2, 3, 4, 5, 6]] * 3}) + "\n")
+    (folder / "far.jsonl").write_text(json.dumps({"frames": [[0, 1e300, 2, 3]] * 3}) + "\n")
+    wide = [[0, 1.7e308 * (-1) ** step, 2, 3] for step in range(3)]
+    (folder / "farthest.jsonl").write_text(json.dumps({"frames": wide}) + "\n")
+    (folder / "empty").write_text("")
+    filled = [one.format(folder=folder, codec=folder / "codec" / "actions.json") for one in arguments]
+    done = pyharness(*filled)
+    assert done.exit_code == 2
+    assert message in done.stderr
+    assert not (folder / "new").exists()
+
+
+def test_no_clips_make_no_stream(folder: Path) -> None:
+    (folder / "none.jsonl").write_text("\n")
+    done = pyharness("encode", folder / "codec" / "actions.json", folder / "none.jsonl")
+    assert done.exit_code == 2
+    assert "none.jsonl: there is no clip to encode; check the file" in done.stderr
+    assert not done.stdout
+    both = pyharness("encode", folder / "codec" / "actions.json", folder / "none.jsonl", folder / "clips.jsonl")
+    assert both.stdout_bytes == (folder / "ids.jsonl").read_bytes()
+
+
+def test_a_line_without_end_is_not_held(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pyharness.features.actions.commands.MOST_LINE_BYTES", 400)
+    header = (folder / "ids.jsonl").read_bytes().splitlines(keepends=True)[0]
+    done = pyharness("decode", folder / "codec" / "actions.json", given=header + b"[" * 500)
+    assert done.exit_code == 2
+    assert "standard input line 2 has more than 400 bytes" in done.stderr
+
+
+def test_a_codec_is_replaced_with_force(folder: Path) -> None:
+    spec = f"motions:{folder / 'clips.jsonl'}?chunk=16&skip=1"
+    for more, status in (((), 0), ((), 2), (("--force", "-q"), 0)):
+        done = pyharness("train", "fast", "-c", spec, "--vocab-size", 400, "--out", folder / "again", *more)
+        assert done.exit_code == status
+    assert done.output == ""

@@ -1,0 +1,61 @@
+"""Plans as files: read again they are the same, and damaged ones are refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from checkpoints.made import extended, of_json
+from pyharness.features.adaptation.surgery import EmbeddingPlan, Request, plan_file, plan_of_tokenizers
+from pyharness.types import InputError
+from tokenizer_files import byte_level
+
+
+@pytest.fixture
+def plan() -> EmbeddingPlan:
+    request = Request(rows=263, checkpoint="0" * 64, named={263: 5, 6: 7}, seed=3)
+    return plan_of_tokenizers(of_json(byte_level()), of_json(extended(("hello", "Ġ"), ("Ġw", "o"))), request)
+
+
+def test_a_plan_is_read_back(plan: EmbeddingPlan) -> None:
+    data = plan_file.dump(plan)
+    again = plan_file.load(data, "plan.json")
+    assert plan_file.dump(again) == data
+    assert (again.seed, again.ids.new.tolist(), again.added) == (3, [*range(263)], [263, 264])
+    rows = json.loads(data)["plan"]
+    assert (rows[6], rows[263], rows[264]) == (["row", 7, 6], ["row", 5], ["mean", 260, 111])
+
+
+PLAN_DAMAGE: list[tuple[Callable[[Any], object], str]] = [
+    (lambda plan: plan.update(format="other"), "is no plan of this version"),
+    (lambda plan: plan.update(version=2), "is no plan of this version"),
+    (lambda plan: plan.pop("old"), "damaged plan: KeyError"),
+    (lambda plan: plan["plan"].pop(), "damaged plan: (it has 264 rows|ValueError: 265 ids)"),
+    (lambda plan: plan.update(plan=7), "damaged plan: TypeError"),
+    (lambda plan: plan["plan"].__setitem__(3, ["copy", 263]), r"damaged plan: .*row \[\"copy\", 263\] is not possible"),
+    (lambda plan: plan["plan"].__setitem__(3, ["copy", 1, 2]), "damaged plan: .*is not possible"),
+    (lambda plan: plan["plan"].__setitem__(3, ["row", 1, 2, 3]), "damaged plan: .*is not possible"),
+    (lambda plan: plan["plan"].__setitem__(3, ["mean"]), "damaged plan: .*is not possible"),
+    (lambda plan: plan["plan"].__setitem__(3, ["random", 1]), "damaged plan: .*is not possible"),
+    (lambda plan: plan["plan"].__setitem__(3, ["pickle"]), "damaged plan: KeyError"),
+    (lambda plan: plan["plan"].__setitem__(3, ["mean", -1]), "damaged plan: .*'-1' is no id"),
+    (lambda plan: plan["plan"].__setitem__(3, ["mean", True]), "damaged plan: .*'True' is no id"),
+    (lambda plan: plan["plan"].__setitem__(3, []), "damaged plan: IndexError"),
+    (lambda plan: plan["checkpoint"].update(sha256="x"), "damaged plan: .*'x' is no digest"),
+    (lambda plan: plan["checkpoint"].update(rows=10**9), "damaged plan: .*is no id, number of rows"),
+    (lambda plan: plan["old"].update(gaps=[263]), "damaged plan: .*263 ids with 1 gaps"),
+    (lambda plan: plan["old"].update(ids=264), "damaged plan: .*264 ids with 0 gaps do not go with 263 rows"),
+    (lambda plan: plan.update(seed=-1), "damaged plan"),
+]
+
+
+@pytest.mark.parametrize(("damage", "message"), PLAN_DAMAGE)
+def test_damaged_plans(damage: Callable[[Any], object], message: str, plan: EmbeddingPlan) -> None:
+    content = json.loads(plan_file.dump(plan))
+    damage(content)
+    with pytest.raises(InputError, match=message) as error:
+        plan_file.load(json.dumps(content).encode(), "plan.json")
+    assert "\n" not in str(error.value)

@@ -1,0 +1,102 @@
+"""Extensions that are refused, and when."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from adapted.bases import NEW, OLD, write_base
+from bpe_files import unused
+from pyharness import trainers
+from pyharness.features.adaptation.bpe import placing
+from pyharness.trainers import TrainedTokenizer, TrainingRequest
+from pyharness.types import InputError, TokenKind
+
+
+def train(
+    base: Path | str, tokens: int = 20, texts: Iterable[str] = NEW, name: str = "continued-bpe", **options: Any
+) -> TrainedTokenizer:
+    kept = list(texts)
+    return trainers.train(name, TrainingRequest(texts=lambda: kept, base=str(base), tokens=tokens, **options))
+
+
+def test_ids_without_which_other_tokens_are_lost_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "tokenizer.model"
+    path.write_bytes(unused("he"))
+    texts = ["well low we", "hello well"] * 3
+    train(path, 2, texts)
+    monkeypatch.setattr(placing, "_idle", lambda model: np.flatnonzero(model.vocabulary.kinds == TokenKind.UNUSED))
+    with pytest.raises(InputError, match="could not be made any more"):
+        train(path, 2, texts, reuse="he")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"texts": []}, "the corpus has no text to train on"),
+        ({"texts": ["x"]}, "the corpus has nothing to add"),
+        ({"tokens": 0}, r"tokens is 0; it must be in 1\.\.2,147,483,647"),
+        ({"deny": "("}, "no regular expression"),
+        ({"deny": "a{99999999999}"}, "deny 'a.99999999999.' is no regular expression"),
+        ({"deny": "(" * 9999 + ")" * 9999}, "no regular expression: maximum recursion depth"),
+        ({"reuse": "["}, "no regular expression"),
+        ({"vocab_size": 300}, "give tokens="),
+        ({"share": 0.5}, "no option 'share'"),
+        ({"base": "nowhere.json"}, "no file nowhere.json"),
+    ],
+)
+def test_bad_requests_are_refused_in_words(tmp_path: Path, options: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        train(**{"base": write_base(tmp_path), **options})
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "said"),
+    [
+        ("continued-bpe", {"tokens": (1 << 31) - 1}, "cannot be added"),
+        ("continued-bpe", {"multiple_of": 1 << 30}, "cannot be a multiple of"),
+        ("continued-bpe", {"reuse": "nothing"}, "matches no added or unused token"),
+        ("continued-bpe", {"balance": True}, "there must be several"),
+        ("naive-extension", {"auxiliary_size": 255}, "the symbols alone are 256"),
+    ],
+)
+def test_what_no_text_can_mend_is_refused_before_it_is_read(
+    tmp_path: Path, name: str, options: dict[str, Any], said: str
+) -> None:
+    request = TrainingRequest(
+        texts=lambda: pytest.fail("read"), base=str(write_base(tmp_path)), **{"tokens": 5, **options}
+    )
+    with pytest.raises(InputError, match=said):
+        trainers.train(name, request)
+
+
+def test_bases_that_have_no_merges_are_refused_with_the_reason(tmp_path: Path) -> None:
+    path = tmp_path / "tokenizer.json"
+    models = (
+        {"type": "WordPiece", "vocab": {"[UNK]": 0, "a": 1}, "unk_token": "[UNK]"},
+        {"type": "Unigram", "vocab": [["<unk>", 0.0], ["a", -1.0]], "unk_id": 0},
+    )
+    for model in models:
+        path.write_text(json.dumps({"model": model, "added_tokens": []}))
+        with pytest.raises(InputError, match=str(model["type"])):
+            train(path)
+    (tmp_path / "model.json").write_bytes(
+        trainers.train("bpe", TrainingRequest(texts=lambda: OLD, vocab_size=270)).files["model.json"]
+    )
+    with pytest.raises(InputError, match=r"export it as tokenizer\.json first"):
+        train(tmp_path / "model.json")
+    with pytest.raises(InputError, match="changes a tokenizer, and none is named"):
+        trainers.train("continued-bpe", TrainingRequest(texts=lambda: OLD, tokens=3))
+
+
+def test_a_stage_at_which_the_library_panics_is_refused(tmp_path: Path) -> None:
+    base = write_base(tmp_path)
+    content = json.loads(base.read_text(encoding="utf-8"))
+    base.write_text(json.dumps(content | {"normalizer": {"type": "Precompiled", "precompiled_charsmap": "!!"}}))
+    with pytest.raises(InputError, match=r"the normaliser .* was refused by tokenizers"):
+        train(base)

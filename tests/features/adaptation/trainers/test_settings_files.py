@@ -1,0 +1,38 @@
+"""Files beside an adapted tokenizer."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from pyharness.features.adaptation.trainers.base_file import BaseFile
+from pyharness.features.adaptation.trainers.settings_files import settings_files
+from pyharness.features.adaptation.types import IdMap
+from tokenizer_files import byte_level
+
+
+def test_settings_follow_and_what_is_left_behind_is_said(tmp_path: Path) -> None:
+    (tmp_path / "tokenizer.json").write_text(json.dumps(byte_level()))
+    config = {
+        "added_tokens_decoder": {"261": {"content": "<|endoftext|>"}, "262": {"content": "   "}},
+        "eos_token_id": 261,
+    }
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
+    (tmp_path / "generation_config.json").write_text('{"eos_token_id": [261]}')
+    (tmp_path / "merges.txt").write_text("")
+    base = BaseFile.read(str(tmp_path))
+    same = IdMap(np.arange(263), 264)
+    files, notes = settings_files(base, same, np.array([263], np.uint32))
+    assert files == {
+        name: (tmp_path / name).read_bytes() for name in ("tokenizer_config.json", "generation_config.json")
+    }
+    assert "convert_hf_to_gguf.py" in notes[0]
+    assert notes[1] == "left behind, since nothing in it was adapted with tokenizer.json: merges.txt"
+    files, _ = settings_files(base, same, np.array([262, 263], np.uint32))  # the spaces have lost their id
+    assert list(json.loads(files["tokenizer_config.json"])["added_tokens_decoder"]) == ["261"]
+    down = IdMap(np.array([*range(256), -1, *range(256, 262)]), 263)
+    files, _ = settings_files(base, down, np.array([262], np.uint32))
+    assert json.loads(files["tokenizer_config.json"])["eos_token_id"] == 260
+    assert json.loads(files["generation_config.json"]) == {"eos_token_id": [260]}
