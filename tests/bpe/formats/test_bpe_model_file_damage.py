@@ -228,7 +228,7 @@ def test_every_changed_byte_is_noticed() -> None:
 
 @pytest.mark.parametrize("value", [b"NaN", b"1e999", b'"\\ud800"', b"[" * 990 + b"]" * 990])
 def test_what_cannot_have_a_digest(value: bytes) -> None:
-    with pytest.raises(InputError, match=r"has what no pyharness-bpe file has|nested too deeply"):
+    with pytest.raises(InputError, match=r"has what no pyharness-bpe file has|nested too deeply|its digest is"):
         load_bytes(b'{"format": "pyharness-bpe", "version": 1, "origin": ' + value + b"}", "model.json")
 
 

@@ -14,9 +14,9 @@ import pytest
 from checkpoints.made import extended, hashes, nameless
 from pyharness.features.adaptation import embedding as adapting
 from pyharness.features.adaptation.embedding import EmbeddingRequest
+from pyharness.features.adaptation.surgery.model_class import ModelClass
 from pyharness.language_models import own_files, weights_file
 from pyharness.language_models.folder import ModelFolder
-from pyharness.language_models.surgery.model_class import ModelClass
 from pyharness.language_models.weights_file import WeightsFile
 from pyharness.types import InputError
 from pyharness.vocabularies.files.json_file import parse_json

@@ -14,15 +14,15 @@ import pytest
 
 from gating.arms import here
 from gating.doubles import NAMES, Diary, FakeArm
-from pyharness.commands.gating import ready, session
-from pyharness.commands.gating.judging import judged
-from pyharness.commands.gating.request import GateRequest
-from pyharness.gate.arms import Arms
-from pyharness.gate.benchmarking import starting
-from pyharness.gate.benchmarking.planting import Planted
-from pyharness.gate.measuring.course import Silent
-from pyharness.gate.suites import GateSuite
-from pyharness.types import Gate, GateBenchmark, GateRules, GateVerdict, Side
+from pyharness.features.gate.arms import Arms
+from pyharness.features.gate.benchmarking import starting
+from pyharness.features.gate.benchmarking.planting import Planted
+from pyharness.features.gate.commands import ready, session
+from pyharness.features.gate.commands.judging import judged
+from pyharness.features.gate.commands.request import GateRequest
+from pyharness.features.gate.measuring.course import Silent
+from pyharness.features.gate.suites import GateSuite
+from pyharness.features.gate.types import Gate, GateBenchmark, GateRules, GateVerdict, Side
 
 RULES = GateRules(budget=0.03)  # ten launches
 BASE_FIRST, HEAD_FIRST = 0.9, 0.1  # what the lot gives
@@ -82,7 +82,7 @@ def gated(
     doubles = Doubles(logs)
     benchmarks = tuple(GateBenchmark(name, "w", "library", text="") for name in NAMES)
     suite = GateSuite("own", "", benchmarks, {}, Path(), "")
-    monkeypatch.setattr("pyharness.gate.arms.arms", no_build)
+    monkeypatch.setattr("pyharness.features.gate.arms.arms", no_build)
     monkeypatch.setattr(ready, "suite_of", lambda asked: suite)
     monkeypatch.setattr(ready, "plant", lambda *_: Planted("tests", ()))
     monkeypatch.setattr(ready, "DriverProcess", doubles.started)

@@ -1,0 +1,1 @@
+"""Rows that are adapted before anything is measured."""
