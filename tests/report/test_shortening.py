@@ -6,9 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from gating.gates import gate, judgement
 from pyharness import report
-from pyharness.features.gate import report as gate_report
 from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.report.sheet.shortening import shorten, shorten_apart
 
@@ -32,17 +30,6 @@ def test_what_tells_names_apart_is_left() -> None:
         assert ("english" in short) is ("english" in name)
         assert short.endswith(name[-3:])
     assert shorten_apart(["alone" * 20], 24) == {"alone" * 20: shorten("alone" * 20, 24)}
-
-
-def test_a_table_of_80_columns_has_names_whole_and_a_comment_tells_them_apart() -> None:
-    names = [f"bench/speed/test_it.py::test_split[{'gpt2-' * 3}{text}-{'x' * 300}2]" for text in ("english", "polish")]
-    done = gate(*(judgement(name) for name in names))
-    text = report.to_text(gate_report.gate_sheets(done), width=80)
-    lines = "".join(line.partition("  ")[0] for line in text.splitlines())
-    assert all(name in lines for name in names)
-    comment = report.to_pull_request(gate_report.gate_comment(done))
-    cells = [line.split("|")[1] for line in comment.splitlines() if line.startswith("| ") and "pass" in line]
-    assert len(set(cells)) == len(cells) == len(names)
 
 
 @given(

@@ -14,7 +14,7 @@ from pyharness.report.page.differing import differing
 from pyharness.report.page.foot import download, foot_blocks
 from pyharness.report.page.parts import Block, Download, Figure, Page, Section
 from pyharness.report.page.rendering import render
-from pyharness.report.page.sections import SECTIONS
+from pyharness.report.page.sections import sections_of
 from pyharness.report.ranking_of_records import ranking_of_records
 from pyharness.report.sheet import Heading, Sheet
 from pyharness.store import Record
@@ -131,7 +131,7 @@ def _ends(sources: Sequence[Source]) -> tuple[tuple[Block, ...], tuple[Download,
 
 
 def _sections(record: Record, every: bool) -> Iterator[Section]:
-    made = [section for make in SECTIONS for section in make(record)]
+    made = sections_of(record)
     yield from made
     shown = set(_sheets_of(made))
     rest = [sheet for sheet in tables.measured_sheets(record, every) if sheet not in shown]

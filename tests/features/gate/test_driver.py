@@ -11,14 +11,13 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
 
 from gating.arms import here, made
 from pyharness.bpe import BpeTokenizer, PieceCounter, TextSplitter, WeightedPieces, model_of_training, train
-from pyharness.features.adaptation.bpe.extending import extend
-from pyharness.features.adaptation.bpe.pruning import leaf_order
 from pyharness.features.gate import suites, texts
 from pyharness.features.gate.driving import driver, workloads
 from pyharness.features.gate.driving.process import DriverProcess
@@ -237,6 +236,10 @@ def test_the_shipped_suite_gives_the_same_results_in_two_processes(tmp_path: Pat
 
 
 def test_the_shipped_workloads_do_what_they_say(tmp_path: Path) -> None:
+    extending = pytest.importorskip(
+        "pyharness.features.adaptation.bpe.extending", reason="two of them are of adaptation"
+    )
+    pruning = pytest.importorskip("pyharness.features.adaptation.bpe.pruning")
     suite = suites.read(suites.find("gate"))
     fresh = texts.written({"english": "sample:prose", "code": "sample:code"}, tmp_path)
     code = fresh.paths["code"].read_bytes()
@@ -254,13 +257,28 @@ def test_the_shipped_workloads_do_what_they_say(tmp_path: Path) -> None:
             worker.prepare(name)
         assert worker.result("encode_text", (0, 500)) == tokenizer.encode(code[:500]).tolist()
         assert worker.time("decode", Batch(1, ((0, 500),))).digest == driver.digest([code[:500]])
-        extension = extend(small, counted(code[:4000]), 16)
+        extension = extending.extend(small, counted(code[:4000]), 16)
         assert extension.complete
         wanted = workloads._bytes(extension.rules, extension.counts)
         assert worker.time("extend", Batch(1, ((0, 4000),))).digest == driver.digest([wanted])
         counts = np.bincount(BpeTokenizer(small).encode(code[:1000]), minlength=1024).astype(np.uint64)
-        order = leaf_order(small, counts)
+        order = pruning.leaf_order(small, counts)
         assert len(order) == 1024 - 256
         assert worker.time("leaf_order", Batch(1, ((0, 1000),))).digest == driver.digest([workloads._bytes(order)])
     finally:
         worker.close()
+
+
+def test_versions_of_before_have_the_workloads_of_adaptation_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    older = ModuleType("pyharness.bpe.adapting.pruning")
+    monkeypatch.setattr(older, "leaf_order", "theirs", raising=False)
+    monkeypatch.setitem(sys.modules, "pyharness.bpe", ModuleType("pyharness.bpe"))
+    monkeypatch.setitem(sys.modules, "pyharness.bpe.adapting", ModuleType("pyharness.bpe.adapting"))
+    monkeypatch.setitem(sys.modules, "pyharness.bpe.adapting.pruning", older)
+    monkeypatch.setitem(sys.modules, "pyharness.features.adaptation", None)
+    monkeypatch.setitem(sys.modules, "pyharness.features.adaptation.bpe.pruning", None)
+    workloads._library.cache_clear()
+    try:
+        assert workloads._adaptation("pruning", "leaf_order") == "theirs"
+    finally:
+        workloads._library.cache_clear()

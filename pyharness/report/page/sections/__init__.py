@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import TypeAlias
 
+from pyharness.plugins import registry
 from pyharness.report.page.parts import Section
 from pyharness.report.page.sections.answer import answer
 from pyharness.report.page.sections.lengths import lengths
@@ -16,5 +18,20 @@ from pyharness.report.page.sections.ranks import ranks
 from pyharness.store import Record
 
 SectionsOf: TypeAlias = Callable[[Record], Iterable[Section]]
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedSections:
+    """Sections that a feature or a plug-in adds to the page of one record, behind ours."""
+
+    name: str
+    make: SectionsOf
+
+
+def sections_of(record: Record) -> list[Section]:
+    """Return the sections of a record, in their order."""
+    offered = registry.offered("pyharness.report.page.sections", "SECTIONS").values()
+    return [section for make in (*SECTIONS, *(one.make for one in offered)) for section in make(record)]
+
 
 SECTIONS: tuple[SectionsOf, ...] = (answer, missing, matrix, plots, profiles, ranks, lengths, listings)

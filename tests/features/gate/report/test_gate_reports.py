@@ -195,3 +195,14 @@ def test_report_says_what_a_gate_and_a_run_do_not_have(tmp_path: Path) -> None:
     done = CliRunner().invoke(main, ["compare", str(path), str(path)])
     assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
     assert "is a pyharness-gate" in done.stderr
+
+
+def test_a_table_of_80_columns_has_names_whole_and_a_comment_tells_them_apart() -> None:
+    names = [f"bench/speed/test_it.py::test_split[{'gpt2-' * 3}{text}-{'x' * 300}2]" for text in ("english", "polish")]
+    done = gate(*(judgement(name) for name in names))
+    text = report.to_text(gate_report.gate_sheets(done), width=80)
+    lines = "".join(line.partition("  ")[0] for line in text.splitlines())
+    assert all(name in lines for name in names)
+    comment = report.to_pull_request(gate_report.gate_comment(done))
+    cells = [line.split("|")[1] for line in comment.splitlines() if line.startswith("| ") and "pass" in line]
+    assert len(set(cells)) == len(cells) == len(names)

@@ -25,7 +25,7 @@ from pyharness.features.gate import report as gate_report
 from workflows.github import BOT, GitHub, served
 from workflows.rendered import read
 
-SCRIPT = Path(__file__).parents[2] / ".github" / "scripts" / "post_comment.py"
+SCRIPT = Path(__file__).parents[3] / ".github" / "scripts" / "post_comment.py"
 NAMES: dict[str, Any] = runpy.run_path(str(SCRIPT))
 MARK = "<!-- pyharness-gate run 4.2 -->"
 SHA, OTHER_SHA, RUN = "a" * 40, "b" * 40, 31

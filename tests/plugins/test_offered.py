@@ -1,0 +1,101 @@
+"""What a stranger adds beside rows, metrics and benchmarks: a command, a kind of record, a section of a page."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PLUGIN = """
+import click
+
+from pyharness.commands.streams import Training
+from pyharness.report.page.kinds import RecordKind
+from pyharness.report.page.parts import Page, Section
+from pyharness.report.page.sections import OfferedSections
+from pyharness.report.sheet import Cell, Heading, Sheet
+
+
+@click.command()
+def wave() -> None:
+    'Wave a hand.'
+    click.echo("waved")
+
+
+def sheet(content):
+    return Sheet("Waves", (Heading("hand", "name"), Heading("times")), ((Cell(content["hand"]), Cell(3)),))
+
+
+COMMANDS = (wave,)
+TRAININGS = (Training("waving", frozenset({"seed"}), lambda corpora, options, folder, force: [("seed", str(options))]),)
+RECORDS = (
+    RecordKind(
+        name="waves", noun="a count of waves", read=lambda data, name: data, sheets=lambda content: [sheet(content)],
+        rows=sheet, page=lambda content: Page("Waves", (Section("Waves", (sheet(content),)),)),
+    ),
+)
+SECTIONS = (OfferedSections("waves", lambda record: [Section("Waves of a stranger", ("Hello.",))]),)
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("stranger")
+    (folder / "waving.py").write_text(PLUGIN, encoding="utf-8")
+    (folder / "waves.json").write_text(json.dumps({"kind": "waves", "hand": "left"}), encoding="utf-8")
+    return folder
+
+
+def pyharness(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"PYTHONPATH": str(folder), "PYHARNESS_PLUGINS": "waving"}
+    command = [sys.executable, "-P", "-m", "pyharness", *arguments]
+    return subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, check=False)
+
+
+def test_a_command(folder: Path) -> None:
+    assert "Wave a hand." in pyharness(folder, "--help").stdout
+    assert pyharness(folder, "wave").stdout == "waved\n"
+
+
+def test_a_training_with_its_own_options(folder: Path) -> None:
+    done = pyharness(folder, "train", "waving", "--seed", "7", "--out", "out")
+    assert (done.returncode, "{'seed': 7}" in done.stdout) == (0, True), done.stderr
+    refused = pyharness(folder, "train", "waving", "--rounds", "2", "--out", "out")
+    assert (refused.returncode, refused.stderr.count("\n"), "--rounds" in refused.stderr) == (2, 1, True)
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "html", "csv", "json"])
+def test_a_kind_of_record(folder: Path, form: str) -> None:
+    done = pyharness(folder, "report", "waves.json", "--format", form)
+    assert (done.returncode, "left" in done.stdout) == (0, True), done.stderr
+
+
+@pytest.mark.parametrize("option", ["--rederive", "--format=junit", "--for=pr"])
+def test_what_that_kind_does_not_have_is_refused(folder: Path, option: str) -> None:
+    more = ["--format=markdown"] if option == "--for=pr" else []
+    done = pyharness(folder, "report", "waves.json", option, *more)
+    assert (done.returncode, done.stderr.count("\n"), "a count of waves" in done.stderr) == (2, 1, True)
+
+
+def test_without_the_module_its_record_is_named(folder: Path) -> None:
+    command = [sys.executable, "-P", "-m", "pyharness", "report", "waves.json"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert (done.returncode, "it is a waves" in done.stderr) == (2, True)
+
+
+def test_a_section_of_a_page(folder: Path) -> None:
+    run = pyharness(folder, "run", "-t", "raw_bytes", "-c", "sample:prose", "-b", "compression", "-o", "r.json", "-q")
+    assert run.returncode == 0, run.stderr
+    assert "Waves of a stranger" in pyharness(folder, "report", "r.json", "--format", "html").stdout
+
+
+def test_a_broken_module_is_one_line_even_for_help(folder: Path) -> None:
+    (folder / "broken.py").write_text("raise RuntimeError('no')", encoding="utf-8")
+    environment = os.environ | {"PYTHONPATH": str(folder), "PYHARNESS_PLUGINS": "broken"}
+    command = [sys.executable, "-P", "-m", "pyharness", "--help"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.count("\n"), "'broken'" in done.stderr) == (2, 1, True)
