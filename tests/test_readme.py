@@ -32,6 +32,7 @@ MOST_LINES = 200
 OF_FEATURES = {
     "actions": {"actions"},
     "adaptation": {"adapt", "adaptation", "adaptation-own", "adaptation-curves"},
+    "curriculum": {"curriculum"},
     "gate": {"gate"},
     "segmentation": {"segmentation", "segmentation-full"},
 }
@@ -155,6 +156,7 @@ def test_every_suite_named_in_the_readme_is_shipped() -> None:
         "adaptation-own",
         "adaptation-curves",
         "actions",
+        "curriculum",
     } == named
 
 

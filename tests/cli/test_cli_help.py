@@ -66,7 +66,7 @@ def test_a_default_that_is_not_shown_would_be_found() -> None:
     def command() -> None: ...
 
     assert lacking(click.Context(command)) == {"--hidden-one"}
-    assert {path_of(context) for context in commands()} > {"run", "adapt prune", "symbols train"}
+    assert {path_of(context) for context in commands()} > {"run", "symbols train"}
 
 
 def completed(*words: str) -> list[str]:

