@@ -47,7 +47,12 @@ def test_modules_named_in_documents_exist() -> None:
 
 def _is_there(name: str) -> bool:
     parts = name.split(".")
-    if parts[1:2] == ["features"] and parts[2] in OF_FEATURES and not (PACKAGE / "features" / parts[2]).is_dir():
+    if (
+        parts[1:2] == ["features"]
+        and len(parts) > 2
+        and parts[2] in OF_FEATURES
+        and not (PACKAGE / "features" / parts[2]).is_dir()
+    ):
         return True
     for end in range(len(parts), 0, -1):
         try:
