@@ -100,6 +100,17 @@ PLANTED: Mapping[str, tuple[Mapping[str, str], str]] = {
         "folders in a circle: pyharness/plugins pyharness/plugins/inner",
     ),
     "room without a layer": ({"pyharness/helpers/first.py": ""}, "pyharness/helpers has no layer"),
+    "trunk imports a feature": (
+        {"pyharness/plugins/planted.py": "from pyharness.features.one import name\n", "pyharness/features/one.py": ""},
+        "pyharness.plugins.planted imports pyharness.features.one, which is in a higher layer",
+    ),
+    "feature imports another": (
+        {
+            "pyharness/features/one/first.py": "from pyharness.features.two import second\n",
+            "pyharness/features/two/second.py": "",
+        },
+        "pyharness.features.one.first imports pyharness.features.two.second, of another feature",
+    ),
     "extension used three folders down": (
         {"pyharness/metrics/arguments/deep/planted.py": "def call():\n    from pyharness import _core\n"},
         "pyharness.metrics.arguments.deep.planted touches the extension pyharness._core",

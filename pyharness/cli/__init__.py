@@ -9,6 +9,7 @@ import click
 from pyharness.cli import encoding, examples, listing, profiling, reporting, running, showing, symbols, training
 from pyharness.cli.console import reports_errors
 from pyharness.plugins import registry
+from pyharness.types import InputError
 
 _OWN = (encoding, listing, profiling, reporting, running, showing, symbols, training)
 _COLUMN = 40  # where what an example does begins
@@ -38,7 +39,9 @@ class Commands(click.Group):
 
     @reports_errors
     def _add_plugins(self) -> None:
-        self.commands.update(registry.offered(__name__, "COMMANDS"))
+        for name, command in registry.offered(__name__, "COMMANDS").items():
+            if self.commands.setdefault(name, command) is not command:
+                raise InputError(f"a plug-in defines the command {name!r}, which already exists; rename it")
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 88})

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pyharness.report.comparison import Pair
     from pyharness.report.failing import FailOn
     from pyharness.report.page import Page, Source
-    from pyharness.report.page.kinds import Other
+    from pyharness.report.page.kinds import Other, RecordKind
     from pyharness.store import Record
 
 FORMATS = ["text", "markdown", "html", "csv", "json", "parquet", "table"]  # table: the older name of text
@@ -65,8 +65,8 @@ def report(
     """Show a RECORD as tables, as flat rows for other programs, or as a page with charts.
 
     Several records, of runs, are one page: --format html, the first is what the others are compared with.
-    A record is of a run or a profile, or what another command has left and says is to be shown here; where such a
-    record has verdicts, its Markdown is that of a comment on a pull request.
+    A record is of a run, of a profile, or of another kind that a command writes. One with verdicts is, as Markdown, a
+    comment on a pull request.
     What --output names is never overwritten without --force; a device or a FIFO is written into.
 
     \b
@@ -88,7 +88,7 @@ def report(
     (record,) = records
     read = kinds.read(record)
     if isinstance(read, kinds.Other):
-        kinds.refuse(record, read, "" if form == PULL_REQUEST else form, rederive=rederive)
+        _refuse_for_other(record, read.kind, form, rederive=rederive)
         _export_other(read, str(record), form, output, force)
         return
     if form == JUNIT:
@@ -114,6 +114,16 @@ def _report_several(paths: Sequence[Path], form: str, output: Path | None, force
         raise InputError(f"a page of several records cannot be written: {lack}")
     sources = [pages.Source(path.name, store.read(path), path) for path in paths]
     _put(pages.render(pages.page_of(sources, every)), output, force)
+
+
+def _refuse_for_other(path: Path, kind: RecordKind, form: str, *, rederive: bool) -> None:
+    """Refuse what a file that is no record of a run cannot be shown as."""
+    if rederive:
+        raise InputError(f"{str(path)!r} is {kind.noun}: --rederive is for records of runs")
+    if form == PULL_REQUEST and kind.comment is None:
+        raise InputError(f"{str(path)!r} is {kind.noun}, and is nothing for a pull request: leave --for out")
+    if form == JUNIT and form not in kind.texts:
+        raise InputError(f"{str(path)!r} is {kind.noun}, and has no JUnit XML: choose another --format")
 
 
 def _export_other(read: Other, title: str, form: str, output: Path | None, force: bool) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from pyharness import corpora, suite, tokenizers, trainers
 from pyharness.benchmarks import benchmarks
+from pyharness.commands import streams
 from pyharness.metrics import all_metrics
 
 Row = dict[str, Any]
@@ -39,10 +40,12 @@ def _corpora() -> list[Row]:
 
 
 def _trainers() -> list[Row]:
-    return [
+    rows = [
         {"name": trainer.name, "library": trainer.library, "extra": trainer.extra, "about": trainer.summary}
         for trainer in trainers.specs().values()
     ]
+    others = streams.trainings().values()
+    return [*rows, *({"name": one.name, "library": None, "extra": None, "about": one.summary} for one in others)]
 
 
 def _metrics() -> list[Row]:

@@ -29,6 +29,7 @@ class Training:
     """A training on something else than text."""
 
     name: str  # as ``pyharness train`` is told
+    summary: str
     options: frozenset[str]  # of that command, that it takes beside corpora, folder and force
     # (corpora, options, folder, force) -> lines of the summary: a title and what is said
     train: Callable[[Sequence[str], Mapping[str, Any], Path, bool], Sequence[tuple[str, str]]]

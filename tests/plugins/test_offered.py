@@ -31,7 +31,7 @@ def sheet(content):
 
 
 COMMANDS = (wave,)
-TRAININGS = (Training("waving", frozenset({"seed"}), lambda corpora, options, folder, force: [("seed", str(options))]),)
+TRAININGS = (Training("waving", "waves", frozenset({"seed"}), lambda texts, given, *_: [("seed", str(given))]),)
 RECORDS = (
     RecordKind(
         name="waves", noun="a count of waves", read=lambda data, name: data, sheets=lambda content: [sheet(content)],
@@ -64,6 +64,7 @@ def test_a_command(folder: Path) -> None:
 def test_a_training_with_its_own_options(folder: Path) -> None:
     done = pyharness(folder, "train", "waving", "--seed", "7", "--out", "out")
     assert (done.returncode, "{'seed': 7}" in done.stdout) == (0, True), done.stderr
+    assert "waving" in pyharness(folder, "list", "trainers").stdout
     refused = pyharness(folder, "train", "waving", "--rounds", "2", "--out", "out")
     assert (refused.returncode, refused.stderr.count("\n"), "--rounds" in refused.stderr) == (2, 1, True)
 
@@ -91,6 +92,14 @@ def test_a_section_of_a_page(folder: Path) -> None:
     run = pyharness(folder, "run", "-t", "raw_bytes", "-c", "sample:prose", "-b", "compression", "-o", "r.json", "-q")
     assert run.returncode == 0, run.stderr
     assert "Waves of a stranger" in pyharness(folder, "report", "r.json", "--format", "html").stdout
+
+
+def test_a_command_of_the_name_of_one_of_ours_is_refused(folder: Path) -> None:
+    (folder / "taking.py").write_text("import click\nCOMMANDS = (click.Command('run'),)\n", encoding="utf-8")
+    environment = os.environ | {"PYTHONPATH": str(folder), "PYHARNESS_PLUGINS": "taking"}
+    command = [sys.executable, "-P", "-m", "pyharness", "--help"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.count("\n"), "'run'" in done.stderr) == (2, 1, True)
 
 
 def test_a_broken_module_is_one_line_even_for_help(folder: Path) -> None:

@@ -128,4 +128,6 @@ def summary(corpora: Sequence[str], options: Mapping[str, Any], folder: Path, fo
 
 
 STREAMS = (Stream("actions", "a codec of actions", codec_file, encoded, decoded),)
-TRAININGS = (Training(TRAINER, frozenset({"vocab_size", "scale"}), summary),)
+TRAININGS = (
+    Training(TRAINER, "a codec of actions (FAST), from clips of motion", frozenset({"vocab_size", "scale"}), summary),
+)

@@ -1,4 +1,4 @@
-"""Comments on a pull request about records; that about a gate is in ``report.gating``."""
+"""Comments on a pull request about records of runs."""
 
 from __future__ import annotations
 

@@ -13,7 +13,6 @@ from pyharness.report.page import Page
 from pyharness.report.sheet import Sheet
 from pyharness.store import Record
 from pyharness.store.json_lines import load
-from pyharness.types import InputError
 
 GROUP, CONSTANT = "pyharness.records", "RECORDS"
 
@@ -56,13 +55,3 @@ def read(path: Path) -> Record | Other:
     if isinstance(named, str) and (kind := kinds().get(named)) is not None:
         return Other(kind, kind.read(data, name))
     return Record.from_json(data, name, path)
-
-
-def refuse(path: Path, other: Other, form: str, *, rederive: bool) -> None:
-    """Refuse what a file of this kind cannot be shown as; ``form``: "" for a comment on a pull request."""
-    if rederive:
-        raise InputError(f"{str(path)!r} is {other.kind.noun}: --rederive is for records of runs")
-    if not form and other.kind.comment is None:
-        raise InputError(f"{str(path)!r} is {other.kind.noun}, and is nothing for a pull request: leave --for out")
-    if form == "junit" and form not in other.kind.texts:
-        raise InputError(f"{str(path)!r} is {other.kind.noun}, and has no JUnit XML: choose another --format")
