@@ -20,7 +20,7 @@ from oracles import scaffold as scaffold_oracle
 from pyharness import corpora
 from pyharness.bpe import BpeTokenizer, PieceCounter, TextSplitter, TrainedBpe, WeightedPieces, model_of_training, train
 from pyharness.bpe.model.model import DemolitionRule
-from pyharness.features.adaptation.bpe.extending import extend
+from pyharness.features.adaptation.bpe.extension import extend
 from pyharness.features.adaptation.bpe.pruning import leaf_order
 from pyharness.types import Tally
 from speed_fixtures import Benchmark

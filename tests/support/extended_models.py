@@ -12,7 +12,7 @@ import numpy as np
 from oracles.bpe import NEVER, Rule
 from oracles.extending import Grown
 from pyharness.bpe.model.model import BpeModel
-from pyharness.features.adaptation.types import Extension
+from pyharness.features.adaptation.bpe.extension import Extension
 from pyharness.types import MergeModel, TokenKind, Vocabulary, offsets_of
 from pyharness.vocabularies.files.bpe_model import byte_level_model
 

@@ -26,9 +26,8 @@ sys.path[:0] = [str(Path(__file__).parents[3] / "tests" / "support")]
 from extended_models import extended_model  # noqa: E402
 from pyharness.bpe import BpeModel, BpeTokenizer, import_model  # noqa: E402
 from pyharness.corpora import keyed, open_corpus  # noqa: E402
-from pyharness.features.adaptation.bpe.extending import continued  # noqa: E402
+from pyharness.features.adaptation.bpe.extension import Extension, continued  # noqa: E402
 from pyharness.features.adaptation.bpe.model_pieces import ModelPieces  # noqa: E402
-from pyharness.features.adaptation.types import Extension  # noqa: E402
 from pyharness.statistics.jackknife import GROUPS  # noqa: E402
 from pyharness.statistics.knee import LITTLE, Knee, knee  # noqa: E402
 from pyharness.types import Measurement, Tally  # noqa: E402

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from pyharness.features.adaptation import embedding as adapting
+from pyharness.features.adaptation.surgery import vocabulary_transfer
 from pyharness.language_models import ModelFolder
 from pyharness.types import InputError
 from small_model import networks
@@ -80,12 +80,12 @@ class Study:
 
     def _adapted(self, key: Key, base: Path) -> Path:
         folder = base.parent / f"{key.method}-{SURGERY}"
-        request = adapting.EmbeddingRequest(
+        request = vocabulary_transfer.EmbeddingRequest(
             model=str(base), tokenizer=str(self.extended.path), old_tokenizer=str(self.base.path),
             method=cast(Literal["fvt", "mean", "random"], key.method), seed=key.seed,
         )  # fmt: skip
         if not folder.is_dir():
-            adapting.embed(request, adapting.plan_embedding(request, folder), folder)
+            vocabulary_transfer.embed(request, vocabulary_transfer.plan_embedding(request, folder), folder)
         return folder
 
     def _trained(self, key: Key, start: Path) -> tuple[Path, dict[str, Any]]:

@@ -1,8 +1,12 @@
-"""Adaptation: a tokenizer that gained or lost tokens, beside what it was made from and another adaptation of that."""
+"""Adaptation: a tokenizer that gained or lost tokens, beside what it was made from and another adaptation of that.
+
+Extensions that differ in their number of tokens alone, rows of one recipe on one text, have a knee.
+"""
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -14,7 +18,6 @@ from pyharness import corpora, tokenizers
 from pyharness.benchmarks import Benchmark, Findings, Work, notes
 from pyharness.benchmarks.compression import CorpusPass
 from pyharness.features.adaptation import metrics as adaptation
-from pyharness.features.adaptation.knees import PLOTS, knees
 from pyharness.features.adaptation.metrics import AdaptationCounts, Unreachable
 from pyharness.features.adaptation.trainers.adapted import RECORD
 from pyharness.metrics import reachability
@@ -22,6 +25,7 @@ from pyharness.metrics.counting.state import Sums
 from pyharness.metrics.counting.state_arrays import MOST_IDS
 from pyharness.metrics.reachability import UNREACHABLE, PipelineTest, Verdict
 from pyharness.plugins.specification import TOKENIZER
+from pyharness.statistics.knee import LITTLE, Knee, knee
 from pyharness.system import bounded_file
 from pyharness.tokenizers.families import trained
 from pyharness.tokenizers.training.recipe import Recipe
@@ -33,6 +37,8 @@ from pyharness.types import (
     HasVocabulary,
     Ids,
     InputError,
+    Measurement,
+    Plot,
     Published,
     State,
     Table,
@@ -150,10 +156,6 @@ def _ids(run: range) -> Ids:
     return np.arange(run.start, run.stop, dtype=np.uint32)
 
 
-# Many rows are made from one base, which a process that serves several of them reads once. What is remembered goes by
-# the digests of the file and of the text.
-
-
 @lru_cache(maxsize=1)
 def _loaded(name: str, vocabulary: str | None) -> Tokenizer:
     del vocabulary
@@ -227,6 +229,50 @@ def _unspelled(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterat
         yield f"Trained without a token for {said} (character_coverage=0.99995): {', '.join(names)}."
 
 
+def knees(results: Sequence[CaseResult], data: Mapping[str, Any], part: str) -> Iterator[str]:
+    """Say of every curve of three sizes or more where its knee is; ``part``: what gains are over."""
+    for rows in _curves(results, data, part).values():
+        sizes = sorted(rows)
+        if (found := knee(sizes, [rows[size][1] for size in sizes])) is not None:
+            first, *_, last = (rows[size][0] for size in sizes)
+            yield f"{first} to {_beyond(first, last)}: {_said(found)}."
+
+
+def _curves(
+    results: Sequence[CaseResult], data: Mapping[str, Any], part: str
+) -> Mapping[str, Mapping[int, tuple[str, Measurement]]]:
+    """Rows and gains by recipe and by number of new tokens."""
+    curves: dict[str, dict[int, tuple[str, Measurement]]] = {}
+    for result in results:
+        recipe = notes.recipe(data, result.case.tokenizer, _TOKENS)
+        by_name = {(one.metric, one.part): one for one in result.measurements}
+        added, gain = by_name.get(("added_tokens", None)), by_name.get(("compression_gain", part))
+        if recipe is not None and added is not None and added.value and gain is not None:
+            curves.setdefault(recipe, {}).setdefault(int(added.value), (result.case.tokenizer, gain))
+    return curves
+
+
+def _beyond(first: str, last: str) -> str:
+    """Name of a row without the words that it begins with as the other does."""
+    words, others = last.split(" "), first.split(" ")
+    alike = next((at for at, (word, other) in enumerate(zip(words, others, strict=False)) if word != other), 0)
+    return " ".join(words[alike:])
+
+
+def _said(found: Knee) -> str:
+    if not found.resolved:
+        end = "last" if found.size else "first"
+        return f"whether 1,000 more tokens give {LITTLE:.1%} is not resolved at the {end} size"
+    if math.isinf(found.size):
+        return f"1,000 more tokens give {LITTLE:.1%} or more, as far as these sizes go"
+    little = f"1,000 more tokens give under {LITTLE:.1%}"
+    if found.size == 0:
+        return f"{little} from the first size on"
+    low, high = found.interval or (found.size, found.size)
+    bounds = f" ({low:,.0f} to {high:,.0f})" if found.interval else ""
+    return f"{little} from about {found.size:,.0f} on{bounds}"
+
+
 PAPER = Published(
     "Paper (arXiv 2512.03989), other data: continued up to +9.6 % over naive; of what was added, dead 0.0 % (naive 3.6 "
     "to 10.5 %) and unused 0.0 to 7.1 % (naive 4.0 to 20.9 %); Llama 3 with 16k more for Estonian 4.46 bytes/token; a "
@@ -234,8 +280,6 @@ PAPER = Published(
     rows=(),
     metrics=("compression_gain",),
 )
-
-
 TABLE = Table(
     "Adaptation",
     columns=(
@@ -267,7 +311,26 @@ WORDS = Table(
     sized=False,
     needs=("compression_gain", "renyi_efficiency"),
 )
-
+_TOKENS = ("tokens",)  # option of an extension
+_CHANGES = (("Growth", "added_tokens", "added"), ("Pruning", "removed_tokens", "removed"))
+PLOTS = tuple(
+    Plot(
+        Table(
+            f"{title}: gain by the number of tokens {word}",
+            columns=(Column(metric, word), Column("compression_gain", "vs {part}", each=True, interval=True)),
+            notes=(notes.provenance,),
+            sized=False,
+            joined=("against", "pipeline"),
+            needs=("compression_gain", metric),
+        ),
+        f"A point is a row: tokens {word} across, bytes per token over those of the other row up. Rows that differ in "
+        "their number of tokens alone are joined; lines up and down are 95 % intervals.",
+        drawing="points",
+        log=True,
+        joins=notes.recipe,
+    )
+    for title, metric, word in _CHANGES
+)
 BENCHMARKS = (
     Benchmark(
         "adaptation",

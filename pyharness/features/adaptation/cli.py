@@ -14,8 +14,8 @@ from pyharness.cli.examples import Example
 from pyharness.types import InputError, counted
 
 if TYPE_CHECKING:
-    from pyharness.features.adaptation.embedding import Embedded, Planned
     from pyharness.features.adaptation.resizing import Made
+    from pyharness.features.adaptation.surgery.vocabulary_transfer import Embedded, Planned
     from pyharness.features.adaptation.trainers.base_file import BaseFile
 
 EXTENSIONS = {"continued": "continued-bpe", "naive": "naive-extension"}
@@ -319,7 +319,7 @@ def embed(folder: Path | None, plan_only: Path | None, force: bool, quiet: bool,
     Exit status: 0 done, 2 bad input, 130 interrupted, 143 told to end.
     """
     from pyharness.cli.progress import training_listener
-    from pyharness.features.adaptation import embedding as adapting
+    from pyharness.features.adaptation.surgery import vocabulary_transfer as adapting
 
     if not quiet:
         check_output()

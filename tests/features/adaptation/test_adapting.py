@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pyharness.features.adaptation.types import Extension
+from pyharness.features.adaptation.bpe.extension import Extension
 
 RULES = np.array([[0, 1, 3], [1, 2, 2], [3, 2, 4], [4, 0, 1]], np.uint32)
 WHOLE = Extension(3, (b"ab", b"abc"), RULES, np.array([4, 3, 2, 1], np.uint64), complete=False)

@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from pyharness.features.adaptation.knees import knees
+from pyharness.features.adaptation.benchmark import knees
 from pyharness.types import Case, CaseResult, Measurement
 
 CORPUS = "shard:1-4/5:path:et.jsonl"

@@ -237,7 +237,7 @@ def test_the_shipped_suite_gives_the_same_results_in_two_processes(tmp_path: Pat
 
 def test_the_shipped_workloads_do_what_they_say(tmp_path: Path) -> None:
     extending = pytest.importorskip(
-        "pyharness.features.adaptation.bpe.extending", reason="two of them are of adaptation"
+        "pyharness.features.adaptation.bpe.extension", reason="two of them are of adaptation"
     )
     pruning = pytest.importorskip("pyharness.features.adaptation.bpe.pruning")
     suite = suites.read(suites.find("gate"))
@@ -279,6 +279,6 @@ def test_versions_of_before_have_the_workloads_of_adaptation_elsewhere(monkeypat
     monkeypatch.setitem(sys.modules, "pyharness.features.adaptation.bpe.pruning", None)
     workloads._library.cache_clear()
     try:
-        assert workloads._adaptation("pruning", "leaf_order") == "theirs"
+        assert workloads._adaptation("pruning", "leaf_order", "pruning") == "theirs"
     finally:
         workloads._library.cache_clear()

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from pyharness.bpe import BpeModel, BpeTokenizer
-from pyharness.features.adaptation.types import Extension, IdMap
+from pyharness.features.adaptation.bpe.extension import Extension
+from pyharness.features.adaptation.id_maps import IdMap
 from pyharness.types import TokenKind
 
 Tokens = list[tuple[int, bytes]]

@@ -9,7 +9,7 @@ import numpy as np
 
 from oracles.bpe import NEVER
 from pyharness.bpe.model.model import BpeModel
-from pyharness.features.adaptation.types import IdMap
+from pyharness.features.adaptation.id_maps import IdMap
 from pyharness.types import Ids, MergeModel, Offsets, Vocabulary, offsets_of
 
 

@@ -17,7 +17,7 @@ import sys
 import time
 from pathlib import Path
 
-from pyharness.features.adaptation import embedding as adapting
+from pyharness.features.adaptation.surgery import vocabulary_transfer
 
 IDS = 3010  # ten are new, and their rows depend on the seed
 
@@ -27,10 +27,10 @@ def digests(folder: Path) -> dict[str, str]:
 
 
 def attempt(model: str, out: Path, force: bool, seed: int = 0) -> None:
-    request = adapting.EmbeddingRequest(
+    request = vocabulary_transfer.EmbeddingRequest(
         model=model, id_map=Path(model).parent / "map.json", ids=IDS, method="random", tensors=("e", "o"), seed=seed
     )
-    adapting.embed(request, adapting.plan_embedding(request), out, force=force)
+    vocabulary_transfer.embed(request, vocabulary_transfer.plan_embedding(request), out, force=force)
 
 
 def forked(model: str, out: Path, force: bool, seed: int) -> int:

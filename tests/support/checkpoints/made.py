@@ -13,7 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness.bpe import BpeModel, import_model
-from pyharness.features.adaptation.surgery import EmbeddingPlan, VocabularyMatrices, adapted_files
+from pyharness.features.adaptation.surgery.checkpoint import adapted_files
+from pyharness.features.adaptation.surgery.matrices import VocabularyMatrices
+from pyharness.features.adaptation.surgery.plan import EmbeddingPlan
 from pyharness.language_models import ModelFolder
 from pyharness.language_models.weights_file import WeightsFile, header_of
 from pyharness.store.folders import write_folder

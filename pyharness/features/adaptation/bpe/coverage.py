@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pyharness.bpe.model.model import BpeModel
 from pyharness.bpe.training.trainer import WeightedPieces
-from pyharness.features.adaptation.bpe.extendable import Extendable
+from pyharness.features.adaptation.bpe.extension import Extendable
 from pyharness.types import InputError
 
 ADVISED = 0.99995  # share of a text whose characters get a token: few are left that nothing can be learnt of

@@ -1,23 +1,26 @@
-"""Pieces of a corpus as a model's merges get them: normalised, split, without added tokens; and as it encodes them."""
+"""A corpus as a model's merges get it: pieces, normalised, split, without added tokens; and how often tokens occur."""
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Sequence
 from itertools import pairwise
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyharness import _core
 from pyharness.bpe.analysis.self_tokenization import NEVER
 from pyharness.bpe.encoding.model_texts import ModelTexts
 from pyharness.bpe.encoding.stages import is_byte_level
+from pyharness.bpe.encoding.tokenizer import BpeTokenizer
 from pyharness.bpe.model.model import BpeModel
 from pyharness.bpe.splitting.text_splitter import Pieces, TextSplitter
 from pyharness.bpe.training.piece_counter import PieceCounter
 from pyharness.bpe.training.trainer import WeightedPieces
-from pyharness.features.adaptation.editing.piece_rules import PieceRules
+from pyharness.features.adaptation.bpe.piece_rules import PieceRules
 from pyharness.types import InputError, MergeModel, Tokens
 from pyharness.vocabularies.sentencepiece.model import SentencePieceNormalizer
 
@@ -145,3 +148,33 @@ def _merger(merges: MergeModel, whole_pieces: bool) -> _core.PieceMerger:
     if whole_pieces not in kept:
         kept[whole_pieces] = _core.PieceMerger(merges, whole_pieces)
     return kept[whole_pieces]
+
+
+class TokenCounter:
+    """Counts the tokens of texts that come in batches, as the model encodes them.
+
+    Special tokens that a text spells are one each. None is put around a text, as a post-processor does.
+    ``whole_pieces`` says whether a piece that is a token is looked up before anything is merged; None: as the model
+    has it.
+
+    >>> trained = train(WeightedPieces.of_bytes({b"hug": 5, b"pug": 3}), 259)
+    >>> counter = TokenCounter(model_of_training(trained, "gpt2", special=["<|end|>"]))
+    >>> counter.add(["hug", "pughug<|end|>"])
+    >>> counter.counts[256:].tolist()
+    [0, 2, 1, 1]
+    """
+
+    def __init__(self, model: BpeModel, *, whole_pieces: bool | None = None) -> None:
+        whole = model.whole_pieces if whole_pieces is None else whole_pieces
+        self._tokenizer = BpeTokenizer(dataclasses.replace(model, whole_pieces=whole))
+        self.counts: NDArray[np.uint64] = np.zeros(model.id_limit, np.uint64)
+
+    def add(self, texts: Sequence[str | bytes], threads: int = 1) -> None:
+        """Count the tokens of some texts.
+
+        Raises:
+            InputError, ValueError, TypeError: as :meth:`BpeTokenizer.encode_batch`.
+        """
+        tokens = self._tokenizer.encode_batch(texts, threads, allowed_special="all")
+        groups = np.zeros(len(tokens), np.uint8)
+        _core.token_frequency(tokens.ids, tokens.offsets, groups, self.counts[np.newaxis])

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from pyharness.features.adaptation.editing import huggingface as huggingface
 from pyharness.features.adaptation.editing import ranks as rank_file
+from pyharness.features.adaptation.editing import ranks as tekken
 from pyharness.features.adaptation.editing import sentencepiece as sentencepiece
-from pyharness.features.adaptation.editing import tekken as tekken
-from pyharness.features.adaptation.types import IdMap
+from pyharness.features.adaptation.id_maps import IdMap
 from pyharness.types import InputError
 from pyharness.vocabularies.files import vocabulary_file
 

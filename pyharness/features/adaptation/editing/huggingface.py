@@ -8,9 +8,12 @@ that they have.
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from pyharness.features.adaptation.editing.json_text import (
     GAP,
@@ -27,15 +30,7 @@ from pyharness.features.adaptation.editing.json_text import (
     quoted,
     text_of,
 )
-from pyharness.features.adaptation.editing.moved_ids import (
-    check_absent,
-    check_map,
-    check_new,
-    moved,
-    refuse_removal,
-)
-from pyharness.features.adaptation.editing.named_ids import padding_id, processor_ids
-from pyharness.features.adaptation.types import IdMap
+from pyharness.features.adaptation.id_maps import IdMap, check_absent, check_map, check_new, moved, refuse_removal
 from pyharness.types import InputError
 from pyharness.vocabularies.files.byte_alphabet import in_letters
 from pyharness.vocabularies.huggingface.file import HuggingFaceFile, library_ids, read_file
@@ -235,3 +230,60 @@ def _pair_writer(last: re.Match[str] | None, *, ascii_only: bool, label: str) ->
         return f"{last[1]}{first}{last[2]}{second}{last[3]}"
 
     return write
+
+
+@dataclass(frozen=True, slots=True)
+class NamedId:
+    """An id, the place of its digits, and the token that it is said to be of."""
+
+    id: int
+    span: Span
+    token: str | None
+    what: str  # names the id, in messages
+
+
+def processor_ids(text: str, root: Mapping[str, Span], label: str) -> Iterator[NamedId]:
+    """Ids that the post-processor puts around a text.
+
+    Raises:
+        InputError: it has none where it should.
+    """
+    start, end = root.get("post_processor", (0, 0))
+    if text[start:end] in ("", "null"):
+        return
+    try:
+        yield from _of_processor(text, start)
+    except (KeyError, ValueError, IndexError, TypeError):
+        raise InputError(f"{label}: the post-processor has no ids where it should: {text[start:end][:60]!r}") from None
+
+
+def padding_id(text: str, root: Mapping[str, Span]) -> Iterator[NamedId]:
+    """The id that texts are filled up with."""
+    start, _ = root.get("padding", (0, 0))
+    if text[start : start + 1] != "{":
+        return
+    inner = members(text, start)
+    if "pad_id" in inner and type(number := _value(text, inner["pad_id"])) is int:
+        token = _value(text, inner["pad_token"]) if "pad_token" in inner else None
+        yield NamedId(number, inner["pad_id"], token, "the padding")
+
+
+def _of_processor(text: str, start: int) -> Iterator[NamedId]:
+    inner = members(text, start)
+    kind = _value(text, inner["type"])
+    if kind == "Sequence":
+        for processor, _ in elements(text, inner["processors"][0]).spans:
+            yield from _of_processor(text, processor)
+    elif kind == "TemplateProcessing":
+        for content, (token, _) in members(text, inner["special_tokens"][0]).items():
+            for span in elements(text, members(text, token)["ids"][0]).spans:
+                yield NamedId(int(_value(text, span)), span, content, f"{content!r} of the post-processor")
+    elif kind in ("BertProcessing", "RobertaProcessing"):
+        for key in ("sep", "cls"):
+            name, number = elements(text, inner[key][0]).spans
+            token = _value(text, name)
+            yield NamedId(int(_value(text, number)), number, token, f"{key!r} of the post-processor")
+
+
+def _value(text: str, span: Span) -> Any:
+    return json.loads(text[slice(*span)])

@@ -13,14 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from pyharness.features.adaptation.editing.moved_ids import (
-    check_absent,
-    check_map,
-    check_new,
-    moved,
-    refuse_removal,
-)
-from pyharness.features.adaptation.types import IdMap
+from pyharness.features.adaptation.id_maps import IdMap, check_absent, check_map, check_new, moved, refuse_removal
 from pyharness.types import InputError
 from pyharness.vocabularies.sentencepiece.model import (
     Field,

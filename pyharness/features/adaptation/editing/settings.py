@@ -18,8 +18,7 @@ from pyharness.features.adaptation.editing.json_text import (
     keyed_items,
     text_of,
 )
-from pyharness.features.adaptation.editing.moved_ids import AMBIGUOUS, NAMES_IDS, id_of_key, moved
-from pyharness.features.adaptation.types import IdMap
+from pyharness.features.adaptation.id_maps import IdMap, id_of_key, moved
 from pyharness.types import InputError
 from pyharness.vocabularies.files import vocabulary_file
 from pyharness.vocabularies.files.json_file import parse_json
@@ -27,6 +26,13 @@ from pyharness.vocabularies.ranks.encodings import KNOWN_FILES
 
 SETTINGS = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "chat_template.json",
             "chat_template.jinja", "generation_config.json")  # fmt: skip
+# Keys of settings whose values are ids: numbers, lists of numbers, or objects that map names to them. Of these only
+# those of Whisper and SeamlessM4T: label_to_id numbers classes, and vocoder_lang_code_to_id is of another vocabulary.
+_NAMES_IDS = re.compile(
+    r"\w+_token_ids?|\w+_token_index|(begin_)?suppress_tokens|(bad|force)_words_ids|(lang|task)_to_id"
+    r"|text_decoder_lang_to_code_id"
+)
+_AMBIGUOUS = ("forced_decoder_ids", "sequence_bias")  # ids beside other numbers
 _KEY = re.compile(STRING)
 _ADDED = "added_tokens.json"  # content: id
 _TEMPLATES = ("chat_template", "template")  # one, or one of several with names
@@ -171,13 +177,13 @@ class _Edits:
         opening = self.text[value]
         if key == "added_tokens_decoder" and opening == "{":
             yield self._of_tokens(value)
-        elif NAMES_IDS.fullmatch(key):
+        elif _NAMES_IDS.fullmatch(key):
             yield from self._of_ids(key, value, end)
         elif key in _LISTS and opening == "[":
             yield self._of_list(value)
         elif opening == "{":
             yield from () if key in self.moves.others else self.of_object(value)
-        elif key in AMBIGUOUS and opening == "[" and elements(self.text, value).spans and self.moves.any:
+        elif key in _AMBIGUOUS and opening == "[" and elements(self.text, value).spans and self.moves.any:
             raise InputError(f"{self.name} has {key}, whose ids cannot be told from other numbers; take it out first")
         elif opening == "[":
             for start, stop in elements(self.text, value).spans:

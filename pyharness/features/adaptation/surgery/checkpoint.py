@@ -1,30 +1,40 @@
-"""The files of an adapted checkpoint. What is large is streamed; tensors that do not follow ids keep their bytes."""
+"""The files of an adapted checkpoint: weights by a plan, the new tokenizer, and what the model's folder says beside.
+
+What is large is streamed; tensors that do not follow ids keep their bytes.
+"""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pyharness.features.adaptation.editing.settings import edited_settings
-from pyharness.features.adaptation.surgery import plan_file
-from pyharness.features.adaptation.surgery.configuration import others, with_rows, written
-from pyharness.features.adaptation.surgery.matrices import VocabularyMatrices
-from pyharness.features.adaptation.surgery.plan import EmbeddingPlan
+from pyharness.features.adaptation.editing.settings import SETTINGS, edited_settings
+from pyharness.features.adaptation.surgery.matrices import VocabularyMatrices, others, with_rows, written
+from pyharness.features.adaptation.surgery.plan import PLAN_FILE, EmbeddingPlan
 from pyharness.features.adaptation.surgery.rows import BLOCK, PlannedRows, StoredMatrix, fill, rows_of
 from pyharness.language_models.folder import CONFIG, INDEX, WEIGHTS, ModelFolder
-from pyharness.language_models.own_files import own
+from pyharness.language_models.own_files import copied, own
 from pyharness.language_models.weights_file import StoredTensor, WeightsFile, header_of
 from pyharness.trainers.phases import Phases
 from pyharness.types import FileContent, InputError, Streamed
 from pyharness.vocabularies.files import vocabulary_file
 from pyharness.vocabularies.files.json_file import parse_json
+from pyharness.vocabularies.files.vocabulary_file import Kind
 
 GENERATION = "generation_config.json"
+VOCABULARIES = (
+    "tokenizer.json", "tokenizer.model", "tekken.json", "model.json", "*.tiktoken", "vocab.json", "merges.txt",
+    "vocab.txt",
+)  # fmt: skip
+_USUAL: Mapping[Kind, str] = {  # where transformers looks for a file of this kind
+    "huggingface": "tokenizer.json",
+    "sentencepiece": "tokenizer.model",
+    "tekken": "tekken.json",
+}
+_KEPT = ("LICENSE*", "NOTICE*", "USE_POLICY*", "*processor_config.json")
 
 
 def adapted_files(
@@ -50,7 +60,7 @@ def adapted_files(
         settings[GENERATION] = vocabulary_file.read(own(folder.path / GENERATION))
     inner = others(folder.config, matrices.places)
     files: dict[str, FileContent] = {**edited_settings(settings, plan.ids, plan.added, others=inner)}
-    files[plan_file.NAME] = plan_file.dump(plan)
+    files[PLAN_FILE] = plan.as_json()
     sources = [WeightsFile.read(path) for path in folder.weights]
     _check_once(sources)
     if WEIGHTS not in (source.path.name for source in sources):
@@ -71,13 +81,9 @@ def _check_once(sources: list[WeightsFile]) -> None:
             places[name] = source.path
 
 
-def _json(path: Path) -> dict[str, Any]:
-    return parse_json(vocabulary_file.read(path), str(path))
-
-
 def _index(path: Path, sources: list[WeightsFile], plan: EmbeddingPlan, matrices: VocabularyMatrices) -> dict[str, Any]:
     """Index of shards, with the totals of the new matrices."""
-    index = _json(path)
+    index = parse_json(vocabulary_file.read(path), str(path))
     shards = {source.path.name: source.tensors for source in sources}
     for name, shard in index["weight_map"].items():
         if name not in shards[shard]:
@@ -110,7 +116,8 @@ def _streamed(source: WeightsFile, plan: EmbeddingPlan, matrices: VocabularyMatr
 
     def chunks() -> Iterator[bytes]:
         yield header
-        with _opened(source.path) as handle:
+        with source.path.open("rb", buffering=0) as file:
+            handle = file.fileno()
             for tensor in source.tensors.values():
                 if tensor.name in matrices.roles:
                     role = matrices.roles[tensor.name]
@@ -143,10 +150,30 @@ def _copied(handle: int, tensor: StoredTensor) -> Iterator[bytes]:
         yield bytes(block)
 
 
-@contextmanager
-def _opened(path: Path) -> Iterator[int]:
-    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        yield handle
-    finally:
-        os.close(handle)
+def kept_files(folder: ModelFolder) -> dict[str, Streamed]:
+    """Return licences and the settings of other inputs than text, by name.
+
+    Raises:
+        InputError: one is a link out of the folder, or too large.
+    """
+    found = {path for pattern in _KEPT for path in folder.path.glob(pattern) if path.is_file()}
+    return {path.name: copied(path) for path in sorted(found) if path.stat().st_size}
+
+
+def tokenizer_files(tokenizer: Path, folder: ModelFolder, plan: EmbeddingPlan) -> dict[str, bytes]:
+    """Return the files of the new tokenizer, by name: a file under its usual one, or those of a folder.
+
+    Settings that do not come with it are the model's own, with the ids that they have now.
+
+    Raises:
+        InputError: one cannot be read, is a link out of its folder, or needs a token that is gone.
+    """
+    if tokenizer.is_dir():
+        found = [path for pattern in (*VOCABULARIES, *SETTINGS) for path in sorted(tokenizer.glob(pattern))]
+        files = {path.name: vocabulary_file.read(own(path)) for path in found}
+    else:
+        data = vocabulary_file.read(tokenizer)
+        files = {_USUAL.get(vocabulary_file.detect(data, str(tokenizer)), tokenizer.name): data}
+    beside = {name: folder.path / name for name in SETTINGS if name not in files}
+    settings = {name: vocabulary_file.read(own(path)) for name, path in beside.items() if path.is_file()}
+    return files | edited_settings(settings, plan.ids, plan.added)

@@ -1,17 +1,25 @@
-"""What becomes of the rows of vocabulary matrices when a model changes its tokenizer: a row by row plan, as data."""
+"""What becomes of the rows of vocabulary matrices when a model changes its tokenizer: a row by row plan, and its file.
+
+A file is JSON; read again, it is checked as any input.
+"""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TypeAlias
+from itertools import pairwise
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.features.adaptation.types import IdMap
-from pyharness.types import Offsets, offsets_of
+from pyharness.features.adaptation.id_maps import IdMap
+from pyharness.types import InputError, Offsets, offsets_of
+from pyharness.vocabularies.files.json_file import parse_json
+from pyharness.vocabularies.files.vocabulary_file import BIGGEST_ID
 
 
 class Operation(IntEnum):
@@ -25,7 +33,13 @@ class Operation(IntEnum):
     RANDOM = 5  # normal, with the mean and standard deviation that each column has over the rows of all old tokens
 
 
+PLAN_FILE = "embedding_plan.json"
+FORMAT = "pyharness-embedding-plan"
+VERSION = 1
+LARGEST_SEED = 2**32 - 1
 _OF_ONE = (Operation.COPY, Operation.ROW, Operation.KEPT)
+_SOURCES = {Operation.COPY: (1,), Operation.ROW: (1, 2), Operation.KEPT: (1,), Operation.AVERAGE: (0,),
+            Operation.RANDOM: (0,)}  # fmt: skip
 Step: TypeAlias = tuple[Operation, tuple[int, ...]]  # and the old rows that it takes
 
 
@@ -67,6 +81,32 @@ class EmbeddingPlan:
             checkpoint=checkpoint,
             seed=seed,
         )
+
+    @classmethod
+    def of_json(cls, data: bytes, label: str) -> EmbeddingPlan:
+        """Read a file.
+
+        Raises:
+            InputError: it is none, or says what cannot be.
+        """
+        content = parse_json(data, label)
+        if content.get("format") != FORMAT or content.get("version") != VERSION:
+            raise InputError(f"{label} is no plan of this version: its format is not {FORMAT!r}, {VERSION}")
+        try:
+            rows = _number(content["checkpoint"]["rows"])
+            plan = cls.of_steps(
+                (_step(row, rows) for row in content["plan"]),
+                rows=rows,
+                old=_numbering(content["old"], rows),
+                new=_numbering(content["new"], len(content["plan"])),
+                checkpoint=_digest(content["checkpoint"]["sha256"]),
+                seed=_number(content["seed"], LARGEST_SEED),
+            )
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            raise InputError(f"{label} is a damaged plan: {type(error).__name__}: {str(error)[:120]}") from None
+        if len(plan) == 0 or content.get("rows") != len(plan):
+            raise InputError(f"{label} is a damaged plan: it has {len(plan):,} rows and says {content.get('rows')!r}")
+        return plan
 
     def __len__(self) -> int:
         """Rows after."""
@@ -113,3 +153,55 @@ class EmbeddingPlan:
     def of_row(self, row: int) -> NDArray[np.int64]:
         """Old rows that a new row takes."""
         return self.sources[self.offsets[row] : self.offsets[row + 1]]
+
+    def as_json(self) -> bytes:
+        """Content of a file, one row of the new matrices a line."""
+        head = {
+            "format": FORMAT,
+            "version": VERSION,
+            "checkpoint": {"sha256": self.checkpoint, "rows": self.rows},
+            "old": _tokenizer(self.old),
+            "new": _tokenizer(self.new),
+            "rows": len(self),
+            "seed": self.seed,
+            "counts": {operation.name.lower(): count for operation, count in self.counts.items()},
+        }
+        names = [f'["{operation.name.lower()}"' for operation in Operation]
+        sources = [f", {source}" for source in self.sources.tolist()]
+        rows = [
+            names[operation] + "".join(sources[start:stop]) + "]"
+            for operation, (start, stop) in zip(self.operations.tolist(), pairwise(self.offsets.tolist()), strict=True)
+        ]
+        return (json.dumps(head, indent=1)[:-2] + ',\n "plan": [\n' + ",\n".join(rows) + "\n ]\n}\n").encode()
+
+
+def _tokenizer(numbering: Numbering) -> dict[str, Any]:
+    return {"sha256": numbering.sha256, "ids": numbering.ids, "gaps": list(numbering.gaps)}
+
+
+def _numbering(about: Mapping[str, Any], rows: int) -> Numbering:
+    ids = _number(about["ids"])
+    gaps = tuple(_number(gap) for gap in about["gaps"])
+    if ids > rows or any(gap >= ids for gap in gaps):
+        raise ValueError(f"{ids} ids with {len(gaps)} gaps do not go with {rows} rows")
+    return Numbering(ids, gaps, None if about["sha256"] is None else _digest(about["sha256"]))
+
+
+def _step(row: Any, rows: int) -> Step:
+    operation = Operation[row[0].upper()]
+    sources = tuple(_number(source) for source in row[1:])
+    if any(source >= rows for source in sources) or len(sources) not in _SOURCES.get(operation, (len(sources) or 1,)):
+        raise ValueError(f"row {json.dumps(row)[:60]} is not possible with {rows} old rows")
+    return operation, sources
+
+
+def _number(value: Any, most: int = BIGGEST_ID) -> int:
+    if type(value) is not int or not 0 <= value <= most:
+        raise ValueError(f"{str(value)[:20]!r} is no id, number of rows or seed")
+    return value
+
+
+def _digest(value: Any) -> str:
+    if not isinstance(value, str) or not re.fullmatch("[0-9a-f]{64}", value):
+        raise ValueError(f"{str(value)[:20]!r} is no digest")
+    return value

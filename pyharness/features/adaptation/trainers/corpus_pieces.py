@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pyharness.bpe.model.model import BpeModel
 from pyharness.bpe.training.trainer import WeightedPieces
 from pyharness.features.adaptation.bpe.model_pieces import ModelPieces, encoded
-from pyharness.features.adaptation.editing.piece_rules import PieceRules, read_piece_rules
+from pyharness.features.adaptation.bpe.piece_rules import PieceRules, read_piece_rules
 from pyharness.features.adaptation.trainers.base_file import BaseFile
 from pyharness.features.adaptation.trainers.reserved_tokens import Emitted
 from pyharness.trainers.feeding import Feed, read_in_batches

@@ -9,14 +9,15 @@ import numpy as np
 
 from pyharness.bpe.model.model import BpeModel
 from pyharness.features.adaptation.bpe.coverage import ADVISED, Missing, check_share, read_as
-from pyharness.features.adaptation.bpe.placing import compiled, place
-from pyharness.features.adaptation.bpe.replacing import Put, put
+from pyharness.features.adaptation.bpe.edited_file import Put, put
+from pyharness.features.adaptation.bpe.extension import Extension
+from pyharness.features.adaptation.bpe.placement import compiled, place
+from pyharness.features.adaptation.id_maps import IdMap
 from pyharness.features.adaptation.trainers.adapted import Adapted, texts_of, trained
 from pyharness.features.adaptation.trainers.base_file import BaseFile, digest_of, located
 from pyharness.features.adaptation.trainers.growth import Learnt, learn
 from pyharness.features.adaptation.trainers.learnt_classes import classes
 from pyharness.features.adaptation.trainers.reserved_tokens import reserved
-from pyharness.features.adaptation.types import Extension, IdMap
 from pyharness.trainers import TrainedTokenizer, TrainerSpec, TrainingRequest
 from pyharness.trainers.feeding import Feed
 from pyharness.types import InputError

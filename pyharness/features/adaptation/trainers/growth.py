@@ -14,13 +14,19 @@ from pyharness.bpe.formats.importing import import_model
 from pyharness.bpe.model.model import BpeModel
 from pyharness.bpe.training.trainer import WeightedPieces
 from pyharness.features.adaptation.bpe.coverage import Missing, missing_characters
-from pyharness.features.adaptation.bpe.extending import ExtendingOptions, check_extending, extend
-from pyharness.features.adaptation.bpe.naive import AUXILIARY_SIZE, check_naive, extend_naively
-from pyharness.features.adaptation.bpe.placing import compiled, place
-from pyharness.features.adaptation.bpe.replacing import extended
+from pyharness.features.adaptation.bpe.edited_file import extended
+from pyharness.features.adaptation.bpe.extension import (
+    AUXILIARY_SIZE,
+    ExtendingOptions,
+    Extension,
+    check_extending,
+    check_naive,
+    extend,
+    extend_naively,
+)
+from pyharness.features.adaptation.bpe.placement import compiled, place
 from pyharness.features.adaptation.trainers.base_file import BaseFile
 from pyharness.features.adaptation.trainers.corpus_pieces import counted, rules_of
-from pyharness.features.adaptation.types import Extension
 from pyharness.trainers import Array, TrainingRequest
 from pyharness.trainers.feeding import Feed
 from pyharness.types import offsets_of

@@ -10,13 +10,13 @@ import numpy as np
 
 from pyharness.bpe.model.model import BpeModel
 from pyharness.bpe.training.trainer import WeightedPieces
-from pyharness.features.adaptation.bpe import pruning_baselines as orders
+from pyharness.features.adaptation.bpe import pruning as orders
 from pyharness.features.adaptation.bpe.coverage import check_share
-from pyharness.features.adaptation.bpe.model_pieces import ModelPieces
-from pyharness.features.adaptation.bpe.placing import compiled, place
+from pyharness.features.adaptation.bpe.edited_file import Pruned, prune
+from pyharness.features.adaptation.bpe.model_pieces import ModelPieces, TokenCounter
+from pyharness.features.adaptation.bpe.placement import compiled, place
 from pyharness.features.adaptation.bpe.pruning import first_of, leaf_order
-from pyharness.features.adaptation.bpe.replacing import Pruned, prune
-from pyharness.features.adaptation.bpe.token_counter import TokenCounter
+from pyharness.features.adaptation.id_maps import IdMap
 from pyharness.features.adaptation.trainers.adapted import Adapted, present, texts_of, trained
 from pyharness.features.adaptation.trainers.base_file import BaseFile, digest_of, located
 from pyharness.features.adaptation.trainers.corpus_pieces import (
@@ -29,7 +29,6 @@ from pyharness.features.adaptation.trainers.corpus_pieces import (
 )
 from pyharness.features.adaptation.trainers.extension import ADAPTING, LEARNING, asked, notes_of, put_in, said_of
 from pyharness.features.adaptation.trainers.growth import check_growth, grow, options_of
-from pyharness.features.adaptation.types import IdMap
 from pyharness.trainers import Array, TrainedTokenizer, TrainerSpec, TrainingRequest
 from pyharness.trainers.feeding import Feed
 from pyharness.types import Ids, InputError

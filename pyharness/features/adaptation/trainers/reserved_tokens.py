@@ -8,7 +8,7 @@ import numpy as np
 
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer
 from pyharness.bpe.model.model import BpeModel
-from pyharness.features.adaptation.bpe.placing import place
+from pyharness.features.adaptation.bpe.placement import place
 from pyharness.types import Ids
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from pyharness.features.adaptation.editing.settings import known_by_digest, read_settings
+from pyharness.features.adaptation.id_maps import IdMap
 from pyharness.features.adaptation.trainers.base_file import BaseFile
-from pyharness.features.adaptation.types import IdMap
 from pyharness.types import Ids
 
 

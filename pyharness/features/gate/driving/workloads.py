@@ -56,12 +56,12 @@ def _face(module: str, *names: str) -> Any:
     raise Absent(f"{module} has no {' or '.join(names)}")
 
 
-def _adaptation(module: str, name: str) -> Any:
+def _adaptation(module: str, name: str, before: str) -> Any:
     """A function that learns or drops tokens, where this version of pyharness has it, or where older ones had it."""
     try:
         return _face(f"pyharness.features.adaptation.bpe.{module}", name)
     except Absent:
-        return _face(f"pyharness.bpe.adapting.{module}", name)
+        return _face(f"pyharness.bpe.adapting.{before}", name)
 
 
 def _array(ids: Any) -> bytes:
@@ -238,14 +238,14 @@ def train(setting: Any) -> Workload:
 
 def extend(setting: Any) -> Workload:
     """New tokens of one text for a model that there is, its pieces already counted: continued BPE."""
-    model, extended = _model(setting), _adaptation("extending", "extend")
+    model, extended = _model(setting), _adaptation("extension", "extend", "extending")
     return Workload(lambda pieces: extended(model, pieces, 16), lambda new: _bytes(new.rules, new.counts), _counted())
 
 
 def leaf_order(setting: Any) -> Workload:
     """The order in which leaf pruning lets tokens go, by how often each occurs in one text."""
     model, encoded, numpy = _model(setting), _tokenizer(setting).encode, _library("numpy")
-    ordered = _adaptation("pruning", "leaf_order")
+    ordered = _adaptation("pruning", "leaf_order", "pruning")
 
     def item(text: str) -> Any:
         return numpy.bincount(encoded(text), minlength=model.id_limit).astype(numpy.uint64)

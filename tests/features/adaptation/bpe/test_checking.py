@@ -13,10 +13,10 @@ import pytest
 from adapted.edited_files import extension_of, made_up, strings_of, texts_of, without_leaves
 from bpe_files import FILES, added, characters_file, unused
 from pyharness.bpe import BpeModel, import_model
-from pyharness.features.adaptation.bpe.checking import check_extended, check_pruned
-from pyharness.features.adaptation.bpe.placing import place
+from pyharness.features.adaptation.bpe.edited_file import check_extended, check_pruned
+from pyharness.features.adaptation.bpe.extension import Extension
+from pyharness.features.adaptation.bpe.placement import Placement, place
 from pyharness.features.adaptation.editing.files import extend_file, prune_file
-from pyharness.features.adaptation.types import Extension, Placement
 from pyharness.types import InputError
 from pyharness.vocabularies.sentencepiece.model import read_model
 
@@ -153,7 +153,7 @@ def test_a_library_that_disagrees_is_believed(monkeypatch: pytest.MonkeyPatch) -
     model = model_of("byte level")
     extension, placement = drawn(model, 3)
     data = edited("byte level", model, extension, placement)
-    monkeypatch.setattr("pyharness.features.adaptation.bpe.library._of_tokenizers", lambda *_: [[1, 2]])
+    monkeypatch.setattr("pyharness.features.adaptation.bpe.edited_file._of_tokenizers", lambda *_: [[1, 2]])
     with pytest.raises(InputError, match="it: tokenizers reads the adapted file otherwise than it is meant: 'hello'"):
         check_extended(data, model, extension, placement, ["hello"], "it")
 

@@ -17,9 +17,9 @@ from bpe_files import metaspace
 from extended_models import extended_model
 from pyharness import trainers
 from pyharness.bpe import BpeModel, BpeTokenizer, WeightedPieces, import_model
-from pyharness.features.adaptation.bpe.extending import continued
+from pyharness.features.adaptation.bpe.extension import continued
 from pyharness.features.adaptation.bpe.model_pieces import ModelPieces, encoded
-from pyharness.features.adaptation.editing.piece_rules import PieceRules
+from pyharness.features.adaptation.bpe.piece_rules import PieceRules
 from pyharness.features.adaptation.trainers.corpus_pieces import mass
 from pyharness.trainers import TrainingRequest
 from pyharness.types import TokenKind

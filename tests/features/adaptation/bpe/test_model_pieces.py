@@ -18,9 +18,9 @@ from pyharness import _core
 from pyharness.bpe import BpeModel, BpeTokenizer, WeightedPieces, import_model, model_of_training, self_tokenization
 from pyharness.bpe.formats.importing_sentencepiece import model_of_sentencepiece
 from pyharness.corpora import open_corpus
-from pyharness.features.adaptation.bpe.extending import continued, extend
+from pyharness.features.adaptation.bpe.extension import continued, extend
 from pyharness.features.adaptation.bpe.model_pieces import ModelPieces, encoded
-from pyharness.features.adaptation.editing.piece_rules import PieceRules, read_piece_rules
+from pyharness.features.adaptation.bpe.piece_rules import PieceRules, read_piece_rules
 from pyharness.types import InputError, Tally, Tokens
 from pyharness.vocabularies.sentencepiece.model import ModelType, PieceType, SentencePieceModel
 

@@ -12,8 +12,7 @@ from oracles import extending as oracle
 from oracles.bpe import BYTES
 from pyharness.bpe import WeightedPieces, model_of_training, self_tokenization, train
 from pyharness.bpe.formats.importing_sentencepiece import model_of_sentencepiece
-from pyharness.features.adaptation.bpe.extending import extend
-from pyharness.features.adaptation.bpe.naive import extend_naively
+from pyharness.features.adaptation.bpe.extension import extend, extend_naively
 from pyharness.types import InputError
 from pyharness.vocabularies.sentencepiece.model import ModelType, PieceType, SentencePieceModel
 

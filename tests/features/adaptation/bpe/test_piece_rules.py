@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from pyharness.bpe.formats.importing_sentencepiece import model_of_sentencepiece
-from pyharness.features.adaptation.bpe.extending import extend
+from pyharness.features.adaptation.bpe.extension import extend
 from pyharness.features.adaptation.bpe.model_pieces import ModelPieces
-from pyharness.features.adaptation.editing.piece_rules import PieceRules, character_classes, read_piece_rules
+from pyharness.features.adaptation.bpe.piece_rules import PieceRules, character_classes, read_piece_rules
 from pyharness.types import InputError
 from pyharness.vocabularies.sentencepiece.model import PieceType, SentencePieceModel, read_model
 

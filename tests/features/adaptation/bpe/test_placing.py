@@ -10,7 +10,7 @@ import pytest
 
 from bpe_files import unused
 from pyharness.bpe import BpeModel, import_model
-from pyharness.features.adaptation.bpe.placing import place
+from pyharness.features.adaptation.bpe.placement import place
 from pyharness.types import InputError
 from tokenizer_files import byte_level, message, rank_data
 

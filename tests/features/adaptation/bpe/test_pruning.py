@@ -22,12 +22,15 @@ from pyharness import _core
 from pyharness.bpe.analysis.self_tokenization import NEVER
 from pyharness.bpe.formats.importing import import_model
 from pyharness.bpe.model.model import BpeModel
-from pyharness.features.adaptation.bpe.pruning import first_of, id_map, leaf_order, removable
-from pyharness.features.adaptation.bpe.pruning_baselines import (
+from pyharness.features.adaptation.bpe.pruning import (
+    first_of,
     frequency_order,
+    id_map,
     last_n,
     leaf_last_n,
+    leaf_order,
     merge_based,
+    removable,
     script_order,
 )
 from pyharness.types import InputError, MergeModel, TokenKind

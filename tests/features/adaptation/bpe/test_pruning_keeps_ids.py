@@ -16,9 +16,8 @@ from pyharness.bpe.analysis.self_tokenization import self_tokenization
 from pyharness.bpe.encoding.bpe_encoder import BpeEncoder
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer
 from pyharness.bpe.model.model import BpeModel
-from pyharness.features.adaptation.bpe.pruning import id_map, leaf_order, parts
-from pyharness.features.adaptation.bpe.pruning_baselines import frequency_order, merge_based
-from pyharness.features.adaptation.bpe.token_counter import TokenCounter
+from pyharness.features.adaptation.bpe.model_pieces import TokenCounter
+from pyharness.features.adaptation.bpe.pruning import frequency_order, id_map, leaf_order, merge_based, parts
 from pyharness.types import Ids
 
 CASES = 1500

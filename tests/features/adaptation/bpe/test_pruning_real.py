@@ -15,11 +15,10 @@ from pyharness.bpe.analysis.self_tokenization import self_tokenization
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer
 from pyharness.bpe.formats.importing import import_model
 from pyharness.bpe.model.model import BpeModel
-from pyharness.features.adaptation.bpe.pruning import first_of, id_map, leaf_order, parts
-from pyharness.features.adaptation.bpe.pruning_baselines import frequency_order
-from pyharness.features.adaptation.bpe.replacing import prune
-from pyharness.features.adaptation.bpe.token_counter import TokenCounter
-from pyharness.features.adaptation.types import IdMap
+from pyharness.features.adaptation.bpe.edited_file import prune
+from pyharness.features.adaptation.bpe.model_pieces import TokenCounter
+from pyharness.features.adaptation.bpe.pruning import first_of, frequency_order, id_map, leaf_order, parts
+from pyharness.features.adaptation.id_maps import IdMap
 
 DATA = Path(os.environ.get("PYHARNESS_DATA", ""))
 pytestmark = [

@@ -15,11 +15,11 @@ import pytest
 
 from adapted.edited_files import changed_keys, extension_of, made_up, texts_of, without_leaves
 from pyharness.bpe import BpeModel, import_model
-from pyharness.features.adaptation.bpe.checking import check_extended, check_pruned
-from pyharness.features.adaptation.bpe.placing import place
+from pyharness.features.adaptation.bpe.edited_file import check_extended, check_pruned
+from pyharness.features.adaptation.bpe.placement import place
 from pyharness.features.adaptation.editing.files import extend_file, prune_file
 from pyharness.features.adaptation.editing.settings import read_settings
-from pyharness.features.adaptation.types import IdMap
+from pyharness.features.adaptation.id_maps import IdMap
 
 pytestmark = pytest.mark.data
 FILES = [

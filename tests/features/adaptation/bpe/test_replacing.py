@@ -11,12 +11,10 @@ from bpe_files import FILES
 from bpe_models import sample, trained_model
 from pyharness.bpe import BpeModel, BpeTokenizer, export_model, import_model, self_tokenization
 from pyharness.bpe.training.trainer import WeightedPieces
-from pyharness.features.adaptation.bpe.extending import extend
-from pyharness.features.adaptation.bpe.model_pieces import ModelPieces
-from pyharness.features.adaptation.bpe.pruning import first_of, leaf_order, removable
-from pyharness.features.adaptation.bpe.pruning_baselines import leaf_last_n
-from pyharness.features.adaptation.bpe.replacing import Put, prune, put
-from pyharness.features.adaptation.bpe.token_counter import TokenCounter
+from pyharness.features.adaptation.bpe.edited_file import Put, prune, put
+from pyharness.features.adaptation.bpe.extension import extend
+from pyharness.features.adaptation.bpe.model_pieces import ModelPieces, TokenCounter
+from pyharness.features.adaptation.bpe.pruning import first_of, leaf_last_n, leaf_order, removable
 from pyharness.types import Ids, InputError, TokenKind
 
 KINDS = ("byte level", "ranks", "tekken", "sentencepiece, byte fallback", "sentencepiece, unused pieces",

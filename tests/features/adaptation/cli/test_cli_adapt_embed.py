@@ -13,7 +13,7 @@ import language_models as tiny
 from cases.command_line import call, refused
 from checkpoints.made import extended, nameless, tensors_of
 from pyharness.features.adaptation.editing.files import prune_file
-from pyharness.features.adaptation.types import IdMap
+from pyharness.features.adaptation.id_maps import IdMap
 from tokenizer_files import byte_level
 
 ROWS = 263

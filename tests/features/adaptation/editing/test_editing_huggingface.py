@@ -16,7 +16,7 @@ from adapted.edited_files import changed_keys, ids_of, made_up, texts_of, withou
 from bpe_files import FILES, added, characters_file, words_file
 from pyharness.bpe import import_model
 from pyharness.features.adaptation.editing.files import extend_file, prune_file
-from pyharness.features.adaptation.types import IdMap
+from pyharness.features.adaptation.id_maps import IdMap
 from pyharness.types import InputError
 from pyharness.vocabularies.files.byte_alphabet import in_letters
 from tokenizer_files import byte_level

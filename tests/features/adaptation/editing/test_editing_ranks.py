@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from adapted.edited_files import changed_keys, ids_of, made_up, texts_of, without, without_leaves
 from pyharness.bpe import BpeModel, import_model
 from pyharness.features.adaptation.editing.files import extend_file, prune_file
-from pyharness.features.adaptation.types import IdMap
+from pyharness.features.adaptation.id_maps import IdMap
 from pyharness.types import InputError
 from pyharness.vocabularies.ranks.rank_file import read_ranks
 from pyharness.vocabularies.ranks.tekken import read_tekken

@@ -12,7 +12,7 @@ from adapted.edited_files import ids_of, made_up, texts_of, without, without_lea
 from bpe_files import unused
 from pyharness.bpe import import_model
 from pyharness.features.adaptation.editing.files import extend_file, prune_file
-from pyharness.features.adaptation.types import IdMap
+from pyharness.features.adaptation.id_maps import IdMap
 from pyharness.types import InputError
 from pyharness.vocabularies.sentencepiece.model import fields, read_model
 from tokenizer_files import message, sentencepiece_data

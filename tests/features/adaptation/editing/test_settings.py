@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from pyharness.features.adaptation.editing.settings import edited_settings, known_by_digest, read_settings
-from pyharness.features.adaptation.types import IdMap
+from pyharness.features.adaptation.id_maps import IdMap
 from pyharness.types import InputError
 from pyharness.vocabularies.ranks.encodings import KNOWN_FILES
 

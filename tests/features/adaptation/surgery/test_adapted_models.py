@@ -15,14 +15,10 @@ from numpy.typing import NDArray
 
 import language_models as tiny
 from checkpoints.made import PADDED, applied, extended, hashes, of_json, tensors_of
-from pyharness.features.adaptation.surgery import (
-    EmbeddingPlan,
-    Request,
-    VocabularyMatrices,
-    plan_of_map,
-    plan_of_tokenizers,
-)
-from pyharness.features.adaptation.types import IdMap
+from pyharness.features.adaptation.id_maps import IdMap
+from pyharness.features.adaptation.surgery.initialisation import PlanRequest, plan_of_map, plan_of_tokenizers
+from pyharness.features.adaptation.surgery.matrices import VocabularyMatrices
+from pyharness.features.adaptation.surgery.plan import EmbeddingPlan
 from pyharness.language_models import ModelFolder
 from tokenizer_files import byte_level
 
@@ -78,7 +74,7 @@ def logits(folder: Path, kind: str, ids: list[int]) -> Any:
 
 def plan_for(folder: Path, **options: Any) -> EmbeddingPlan:
     model = ModelFolder.read("m", folder)
-    request = Request(rows=VocabularyMatrices.of(model).rows, checkpoint=model.digest(), **options)
+    request = PlanRequest(rows=VocabularyMatrices.of(model).rows, checkpoint=model.digest(), **options)
     return plan_of_tokenizers(of_json(byte_level()), of_json(extended(*MERGES)), request)
 
 
@@ -156,7 +152,7 @@ def test_random_rows_have_the_columns_of_the_old(tmp_path: Path) -> None:
     model = ModelFolder.read("m", old)
     found = []
     for number, seed in enumerate((1, 1, 2)):
-        request = Request(rows=PADDED, checkpoint=model.digest(), method="random", seed=seed)
+        request = PlanRequest(rows=PADDED, checkpoint=model.digest(), method="random", seed=seed)
         plan = plan_of_map(IdMap(np.arange(263), 5000), request)
         found.append(tensors_of(applied(old, plan, tmp_path / str(number))))
     first, again, other = found
@@ -180,7 +176,7 @@ def test_ids_that_move_are_followed_in_the_configuration(tmp_path: Path) -> None
     model = ModelFolder.read("m", old)
     moved = np.arange(263)[::-1].copy()
     new = applied(
-        old, plan_of_map(IdMap(moved, 263), Request(rows=PADDED, checkpoint=model.digest())), tmp_path / "new"
+        old, plan_of_map(IdMap(moved, 263), PlanRequest(rows=PADDED, checkpoint=model.digest())), tmp_path / "new"
     )
     config = json.loads((new / "config.json").read_text())
     assert (config["bos_token_id"], config["eos_token_id"], config["pad_token_id"]) == (1, [1, 257], 0)
@@ -198,7 +194,7 @@ def test_a_map_that_drops_rows_no_text_uses(tmp_path: Path) -> None:
     kept = sorted({*IDS, 5, 262})
     new_ids = np.full(PADDED, -1)
     new_ids[kept] = range(len(kept))
-    plan = plan_of_map(IdMap(new_ids, len(kept)), Request(rows=PADDED, checkpoint=model.digest()))
+    plan = plan_of_map(IdMap(new_ids, len(kept)), PlanRequest(rows=PADDED, checkpoint=model.digest()))
     new = applied(old, plan, tmp_path / "new")
     found = logits(new, "tied", [kept.index(token) for token in IDS])
     assert found.shape[1] == len(kept)

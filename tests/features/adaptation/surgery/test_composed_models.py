@@ -12,8 +12,9 @@ import pytest
 
 import language_models as tiny
 from checkpoints.made import PADDED, applied, extended, hashes, of_json, tensors_of
-from pyharness.features.adaptation.surgery import Request, VocabularyMatrices, plan_of_map, plan_of_tokenizers
-from pyharness.features.adaptation.types import IdMap
+from pyharness.features.adaptation.id_maps import IdMap
+from pyharness.features.adaptation.surgery.initialisation import PlanRequest, plan_of_map, plan_of_tokenizers
+from pyharness.features.adaptation.surgery.matrices import VocabularyMatrices
 from pyharness.language_models import ModelFolder
 from pyharness.types import InputError
 from tokenizer_files import byte_level
@@ -111,7 +112,7 @@ def test_more_ids_and_other_ids(name: str, tmp_path: Path) -> None:
     ends = MATRICES.get(name, ("embed_tokens.weight",))
     assert all(sum(file.endswith(end) for file in found.roles) == 1 for end in ends), found.roles
     assert len(found.roles) == len(ends)
-    request = Request(rows=PADDED, checkpoint=folder.digest(), multiple_of=64)
+    request = PlanRequest(rows=PADDED, checkpoint=folder.digest(), multiple_of=64)
     plan = plan_of_tokenizers(of_json(byte_level()), of_json(extended(("hello", "Ġ"), ("Ġw", "o"))), request)
     new = applied(old, plan, tmp_path / "new")
     assert sizes(new) == ([None, 320] if name.startswith(WITHIN) else [320, None])
@@ -128,7 +129,7 @@ def test_more_ids_and_other_ids(name: str, tmp_path: Path) -> None:
     if name == "CLIPModel":
         return  # it looks for the end of a text by the largest id
     turned = IdMap(np.arange(263)[::-1].copy(), 263)
-    other = applied(old, plan_of_map(turned, Request(rows=PADDED, checkpoint=folder.digest())), tmp_path / "other")
+    other = applied(old, plan_of_map(turned, PlanRequest(rows=PADDED, checkpoint=folder.digest())), tmp_path / "other")
     swapped = answer(loaded(other, name), [262 - token for token in IDS])
     assert torch.equal(swapped[:, :263].flip(1) if columns == 263 else swapped, before[:, :columns])
 
@@ -146,7 +147,7 @@ def test_a_size_that_the_file_leaves_to_the_class(tmp_path: Path) -> None:
     found = VocabularyMatrices.of(folder)
     assert (found.rows, found.places) == (32_000, [("text_config",)])
     assert VocabularyMatrices.of(folder, list(found.roles)).places == [("text_config",)]
-    plan = plan_of_map(IdMap(np.arange(300), 300), Request(rows=32_000, checkpoint=folder.digest()))
+    plan = plan_of_map(IdMap(np.arange(300), 300), PlanRequest(rows=32_000, checkpoint=folder.digest()))
     assert sizes(applied(tmp_path / "old", plan, tmp_path / "new")) == [None, len(plan)]
 
 
@@ -173,7 +174,8 @@ def test_two_vocabularies_in_one_model(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"decoder.* follows the number of ids, too; name it with --tensor as well"):
         VocabularyMatrices.of(folder, second[:1])
     plan = plan_of_map(
-        IdMap(np.arange(PADDED)[::-1].copy(), PADDED), Request(rows=PADDED, checkpoint=folder.digest(), multiple_of=64)
+        IdMap(np.arange(PADDED)[::-1].copy(), PADDED),
+        PlanRequest(rows=PADDED, checkpoint=folder.digest(), multiple_of=64),
     )
     new = applied(old, plan, tmp_path / "new", first)
     config = json.loads((new / "config.json").read_text())

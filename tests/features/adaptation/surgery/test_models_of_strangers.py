@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from checkpoints.made import extended, hashes, nameless
-from pyharness.features.adaptation import embedding as adapting
-from pyharness.features.adaptation.embedding import EmbeddingRequest
-from pyharness.features.adaptation.surgery.model_class import ModelClass
+from pyharness.features.adaptation.surgery import vocabulary_transfer
+from pyharness.features.adaptation.surgery.matrices import ModelClass
+from pyharness.features.adaptation.surgery.vocabulary_transfer import EmbeddingRequest
 from pyharness.language_models import own_files, weights_file
 from pyharness.language_models.folder import ModelFolder
 from pyharness.language_models.weights_file import WeightsFile
@@ -38,7 +38,7 @@ def model(tmp_path: Path) -> Path:
 def run(model: Path, tokenizer: Path | None = None) -> Path:
     out = model.parent / "out"
     request = EmbeddingRequest(model=str(model), tokenizer=str(tokenizer or model.parent / "new.json"), tensors=("e",))
-    adapting.embed(request, adapting.plan_embedding(request, out), out)
+    vocabulary_transfer.embed(request, vocabulary_transfer.plan_embedding(request, out), out)
     return out
 
 
@@ -83,7 +83,7 @@ def test_models_with_an_encoder_are_not_built_without_end(tmp_path: Path, key: s
     configure(tmp_path / "model", {key: 10_000_000})
     request = EmbeddingRequest(model=str(tmp_path / "model"), tokenizer="new.json")
     with pytest.raises(InputError, match=f"{key} = 10,000,000, but [0-9]+ tensors"):
-        adapting.plan_embedding(request)
+        vocabulary_transfer.plan_embedding(request)
 
 
 def test_positions_without_end_are_not_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,7 +154,7 @@ def cached(model: Path) -> Path:
 def adapted(folder: Path, out: Path) -> dict[str, str]:
     tokenizer = str(out.parent / "new.json")
     request = EmbeddingRequest(model=str(folder), tokenizer=tokenizer, tensors=("e",))
-    adapting.embed(request, adapting.plan_embedding(request, out), out)
+    vocabulary_transfer.embed(request, vocabulary_transfer.plan_embedding(request, out), out)
     return hashes(out)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pyharness.features.adaptation.surgery.numbers import WIDTHS, to_bytes, to_float64
+from pyharness.features.adaptation.surgery.rows import WIDTHS, to_bytes, to_float64
 
 TORCH = {"F32": "float32", "BF16": "bfloat16", "F16": "float16"}
 

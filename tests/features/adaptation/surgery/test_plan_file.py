@@ -9,21 +9,22 @@ from typing import Any
 import pytest
 
 from checkpoints.made import extended, of_json
-from pyharness.features.adaptation.surgery import EmbeddingPlan, Request, plan_file, plan_of_tokenizers
+from pyharness.features.adaptation.surgery.initialisation import PlanRequest, plan_of_tokenizers
+from pyharness.features.adaptation.surgery.plan import EmbeddingPlan
 from pyharness.types import InputError
 from tokenizer_files import byte_level
 
 
 @pytest.fixture
 def plan() -> EmbeddingPlan:
-    request = Request(rows=263, checkpoint="0" * 64, named={263: 5, 6: 7}, seed=3)
+    request = PlanRequest(rows=263, checkpoint="0" * 64, named={263: 5, 6: 7}, seed=3)
     return plan_of_tokenizers(of_json(byte_level()), of_json(extended(("hello", "Ġ"), ("Ġw", "o"))), request)
 
 
 def test_a_plan_is_read_back(plan: EmbeddingPlan) -> None:
-    data = plan_file.dump(plan)
-    again = plan_file.load(data, "plan.json")
-    assert plan_file.dump(again) == data
+    data = plan.as_json()
+    again = EmbeddingPlan.of_json(data, "plan.json")
+    assert again.as_json() == data
     assert (again.seed, again.ids.new.tolist(), again.added) == (3, [*range(263)], [263, 264])
     rows = json.loads(data)["plan"]
     assert (rows[6], rows[263], rows[264]) == (["row", 7, 6], ["row", 5], ["mean", 260, 111])
@@ -54,8 +55,8 @@ PLAN_DAMAGE: list[tuple[Callable[[Any], object], str]] = [
 
 @pytest.mark.parametrize(("damage", "message"), PLAN_DAMAGE)
 def test_damaged_plans(damage: Callable[[Any], object], message: str, plan: EmbeddingPlan) -> None:
-    content = json.loads(plan_file.dump(plan))
+    content = json.loads(plan.as_json())
     damage(content)
     with pytest.raises(InputError, match=message) as error:
-        plan_file.load(json.dumps(content).encode(), "plan.json")
+        EmbeddingPlan.of_json(json.dumps(content).encode(), "plan.json")
     assert "\n" not in str(error.value)

@@ -14,15 +14,10 @@ from checkpoints.made import PADDED, applied, extended, nameless, of_json, of_ru
 from oracles import bpe
 from oracles.vocabulary_transfer import transferred
 from pyharness.bpe import BpeModel, import_model
-from pyharness.features.adaptation.surgery import (
-    EmbeddingPlan,
-    Operation,
-    Request,
-    plan_of_map,
-    plan_of_tokenizers,
-)
+from pyharness.features.adaptation.id_maps import IdMap
+from pyharness.features.adaptation.surgery.initialisation import PlanRequest, plan_of_map, plan_of_tokenizers
+from pyharness.features.adaptation.surgery.plan import EmbeddingPlan, Operation
 from pyharness.features.adaptation.surgery.rows import PlannedRows, StoredMatrix
-from pyharness.features.adaptation.types import IdMap
 from pyharness.language_models import ModelFolder
 from pyharness.language_models.weights_file import WeightsFile
 from pyharness.types import InputError, TokenKind
@@ -32,8 +27,8 @@ VECTORS = json.loads((Path(__file__).parents[3] / "support" / "vectors.json").re
 DIGEST = "0" * 64
 
 
-def asked(rows: int, **options: Any) -> Request:
-    return Request(rows=rows, checkpoint=DIGEST, **options)
+def asked(rows: int, **options: Any) -> PlanRequest:
+    return PlanRequest(rows=rows, checkpoint=DIGEST, **options)
 
 
 def steps(plan: EmbeddingPlan) -> list[tuple[str, list[int]]]:
@@ -255,7 +250,7 @@ def test_of_equal_tokens_the_one_with_the_same_id_is_meant() -> None:
 def test_the_number_of_rows_is_never_below_that_of_ids(tmp_path: Path) -> None:
     folder = nameless(tmp_path / "m", {"e": np.zeros((4, 2), np.float32)})
     digest = ModelFolder.read("m", folder).digest()
-    plan = plan_of_map(IdMap(np.array([1, -1, 0, 2]), 3), Request(rows=4, checkpoint=digest, multiple_of=2))
+    plan = plan_of_map(IdMap(np.array([1, -1, 0, 2]), 3), PlanRequest(rows=4, checkpoint=digest, multiple_of=2))
     assert len(plan) == 4
     assert WeightsFile.read(applied(folder, plan, tmp_path / "o", "e") / "model.safetensors").tensors["e"].shape == (
         4,

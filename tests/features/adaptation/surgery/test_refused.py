@@ -15,8 +15,8 @@ import pytest
 
 import language_models as tiny
 from checkpoints.made import extended, nameless, weights
-from pyharness.features.adaptation import embedding as adapting
-from pyharness.features.adaptation.embedding import EmbeddingRequest
+from pyharness.features.adaptation.surgery import vocabulary_transfer
+from pyharness.features.adaptation.surgery.vocabulary_transfer import EmbeddingRequest
 from pyharness.types import InputError
 from tokenizer_files import byte_level
 
@@ -36,7 +36,7 @@ def run(model: Path, out: Path | None = None, **options: Any) -> None:
     given = {"tokenizer": str(model.parent / "new.json"), "tensors": ("e", "b"), **options}
     request = EmbeddingRequest(model=str(model), **given)
     target = out or model.parent / "out"
-    adapting.embed(request, adapting.plan_embedding(request, target), target)
+    vocabulary_transfer.embed(request, vocabulary_transfer.plan_embedding(request, target), target)
 
 
 def refused(message: str, model: Path, out: Path | None = None, **options: Any) -> None:
@@ -172,9 +172,13 @@ def test_what_is_read_is_not_replaced(model: Path, tmp_path: Path) -> None:
     (tmp_path / "linked.json").symlink_to(made / "tokenizer.json")
     before = (made / "model.safetensors").read_bytes()
     with pytest.raises(InputError, match=r"/other/model.safetensors' lies in .*/made', which would be replaced"):
-        adapting.plan_embedding(EmbeddingRequest(model=str(other), tokenizer=str(tmp_path / "new.json")), made, True)
+        vocabulary_transfer.plan_embedding(
+            EmbeddingRequest(model=str(other), tokenizer=str(tmp_path / "new.json")), made, True
+        )
     with pytest.raises(InputError, match=r"/linked.json' lies in"):
-        adapting.plan_embedding(EmbeddingRequest(model=str(model), tokenizer=str(tmp_path / "linked.json")), made, True)
+        vocabulary_transfer.plan_embedding(
+            EmbeddingRequest(model=str(model), tokenizer=str(tmp_path / "linked.json")), made, True
+        )
     assert (made / "model.safetensors").read_bytes() == before
 
 
@@ -185,7 +189,7 @@ def test_a_full_disk(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_plans_for_something_else(model: Path, tmp_path: Path) -> None:
     request = EmbeddingRequest(model=str(model), tokenizer=str(tmp_path / "new.json"), tensors=("e", "b"))
-    adapting.write_plan(adapting.plan_embedding(request), tmp_path / "plan.json")
+    vocabulary_transfer.write_plan(vocabulary_transfer.plan_embedding(request), tmp_path / "plan.json")
     plan = tmp_path / "plan.json"
     run(model, tmp_path / "made", plan=plan)
     (tmp_path / "new.json").write_text(json.dumps(extended(("Ġw", "o"))))

@@ -15,7 +15,7 @@ from adapted.bases import NEW, write_base
 from adapted.edited_files import changed_keys
 from pyharness import trainers
 from pyharness.bpe import BpeTokenizer, import_model
-from pyharness.features.adaptation.bpe.extending import extend
+from pyharness.features.adaptation.bpe.extension import extend
 from pyharness.features.adaptation.bpe.model_pieces import ModelPieces
 from pyharness.trainers import TrainedTokenizer, TrainingRequest
 from pyharness.types import InputError

@@ -13,8 +13,8 @@ from adapted.bases import NEW, OLD, metaspace_file, write_base
 from bpe_files import FILES, characters_file
 from pyharness import trainers
 from pyharness.bpe import import_model, self_tokenization
+from pyharness.features.adaptation.bpe.model_pieces import TokenCounter
 from pyharness.features.adaptation.bpe.pruning import id_map, leaf_order
-from pyharness.features.adaptation.bpe.token_counter import TokenCounter
 from pyharness.trainers import TrainedTokenizer, TrainingRequest
 from pyharness.types import InputError
 

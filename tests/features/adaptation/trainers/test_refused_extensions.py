@@ -13,7 +13,7 @@ import pytest
 from adapted.bases import NEW, OLD, write_base
 from bpe_files import unused
 from pyharness import trainers
-from pyharness.features.adaptation.bpe import placing
+from pyharness.features.adaptation.bpe import placement
 from pyharness.trainers import TrainedTokenizer, TrainingRequest
 from pyharness.types import InputError, TokenKind
 
@@ -30,7 +30,7 @@ def test_ids_without_which_other_tokens_are_lost_are_refused(tmp_path: Path, mon
     path.write_bytes(unused("he"))
     texts = ["well low we", "hello well"] * 3
     train(path, 2, texts)
-    monkeypatch.setattr(placing, "_idle", lambda model: np.flatnonzero(model.vocabulary.kinds == TokenKind.UNUSED))
+    monkeypatch.setattr(placement, "_idle", lambda model: np.flatnonzero(model.vocabulary.kinds == TokenKind.UNUSED))
     with pytest.raises(InputError, match="could not be made any more"):
         train(path, 2, texts, reuse="he")
 

@@ -1,26 +1,35 @@
-"""What editors of every format ask of new ids, and of maps from old ids to new ones."""
+"""Where ids have gone: maps, what editors of every format ask of them and of new ids, and maps as JSON.
+
+As JSON, a map is an array with the new id of each old one, -1 where it goes, or an object of those that stay.
+"""
 
 from __future__ import annotations
 
-import re
+import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NoReturn, TypeVar
+from dataclasses import dataclass
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from pyharness.features.adaptation.types import IdMap
 from pyharness.types import InputError
+from pyharness.vocabularies.files.json_file import parse_json
 from pyharness.vocabularies.files.vocabulary_file import BIGGEST_ID
 
-# Keys of settings whose values are ids: numbers, lists of numbers, or objects that map names to them. Of these only
-# those of Whisper and SeamlessM4T: label_to_id numbers classes, and vocoder_lang_code_to_id is of another vocabulary.
-NAMES_IDS = re.compile(
-    r"\w+_token_ids?|\w+_token_index|(begin_)?suppress_tokens|(bad|force)_words_ids|(lang|task)_to_id"
-    r"|text_decoder_lang_to_code_id"
-)
-AMBIGUOUS = ("forced_decoder_ids", "sequence_bias")  # ids beside other numbers
 _DIGITS = len(str(BIGGEST_ID))
 _String = TypeVar("_String", str, bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class IdMap:
+    """Where each old id has gone."""
+
+    new: NDArray[np.int64]  # [old ids]; -1 where the token was removed
+    size: int  # ids in all of what it maps to
+
+    def __len__(self) -> int:
+        return len(self.new)
 
 
 def check_new(tokens: Sequence[tuple[int, bytes]], label: str) -> None:
@@ -75,3 +84,39 @@ def id_of_key(key: str) -> int | None:
 def refuse_removal(token: int, what: str, label: str) -> NoReturn:
     """Raise the error for a token that cannot go."""
     raise InputError(f"{label}: {what} has id {token}, which would be removed; keep that token")
+
+
+def load(data: bytes, label: str, rows: int, size: int | None = None) -> IdMap:
+    """Read a map.
+
+    Args:
+        data: ``[0, -1, 1]`` or ``{"0": 0, "2": 1}``. Rows behind an array are padding; an object speaks of all rows.
+        label: what errors call it.
+        rows: of the matrices.
+        size: number of new ids; as the largest needs, where it is None.
+
+    Raises:
+        InputError: it is no map, or names an id that is none.
+    """
+    pairs = _pairs(data, label)
+    new = np.full(len(pairs) if data.lstrip()[:1] == b"[" else rows, -1, np.int64)
+    for old, token in pairs:
+        if type(old) is not int or old >= rows or type(token) is not int or not -1 <= token < BIGGEST_ID:
+            raise InputError(
+                f"{label} maps {str((old, token))[:60]}: old ids are below {rows:,}, new ones whole numbers or -1"
+            )
+        new[old] = token
+    return IdMap(new, int(new.max(initial=-1)) + 1 if size is None else size)
+
+
+def _pairs(data: bytes, label: str) -> list[tuple[Any, Any]]:
+    if data.lstrip()[:1] == b"{":
+        content = parse_json(data, label)
+        return [(old if (number := id_of_key(old)) is None else number, new) for old, new in content.items()]
+    try:
+        array = json.loads(data)
+    except (ValueError, RecursionError):
+        array = None
+    if not isinstance(array, list):
+        raise InputError(f"{label} is no map of ids: neither an array nor an object in JSON")
+    return list(enumerate(array))

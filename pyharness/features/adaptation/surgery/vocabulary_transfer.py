@@ -10,9 +10,12 @@ from typing import cast
 
 from pyharness import tokenizers
 from pyharness.bpe import BpeModel, BpeTokenizer
-from pyharness.features.adaptation import surgery
-from pyharness.features.adaptation.editing.moved_ids import id_of_key
-from pyharness.features.adaptation.surgery import EmbeddingPlan, VocabularyMatrices, companions, id_maps, plan_file
+from pyharness.features.adaptation import id_maps
+from pyharness.features.adaptation.id_maps import id_of_key
+from pyharness.features.adaptation.surgery.checkpoint import adapted_files, kept_files, tokenizer_files
+from pyharness.features.adaptation.surgery.initialisation import Method, PlanRequest, plan_of_map, plan_of_tokenizers
+from pyharness.features.adaptation.surgery.matrices import VocabularyMatrices
+from pyharness.features.adaptation.surgery.plan import PLAN_FILE, EmbeddingPlan
 from pyharness.language_models import ModelFolder
 from pyharness.language_models.finding import find
 from pyharness.store.folders import check_apart, check_new_folder, write_folder
@@ -33,7 +36,7 @@ class EmbeddingRequest:
     id_map: Path | None = None
     ids: int | None = None  # of a map
     plan: Path | None = None
-    method: surgery.Method = "fvt"
+    method: Method = "fvt"
     named: Sequence[tuple[str, str]] = ()  # new tokens and the old ones whose rows they get: texts or ids
     tensors: Sequence[str] = ()
     multiple_of: int = 1
@@ -90,23 +93,23 @@ def plan_embedding(request: EmbeddingRequest, out: Path | None = None, force: bo
 
 def write_plan(planned: Planned, path: Path) -> None:
     """Write a plan as a file; what is there stays."""
-    atomic_file.write(path, plan_file.dump(planned.plan).decode(), advice="choose another file for the plan")
+    atomic_file.write(path, planned.plan.as_json().decode(), advice="choose another file for the plan")
 
 
 def embed(request: EmbeddingRequest, planned: Planned, out: Path, *, force: bool = False) -> Embedded:
     """Write a model whose vocabulary follows a plan: its folder appears whole or not at all."""
     folder, plan = planned.folder, planned.plan
     _check_folder(out, request, folder.path, force)
-    files: dict[str, FileContent] = {**companions.kept_files(folder)}
+    files: dict[str, FileContent] = {**kept_files(folder)}
     if request.tokenizer is not None:
         tokenizer = home_folder.expanded(request.tokenizer.partition("?")[0])
         if plan.new.sha256 is not None and plan.new.sha256 != _digest(request.tokenizer):
             raise InputError(f"the plan was made for another tokenizer than {request.tokenizer!r}; make one for it")
         if plan.new.sha256 is None:
             _check_ids(request.tokenizer, plan.new.ids)
-        files |= companions.tokenizer_files(tokenizer, folder, plan)
+        files |= tokenizer_files(tokenizer, folder, plan)
     _hashed(request, folder)  # which the next line compares
-    files |= surgery.adapted_files(folder, plan, planned.matrices, Phases(request.progress))
+    files |= adapted_files(folder, plan, planned.matrices, Phases(request.progress))
     write_folder(out, files, overwrite=force)
     left_out = sorted({path.name for path in folder.path.iterdir()} - set(files))
     return Embedded(planned, sorted(files), left_out)
@@ -127,7 +130,7 @@ def _check_ids(tokenizer: str, known: int) -> None:
 
 def _check_folder(out: Path, request: EmbeddingRequest, model: Path, force: bool) -> None:
     """Refuse a folder that cannot be made, or that lies where the model is read from."""
-    check_new_folder(out, plan_file.NAME, force)
+    check_new_folder(out, PLAN_FILE, force)
     named = (request.tokenizer, request.old_tokenizer)
     tokenizers_read = [vocabulary_file.find(name.partition("?")[0]) for name in named if name is not None]
     others = [path for path in (request.id_map, request.plan) if path is not None]
@@ -137,14 +140,14 @@ def _check_folder(out: Path, request: EmbeddingRequest, model: Path, force: bool
 def _read_plan(request: EmbeddingRequest, path: Path) -> EmbeddingPlan:
     if request.named or request.multiple_of != 1 or request.ids is not None:
         raise InputError("a plan says itself which rows there are; leave --row, --multiple-of and --ids out")
-    return plan_file.load(vocabulary_file.read(path), str(path))
+    return EmbeddingPlan.of_json(vocabulary_file.read(path), str(path))
 
 
 def _plan_of_map(request: EmbeddingRequest, path: Path, folder: ModelFolder, rows: int) -> EmbeddingPlan:
     if request.named:
         raise InputError("--row names tokens, which a map of ids does not have; map the ids instead")
     ids = id_maps.load(vocabulary_file.read(path), str(path), rows, request.ids)
-    return surgery.plan_of_map(ids, _asked(request, folder, rows, {}))
+    return plan_of_map(ids, _asked(request, folder, rows, {}))
 
 
 def _plan_of_tokenizers(request: EmbeddingRequest, folder: ModelFolder, rows: int) -> EmbeddingPlan:
@@ -154,11 +157,11 @@ def _plan_of_tokenizers(request: EmbeddingRequest, folder: ModelFolder, rows: in
     old, new = map(_model, names)
     named = {_id(new, token): _id(old, source) for token, source in request.named}
     digests = _digest(names[0]), _digest(names[1])
-    return surgery.plan_of_tokenizers(old, new, _asked(request, folder, rows, named), digests)
+    return plan_of_tokenizers(old, new, _asked(request, folder, rows, named), digests)
 
 
-def _asked(request: EmbeddingRequest, folder: ModelFolder, rows: int, named: Mapping[int, int]) -> surgery.Request:
-    return surgery.Request(
+def _asked(request: EmbeddingRequest, folder: ModelFolder, rows: int, named: Mapping[int, int]) -> PlanRequest:
+    return PlanRequest(
         rows=rows,
         checkpoint=_hashed(request, folder),
         method=request.method,

@@ -1,27 +1,188 @@
-"""Reads an edited file again, and refuses it unless it is the model that was meant: a wrong one is never written."""
+"""Tokens go from a tokenizer file, and others come into it.
+
+What comes of it is read again, and refused unless it is the model that was meant, and unless the library that the file
+is made for, if it is installed, encodes some texts as we do: a wrong file is never written.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.bpe.analysis.self_tokenization import remembered_self_tokenization
+from pyharness.bpe.analysis.self_tokenization import NEVER, remembered_self_tokenization
+from pyharness.bpe.encoding.tokenizer import BpeTokenizer
 from pyharness.bpe.formats.importing import import_model
 from pyharness.bpe.model.model import BpeModel
-from pyharness.features.adaptation.bpe.library import check_library
-from pyharness.features.adaptation.types import Extension, IdMap, Placement
+from pyharness.features.adaptation.bpe.extension import Extension
+from pyharness.features.adaptation.bpe.placement import Placement, place
+from pyharness.features.adaptation.bpe.pruning import id_map
+from pyharness.features.adaptation.editing.files import extend_file, prune_file
+from pyharness.features.adaptation.id_maps import IdMap
 from pyharness.types import Ids, InputError, MergeModel, TokenKind, Vocabulary
-from pyharness.vocabularies.huggingface.file import AddedToken
+from pyharness.vocabularies.patterns.split_patterns import SPLIT_PATTERNS
+from pyharness.vocabularies.ranks.rank_file import read_ranks
+from pyharness.vocabularies.ranks.tekken import read_tekken
 
-_NEVER = np.iinfo(np.uint32).max
-_NONE = np.empty(0, np.uint32)
 _IN_MODEL = (TokenKind.NORMAL, TokenKind.UNUSED, TokenKind.BYTE_FALLBACK)  # others may come into the model's list
 _SAME = ("algorithm", "symbols", "splitter", "dialect", "normalizer", "decoder", "drop_space", "fuse_unknown", "prefix",
          "suffix", "whole_pieces", "round_trip")  # fmt: skip
+_LIBRARIES = {
+    "huggingface": "tokenizers",
+    "rank_file": "tiktoken",
+    "tekken": "tiktoken",
+    "sentencepiece": "sentencepiece",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """A file without some tokens."""
+
+    data: bytes
+    model: BpeModel
+    ids: IdMap  # from the original
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """A file with new tokens."""
+
+    data: bytes
+    model: BpeModel
+    placement: Placement
+
+
+def prune(data: bytes, model: BpeModel, removed: Ids, label: str, texts: Sequence[str] = ()) -> Pruned:
+    """Take tokens out of a file, and check what is left.
+
+    Args:
+        data: the file.
+        model: what :func:`pyharness.bpe.import_model` makes of it.
+        removed: ids.
+        label: what errors call the file.
+        texts: what the library of the format, if it is installed, has to encode as we do.
+
+    Raises:
+        InputError: the file cannot be edited so; what comes of it is not what is meant.
+    """
+    ids = id_map(model, removed)
+    edited = prune_file(data, ids, label)
+    return Pruned(edited, check_pruned(edited, model, ids, texts, label), ids)
+
+
+def put(
+    data: bytes,
+    model: BpeModel,
+    extension: Extension,
+    label: str,
+    texts: Sequence[str] = (),
+    *,
+    reuse: str | None = None,
+    multiple_of: int = 1,
+    reachable: bool = True,
+) -> Put:
+    """Put the strings and rules of an extension into a file, and check what comes of it.
+
+    Args:
+        data: the file.
+        model: what :func:`pyharness.bpe.import_model` makes of it.
+        extension: of the model.
+        label: what errors call the file.
+        texts: what the library of the format, if it is installed, has to encode as we do.
+        reuse: as in :func:`pyharness.features.adaptation.bpe.placement.place`.
+        multiple_of: likewise.
+        reachable: as in :func:`check_extended`.
+
+    Raises:
+        InputError: the file cannot be edited so; what comes of it is not what is meant.
+    """
+    placement = place(model, len(extension.tokens), reuse=reuse, multiple_of=multiple_of)
+    edited = extended(data, model, extension, placement, label)
+    result = check_extended(edited, model, extension, placement, texts, label, reachable=reachable)
+    return Put(edited, result, placement)
+
+
+def extended(data: bytes, model: BpeModel, extension: Extension, placement: Placement, label: str) -> bytes:
+    """Put the strings and rules of an extension into a file; whoever calls checks what comes of it.
+
+    Raises:
+        InputError: the file cannot be edited so.
+    """
+    strings = [*model.merges.strings(), *extension.tokens]
+    rules = [(strings[left], strings[right]) for left, right, _ in extension.rules.tolist()]
+    return extend_file(data, list(zip(placement.ids.tolist(), extension.tokens, strict=True)), rules, label)
+
+
+def check_library(data: bytes, model: BpeModel, texts: Sequence[str], label: str) -> str | None:
+    """Refuse a file that its library cannot load, or that gives other ids there than here.
+
+    Args:
+        data: the file.
+        model: what :func:`pyharness.bpe.import_model` makes of it.
+        texts: what to encode; special tokens in it are plain text.
+        label: what errors call the file.
+
+    Returns:
+        The library that agrees; None where it is not installed, or cannot be asked: tiktoken leaves out text that a
+        split pattern of one's own does not match.
+
+    Raises:
+        InputError: the library refuses the file, or disagrees.
+    """
+    kind = str(model.origin.get("kind"))
+    library = _LIBRARIES.get(kind)
+    pattern = _expression(model) if library == "tiktoken" else ""
+    if library is None or pattern is None or find_spec(library) is None:
+        return None
+    try:
+        found = _ids(kind, data, model, pattern, texts)
+    except Exception as error:  # libraries raise what they like
+        raise InputError(f"{label}: {library} refuses the adapted file: {str(error)[:200]}") from None
+    ours = BpeTokenizer(model).encode_batch(texts)
+    for index, (text, ids) in enumerate(zip(texts, found, strict=True)):
+        if ours.document(index).tolist() != ids:
+            raise InputError(f"{label}: {library} reads the adapted file otherwise than it is meant: {text[:60]!r}")
+    return library
+
+
+def _expression(model: BpeModel) -> str | None:
+    pattern = SPLIT_PATTERNS.get(model.splitter) if isinstance(model.splitter, str) else None
+    return pattern.expressions[0] if pattern is not None and len(pattern.expressions) == 1 else None
+
+
+def _ids(kind: str, data: bytes, model: BpeModel, pattern: str, texts: Sequence[str]) -> list[list[int]]:
+    if kind == "huggingface":
+        return _of_tokenizers(data, model, texts)
+    if kind == "sentencepiece":
+        import sentencepiece
+
+        pieces: list[list[int]] = sentencepiece.SentencePieceProcessor(model_proto=data).encode(list(texts))
+        return pieces
+    import tiktoken
+
+    ranks = read_ranks(data, "it") if kind == "rank_file" else dict(read_tekken(data, "it").ranks)
+    encoding = tiktoken.Encoding("adapted", pat_str=pattern, mergeable_ranks=ranks, special_tokens=dict(model.special))
+    return encoding.encode_ordinary_batch(list(texts))
+
+
+def _of_tokenizers(data: bytes, model: BpeModel, texts: Sequence[str]) -> list[list[int]]:
+    import tokenizers
+
+    library: Any = tokenizers.Tokenizer.from_buffer(data)
+    for token in model.added:
+        if (given := library.token_to_id(token.content)) != token.id:
+            raise ValueError(f"it gives the id {given} to {token.content!r}, which has {token.id}")
+    library.no_padding()
+    library.no_truncation()
+    library.encode_special_tokens = True
+    library.model.dropout = None
+    return [encoded.ids for encoded in library.encode_batch(list(texts), add_special_tokens=False)]
 
 
 def check_extended(
@@ -55,7 +216,7 @@ def check_extended(
     where = np.concatenate((np.arange(base.id_limit), placement.ids.astype(np.int64)))
     strings = dict(zip(placement.ids.tolist(), extension.tokens, strict=True))
     model = _checked(data, base, kept, where[extension.rules], strings, texts, label)
-    _check_reachable(base, model, np.flatnonzero(kept >= 0), placement.ids if reachable else _NONE, label)
+    _check_reachable(base, model, np.flatnonzero(kept >= 0), placement.ids if reachable else placement.ids[:0], label)
     return model
 
 
@@ -95,7 +256,8 @@ def _checked(
     model = _imported(data, base, new, label)
     differing = [name for name in _SAME if getattr(model, name) != getattr(base, name)]
     moved = {old: int(token) for old, token in enumerate(new) if token >= 0}
-    if list(model.added) != _added(base, moved):
+    added = [dataclasses.replace(token, id=moved[token.id]) for token in base.added if token.id in moved]
+    if list(model.added) != added:
         differing.append("added tokens")
     alphabet = {symbol: moved.get(token) for symbol, token in base.alphabet.items() if token in moved}
     if model.alphabet != alphabet | {string: token for token, string in strings.items() if _is_symbol(base, string)}:
@@ -117,10 +279,6 @@ def _imported(data: bytes, base: BpeModel, new: NDArray[np.int64], label: str) -
         return import_model(data, label=label)
     special = {content: int(new[token]) for content, token in base.special.items() if new[token] >= 0}
     return import_model(data, label=label, pattern=base.splitter, special=special)
-
-
-def _added(base: BpeModel, moved: Mapping[int, int]) -> list[AddedToken]:
-    return [dataclasses.replace(token, id=moved[token.id]) for token in base.added if token.id in moved]
 
 
 def _differing_tokens(
@@ -150,11 +308,8 @@ def _same_strings(
     if not np.array_equal(lengths, np.diff(theirs.offsets)[their_ids]):
         return False
     inside = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    one, other = (
-        table.data[np.repeat(table.offsets[ids], lengths) + inside]
-        for table, ids in ((ours, our_ids), (theirs, their_ids))
-    )
-    return np.array_equal(one, other)
+    pairs = (ours, our_ids), (theirs, their_ids)
+    return np.array_equal(*(table.data[np.repeat(table.offsets[ids], lengths) + inside] for table, ids in pairs))
 
 
 def _differing_order(
@@ -166,12 +321,12 @@ def _differing_order(
         return [] if model.merges.rules is not None and np.array_equal(model.merges.rules, expected) else ["rules"]
     if base.merges.ranks is None or model.merges.ranks is None:
         return ["ranks"]
-    wanted = np.full(model.id_limit, _NEVER, np.int64)
+    wanted = np.full(model.id_limit, NEVER, np.int64)
     wanted[new[new >= 0]] = base.merges.ranks[new >= 0]
-    behind = int(wanted[wanted != _NEVER].max(initial=0)) + 1
-    for place, (token, string) in enumerate(strings.items()):
+    behind = int(wanted[wanted != NEVER].max(initial=0)) + 1
+    for rank, (token, string) in enumerate(strings.items(), behind):
         if not _is_symbol(base, string):
-            wanted[token] = behind + place
+            wanted[token] = rank
     return [] if np.array_equal(_dense(wanted), _dense(model.merges.ranks)) else ["ranks"]
 
 
@@ -183,6 +338,6 @@ def _is_symbol(base: BpeModel, string: bytes) -> bool:
 def _dense(ranks: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
     """Ranks without gaps, and -1 where there is none."""
     dense = np.full(len(ranks), -1, np.int64)
-    ranked = ranks != _NEVER
+    ranked = ranks != NEVER
     dense[ranked] = np.unique(ranks[ranked], return_inverse=True)[1]
     return dense

@@ -5,16 +5,22 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.bpe.analysis.self_tokenization import Verdict, self_tokenization
+from pyharness.bpe.analysis.self_tokenization import NEVER, Verdict, self_tokenization
 from pyharness.bpe.model.model import BpeModel
-from pyharness.features.adaptation.types import Placement
 from pyharness.types import Ids, InputError, TokenKind
 
-_NEVER = np.iinfo(np.uint32).max
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Ids of the strings that an extension brings."""
+
+    ids: Ids  # uint32 [tokens]: none twice, none that a token keeps
+    size: int  # ids in all, gaps and padding among them: no less than the largest id + 1
 
 
 def place(
@@ -76,8 +82,13 @@ def _free(model: BpeModel, pattern: re.Pattern[str]) -> Iterator[int]:
         raise InputError(
             f"--reuse {pattern.pattern!r} matches no added or unused token whole that no merge gives; there are: {some}"
         )
-    lowest = _lowest(model)
-    yield from (token for token in {*matching, *_of_kind(model, TokenKind.ABSENT)} if token >= lowest)
+    lowest, ranks = 0, model.merges.ranks
+    if ranks is not None:  # an id that is a rank keeps a new token behind all others
+        ranked = np.flatnonzero(ranks != NEVER)
+        if len(ranked) and np.array_equal(ranks[ranked], ranked):
+            lowest = int(ranked[-1]) + 1
+    absent = np.flatnonzero(model.vocabulary.kinds == TokenKind.ABSENT).tolist()
+    yield from (token for token in {*matching, *absent} if token >= lowest)
 
 
 def _idle(model: BpeModel) -> list[int]:
@@ -89,18 +100,3 @@ def _idle(model: BpeModel) -> list[int]:
     tested = self_tokenization(dataclasses.replace(model.merges, tested=unused))
     found: list[int] = np.flatnonzero(unused & (tested.verdict == Verdict.UNDERIVABLE)).tolist()
     return found
-
-
-def _of_kind(model: BpeModel, kind: TokenKind) -> list[int]:
-    found: list[int] = np.flatnonzero(model.vocabulary.kinds == kind).tolist()
-    return found
-
-
-def _lowest(model: BpeModel) -> int:
-    """Lowest id that keeps a new token behind all others in rank."""
-    ranks = model.merges.ranks
-    if ranks is None:
-        return 0
-    ranked = np.flatnonzero(ranks != _NEVER)
-    is_rank = len(ranked) and np.array_equal(ranks[ranked], ranked)
-    return int(ranked[-1]) + 1 if is_rank else 0

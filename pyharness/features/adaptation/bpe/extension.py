@@ -1,0 +1,318 @@
+"""A tokenizer gains tokens: continued BPE, and naive extension, which it is compared with.
+
+Continued BPE goes on with the training of a tokenizer, on a text that it was not trained on. Naive extension takes the
+strings of another training, and whatever rules they have.
+
+Source: docs/algorithms.md "Continued BPE" and "Naive extension"; arXiv 2512.03989, and the code that goes with it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TypedDict, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyharness import _core
+from pyharness.bpe.analysis.self_tokenization import NEVER, remembered_self_tokenization, self_tokenization
+from pyharness.bpe.model.model import BpeModel
+from pyharness.bpe.training.trainer import TieRule, WeightedPieces
+from pyharness.features.adaptation.bpe.model_pieces import MARK, check_extendable, encoded
+from pyharness.features.adaptation.bpe.piece_rules import PieceRules, character_classes
+from pyharness.types import Ids, InputError, MergeModel, Offsets, TokenKind, Tokens, Vocabulary, offsets_of
+from pyharness.vocabularies.files.bpe_model import byte_level_model, symbol_model
+
+_MERGED = (TokenKind.NORMAL, TokenKind.UNUSED)  # of all others, no new rule takes or makes any
+AUXILIARY_SIZE = 64_000  # tokens of the other training, as in the paper
+
+
+@dataclass(frozen=True, slots=True)
+class Extension:
+    """Strings that a model gains, and the rules that make them, after all rules that it has.
+
+    String ``tokens[k]`` has the provisional id ``base_ids + k``; a :class:`Placement` says which id it gets in a file.
+    Row ``r`` of ``rules`` merges ``rules[r, 0]`` and ``rules[r, 1]`` into ``rules[r, 2]``, which is an old id where the
+    rule makes a string that the model has. Its pair had ``counts[r]`` occurrences when it was chosen.
+    """
+
+    base_ids: int  # of the model: its largest id + 1
+    tokens: tuple[bytes, ...]  # as ``MergeModel.data`` has strings, in the order in which they are made
+    rules: Ids  # uint32 [rules, 3], in the order of their ranks
+    counts: NDArray[np.uint64]  # [rules]
+    complete: bool  # False: there was nothing left to merge before there were as many as were asked for
+
+    def first(self, tokens: int) -> Extension:
+        """Return the extension by so many strings: what makes no other new string, up to the last rule for one.
+
+        A training for fewer tokens ends with the rule of its last string, so rules that make an old string after that
+        are left out.
+        """
+        if tokens > len(self.tokens):
+            return self
+        limit = self.base_ids + tokens
+        kept = np.flatnonzero((self.rules < limit).all(axis=1))
+        made = np.flatnonzero(self.rules[kept, 2] >= self.base_ids)
+        kept = kept[: int(made[-1]) + 1 if len(made) else 0]
+        return Extension(self.base_ids, self.tokens[:tokens], self.rules[kept], self.counts[kept], complete=True)
+
+
+class ExtendingOptions(TypedDict, total=False):
+    """Options of :func:`extend`; what is left out has the value in parentheses."""
+
+    tie_rule: TieRule  # of pairs with equal counts (smallest_ids), as in pyharness.bpe.train
+    min_frequency: int  # pairs that occur less often are not merged (2)
+    max_token_length: int | None  # in bytes; longer strings are not made (None)
+    max_token_characters: int | None  # in characters (None)
+    piece_rules: PieceRules | None  # what SentencePiece's trainer allows a piece to be (None: anything)
+    # Asked about the text of a new string (U+FFFD for bytes that are no UTF-8, a space for the mark of one) when its
+    # pair is the most frequent; no rule makes a string for which it is True (None)
+    denies: Callable[[str], bool] | None
+    whole_pieces: bool | None  # a piece that is a token is not merged (None: as the model has it)
+    cascade: bool  # False: nothing merges what a rule makes of a string that the model has; rules form only (True)
+    threads: int  # that encode the pieces (1)
+    progress: Callable[[int], None] | None  # called now and then with the number of new tokens (None)
+
+
+@dataclass(frozen=True, slots=True)
+class Continued:
+    """An extension, and the pieces as its training left them: what the extended model gives for them."""
+
+    extension: Extension
+    trained_on: NDArray[np.bool_]  # [pieces]: those that are not empty and have a weight
+    states: Tokens  # document k: the k-th of them, in provisional ids
+
+
+def extend(model: BpeModel, pieces: WeightedPieces, tokens: int, **options: Unpack[ExtendingOptions]) -> Extension:
+    """Go on merging the most frequent pair of a corpus, from what the model makes of it.
+
+    After every new rule, pieces are what the encoder of the model extended so far gives for them: a new rule may make
+    a string that the model has and could not reach, which old rules then merge on. Such a rule does not count towards
+    ``tokens``. A training for fewer tokens gives the beginning of one for more
+    (:meth:`Extension.first`).
+
+    >>> trained = train(WeightedPieces.of_bytes({b"hug": 5, b"pug": 3}), 259)
+    >>> model = model_of_training(trained, "gpt2", special=["<|end|>"])
+    >>> extension = extend(model, WeightedPieces.of_bytes({b"hugs": 4, b"bugs": 3, b"run": 1}), 2)
+    >>> extension.tokens, extension.rules.tolist(), extension.counts.tolist(), extension.complete
+    ((b'hugs', b'bug'), [[257, 115, 260], [98, 256, 261]], [4, 3], True)
+
+    Args:
+        model: what to extend; symbols are bytes or characters, without prefix and suffix.
+        pieces: of the corpus, over the 256 bytes, as ``ModelPieces`` counts them.
+        tokens: strings to add.
+        options: see :class:`ExtendingOptions`.
+
+    Raises:
+        InputError: the model cannot be extended, or an option is out of range.
+
+    Source: docs/algorithms.md "Continued BPE"; arXiv 2512.03989.
+    """
+    return continued(model, pieces, tokens, **options).extension
+
+
+def continued(model: BpeModel, pieces: WeightedPieces, tokens: int, **options: Unpack[ExtendingOptions]) -> Continued:
+    """Do what :func:`extend` does, and tell the last state of the pieces as well.
+
+    Raises:
+        InputError: as :func:`extend`.
+    """
+    check_extending(model, tokens, options)
+    whole, threads = options.get("whole_pieces"), options.get("threads", 1)
+    states = encoded(model, pieces, whole_pieces=model.whole_pieces if whole is None else whole, threads=threads)
+    extendable = Extendable.of(model, threads)
+    rules, progress = options.get("piece_rules"), options.get("progress")
+    result = _core.extend_bpe(
+        model=model.merges, symbols=states.ids, offsets=states.offsets, weights=pieces.weights,
+        data=extendable.data, token_offsets=extendable.offsets, unreachable=extendable.unreachable,
+        tokens=tokens, min_frequency=options.get("min_frequency", 2),
+        max_token_length=options.get("max_token_length") or 0,
+        max_token_characters=options.get("max_token_characters") or 0,
+        tie_rule=options.get("tie_rule", "smallest_ids"), cascade=options.get("cascade", True),
+        piece_rules=None if rules is None else (rules, *character_classes(extendable.characters)),
+        denies=extendable.denier(options.get("denies")),
+        progress=None if progress is None else lambda ids: progress(ids - model.id_limit),
+    )  # fmt: skip
+    bounds = result["offsets"][model.id_limit :].tolist()
+    text = result["data"].tobytes()
+    strings = tuple(text[start:end] for start, end in pairwise(bounds))
+    return Continued(
+        Extension(model.id_limit, strings, result["rules"], result["counts"], complete=len(strings) == tokens),
+        (np.diff(states.offsets) > 0) & (pieces.weights > 0),
+        Tokens(result["symbols"], result["symbol_offsets"]),
+    )
+
+
+def check_extending(model: BpeModel, tokens: int, options: ExtendingOptions) -> None:
+    """Refuse what no pieces can mend.
+
+    Raises:
+        InputError: the model cannot be extended, or an option is out of range.
+    """
+    check_extendable(model)
+    if not 0 <= tokens < (1 << 31) - model.id_limit:
+        raise InputError(f"{tokens:,} tokens cannot be added to {model.id_limit:,} ids; there are at most 2^31 - 1")
+    for name in ("min_frequency", "max_token_length", "max_token_characters"):
+        value = options.get(name)
+        if isinstance(value, int) and not 1 <= value < 1 << 63:
+            raise InputError(f"{name} is {value:,}; it must be at least 1 and below 2^63")
+    if not options.get("cascade", True) and model.merges.rules is None:
+        raise InputError("cascade=False is a reading of rules, and this model has ranks: leave it out")
+
+
+def extend_naively(
+    model: BpeModel,
+    pieces: WeightedPieces,
+    tokens: int,
+    *,
+    auxiliary_size: int = AUXILIARY_SIZE,
+    **options: Unpack[ExtendingOptions],
+) -> Extension:
+    """Train a tokenizer of its own on the pieces and append those of its strings that the model lacks, in their order.
+
+    In the rules form each gets all rules of two parts that are strings of the extended model, the longer left part
+    first. In the ranks form it is its place that counts, and there are no rules.
+
+    >>> trained = train(WeightedPieces.of_bytes({b"hug": 5, b"pug": 3}), 259)
+    >>> model = model_of_training(trained, "gpt2")
+    >>> extension = extend_naively(model, WeightedPieces.of_bytes({b"hugs": 4, b"bugs": 3}), 2)
+    >>> extension.tokens, extension.rules.tolist()  # "ug" is there already
+    ((b'ugs', b'hugs'), [[256, 115, 259], [257, 115, 260], [104, 259, 260]])
+
+    Args:
+        model: what to extend; symbols are bytes or characters, without prefix and suffix.
+        pieces: of the corpus, over the 256 bytes.
+        tokens: strings to add.
+        auxiliary_size: tokens of the other training, its symbols among them, which are the model's.
+        options: of the other training, see :class:`ExtendingOptions`.
+
+    Raises:
+        InputError: as :func:`extend`.
+    """
+    check_naive(model, tokens, auxiliary_size)
+    known = _strings(model)
+    other = extend(_bare(model), pieces, auxiliary_size - len(model.alphabet), **options)
+    reserved = Extendable.of(model).reserved
+    new = tuple(token for token in other.tokens if token not in known and token not in reserved)[:tokens]
+    rules = np.array([*_rules(model, known, new)], np.uint32).reshape(-1, 3)
+    return Extension(model.id_limit, new, rules, np.zeros(len(rules), np.uint64), complete=len(new) == tokens)
+
+
+def check_naive(model: BpeModel, tokens: int, auxiliary_size: int) -> None:
+    """Refuse what no pieces can mend.
+
+    Raises:
+        InputError: as :func:`extend_naively`.
+    """
+    if auxiliary_size < len(model.alphabet):
+        raise InputError(f"auxiliary_size is {auxiliary_size:,}; the symbols alone are {len(model.alphabet):,}")
+    check_extending(model, tokens, ExtendingOptions())
+
+
+def _strings(model: BpeModel) -> dict[bytes, int]:
+    """Ids of the strings that merges may take and make; of equal ones the first."""
+    merges = Extendable.of(model)
+    text, ends = merges.data.tobytes(), merges.offsets.tolist()
+    strings = [text[start:end] for start, end in pairwise(ends)]
+    return {string: token for token, string in reversed([*enumerate(strings)]) if string}
+
+
+def _rules(model: BpeModel, known: Mapping[bytes, int], new: tuple[bytes, ...]) -> Iterator[tuple[int, int, int]]:
+    if model.merges.rules is None:
+        return
+    ids = {**known, **{string: model.id_limit + index for index, string in enumerate(new)}}
+    ruled = {(left, right) for left, right, _ in model.merges.rules.tolist()}
+    for string in new:
+        for cut in range(len(string) - 1, 0, -1):
+            pair = ids.get(string[:cut]), ids.get(string[cut:])
+            if pair[0] is not None and pair[1] is not None and pair not in ruled:
+                ruled.add((pair[0], pair[1]))
+                yield pair[0], pair[1], ids[string]
+
+
+def _bare(model: BpeModel) -> BpeModel:
+    """The symbols of a model without its merges, in the order of their bytes; text is split as before."""
+    symbols = sorted(model.alphabet)
+    tokens = dict(enumerate(symbols))
+    number = {symbol: token for token, symbol in tokens.items()}
+    unknown = None if model.symbols == "bytes" else len(symbols)
+    kinds = {} if unknown is None else {unknown: TokenKind.UNKNOWN}
+    vocabulary = Vocabulary.from_tokens({**tokens, **dict.fromkeys(kinds, b"")}, kinds)
+    none = np.zeros((0, 3), np.uint32)
+    if unknown is None:
+        byte_ids = np.array([number.get(bytes([byte]), NEVER) for byte in range(256)], np.uint32)
+        merges = byte_level_model(vocabulary, byte_ids, rules=none)
+    else:
+        strings, base = [*symbols, b""], [[token] for token in range(len(symbols) + 1)]
+        merges = symbol_model(strings, base, vocabulary.kinds, rules=none)
+    return dataclasses.replace(
+        model, vocabulary=vocabulary, merges=merges, alphabet=number, added=(), unknown=unknown, fuse_unknown=False,
+        fallback=(), whole_pieces=False, algorithm="bpe",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Extendable:
+    """Strings of the ids that merges may take and make; other ids have none: string ``t`` is ``data[offsets[t]:...]``.
+
+    ``reserved``: strings of those others, which no rule may make.
+    """
+
+    data: NDArray[np.uint8]
+    offsets: Offsets  # int64 [ids + 1]
+    unreachable: Ids  # ranks form: tokens that merging their own symbols does not give
+    reserved: frozenset[bytes]
+    marked: bool  # whether the mark of SentencePiece stands for a space
+
+    @classmethod
+    def of(cls, model: BpeModel, threads: int = 1) -> Extendable:
+        """Look at a model.
+
+        Raises:
+            InputError: it cannot be extended.
+        """
+        check_extendable(model)
+        merges = model.merges
+        lengths = np.diff(merges.offsets)
+        usable = np.isin(model.vocabulary.kinds, _MERGED) & (lengths > 0)
+        if merges.ranks is not None:
+            usable &= merges.atomic | (merges.ranks != NEVER)
+        others = np.flatnonzero(~usable & (lengths > 0))
+        strings = {merges[token] for token in others.tolist()}
+        kept = merges.data[np.repeat(usable, lengths)]
+        space = model.alphabet.get(MARK.encode())
+        return cls(
+            kept,
+            offsets_of(np.where(usable, lengths, 0)),
+            _unreachable(merges, threads),
+            frozenset(strings | {token.content.encode() for token in model.added}),
+            marked=space is not None and model.vocabulary[space] == b" ",
+        )
+
+    @property
+    def characters(self) -> set[str]:
+        """All characters of the strings."""
+        return set(self.data.tobytes().decode(errors="replace"))
+
+    def denier(self, denies: Callable[[str], bool] | None) -> Callable[[bytes], bool] | None:
+        """Function that says whether a string must not be made, for reasons of its text too."""
+        if denies is None:
+            return self.reserved.__contains__ if self.reserved else None
+
+        def denied(string: bytes) -> bool:
+            text = string.decode(errors="replace")
+            return string in self.reserved or denies(text.replace(MARK, " ") if self.marked else text)
+
+        return denied
+
+
+def _unreachable(merges: MergeModel, threads: int) -> Ids:
+    if merges.ranks is None:
+        return np.zeros(0, np.uint32)
+    tested = merges.tested | (merges.ranks != NEVER)
+    if np.array_equal(tested, merges.tested):
+        return remembered_self_tokenization(merges, threads).failed.astype(np.uint32)
+    return self_tokenization(dataclasses.replace(merges, tested=tested), threads).failed.astype(np.uint32)

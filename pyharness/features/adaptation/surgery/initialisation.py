@@ -1,0 +1,260 @@
+"""How the rows of a new vocabulary are initialised: plans made from an old and a new tokenizer, or from any map of ids.
+
+Tokens that both tokenizers have are copied. What an old tokenizer writes for a new token (fast vocabulary transfer) is
+in its own symbols, so that no token has to be a text.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyharness.bpe import BpeEncoder, BpeModel, BpeTokenizer
+from pyharness.bpe.analysis.unused_pieces import expansion_of_unused
+from pyharness.features.adaptation.id_maps import IdMap
+from pyharness.features.adaptation.surgery.plan import EmbeddingPlan, Numbering, Operation, Step
+from pyharness.types import InputError, TokenKind, offsets_of
+
+Method: TypeAlias = Literal["fvt", "mean", "random"]
+_Key: TypeAlias = tuple[int, bytes]
+MOST_MULTIPLE = 1 << 16  # kernels of matrix products like 64 or 128
+_NOTHING: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRequest:
+    """What is asked of a plan beside the ids."""
+
+    rows: int  # of the matrices
+    checkpoint: str  # digest of the model
+    method: Method = "fvt"  # of rows that are no copies
+    named: Mapping[int, int] = field(default_factory=dict)  # new ids that get the row of an old one
+    multiple_of: int = 1  # of the number of rows
+    seed: int = 0
+
+
+def plan_of_tokenizers(
+    old: BpeModel, new: BpeModel, request: PlanRequest, sha256: tuple[str | None, str | None] = (None, None)
+) -> EmbeddingPlan:
+    """Plan the rows of a new tokenizer: tokens that both have are copied, the others are made by the method.
+
+    Method ``fvt`` takes the mean of the rows of what the old tokenizer writes for the new token.
+
+    Raises:
+        InputError: the matrices have fewer rows than the old tokenizer has ids, or a named id is none.
+
+    Source: arXiv 2512.03989, "models.py"; fast vocabulary transfer is of arXiv 2402.09977.
+    """
+    copied = matches(old, new)
+    steps: list[Step | None] = [(Operation.COPY, (source,)) if source >= 0 else None for source in copied.tolist()]
+    kinds = new.vocabulary.kinds
+    missing = np.flatnonzero((copied < 0) & (kinds != TokenKind.ABSENT)).tolist()
+    if request.method == "fvt":
+        for token, ids in zip(missing, constituents(old, new, missing), strict=True):
+            steps[token] = (Operation.MEAN, tuple(ids)) if ids else (Operation.AVERAGE, _NOTHING)
+    else:
+        for token in missing:
+            steps[token] = _filling(request.method)
+    return _whole(steps, request, _numbering(old, sha256[0]), _numbering(new, sha256[1]))
+
+
+def plan_of_map(ids: IdMap, request: PlanRequest) -> EmbeddingPlan:
+    """Plan the rows of a map of ids; what no old id is mapped to is made by the method, which is not ``fvt``.
+
+    Raises:
+        InputError: two ids are mapped to one, or to one that is out of range; the matrices have fewer rows.
+    """
+    old = np.flatnonzero(ids.new >= 0)
+    new = ids.new[old]
+    if not len(new):
+        raise InputError("the map of ids keeps no token")
+    if int(new.max()) >= ids.size:
+        raise InputError(f"the map of ids names {int(new.max()):,}, but there are to be {ids.size:,} ids")
+    if len(np.unique(new)) < len(new):
+        twice = int(np.flatnonzero(np.bincount(new) > 1)[0])
+        raise InputError(f"the map of ids gives two tokens the new id {twice}")
+    if request.method == "fvt" and len(new) < ids.size - len(request.named):
+        raise InputError(
+            f"{ids.size - len(new):,} new ids have no old one in the map: what they are written with needs both "
+            "tokenizers; take --method mean or random"
+        )
+    steps: list[Step | None] = [_filling(request.method)] * ids.size
+    for source, token in zip(old.tolist(), new.tolist(), strict=True):
+        steps[token] = (Operation.COPY, (source,))
+    return _whole(steps, request, Numbering(len(ids)), Numbering(ids.size))
+
+
+def _filling(method: Method) -> Step:
+    return (Operation.RANDOM if method == "random" else Operation.AVERAGE), _NOTHING
+
+
+def _numbering(model: BpeModel, sha256: str | None) -> Numbering:
+    gaps = np.flatnonzero(model.vocabulary.kinds == TokenKind.ABSENT)
+    return Numbering(model.id_limit, tuple(gaps.tolist()), sha256)
+
+
+def _whole(steps: Sequence[Step | None], request: PlanRequest, old: Numbering, new: Numbering) -> EmbeddingPlan:
+    """Plan of the steps of ids (None: a gap), with the rows behind them."""
+    if request.rows < old.ids:
+        raise InputError(f"the matrices have {request.rows:,} rows, and the old tokenizer has {old.ids:,} ids")
+    if not 1 <= request.multiple_of <= MOST_MULTIPLE:
+        raise InputError(f"--multiple-of {request.multiple_of} is no number from 1 to {MOST_MULTIPLE:,}")
+    done = list(steps)
+    for token, source in request.named.items():
+        if not 0 <= token < new.ids or not 0 <= source < old.ids:
+            raise InputError(f"id {token} cannot get the row of {source}: {new.ids:,} new and {old.ids:,} old ids")
+        same = done[token]
+        done[token] = (Operation.ROW, (source, *(same[1] if same and same[0] is Operation.COPY else ())))
+    return EmbeddingPlan.of_steps(
+        [*_with_gaps(done, request.rows), *_padding(request, old, new)],
+        rows=request.rows, old=old, new=new, checkpoint=request.checkpoint, seed=request.seed,
+    )  # fmt: skip
+
+
+def _with_gaps(steps: Sequence[Step | None], rows: int) -> list[Step]:
+    """Steps of all ids: as long as no token has moved, a gap keeps what is in its row."""
+    moved = any(step and step[0] is Operation.COPY and step[1] != (token,) for token, step in enumerate(steps))
+    return [
+        step or ((Operation.KEPT, (token,)) if token < rows and not moved else (Operation.AVERAGE, _NOTHING))
+        for token, step in enumerate(steps)
+    ]
+
+
+def _padding(request: PlanRequest, old: Numbering, new: Numbering) -> list[Step]:
+    """Rows behind the last id: those of the old matrix that new ids do not take, and what the multiple asks for.
+
+    Ids that follow the old ones fall on its padding first. Where there are fewer ids, there is as much padding as
+    before. Rows that are added get the average: its logit is the mean of those of tokens, and not above all of them.
+    """
+    kept = range(max(old.ids, new.ids), request.rows)
+    size = new.ids + len(kept)
+    added = -size % request.multiple_of
+    return [(Operation.KEPT, (row,)) for row in kept] + [(Operation.AVERAGE, _NOTHING)] * added
+
+
+def matches(old: BpeModel, new: BpeModel) -> NDArray[np.int64]:
+    """Old id of every new token that the old tokenizer has, too; -1 of the others: int64 [new ids].
+
+    Added and special tokens are the same by their content, whatever their flags; the unknown token by being it; the
+    others by kind and string. The string is that of the model (``▁the``) where both are of one sort, and otherwise
+    what the token adds to a text. Of several, the one with the same id is meant, or else the first.
+    """
+    in_symbols = alike(old, new)
+    ids = defaultdict(list)
+    for token, key in enumerate(_keys(old, in_symbols)):
+        ids[key].append(token)
+    found = np.full(new.id_limit, -1, np.int64)
+    for token, key in enumerate(_keys(new, in_symbols)):
+        if key is not None and (same := ids.get(key)):
+            found[token] = token if token in same else same[0]
+    return found
+
+
+def alike(old: BpeModel, new: BpeModel) -> bool:
+    """Whether the symbols of both models are of one sort, so that strings of one mean the same in the other."""
+    return (old.symbols, old.prefix, old.suffix, _spaces(old)) == (new.symbols, new.prefix, new.suffix, _spaces(new))
+
+
+def _spaces(model: BpeModel) -> bool:
+    """Whether a model over characters writes spaces as ▁."""
+    return "▁".encode() in model.alphabet and b" " not in model.alphabet
+
+
+def _keys(model: BpeModel, in_symbols: bool) -> list[_Key | None]:
+    contents = {token.id: token.content.encode() for token in model.added}
+    kinds, strings = model.vocabulary.kinds.tolist(), model.merges.strings() if in_symbols else []
+
+    def key(token: int) -> _Key | None:
+        if kinds[token] == TokenKind.ABSENT:
+            return None
+        if kinds[token] == TokenKind.UNKNOWN:
+            return TokenKind.UNKNOWN, b""
+        if token in contents:
+            return TokenKind.SPECIAL, contents[token]
+        string = strings[token] if in_symbols else model.vocabulary[token]
+        return kinds[token], string
+
+    return [key(token) for token in range(len(kinds))]
+
+
+def constituents(old: BpeModel, new: BpeModel, tokens: Sequence[int]) -> list[list[int]]:
+    """Old ids of each of these new tokens; none where the old tokenizer has nothing for it.
+
+    The symbols that a token starts from are merged by the old rules: no text is split, and no whole piece looked up.
+    Added tokens are no strings of the model: their content is encoded as a text.
+
+    Raises:
+        InputError: the new tokenizer numbers symbols otherwise than tokens (Scaffold-BPE).
+    """
+    if new.expansion is not None or old.expansion is not None:
+        raise InputError("Scaffold-BPE writes other ids than it merges: name its rows in a map of ids")
+    contents = {token.id: token.content for token in new.added}
+    texts = [token for token in tokens if token in contents]
+    encoded = BpeTokenizer(old).encode_batch([contents[token] for token in texts])
+    ids = {token: encoded.document(index).tolist() for index, token in enumerate(texts)}
+    strings = [token for token in tokens if token not in contents]
+    ids.update(zip(strings, _of_strings(old, new, strings), strict=True))
+    return [ids[token] for token in tokens]
+
+
+def _of_strings(old: BpeModel, new: BpeModel, tokens: Sequence[int]) -> Iterator[list[int]]:
+    symbols = _translated(old, new, tokens) if alike(old, new) else [_symbols(old, new.vocabulary[t]) for t in tokens]
+    flat = np.array([symbol for group in symbols for symbol in group], np.uint32)
+    merged = BpeEncoder(old.merges).encode_batch(flat, offsets_of([len(group) for group in symbols]))
+    expansion = expansion_of_unused(old)
+    for index in range(len(tokens)):
+        ids = merged.document(index).tolist()
+        if expansion is not None:
+            ids = [int(part) for token in ids for part in expansion[0][expansion[1][token] : expansion[1][token + 1]]]
+        yield ids
+
+
+def _translated(old: BpeModel, new: BpeModel, tokens: Iterable[int]) -> list[list[int]]:
+    """Symbols of new tokens, as the old model numbers them."""
+    names = {token: name for name, token in new.alphabet.items()}
+    fallback = {token: byte for byte, token in enumerate(new.fallback)}
+    base, offsets = new.merges.base, new.merges.base_offsets
+
+    def symbols(symbol: int) -> list[int]:
+        if symbol in names:
+            return _symbol(old, names[symbol])
+        return _of_bytes(old, bytes([fallback[symbol]])) if symbol in fallback else _unknown(old)
+
+    known = {symbol: symbols(symbol) for symbol in np.unique(base).tolist()}
+    return [[part for symbol in base[offsets[t] : offsets[t + 1]].tolist() for part in known[symbol]] for t in tokens]
+
+
+def _symbols(old: BpeModel, data: bytes) -> list[int]:
+    """Symbols of what a token adds to a text, where the models are of different sorts."""
+    if old.symbols == "bytes":
+        return [part for byte in data for part in _symbol(old, bytes([byte]))]
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return _of_bytes(old, data)
+    if b" " not in old.alphabet:
+        text = text.replace(" ", "▁")
+    names = [(old.prefix if place else "") + character for place, character in enumerate(text)]
+    if old.suffix and names and (names[-1] + old.suffix).encode() in old.alphabet:
+        names[-1] += old.suffix
+    return [part for name in names for part in _symbol(old, name.encode())]
+
+
+def _symbol(old: BpeModel, name: bytes) -> list[int]:
+    token = old.alphabet.get(name)
+    return _of_bytes(old, name) if token is None else [token]
+
+
+def _of_bytes(old: BpeModel, data: bytes) -> list[int]:
+    """What is written for bytes that are no symbol."""
+    fallback = [old.fallback[byte] for byte in data] if old.fallback else [-1]
+    return _unknown(old) if -1 in fallback else fallback
+
+
+def _unknown(old: BpeModel) -> list[int]:
+    return [] if old.unknown is None else [old.unknown]
