@@ -34,6 +34,7 @@ OF_FEATURES = {
     "adaptation": {"adapt", "adaptation", "adaptation-own", "adaptation-curves"},
     "curriculum": {"curriculum"},
     "gate": {"gate"},
+    "profiling": {"profile"},
     "segmentation": {"segmentation", "segmentation-full"},
 }
 GONE = {

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import click
 
-from pyharness.cli import encoding, examples, listing, profiling, reporting, running, showing, symbols, training
+from pyharness.cli import encoding, examples, listing, reporting, running, showing, symbols, training
 from pyharness.cli.console import reports_errors
 from pyharness.plugins import registry
 from pyharness.types import InputError
 
-_OWN = (encoding, listing, profiling, reporting, running, showing, symbols, training)
+_OWN = (encoding, listing, reporting, running, showing, symbols, training)
 _COLUMN = 40  # where what an example does begins
 
 

@@ -23,5 +23,4 @@ EXAMPLES = (
     Example("pyharness symbols train -c path:corpus.jsonl --order 5 --out corpus.symbols", "", 60),
     Example("pyharness show -t mistral:v3 -t deepseek strawberry", "", 70),
     Example("pyharness encode mistral:v3 < text.txt | pyharness decode mistral:v3", "", 80),
-    Example("pyharness profile entropy", "a kernel against this machine's roofs", 100),
 )

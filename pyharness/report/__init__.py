@@ -22,7 +22,6 @@ from pyharness.report.exporters import (
 )
 from pyharness.report.exporters.step_summary import append_step_summary
 from pyharness.report.flat import flat_sheet
-from pyharness.report.profiles import profile_sheets
 from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.report.sheet.escaping import visible
 from pyharness.report.sheet.shortening import shorten
@@ -39,7 +38,6 @@ __all__ = [
     "difference_sheets",
     "flat_differences",
     "flat_sheet",
-    "profile_sheets",
     "sheets",
     "shorten",
     "to_csv",

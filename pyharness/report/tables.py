@@ -27,13 +27,12 @@ from pyharness.report.columns import (
     with_undeclared,
 )
 from pyharness.report.listings import listing_sheets
-from pyharness.report.profiles import profile_sheets_of
 from pyharness.report.ranking import ranking_sheets
 from pyharness.report.rows import trained_on
 from pyharness.report.rows.trained_on import row_cell
 from pyharness.report.rows.variants import differing
 from pyharness.report.sheet import Heading, Sheet
-from pyharness.store import PROFILE_KIND, Record
+from pyharness.store import Record, case_record_kind
 from pyharness.types import CaseResult, Column, Fact, Measurement, Plot, Table, counted
 
 Used: TypeAlias = tuple[CaseResult, Sequence[Measurement]]
@@ -45,16 +44,16 @@ def sheets(record: Record, every: bool = False, all_entries: bool = False) -> li
 
     ``every``: with all metrics, not only the declared columns; ``all_entries``: with all that listings name.
     """
-    if record.data["kind"] == PROFILE_KIND:
-        return profile_sheets_of(record)
+    if (kind := case_record_kind(record.data["kind"])) is not None:
+        return list(kind.sheets(record))
     last = (*listing_sheets(record, all_entries), not_measured(record.results))
     return [*ranking_sheets(record), *measured_sheets(record, every), *(sheet for sheet in last if sheet.rows)]
 
 
 def measured_sheets(record: Record, every: bool = False) -> list[Sheet]:
     """Tables that benchmarks declare, without the ranking and what stands in no column."""
-    if record.data["kind"] == PROFILE_KIND:
-        return profile_sheets_of(record)
+    if (kind := case_record_kind(record.data["kind"])) is not None:
+        return list(kind.sheets(record))
     finished = _finished(record)
     filled = [sheet for name in _order(record) for sheet in _of_benchmark(record, name, finished, every)]
     return [sheet for sheet in filled if sheet.rows]

@@ -8,7 +8,16 @@ from pyharness.store.folders.scratch import scratch
 from pyharness.store.journal import Journal, Taken, finished_cases, journal_of
 from pyharness.store.json_lines import dump, packed
 from pyharness.store.older import ADDED_DETAILS, LIFTED
-from pyharness.store.records import KIND, PROFILE_KIND, SCHEMA, SCHEMA_FILE, Record, is_unfinished, read
+from pyharness.store.records import (
+    KIND,
+    SCHEMA,
+    SCHEMA_FILE,
+    CaseRecordKind,
+    Record,
+    case_record_kind,
+    is_unfinished,
+    read,
+)
 from pyharness.store.results import (
     first_twice,
     groups_of,
@@ -26,15 +35,16 @@ __all__ = [
     "ADDED_DETAILS",
     "KIND",
     "LIFTED",
-    "PROFILE_KIND",
     "SCHEMA",
     "SCHEMA_FILE",
+    "CaseRecordKind",
     "Journal",
     "Misshapen",
     "NoState",
     "Record",
     "StateReader",
     "Taken",
+    "case_record_kind",
     "dump",
     "finished_cases",
     "first_twice",

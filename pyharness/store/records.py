@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from pyharness.plugins import registry
 from pyharness.store.json_lines import load
 from pyharness.store.pytest_benchmark import as_record, is_foreign
 from pyharness.store.results import first_twice, result_from_json
@@ -17,8 +18,6 @@ from pyharness.types import CaseResult, InputError
 
 SCHEMA = 2  # 2: no_interval, state
 KIND = "pyharness-run"
-PROFILE_KIND = "pyharness-profile"
-PROFILE_SCHEMA_WITH_CASES = 2
 SCHEMA_FILE = Path(__file__).with_name("record.schema.json")
 _NONE_KEPT = "no case of it keeps any, or it was written by a pyharness that kept none; measure again"
 
@@ -44,7 +43,8 @@ class Record:
             except Misshapen as error:
                 raise InputError(f"{name} is not complete as pytest-benchmark writes it: {error}") from None
         kind = data.get("kind") if isinstance(data, dict) else None
-        if kind not in (KIND, PROFILE_KIND):
+        other_kind = case_record_kind(kind)
+        if kind != KIND and other_kind is None:
             other = f": it is a {short(kind).strip(chr(34))}" if isinstance(kind, str) else ""
             raise InputError(f"{name} is not a pyharness run record{other}")
         schema = data.get("schema")
@@ -56,11 +56,8 @@ class Record:
             raise InputError(
                 f"{name} has record schema {short(schema)}; this pyharness reads up to {SCHEMA}: upgrade pyharness"
             )
-        if data["kind"] == PROFILE_KIND and schema < PROFILE_SCHEMA_WITH_CASES:
-            raise InputError(
-                f"{name} is a profile of an older pyharness, which has no cases: measure again with "
-                f"pyharness profile {short(data.get('kernel')).strip(chr(34))} -o FILE"
-            )
+        if other_kind is not None:
+            other_kind.check(data, name)
         try:
             check_values(data)
             check_top(data)
@@ -97,6 +94,27 @@ class Record:
         for result in self.results:
             listed.setdefault(result.case.benchmark, []).append(result)
         return listed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseRecordKind:
+    """A kind of record whose numbers are cases though no run wrote it: it is read and compared as that of a run.
+
+    Features offer them: ``CASE_RECORDS`` under the group of all kinds of record. Tables and sections are types of
+    ``report``, which is above this room.
+    """
+
+    name: str  # the value of "kind" in such a file
+    check: Callable[[Mapping[str, Any], str], None]  # (JSON values, what messages call the file): may raise InputError
+    sheets: Callable[[Record], Sequence[Any]]  # its tables, in place of those that benchmarks declare
+    sections: Callable[[Record], Iterable[Any]]  # of its page, behind ours
+
+
+def case_record_kind(name: Any) -> CaseRecordKind | None:
+    """Return the kind of that name; None for the record of a run, and for what is unknown."""
+    if name == KIND or not isinstance(name, str):
+        return None
+    return registry.offered("pyharness.records", "CASE_RECORDS").get(name)
 
 
 def read(path: Path) -> Record:

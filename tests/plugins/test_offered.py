@@ -18,6 +18,7 @@ from pyharness.report.page.kinds import RecordKind
 from pyharness.report.page.parts import Page, Section
 from pyharness.report.page.sections import OfferedSections
 from pyharness.report.sheet import Cell, Heading, Sheet
+from pyharness.store import CaseRecordKind
 
 
 @click.command()
@@ -36,6 +37,12 @@ RECORDS = (
     RecordKind(
         name="waves", noun="a count of waves", read=lambda data, name: data, sheets=lambda content: [sheet(content)],
         rows=sheet, page=lambda content: Page("Waves", (Section("Waves", (sheet(content),)),)),
+    ),
+)
+CASE_RECORDS = (
+    CaseRecordKind(
+        name="tides", check=lambda data, name: None, sheets=lambda record: [sheet({"hand": "right"})],
+        sections=lambda record: [Section("Tides", ("In turn.",))],
     ),
 )
 SECTIONS = (OfferedSections("waves", lambda record: [Section("Waves of a stranger", ("Hello.",))]),)
@@ -80,6 +87,17 @@ def test_what_that_kind_does_not_have_is_refused(folder: Path, option: str) -> N
     more = ["--format=markdown"] if option == "--for=pr" else []
     done = pyharness(folder, "report", "waves.json", option, *more)
     assert (done.returncode, done.stderr.count("\n"), "a count of waves" in done.stderr) == (2, 1, True)
+
+
+def test_a_kind_of_record_that_is_made_of_cases(folder: Path) -> None:
+    run = ("run", "-t", "raw_bytes", "-c", "sample:prose", "-b", "compression", "-o", "tides.json", "-q", "--force")
+    assert pyharness(folder, *run).returncode == 0
+    data = json.loads((folder / "tides.json").read_text(encoding="utf-8"))
+    (folder / "tides.json").write_text(json.dumps(data | {"kind": "tides"}), encoding="utf-8")
+    assert "right" in pyharness(folder, "report", "tides.json").stdout
+    assert "Tides" in pyharness(folder, "report", "tides.json", "--format", "html").stdout
+    done = pyharness(folder, "compare", "tides.json", "tides.json", "--format", "csv")
+    assert (done.returncode, "bytes_per_token" in done.stdout) == (0, True), done.stderr
 
 
 def test_without_the_module_its_record_is_named(folder: Path) -> None:

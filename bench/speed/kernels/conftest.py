@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from pyharness.features.profiling.machines.cpu import Cpu
 from pyharness.kernels.arrays.devices import cuda_reason
-from pyharness.profiling.machines.cpu import Cpu
 
 ROUNDS = 7
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from pyharness.features.profiling.arrays import differs, normal
+from pyharness.features.profiling.kernels.entropy import TOLERANCE, reference
+from pyharness.features.profiling.kernels.entropy_peers import PRECISION
 from pyharness.kernels import entropy
-from pyharness.profiling.arrays import differs, normal
-from pyharness.profiling.kernels.entropy import TOLERANCE, reference
-from pyharness.profiling.kernels.entropy_peers import PRECISION
 
 ROWS = {"cpu": 256, "cuda": 16384}
 ALL_OUTPUTS = ("entropy", "log_sum_exp", "nll", "max_probability", "argmax", "margin")

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from pyharness.features.profiling.arrays import differs, normal
+from pyharness.features.profiling.kernels.entropy_peers import PRECISION
 from pyharness.kernels import entropy, linear_entropy
-from pyharness.profiling.arrays import differs, normal
-from pyharness.profiling.kernels.entropy_peers import PRECISION
 
 SHAPES = {"cpu": (256, 768, 50257), "cuda": (16384, 4096, 128256)}
 

@@ -18,8 +18,8 @@ import pytest
 from numpy.typing import NDArray
 
 from pyharness import corpora, tokenizers
+from pyharness.features.profiling.machines.cpu import Cpu
 from pyharness.kernels import PairHistogram, pair_histogram
-from pyharness.profiling.machines.cpu import Cpu
 from pyharness.types import Ids, Tally
 
 DATA = os.environ.get("PYHARNESS_DATA")

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pyharness.features.profiling.kernels.pair_histogram import encoded, phrases
+from pyharness.features.profiling.types import Text
 from pyharness.kernels import PairHistogram, pair_histogram
-from pyharness.profiling import Text
-from pyharness.profiling.kernels.pair_histogram import encoded, phrases
 from pyharness.types import Ids
 
 BLOCKS = 264  # of 132 multiprocessors, two each

@@ -14,7 +14,7 @@ from pyharness.report.page.foot import foot_blocks
 from pyharness.report.ranking import ranking_sheets
 from pyharness.report.sheet import Sheet
 from pyharness.report.tables import measured_sheets
-from pyharness.store import PROFILE_KIND, Record
+from pyharness.store import KIND, Record
 from pyharness.types import counted
 
 _OF_A_DATE = 10
@@ -24,12 +24,12 @@ def record_comment(record: Record, name: str, every: bool = False, all_entries: 
     """Return what a comment says of a record: ranks and what has no numbers, then other tables, folded.
 
     Args:
-        record: of a run or a profile.
+        record: of a run, or another record of cases.
         name: of the record, for readers.
         every: with all metrics.
         all_entries: with all that listings name.
     """
-    of_a_run = record.data["kind"] != PROFILE_KIND
+    of_a_run = record.data["kind"] == KIND
     answer = ranking_sheets(record) if of_a_run else []
     failed = _failed_first(not_measured(record.results))
     listed = [sheet for sheet in listing_sheets(record, all_entries) if sheet.rows and of_a_run]

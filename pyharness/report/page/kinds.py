@@ -11,7 +11,7 @@ from pyharness.plugins import registry
 from pyharness.report.exporters import Comment
 from pyharness.report.page import Page
 from pyharness.report.sheet import Sheet
-from pyharness.store import Record
+from pyharness.store import KIND, Record
 from pyharness.store.json_lines import load
 
 GROUP, CONSTANT = "pyharness.records", "RECORDS"
@@ -45,13 +45,13 @@ def kinds() -> Mapping[str, RecordKind]:
 
 
 def read(path: Path) -> Record | Other:
-    """Read the record of a run or a profile, or a file of another kind.
+    """Read a record of cases, or a file of another kind.
 
     Raises:
         InputError: it is of no known kind, or damaged.
     """
     data, name = load(path), f"record {str(path)!r}"
     named = data.get("kind") if isinstance(data, dict) else None
-    if isinstance(named, str) and (kind := kinds().get(named)) is not None:
+    if isinstance(named, str) and named != KIND and (kind := kinds().get(named)) is not None:
         return Other(kind, kind.read(data, name))
     return Record.from_json(data, name, path)

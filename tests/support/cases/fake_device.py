@@ -6,11 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from pyharness.profiling import (
-    Copying,
-    DeviceKind,
-    Phase,
-)
+from pyharness.features.profiling.types import Copying, DeviceKind, Phase
 from pyharness.statistics.stopping import StoppingRule
 from pyharness.types import Unsupported
 

@@ -21,7 +21,7 @@ LAYERS = (
     "corpora trainers",
     "tokenizers language_models",
     "metrics",
-    "benchmarks profiling",
+    "benchmarks",
     "store",
     "suite",
     "running",

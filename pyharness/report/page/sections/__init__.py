@@ -13,9 +13,8 @@ from pyharness.report.page.sections.lengths import lengths
 from pyharness.report.page.sections.matrix import matrix
 from pyharness.report.page.sections.named import listings, missing
 from pyharness.report.page.sections.plots import plots
-from pyharness.report.page.sections.profiled import profiles
 from pyharness.report.page.sections.ranks import ranks
-from pyharness.store import Record
+from pyharness.store import Record, case_record_kind
 
 SectionsOf: TypeAlias = Callable[[Record], Iterable[Section]]
 
@@ -31,7 +30,9 @@ class OfferedSections:
 def sections_of(record: Record) -> list[Section]:
     """Return the sections of a record, in their order."""
     offered = registry.offered("pyharness.report.page.sections", "SECTIONS").values()
-    return [section for make in (*SECTIONS, *(one.make for one in offered)) for section in make(record)]
+    kind = case_record_kind(record.data["kind"])
+    own = () if kind is None else (kind.sections,)
+    return [section for make in (*SECTIONS, *own, *(one.make for one in offered)) for section in make(record)]
 
 
-SECTIONS: tuple[SectionsOf, ...] = (answer, missing, matrix, plots, profiles, ranks, lengths, listings)
+SECTIONS: tuple[SectionsOf, ...] = (answer, missing, matrix, plots, ranks, lengths, listings)

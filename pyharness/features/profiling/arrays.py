@@ -1,0 +1,86 @@
+"""Generated inputs, in the library that fits the device and dtype, and what verifying needs of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyharness.features.profiling.types import DeviceKind
+from pyharness.types import Unsupported
+
+SEED = 20240229
+_TORCH = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}
+_NUMPY = {"fp16": "float16", "fp32": "float32"}
+
+
+def torch_dtype(dtype: str) -> Any:
+    """Return torch's dtype of that name."""
+    import torch
+
+    return getattr(torch, _TORCH[dtype])
+
+
+def torch_for(kind: DeviceKind) -> Any:
+    """Return torch, or None where it is not installed or does not see the device."""
+    try:
+        import torch
+    except ImportError:
+        return None
+    return torch if kind == "cpu" or torch.cuda.is_available() else None
+
+
+def array_library(kind: DeviceKind) -> Any:
+    """Return numpy, or cupy on CUDA."""
+    if kind == "cpu":
+        return np
+    import cupy
+
+    return cupy
+
+
+def normal(kind: DeviceKind, dtype: str, shape: tuple[int, int], scale: float, seed: int = SEED) -> Any:
+    """Normally distributed values [rows, columns] with standard deviation ``scale``: the same for the same seed.
+
+    A torch tensor where torch can hold it, else cupy's (CUDA) or numpy's array. Raises ``Unsupported`` for bf16
+    without torch: numpy and cupy cannot draw it.
+    """
+    torch = torch_for(kind)
+    if torch is not None:
+        generator = torch.Generator(device=kind).manual_seed(seed)
+        # Drawn in place and in the dtype asked for: a float32 copy of the largest GPU shape would not fit beside it.
+        return torch.empty(shape, dtype=torch_dtype(dtype), device=kind).normal_(0, scale, generator=generator)
+    if dtype == "bf16":
+        raise Unsupported("bf16 needs torch: pip install torch, or choose --dtype fp32")
+    library, generator = array_library(kind), np.random.default_rng(seed)
+    values = library.empty(shape, _NUMPY[dtype])
+    for row in values:  # one by one: no second array of this size
+        row[:] = library.asarray(generator.standard_normal(shape[1], np.float32) * np.float32(scale))
+    return values
+
+
+def copied_bytes(wanted: int, most: int) -> int:
+    """Size of a copy that reads and writes ``wanted`` bytes together, within a buffer of ``most``."""
+    return max(1, min(wanted // 2, most))
+
+
+def on_host(array: Any) -> NDArray[Any]:
+    """Return a numpy array of the values: float64 for torch's bf16, which numpy does not know."""
+    if type(array).__module__.partition(".")[0] == "torch":
+        host = array.detach().cpu()
+        return np.asarray(host.double() if host.is_floating_point() else host)
+    return np.asarray(array.get() if hasattr(array, "get") else array)
+
+
+def differs(result: Any, ours: Any, absolute: float, relative: float = 0.0) -> str | None:
+    """Say where two float results are further apart than ``absolute + relative * |ours|``, or None."""
+    a, b = on_host(result).astype(np.float64), on_host(ours).astype(np.float64)
+    if a.shape != b.shape:
+        return f"its result has shape {a.shape}, ours {b.shape}"
+    excess = np.abs(a - b) - (absolute + relative * np.abs(b))
+    excess[np.isnan(a) & np.isnan(b)] = -np.inf
+    row = int(np.argmax(np.where(np.isnan(excess), np.inf, excess))) if excess.size else 0
+    if excess.size == 0 or excess[row] <= 0:
+        return None
+    return f"row {row}: {a[row]:.9g}, ours {b[row]:.9g}, tolerance {absolute + relative * abs(b[row]):.2g}"

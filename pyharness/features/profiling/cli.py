@@ -1,0 +1,101 @@
+"""``pyharness profile``."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pyharness.cli.console import check_output, color, complain, reports_errors, show, width
+from pyharness.cli.examples import Example
+from pyharness.types import InputError
+
+if TYPE_CHECKING:
+    from pyharness.features.profiling.record import ProfileRecord
+
+
+@click.command()
+@click.argument("kernel")
+@click.option("--shape", "shapes", multiple=True, metavar="ROWSxV", help="A size of the work; repeatable.")
+@click.option("--dtype", "dtypes", multiple=True, metavar="DTYPE", help="bf16, fp16 or fp32; repeatable.")
+@click.option("--device", type=click.Choice(["cpu", "cuda"]), help="[default: cuda if there is a device]")
+@click.option("--threads", type=int, metavar="N", help="Threads on the CPU [default: all cores].")
+@click.option("-c", "--corpus", metavar="SPEC", help="Real text for pair_histogram; needs -t.")
+@click.option("-t", "--tokenizer", metavar="SPEC", help="What encodes that text.")
+@click.option("--max-seconds", type=float, metavar="S", help="Limit for each table [default: 15; on a CPU 12].")
+@click.option("--without", "left_out", multiple=True, metavar="PEER", help="Leave a peer out; repeatable.")
+@click.option("--once", is_flag=True, help="One launch per shape and no timing, for Nsight Compute.")
+@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="Also write a record, which report and compare read."
+)
+@click.option("--force", is_flag=True, help="Replace the file that --output names, if there is one.")
+@reports_errors
+def profile(
+    kernel: str,
+    shapes: tuple[str, ...],
+    dtypes: tuple[str, ...],
+    device: Any,
+    threads: int | None,
+    corpus: str | None,
+    tokenizer: str | None,
+    max_seconds: float | None,
+    left_out: tuple[str, ...],
+    once: bool,
+    as_json: bool,
+    output: Path | None,
+    force: bool,
+) -> None:
+    """Time a KERNEL (entropy, linear_entropy or pair_histogram) against this machine's own memory and arithmetic.
+
+    \b
+    pyharness profile entropy
+    pyharness profile entropy --shape 128x50257 --dtype bf16 --threads 2
+    pyharness profile linear_entropy --shape 256x768x50257      ROWSxDxV
+    pyharness profile pair_histogram --shape 1e7x50257          TOKENSxV
+    pyharness profile pair_histogram -c path:corpus.jsonl -t mistral:v3
+
+    Other libraries do the same work on the same data in turn with ours; each result is verified before anything is
+    timed. The copy rate and the matrix rate are measured in the same run. The file that --output names is written anew
+    after every problem: an interrupted run leaves what it had finished.
+
+    \b
+    Exit status: 0 measured, 1 our kernel failed on some shape, 2 bad input, 130 interrupted, 143 told to end.
+    """
+    from pyharness import report, store
+    from pyharness.features.profiling import cases, plan, session
+    from pyharness.features.profiling.machines import opening
+    from pyharness.system import atomic_file
+
+    on = device or session.default_device()
+    wanted = plan.plan(kernel, shapes, dtypes, on, threads, corpus, tokenizer, left_out)
+    rule = session.rule_for(wanted.device, max_seconds)
+    if once and (as_json or output is not None or max_seconds is not None or left_out):
+        raise InputError("--once measures nothing: leave out --json, --output, --max-seconds and --without")
+    if output is not None:
+        atomic_file.check(output, overwrite=force)
+        atomic_file.check_folder(output)
+
+    def keep(so_far: ProfileRecord) -> None:
+        if output is not None and (so_far.finished or not atomic_file.is_stream(output)):
+            text = store.dump(cases.as_data(so_far))
+            atomic_file.write(output, text, overwrite=force or len(so_far.outcomes) > 1)
+
+    if not once:
+        check_output()
+    with opening.opened(wanted.device, wanted.threads) as opened:
+        if once:
+            sys.exit(0 if session.launch_once(wanted, opened, complain) else 1)
+        measured = session.run(wanted, opened, rule, complain, keep)
+    if as_json:  # in ASCII: names of files may hold what no encoding can
+        show(json.dumps(cases.as_data(measured), allow_nan=False, indent=1) + "\n")
+    else:
+        show(report.to_text(report.sheets(cases.as_record(measured)), width(), color()))
+    sys.exit(1 if measured.failed else 0)
+
+
+COMMANDS = (profile,)
+EXAMPLES = (Example("pyharness profile entropy", "a kernel against this machine's roofs", 100),)

@@ -1,0 +1,132 @@
+"""What people call today to count pairs: unique of numpy and cupy, value_counts of polars, CUB's sort of keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyharness import kernels
+from pyharness.features.profiling.types import Peer
+from pyharness.system.environment import version_of
+from pyharness.types import Ids, Unsupported
+
+Counts = tuple[Any, Any]  # 64-bit keys in rising order, and how often each occurs
+
+
+def numpy_peers(tokens: Ids) -> tuple[Peer, ...]:
+    """Return numpy.unique of 64-bit keys, which are made within the call as ours makes them."""
+
+    def build() -> Callable[[], Any]:
+        return lambda: np.unique(pair_keys(tokens), return_counts=True)
+
+    return (
+        Peer(
+            "numpy.unique", "of 64-bit keys, in rising order of keys, on one thread", build, 32 * len(tokens), _differs
+        ),
+    )
+
+
+def polars_peers(tokens: Ids, threads: int) -> tuple[Peer, ...]:
+    """Return polars where it is installed: it is no dependency of ours, not even an optional one."""
+    if version_of("polars") is None:
+        return ()
+
+    def build() -> Callable[[], Any]:
+        import polars as pl
+
+        if (taken := pl.thread_pool_size()) != threads:
+            raise Unsupported(f"polars runs on {taken} threads, the others on {threads}: set POLARS_MAX_THREADS")
+        return lambda: pl.Series("pair", pair_keys(tokens)).value_counts()
+
+    def as_counts(result: Any, ours: Any) -> str | None:
+        ordered = result.sort("pair")
+        return _differs((ordered["pair"].to_numpy(), ordered["count"].to_numpy()), ours)
+
+    about = "Series.value_counts of 64-bit keys, in no order"
+    return (Peer("polars", about, build, 32 * len(tokens), as_counts),)
+
+
+def cuda_peers(tokens: Any, vocabulary: int) -> tuple[Peer, ...]:
+    """Return cupy.unique, CUB's sort as its users run it, and our own reference, which sorts weights along."""
+
+    def unique() -> Callable[[], Any]:
+        import cupy
+
+        return lambda: cupy.unique(pair_keys(tokens), return_counts=True)
+
+    def packed() -> Callable[[], Any]:
+        import cupy
+
+        return lambda: sorted_runs(packed_keys(tokens, vocabulary), cupy)
+
+    def by_sorting() -> Callable[[], Any]:
+        return lambda: kernels.pair_histogram(tokens, method="sort")
+
+    def unpacked(result: Counts, ours: Any) -> str | None:
+        return _differs((unpacked_keys(result[0], vocabulary), result[1]), ours)
+
+    bits = 8 * packed_type(vocabulary).itemsize
+    return (
+        Peer("cupy.unique", "of 64-bit keys, in rising order of keys", unique, 40 * len(tokens), _differs),
+        Peer("CUB sort", f"of packed keys of {bits} bits alone, by cupy, and run lengths; in rising order of keys",
+             packed, 40 * len(tokens), unpacked),
+        Peer("our sort", "method='sort': keys with 64-bit weights, by CUB; the deterministic reference", by_sorting,
+             32 * len(tokens), lambda result, ours: _differs(as_keys(result), ours)),
+    )  # fmt: skip
+
+
+def packed_type(vocabulary: int) -> np.dtype[Any]:
+    """Return the narrowest type that holds every pair of ids below ``vocabulary``: half as much to sort where 32 do."""
+    return np.dtype(np.uint32 if vocabulary <= 1 << 16 else np.uint64)
+
+
+def packed_keys(tokens: Any, vocabulary: int) -> Any:
+    """``left * vocabulary + right`` of every pair, in ``packed_type``: numpy and cupy alike."""
+    keys = tokens[:-1].astype(packed_type(vocabulary))
+    keys *= keys.dtype.type(vocabulary)
+    keys += tokens[1:]
+    return keys
+
+
+def unpacked_keys(packed: Any, vocabulary: int) -> Any:
+    """The keys of ``pair_keys``, of packed ones."""
+    keys = packed.astype(np.uint64)
+    return keys // np.uint64(vocabulary) << np.uint64(32) | keys % np.uint64(vocabulary)
+
+
+def sorted_runs(keys: Any, library: Any) -> Counts:
+    """Sort keys in place, and return each with the length of its run: what a run-length encoding gives."""
+    keys.sort()
+    starts = library.ones(len(keys), dtype=bool)
+    library.not_equal(keys[1:], keys[:-1], out=starts[1:])
+    first = library.flatnonzero(starts)
+    ends = library.append(first[1:], library.asarray([len(keys)], dtype=first.dtype))
+    return keys[first], ends - first
+
+
+def pair_keys(tokens: Any) -> Any:
+    """Left id in the upper half of a uint64, right id in the lower: numpy and cupy alike."""
+    keys = tokens[:-1].astype(np.uint64)
+    keys <<= np.uint64(32)
+    keys |= tokens[1:]
+    return keys
+
+
+def as_keys(histogram: Any) -> Counts:
+    """Keys in rising order and counts of a ``PairHistogram``."""
+    keys = histogram.left.astype(np.uint64) << np.uint64(32) | histogram.right.astype(np.uint64)
+    order = keys.argsort()
+    return keys[order], histogram.count[order]
+
+
+def _differs(counts: Counts, ours: Any) -> str | None:
+    expected: tuple[NDArray[Any], ...] = as_keys(ours)
+    if len(counts[0]) != len(expected[0]):
+        return f"{len(counts[0]):,} distinct pairs, ours {len(expected[0]):,}"
+    for name, a, b in zip(("pair", "count"), counts, expected, strict=True):
+        if bool((a != b).any()):
+            return f"{name} {int((a != b).argmax()):,} in the order of pairs differs"
+    return None

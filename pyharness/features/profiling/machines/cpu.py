@@ -1,0 +1,111 @@
+"""The processor: wall clock, available memory, a copy by as many threads, a product by the BLAS at hand."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from pyharness.features.profiling.arrays import copied_bytes, normal, torch_for
+from pyharness.features.profiling.types import Copying, DeviceKind, Phase
+from pyharness.system.environment import available_memory_bytes, cores, cpu_model
+from pyharness.types import Unsupported
+
+COPY_BYTES = 1 << 28  # beyond the second-level caches; a last-level cache may be shared with strangers and unknown
+MATRIX_SIZE = 2048
+LONG_SECONDS = 0.1
+
+
+class Cpu:
+    """Threads of this process. Copies and products use the same number of them as our kernels do."""
+
+    kind: DeviceKind = "cpu"
+    phases: tuple[Phase, ...] = ("warm",)
+    check_seconds = 0.0
+    notes = (
+        "cold is left out on a CPU: a last-level cache cannot be emptied from here, only be overrun by large inputs.",
+        "inputs that fit into that cache can pass 100 % of the copy rate.",
+        "clocks of a CPU are not watched: no sample is dropped for a low one.",
+    )
+
+    def __init__(self, threads: int) -> None:
+        self.threads = threads
+        self._lasted: WeakKeyDictionary[Callable[[], Any], float] = WeakKeyDictionary()  # a call holds its data
+        _limit_threads(threads)
+
+    def seconds(self, call: Callable[[], Any], phase: Phase) -> float:
+        """Wall time of one call; its result dies after the clock has stopped.
+
+        An untimed call goes first, because the others of the round have been through the caches since the last one;
+        not of a call that took long when it was timed before: it goes through all caches by itself.
+        """
+        if self._lasted.get(call, 0.0) < LONG_SECONDS:
+            call()
+        start = time.perf_counter()
+        result = call()
+        taken = time.perf_counter() - start
+        del result
+        self._lasted[call] = taken
+        return taken
+
+    def throttled(self) -> bool:
+        """Never known."""
+        return False
+
+    def free_bytes(self) -> int | None:
+        """Memory the system can hand out without swapping."""
+        return available_memory_bytes()
+
+    def reclaim(self) -> None:
+        """Nothing is kept."""
+
+    def range(self, name: str) -> AbstractContextManager[object]:
+        """No profiler listens."""
+        return nullcontext()
+
+    def copying(self) -> Copying:
+        """Copy up to 256 MiB, each thread its own part; numpy releases the interpreter while it copies."""
+        source, target = np.ones(COPY_BYTES, np.uint8), np.zeros(COPY_BYTES, np.uint8)
+        pool = ThreadPoolExecutor(self.threads)
+
+        def of_bytes(wanted: int) -> tuple[Callable[[], Any], int]:
+            size = copied_bytes(wanted, COPY_BYTES)
+            halves = (np.array_split(array[:size], self.threads) for array in (target, source))
+            parts = list(zip(*halves, strict=True))
+
+            def copy() -> None:
+                for _ in pool.map(lambda part: np.copyto(*part), parts):
+                    pass
+
+            return copy, 2 * size
+
+        return of_bytes
+
+    def multiplying(self, dtype: str) -> tuple[Callable[[], Any], int]:
+        """Multiply two square matrices, through torch or else numpy (whose BLAS is left to choose its threads)."""
+        if (torch := torch_for("cpu")) is not None:
+            torch.set_num_threads(self.threads)
+        elif dtype == "fp16":
+            raise Unsupported("numpy multiplies fp16 element by element, which is no roof; install torch")
+        matrix = normal("cpu", dtype, (MATRIX_SIZE, MATRIX_SIZE), 1.0)
+        return lambda: matrix @ matrix, 2 * MATRIX_SIZE**3
+
+    def describe(self) -> dict[str, Any]:
+        """Return name and threads; the fingerprint of the machine has the rest."""
+        return {"name": cpu_model(), "cores": cores(), "threads": self.threads, "free_bytes": self.free_bytes()}
+
+
+def _limit_threads(threads: int) -> None:
+    """Give libraries the same number of threads, and keep idle ones from spinning on the core of the next contender.
+
+    They read this when they are loaded, so it works only before that.
+    """
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    os.environ.setdefault("KMP_BLOCKTIME", "0")
+    os.environ.setdefault("POLARS_MAX_THREADS", str(threads))

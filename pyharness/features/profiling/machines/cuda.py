@@ -1,0 +1,121 @@
+"""A CUDA device: events around a call, the second-level cache emptied on request, clocks watched beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import Any
+
+from pyharness.features.profiling.arrays import copied_bytes, normal, torch_for
+from pyharness.features.profiling.machines.clocks import ClockWatch, device_state
+from pyharness.features.profiling.types import Copying, DeviceKind, Phase
+from pyharness.kernels.arrays.devices import DeviceInfo
+
+COPY_BYTES = 1 << 30
+MATRIX_SIZE = 8192
+HOLD_CYCLES = 2_000_000  # about 1 ms: longer than Python takes to enqueue what follows, a dozen kernels of torch too
+_HOLD = """
+extern "C" __global__ void hold(long long cycles) {
+  const long long start = clock64();
+  while (clock64() - start < cycles) {
+  }
+}
+"""
+
+
+class Cuda:
+    """The first device, on the stream that cupy and torch share by default.
+
+    ``cupy`` is a parameter so that the order of what is enqueued can be tested without a device.
+    """
+
+    kind: DeviceKind = "cuda"
+    phases: tuple[Phase, ...] = ("cold", "warm")
+    check_seconds = 0.5  # five readings of the clock
+
+    def __init__(self, cupy: Any, info: DeviceInfo, watch: ClockWatch | None) -> None:
+        self.cupy = cupy
+        self.info = info
+        self.watch = watch
+        self._scratch = cupy.zeros(2 * info.l2_bytes // 8, dtype="uint64")
+        self._hold = cupy.RawKernel(_HOLD, "hold")
+        self._start, self._stop = cupy.cuda.Event(), cupy.cuda.Event()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What cold means, and whether anybody watched the clock."""
+        cache = f"{self.info.l2_bytes / 1e6:.0f} MB"
+        return (
+            f"cold: twice the size of the second-level cache ({cache}) is read before every sample; warm: it is not.",
+            self.watch.about if self.watch else "clocks are not watched, nvidia-smi is missing: no sample is dropped.",
+        )
+
+    def seconds(self, call: Callable[[], Any], phase: Phase) -> float:
+        """Device time between two events around the call.
+
+        A kernel that idles for a millisecond goes first: without it the device would wait for Python between the first
+        event and the launch, and that wait would be counted. Calls that wait for the device themselves are not helped.
+        """
+        if phase == "cold":
+            # Read, not written: lines that are still to be written back would be at the cost of the call.
+            self._scratch.max()
+        else:
+            call()  # the others of the round have been through the cache since the last one
+        self._hold((1,), (1,), (self.cupy.int64(HOLD_CYCLES),))
+        self._start.record()
+        result = call()
+        self._stop.record()
+        self._stop.synchronize()
+        del result
+        return float(self.cupy.cuda.get_elapsed_time(self._start, self._stop)) / 1e3
+
+    def throttled(self) -> bool:
+        """Whether the clock was low since the last question."""
+        return self.watch is not None and self.watch.was_low()
+
+    def free_bytes(self) -> int | None:
+        """Free device memory; what the pools keep is not counted, so reclaim it first."""
+        return int(self.cupy.cuda.runtime.memGetInfo()[0])
+
+    def reclaim(self) -> None:
+        """Empty the pools of cupy and torch."""
+        self.cupy.get_default_memory_pool().free_all_blocks()
+        if (torch := torch_for("cuda")) is not None:
+            torch.cuda.empty_cache()
+
+    @contextmanager
+    def range(self, name: str) -> Iterator[None]:
+        """Push an NVTX range, and pop it once the device is done: what fails late fails within its phase."""
+        self.cupy.cuda.nvtx.RangePush(f"pyharness: {name}")
+        try:
+            yield
+            self.cupy.cuda.runtime.deviceSynchronize()
+        finally:
+            self.cupy.cuda.nvtx.RangePop()
+
+    def copying(self) -> Copying:
+        """Copy up to 1 GiB within the device: far more than its caches hold."""
+        source, target = (self.cupy.zeros(COPY_BYTES, dtype="uint8") for _ in range(2))
+
+        def of_bytes(wanted: int) -> tuple[Callable[[], Any], int]:
+            size = copied_bytes(wanted, COPY_BYTES)
+            to, origin = target[:size], source[:size]
+            return lambda: self.cupy.copyto(to, origin), 2 * size
+
+        return of_bytes
+
+    def multiplying(self, dtype: str) -> tuple[Callable[[], Any], int]:
+        """Multiply two square matrices, through torch or else cupy. float32 is float32: no TF32."""
+        # Random values: constant ones draw less power, so the clock and the rate would be too high.
+        matrix = normal("cuda", dtype, (MATRIX_SIZE, MATRIX_SIZE), 1.0)
+        return lambda: matrix @ matrix, 2 * MATRIX_SIZE**3
+
+    def describe(self) -> dict[str, Any]:
+        """Return what the runtime and nvidia-smi say of the device."""
+        return {**asdict(self.info), "state": device_state(bus_id(self.cupy, self.info.index))}
+
+
+def bus_id(cupy: Any, index: int) -> str:
+    """PCI address: the name that nvidia-smi knows whatever CUDA_VISIBLE_DEVICES says."""
+    return str(cupy.cuda.runtime.deviceGetPCIBusId(index))

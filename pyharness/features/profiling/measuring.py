@@ -1,0 +1,109 @@
+"""Takes the samples: all contenders in turn, in an order that none profits from, so that a slow minute falls on all."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyharness.features.profiling.types import Device, Phase
+from pyharness.statistics.rounds import turns
+from pyharness.statistics.stopping import Series, StoppingRule
+from pyharness.system.timing import without_collector
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """Seconds of every round of one contender. Sample i of two contenders was taken in the same round."""
+
+    seconds: tuple[float, ...] = ()
+    dropped: int = 0  # taken while the device was throttled
+    throttled: bool = False  # all of them were: this is what the device can sustain
+    reason: str | None = None  # why there are none
+
+
+@dataclass(slots=True)
+class _Lane:
+    """One contender on its way."""
+
+    call: Callable[[], Any]
+    series: Series
+    pending: list[float] = field(default_factory=list)  # not yet known to be good
+    throttled: list[float] = field(default_factory=list)
+    reason: str | None = None
+
+    @property
+    def open(self) -> bool:
+        return self.reason is None and not self.series.enough
+
+    def settle(self, throttled: bool) -> None:
+        take = self.throttled.append if throttled else self.series.add
+        for seconds in self.pending:
+            take(seconds)
+        self.pending.clear()
+
+    def samples(self) -> Samples:
+        if self.reason is not None:
+            return Samples(reason=self.reason)
+        if not self.series.samples:
+            return Samples(tuple(self.throttled), throttled=True)
+        return Samples(tuple(self.series.samples), dropped=len(self.throttled))
+
+
+def interleaved(
+    device: Device,
+    calls: Mapping[str, Callable[[], Any]],
+    phase: Phase,
+    rule: StoppingRule,
+    clock: Callable[[], float] = time.monotonic,
+) -> dict[str, Samples]:
+    """Time every call in turn until each has what the rule asks for, or the time of the rule is over.
+
+    A first round is not counted: memory pools fill up, and what is compiled on first use is compiled. A call that has
+    enough leaves the rotation. One that raises leaves it too, with its reason and without numbers. Samples count only
+    once the device has said that its clock was not low meanwhile, unless it never was anything else.
+    """
+    lanes = {name: _Lane(call, Series(rule)) for name, call in calls.items()}
+    with without_collector():
+        for lane in lanes.values():
+            _take(device, lane, phase)
+            lane.pending.clear()
+        device.throttled()  # what happened before is no contender's fault
+        started = checked = clock()
+        number = 0
+        while running := [lane for lane in lanes.values() if lane.open]:
+            for index in turns(len(running), number):
+                _take(device, running[index], phase)
+            now, number = clock(), number + 1
+            if now - started >= rule.max_seconds:
+                break
+            if now - checked >= device.check_seconds:
+                _settle(device, lanes)
+                checked = now
+        _settle(device, lanes)
+    return {name: lane.samples() for name, lane in lanes.items()}
+
+
+def _take(device: Device, lane: _Lane, phase: Phase) -> None:
+    try:
+        seconds = device.seconds(lane.call, phase)
+    except Exception as error:  # whatever a peer's library raises, among it its own out-of-memory errors
+        lane.reason = reason_of(error)
+        return
+    if seconds > 0:
+        lane.pending.append(seconds)
+    else:
+        lane.reason = "takes less than the clock can tell; give a larger --shape"
+
+
+def _settle(device: Device, lanes: Mapping[str, _Lane]) -> None:
+    throttled = device.throttled()
+    for lane in lanes.values():
+        lane.settle(throttled)
+
+
+def reason_of(error: Exception) -> str:
+    """One line for a table: the kind of error and its first line."""
+    first = next(iter(str(error).strip().splitlines()), "")
+    return f"{type(error).__name__}: {first[:200]}" if first else type(error).__name__

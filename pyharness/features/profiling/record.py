@@ -1,0 +1,148 @@
+"""What a profile measures: raw samples of every contender, and the figures computed from them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pyharness.features.profiling.measuring import Samples
+from pyharness.features.profiling.types import Floor, Phase, Problem
+from pyharness.statistics.rounds import ratios
+from pyharness.statistics.samples import median, percentile
+from pyharness.statistics.stopping import StoppingRule, noise
+from pyharness.types import Status
+
+OURS = "pyharness"
+COPY = "copy"  # of a buffer within the device: the memory roof, sampled in the same rounds as the rest
+
+
+@dataclass(frozen=True, slots=True)
+class Roof:
+    """A rate measured in this run: ``amount`` (bytes or FLOP) per call over its samples."""
+
+    amount: int
+    samples: Samples
+
+    @property
+    def rate(self) -> float | None:
+        """Amount per second of the median call, or None where nothing was measured."""
+        return self.amount / median(self.samples.seconds) if self.samples.seconds else None
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Statistics of one contender in one phase. Rates divide the problem's floor, whatever a contender really moves."""
+
+    median_seconds: float
+    p5_seconds: float
+    p95_seconds: float
+    samples: int
+    dropped: int
+    noise: float | None
+    bytes_per_second: float
+    flop_per_second: float
+    tokens_per_second: float
+    copy_share: float | None  # of the copy rate, round by round
+    times_ours: float | None  # how many times as long as our kernel, round by round
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """The roof that holds a problem down, at the rates of this run."""
+
+    roof: Literal["copy", "matrix"]
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A peer without numbers: skipped (not installed, too large) or failed (another result, an error)."""
+
+    status: Status
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The outcome of one problem: ``reason`` says why our kernel has no numbers, ``missing`` why a peer has none."""
+
+    problem: Problem
+    data: str = ""
+    floor: Floor | None = None
+    copy_bytes: int = 0
+    samples: Mapping[Phase, Mapping[str, Samples]] = field(default_factory=dict)
+    missing: Mapping[str, Missing] = field(default_factory=dict)
+    status: Status = "ok"
+    reason: str | None = None
+
+    def copy_roof(self, phase: Phase) -> Roof:
+        """Return the copy of this problem's rounds."""
+        return Roof(self.copy_bytes, self.samples.get(phase, {}).get(COPY, Samples(reason="not measured")))
+
+    def figures(self, phase: Phase, name: str) -> Figures | None:
+        """Figures of a contender, or None where it has no samples."""
+        seconds = self.samples[phase].get(name, Samples()).seconds
+        if not seconds or self.floor is None:
+            return None
+        middle = median(seconds)
+        floor = Floor(self.copy_bytes, 0, 0, 0) if name == COPY else self.floor
+        longer = _paired(seconds, self.samples[phase].get(COPY))
+        return Figures(
+            middle,
+            percentile(seconds, 0.05),
+            percentile(seconds, 0.95),
+            len(seconds),
+            self.samples[phase][name].dropped,
+            noise(seconds),
+            floor.bytes / middle,
+            floor.flop / middle,
+            floor.tokens / middle,
+            None if longer is None else floor.bytes / self.copy_bytes / longer,
+            None if name == COPY else _paired(seconds, self.samples[phase].get(OURS)),
+        )
+
+    def bound(self, phase: Phase, matrix: Roof | None) -> Bound | None:
+        """Return the roof that takes longer at the rates of this run; None where a rate is not known."""
+        copy_rate = self.copy_roof(phase).rate
+        if self.floor is None or copy_rate is None:
+            return None
+        copying = Bound("copy", self.floor.bytes / copy_rate)
+        if self.floor.matrix_flop == 0:
+            return copying
+        if matrix is None or matrix.rate is None:
+            return None
+        multiplying = Bound("matrix", self.floor.matrix_flop / matrix.rate)
+        return max(copying, multiplying, key=lambda bound: bound.seconds)
+
+
+def _paired(seconds: tuple[float, ...], other: Samples | None) -> float | None:
+    """Median over the rounds that both have samples of: how many times as long as ``other``."""
+    if other is None or not other.seconds:
+        return None
+    rounds = min(len(seconds), len(other.seconds))
+    return median(ratios(seconds[:rounds], other.seconds[:rounds]))
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileRecord:
+    """One run of ``pyharness profile``."""
+
+    kernel: str
+    environment: Mapping[str, Any]
+    matrix: Mapping[str, Roof]  # by dtype
+    rule: StoppingRule
+    device: Mapping[str, Any] = field(default_factory=dict)  # as it was after the last problem
+    outcomes: tuple[Outcome, ...] = ()
+    peers: Mapping[str, str] = field(default_factory=dict)  # name -> what it does
+    notes: tuple[str, ...] = ()
+    finished: bool = False  # whether all problems that were asked for are here
+    unmeasured: tuple[tuple[Problem, Floor], ...] = ()  # problems of a device that is not here, with their floors
+    unmeasured_reason: str | None = None
+    started: float = field(default_factory=time.time, compare=False)  # seconds since 1970
+
+    @property
+    def failed(self) -> bool:
+        """Whether our kernel broke down or gave a wrong result on some problem."""
+        return any(outcome.status == "failed" for outcome in self.outcomes)

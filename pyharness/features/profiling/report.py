@@ -1,0 +1,207 @@
+"""The profile of a kernel as tables, and as a section of a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from pyharness.features.profiling import reference
+from pyharness.features.profiling.cases import PROFILE_KIND, check, of_record
+from pyharness.features.profiling.measuring import Samples
+from pyharness.features.profiling.record import OURS, Figures, Outcome, ProfileRecord, Roof
+from pyharness.features.profiling.types import Floor, Phase
+from pyharness.report.charts import Dot, dots
+from pyharness.report.page.parts import Figure, Section
+from pyharness.report.sheet import NOTHING, Cell, Heading, Sheet, size, text_row
+from pyharness.store import CaseRecordKind, Record
+from pyharness.types import COUNT, Format, InputError
+
+MEDIAN = "median ms"  # title of the column that is drawn
+_HEADINGS = (
+    Heading("implementation", "word"),
+    *(Heading(title, unit="s", direction="lower") for title in (MEDIAN, "p5", "p95")),
+    Heading("n", unit="sample"),
+    Heading("noise %", unit="share"),
+    Heading("GB/s", unit="byte/s", direction="higher"),
+    Heading("copy %", unit="share", direction="higher"),
+    Heading("times ours", unit="ratio", direction="lower"),
+)
+_WHOLE = Format("{:.0f}")
+MOST_DRAWN = 6  # problems: the tables have all
+
+
+def profile_sheets_of(record: Record) -> list[Sheet]:
+    """Tables of the record of a profile; raises ``InputError`` for one that was edited into something else."""
+    try:
+        return profile_sheets(of_record(record.data, record.results))
+    except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError) as error:
+        raise InputError(f"the record is no complete profile: {type(error).__name__}: {error}") from None
+
+
+def profile_sheets(record: ProfileRecord) -> list[Sheet]:
+    """Return a table per problem and phase, then what the names mean, what is missing, and floors of absent devices."""
+    sheets = [
+        _timings(record, outcome, phase)
+        for outcome in record.outcomes
+        for phase in outcome.samples
+        if outcome.status == "ok"
+    ]
+    sheets += [_contenders(record), _missing(record), _unmeasured(record)]
+    return [sheet for sheet in sheets if sheet.rows]
+
+
+def profile_sections(record: Record) -> Iterator[Section]:
+    """Medians of its implementations as dots, problem by problem."""
+    timed = [sheet for sheet in profile_sheets_of(record) if MEDIAN in sheet.columns]
+    if timed:
+        yield Section("Times by implementation", tuple(_figure(sheet) for sheet in timed[:MOST_DRAWN]))
+
+
+def _figure(sheet: Sheet) -> Figure:
+    column = sheet.columns.index(MEDIAN)
+    drawn = [Dot(str(row[0].value), row[column]) for row in sheet.rows]
+    about = "Median time of a call, on a logarithmic axis. Lower is better."
+    return Figure(sheet.title, about, dots(drawn, sheet.title, "median time of a call, ms", log=True), sheet)
+
+
+def _timings(record: ProfileRecord, outcome: Outcome, phase: Phase) -> Sheet:
+    figures = [(name, outcome.figures(phase, name)) for name in outcome.samples[phase]]
+    rows = tuple(_row(name, one) for name, one in figures if one is not None)
+    where = "cuda" if outcome.problem.device == "cuda" else f"cpu, threads: {outcome.problem.threads}"
+    title = f"{record.kernel} {outcome.problem.label}, {phase} ({where})"
+    return Sheet(title, _HEADINGS, rows, tuple(_roof_notes(record, outcome, phase)))
+
+
+def _row(name: str, figures: Figures) -> tuple[Cell, ...]:
+    return (
+        Cell(name),
+        *map(_milliseconds, (figures.median_seconds, figures.p5_seconds, figures.p95_seconds)),
+        Cell(figures.samples, COUNT),
+        Cell(figures.noise, Format("{:.1f}", 100, "%")),
+        Cell(figures.bytes_per_second, replace(_short(figures.bytes_per_second / 1e9), scale=1e-9, unit="GB/s")),
+        Cell(figures.copy_share, Format("{:.0f}", 100, "%")),
+        Cell(figures.times_ours, _WHOLE if figures.times_ours and figures.times_ours >= 100 else Format("{:.2f}")),
+    )
+
+
+def _milliseconds(seconds: float | None) -> Cell:
+    """A time in ms with about four digits."""
+    return Cell(seconds, Format("{:.0f}" if seconds is not None and seconds >= 1 else "{:.4g}", 1e3, "ms"))
+
+
+def _short(value: float) -> Format:
+    """Four digits, or a power of ten where zeros would fill the column."""
+    return Format("{:.1e}" if 0 < value < 1e-2 else "{:.4g}")
+
+
+def _roof_notes(record: ProfileRecord, outcome: Outcome, phase: Phase) -> list[str]:
+    matrix = record.matrix.get(outcome.problem.dtype)
+    copy = outcome.copy_roof(phase)
+    bound = outcome.bound(phase, matrix)
+    notes = [f"Data: {outcome.data}."]
+    if outcome.floor is not None:
+        notes.append(_floor_note(outcome.floor))
+    rates = [f"copy {_rate(copy, 'B/s')}"] + ([] if matrix is None else [f"matrix {_rate(matrix, 'FLOP/s')}"])
+    binds = NOTHING if bound is None else f"{bound.roof} binds, at least {_milliseconds(bound.seconds).text} ms"
+    notes.append(f"Roofs measured in this run: {', '.join(rates)}; {binds}.")
+    ours = outcome.figures(phase, OURS)
+    if outcome.samples[phase][OURS].throttled:
+        notes.append("Clocks were low all the time: these are the rates that the device sustains here.")
+    if ours is not None:
+        arithmetic = f", {scaled(ours.flop_per_second)}FLOP/s" if ours.flop_per_second else ""
+        notes.append(f"{OURS}: {scaled(ours.tokens_per_second)}tokens/s{arithmetic}; {_dropped(ours)} dropped.")
+    return notes
+
+
+def _floor_note(floor: Floor) -> str:
+    arithmetic = f"; {floor.flop / floor.bytes:.3g} FLOP/byte" if floor.flop else "; no arithmetic"
+    return f"Floor: {size(floor.bytes)} read and written once{arithmetic}."
+
+
+def _dropped(figures: Figures) -> str:
+    return f"{figures.dropped} samples" if figures.dropped != 1 else "1 sample"
+
+
+def _rate(roof: Roof, unit: str) -> str:
+    return f"{scaled(roof.rate)}{unit}" if roof.rate is not None else f"not measured ({roof.samples.reason})"
+
+
+def _contenders(record: ProfileRecord) -> Sheet:
+    timed = {name for outcome in record.outcomes for lanes in outcome.samples.values() for name in lanes}
+    rows = tuple(text_row(name, about) for name, about in record.peers.items() if name in timed)
+    notes = (
+        *_device_notes(record.device),
+        "GB/s and copy % count the floor, whatever an implementation moves. A kernel that only reads can pass 100 %.",
+        "times ours: as long as ours takes, median over the rounds that both were timed in.",
+        *record.notes,
+    )
+    headings = (Heading("name", "word"), Heading("about", "prose"))
+    return Sheet("Implementations, each verified against ours before it was timed", headings, rows, notes)
+
+
+def _device_notes(device: Mapping[str, Any]) -> list[str]:
+    """Which device, its driver and runtime, and its clocks when the last problem was done."""
+    if not device:
+        return []
+    if "runtime_version" not in device:
+        return [f"Device: {device['name']}, {device.get('cores', 'unknown')} cores."]
+    state = device.get("state")
+    driver = "unknown" if state is None else state["driver_version"]
+    runtime = f"CUDA runtime {device['runtime_version']}, newest that the driver runs {device['driver_version']}"
+    notes = [f"Device: {device['name']}, driver {driver}, {runtime}."]
+    if state is not None:
+        sm, memory = (f"{state[f'clocks.{one}']} of {state[f'clocks.max.{one}']} MHz" for one in ("sm", "mem"))
+        power = f"{state['power.draw']} of {state['power.limit']} W"
+        notes.append(f"After the last table: SM {sm}, memory {memory}, {power}, {state['temperature.gpu']} Celsius.")
+    return notes
+
+
+def _missing(record: ProfileRecord) -> Sheet:
+    rows: list[tuple[str, str, str, str | None]] = []
+    for outcome in record.outcomes:
+        label = outcome.problem.label
+        if outcome.reason is not None:
+            rows.append((label, OURS, outcome.status, outcome.reason))
+        rows += [(label, name, missing.status, missing.reason) for name, missing in outcome.missing.items()]
+        rows += [(label, name, "failed", samples.reason) for name, samples in _failed_while_timed(outcome)]
+    headings = (*(Heading(title, "word") for title in ("problem", "name", "status")), Heading("reason", "prose"))
+    return Sheet("Not measured", headings, tuple(text_row(*row) for row in rows))
+
+
+def _failed_while_timed(outcome: Outcome) -> list[tuple[str, Samples]]:
+    return [
+        (f"{name}, {phase}", samples)
+        for phase, lanes in outcome.samples.items()
+        for name, samples in lanes.items()
+        if samples.reason is not None and name != OURS
+    ]
+
+
+def _unmeasured(record: ProfileRecord) -> Sheet:
+    digits = Format("{:.3g}")
+    rows = tuple(
+        (
+            Cell(problem.label),
+            Cell(floor.bytes, Format("{:.4g}", 1e-9, "GB")),
+            Cell(floor.flop / floor.bytes if floor.flop else None, digits),
+            _milliseconds(reference.seconds(floor, problem.dtype)),
+            Cell("not measured"),
+        )
+        for problem, floor in record.unmeasured
+    )
+    numbers = (Heading("GB"), Heading("FLOP/byte"), Heading("H200 floor ms"))
+    headings = (Heading("problem", "word"), *numbers, Heading("here", "word"))
+    notes = (f"No GPU: {record.unmeasured_reason}.", f"Floor: at the roofs of {reference.NAME}.")
+    return Sheet(f"{record.kernel} on a GPU: floors", headings, rows, notes)
+
+
+def scaled(value: float) -> str:
+    """Format a rate with its SI prefix, ready for the unit."""
+    for prefix, scale in (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if value >= scale:
+            return f"{value / scale:.4g} {prefix}"
+    return f"{value:.4g} "
+
+
+CASE_RECORDS = (CaseRecordKind(name=PROFILE_KIND, check=check, sheets=profile_sheets_of, sections=profile_sections),)

@@ -1,0 +1,186 @@
+"""The loop of a profile: data, verify, measure, record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from pyharness.features.profiling.measuring import Samples, interleaved, reason_of
+from pyharness.features.profiling.plan import Plan, check_memory
+from pyharness.features.profiling.record import COPY, OURS, Outcome, ProfileRecord, Roof
+from pyharness.features.profiling.types import Copying, Device, DeviceKind, Problem, Profile, Task
+from pyharness.features.profiling.verifying import verified
+from pyharness.kernels.arrays.devices import cuda_reason
+from pyharness.statistics.stopping import StoppingRule
+from pyharness.system.environment import fingerprint, version_of
+from pyharness.types import InputError, Status, Unsupported
+
+LIBRARIES = ("torch", "cupy-cuda13x", "cupy-cuda12x", "polars", "triton", "liger-kernel")
+RULES: Mapping[DeviceKind, StoppingRule] = {
+    "cpu": StoppingRule(max_seconds=12.0),  # four problems in a minute: a shared processor is rarely ever quiet
+    "cuda": StoppingRule(),
+}
+MATRIX_SECONDS = 3.0
+Say = Callable[[str], None]
+Keep = Callable[[ProfileRecord], None]
+
+
+def default_device() -> DeviceKind:
+    """CUDA where a device can be used, else the CPU."""
+    return "cuda" if cuda_reason() is None else "cpu"
+
+
+def rule_for(kind: DeviceKind, max_seconds: float | None) -> StoppingRule:
+    """Return the rule of a device, with another limit for each phase of a problem if one is given."""
+    if max_seconds is None:
+        return RULES[kind]
+    if not 0 < max_seconds <= 86_400:
+        raise InputError(f"cannot measure for {max_seconds:g} seconds; give --max-seconds above 0, at most 86400")
+    return replace(RULES[kind], max_seconds=max_seconds)
+
+
+def run(plan: Plan, device: Device, rule: StoppingRule, say: Say, keep: Keep) -> ProfileRecord:
+    """Profile every problem of a plan; one that fails costs itself, never the run.
+
+    ``keep`` gets the record after every problem: a run that is cut off has what it had finished.
+    """
+    _check_memory(plan, device)
+    copying = _copying(device)
+    record = ProfileRecord(plan.profile.name, _environment(), _matrix_roofs(plan, device, rule, say), rule)
+    if plan.device == "cpu" and (reason := cuda_reason()) is not None:
+        record = replace(record, unmeasured=_unmeasured(plan), unmeasured_reason=reason)
+    for number, problem in enumerate(plan.problems, 1):
+        outcome, peers = _profile(plan, problem, device, copying, rule, say)
+        record = replace(
+            record,
+            device=device.describe(),
+            outcomes=(*record.outcomes, outcome),
+            peers={**record.peers, **peers},
+            notes=device.notes,
+            finished=number == len(plan.problems),
+        )
+        keep(record)
+    return record
+
+
+def launch_once(plan: Plan, device: Device, say: Say) -> bool:
+    """Call our kernel once per problem, for a profiler that is watching: no timing, no peers, no warm-up.
+
+    Returns whether all calls came to their end.
+    """
+    _check_memory(plan, device)
+    done = True
+    for problem in plan.problems:
+        try:
+            task = _prepared(plan.profile, problem, device)
+            with device.range("once"):
+                task.ours()
+            say(f"launched once: {plan.profile.name} {task.problem.label}")
+        except InputError:
+            raise
+        except Exception as error:  # out of device memory, a kernel that does not launch
+            done = False
+            say(f"failed: {plan.profile.name} {problem.label}: {reason_of(error)}")
+    return done
+
+
+def _check_memory(plan: Plan, device: Device) -> None:
+    for problem in plan.problems:
+        if problem.text is None:  # whose size is not known yet
+            check_memory(plan.profile, problem, device.free_bytes())
+
+
+def _copying(device: Device) -> Copying:
+    try:
+        return device.copying()
+    except MemoryError as error:  # cupy's is one too
+        raise InputError(f"no memory on the {device.kind} for the copy that is its roof: {reason_of(error)}") from None
+
+
+def _prepared(profile: Profile, problem: Problem, device: Device) -> Task:
+    with device.range("data"):
+        task = profile.prepare(problem)
+    device.reclaim()
+    if problem.text is not None:  # its size was not known before
+        check_memory(profile, task.problem, device.free_bytes())
+    return task
+
+
+def _profile(
+    plan: Plan,
+    problem: Problem,
+    device: Device,
+    copying: Copying,
+    rule: StoppingRule,
+    say: Say,
+) -> tuple[Outcome, dict[str, str]]:
+    profile = plan.profile
+    name = f"{profile.name} {problem.label}" if problem.shape else profile.name
+    say(f"{name}: data")
+    try:
+        task = _prepared(profile, problem, device)
+    except Unsupported as error:
+        return Outcome(problem, status="skipped", reason=str(error)), {}
+    except InputError:  # the user's text, or its size
+        raise
+    except Exception as error:
+        return _failed(problem, device, error), {}
+    say(f"{name}: verifying")
+    try:
+        with device.range("verify"):
+            calls, missing, result = verified(task, device, plan.left_out)
+    except Exception as error:  # a wrong result, out of device memory, a kernel that does not launch
+        return _failed(task.problem, device, error), {}
+    floor = task.floor(result)
+    del result
+    copy, copy_bytes = copying(floor.bytes)
+    samples = {}
+    for phase in device.phases:
+        say(f"{name}: {phase}")
+        with device.range(phase):
+            samples[phase] = interleaved(device, {**calls, COPY: copy}, phase, rule)
+    reason = _reason(samples)
+    status: Status = "failed" if reason else "ok"
+    outcome = Outcome(task.problem, task.data, floor, copy_bytes, samples, missing, status, reason)
+    return outcome, {peer.name: peer.about for peer in task.peers}
+
+
+def _failed(problem: Problem, device: Device, error: Exception) -> Outcome:
+    device.reclaim()
+    return Outcome(problem, status="failed", reason=reason_of(error))
+
+
+def _reason(samples: Mapping[Any, Mapping[str, Samples]]) -> str | None:
+    reasons = (by_name[OURS].reason for by_name in samples.values())
+    return next((reason for reason in reasons if reason is not None), None)
+
+
+def _matrix_roofs(plan: Plan, device: Device, rule: StoppingRule, say: Say) -> dict[str, Roof]:
+    dtypes = dict.fromkeys(problem.dtype for problem in plan.problems if problem.dtype in ("bf16", "fp16", "fp32"))
+    roofs = {}
+    short = replace(rule, max_seconds=min(rule.max_seconds, MATRIX_SECONDS))
+    for dtype in dtypes:
+        say(f"matrix rate: {dtype}")
+        try:
+            call, flop = device.multiplying(dtype)
+            roofs[dtype] = Roof(flop, interleaved(device, {"matrix": call}, "warm", short)["matrix"])
+        except Exception as error:
+            roofs[dtype] = Roof(0, Samples(reason=reason_of(error)))
+        device.reclaim()
+    return roofs
+
+
+def _environment() -> dict[str, Any]:
+    environment = fingerprint()
+    environment["libraries"] |= {name: version_of(name) for name in LIBRARIES}
+    return environment
+
+
+def _unmeasured(plan: Plan) -> tuple[Any, ...]:
+    problems = [
+        Problem(shape, dtype, "cuda", plan.threads)
+        for shape in plan.profile.shapes["cuda"]
+        for dtype in plan.profile.default_dtypes
+    ]
+    return tuple((problem, plan.profile.floor(problem)) for problem in problems)

@@ -1,0 +1,83 @@
+"""How contenders of a profile take turns, and when a series ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from cases.fake_device import GB, RULE, FakeDevice
+from pyharness.features.profiling.measuring import Samples, interleaved
+from pyharness.features.profiling.record import COPY, OURS, Outcome, Roof
+from pyharness.features.profiling.session import RULES, rule_for
+from pyharness.features.profiling.types import Floor, Problem
+from pyharness.types import InputError
+
+
+def test_contenders_take_turns_until_each_has_enough() -> None:
+    device, order = FakeDevice(), []
+
+    def contender(name: str, seconds: list[float]) -> Callable[[], float]:
+        times = iter(seconds)
+
+        def call() -> float:
+            order.append(name)
+            return next(times)
+
+        return call
+
+    calls = {"a": contender("a", [9.0, 1.0, 1.0, 1.0]), "b": contender("b", [9.0, 1.0, 2.0, 1.0, 2.0])}
+    samples = interleaved(device, calls, "warm", replace(RULE, max_seconds=9.0), clock=lambda: device.now)
+    assert "".join(order) == "ab" + "ab" + "ba" + "ba" + "b"  # the first round is not counted; none is always first
+    assert samples["a"].seconds == (1.0, 1.0, 1.0)
+    assert samples["b"].seconds == (1.0, 2.0, 1.0, 2.0)
+
+
+def test_throttled_samples_are_dropped_from_all_contenders_alike() -> None:
+    device = FakeDevice(throttled=lambda now: 4.5 < now < 8.5)
+    samples = interleaved(device, {"a": lambda: 1.0, "b": lambda: 1.0}, "warm", RULE, clock=lambda: device.now / 10)
+    assert [(len(one.seconds), one.dropped) for one in samples.values()] == [(3, 2), (3, 2)]
+
+
+def test_a_clock_that_is_always_low_is_what_the_device_sustains() -> None:
+    device = FakeDevice(throttled=lambda now: True)
+    (samples,) = interleaved(device, {"a": lambda: 1.0}, "warm", RULE, clock=lambda: device.now).values()
+    assert samples == Samples((1.0,) * 5, throttled=True)
+
+
+def test_a_call_below_the_clocks_resolution_has_no_rate() -> None:
+    samples = interleaved(FakeDevice(), {"a": lambda: 0.0}, "warm", RULE)["a"]
+    assert samples.seconds == ()
+    assert "less than the clock can tell" in str(samples.reason)
+
+
+def test_a_contender_that_breaks_down_loses_its_own_numbers_only() -> None:
+    device = FakeDevice()
+    calls = {"good": lambda: 1.0, "bad": lambda: 1.0 if device.now < 4 else 1 / 0}
+    samples = interleaved(device, calls, "warm", RULE, clock=lambda: device.now)
+    assert samples["good"].seconds == (1.0, 1.0, 1.0)
+    assert samples["bad"] == Samples(reason="ZeroDivisionError: division by zero")
+
+
+@pytest.mark.parametrize("seconds", [0.0, -1.0, float("nan"), float("inf")])
+def test_a_time_limit_is_a_time(seconds: float) -> None:
+    with pytest.raises(InputError, match="give --max-seconds above 0"):
+        rule_for("cpu", seconds)
+
+
+def test_a_time_limit_leaves_the_rest_of_the_rule() -> None:
+    assert rule_for("cuda", 4.0) == replace(RULES["cuda"], max_seconds=4.0)
+    assert rule_for("cuda", None) is RULES["cuda"]
+
+
+@pytest.mark.parametrize(("matrix_flop", "roof", "seconds"), [(0, "copy", 0.05), (10**12, "matrix", 1.0)])
+def test_the_longer_roof_binds(matrix_flop: int, roof: str, seconds: float) -> None:
+    samples = {"warm": {OURS: Samples((2.0,)), COPY: Samples((0.1,))}}
+    floor = Floor(GB // 2, matrix_flop, matrix_flop, 1)
+    outcome = Outcome(Problem((1, 1), "fp32", "cpu", 1), "", floor, GB, samples)  # type: ignore[arg-type]
+    bound = outcome.bound("warm", Roof(10**12, Samples((1.0,))))
+    assert bound is not None
+    assert bound.roof == roof
+    assert bound.seconds == pytest.approx(seconds)
+    assert (outcome.bound("warm", None) is None) is (matrix_flop > 0)
