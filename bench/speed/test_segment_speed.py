@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from oracles.segments.words import BOUNDARY
-from pyharness.features.segmentation.segmenters.text_bytes import bytes_of_characters
+from pyharness.features.segmentation.text_bytes import bytes_of_characters
 from pyharness.kernels import segment_ends
 from speed_fixtures import NEEDS_DATA, Benchmark, documents, report
 

@@ -33,10 +33,9 @@ from coverage import KINDS, Pair, Setting, collect, fitting, markdown, opened  #
 from document_states import Documents, Drawn  # noqa: E402
 from pyharness import tokenizers  # noqa: E402
 from pyharness.corpora.batching import batches  # noqa: E402
+from pyharness.features.segmentation.metrics import units  # noqa: E402
 from pyharness.features.segmentation.metrics.extracts import SAMPLE_BYTES, Cutting, ExtractCounts, extract  # noqa: E402
-from pyharness.features.segmentation.metrics.lengths import UnitLengths, unit_lengths  # noqa: E402
 from pyharness.features.segmentation.metrics.numbers import counts as number_counts  # noqa: E402
-from pyharness.features.segmentation.metrics.units import UnitCounts, add, inside_characters  # noqa: E402
 from pyharness.features.segmentation.metrics.words import CutKinds, WordPairs  # noqa: E402
 from pyharness.metrics.counting.state import CorpusState  # noqa: E402
 from pyharness.statistics.jackknife import MIN_DOCUMENTS  # noqa: E402
@@ -71,8 +70,8 @@ class PieceFigures:
         encoded = [text.encode() for text in texts]
         sizes = np.array(list(map(len, encoded)), np.int64)
         segments = cutter.segment_batch(texts)
-        inside, counts = inside_characters(encoded, segments), np.diff(segments.offsets)
-        units = {
+        inside, counts = units.inside_characters(encoded, segments), np.diff(segments.offsets)
+        of_units = {
             "pieces": np.ones(len(texts), np.int64),
             "unspelled": segments.missing.astype(np.int64),
             "bytes": np.where(segments.missing, 0, sizes),
@@ -85,8 +84,8 @@ class PieceFigures:
         words = [list(piece.items()) for part in found for piece in part.words]
         kinds, numbers = CutKinds.numbered(list(chain.from_iterable(words)))
         return cls(
-            units,
-            unit_lengths(segments, sizes),
+            of_units,
+            units.unit_lengths(segments, sizes),
             offsets_of(counts),
             {name: np.concatenate([part.counts[name] for part in found]) for name in found[0].counts},
             np.array([len(text.encode()) for text in shortened], np.int64),
@@ -98,19 +97,19 @@ class PieceFigures:
 
     def measure(self, drawn: Drawn, opens: Integers, sample: Integers) -> list[Measurement]:
         """Every metric of a sub-corpus; ``sample``: places in ``drawn.pieces`` of those whose extracts count."""
-        text, lengths = CorpusState.of_sums(), UnitLengths.empty()
-        add(text, "documents", drawn.groups, opens)
+        text, lengths = CorpusState.of_sums(), units.UnitLengths.empty()
+        units.add(text, "documents", drawn.groups, opens)
         for name, values in self.units.items():
-            add(text, name, drawn.groups, values[drawn.pieces])
+            units.add(text, name, drawn.groups, values[drawn.pieces])
         lengths.add(*_laid_out(self.lengths, self.length_offsets, drawn.pieces, drawn.groups))
         state, pieces, groups = CorpusState.of_sums(), drawn.pieces[sample], drawn.groups[sample]
         firsts = np.zeros(len(sample), np.int64)
         firsts[np.unique(np.cumsum(opens)[sample], return_index=True)[1]] = 1
         documents = np.repeat(drawn.documents, np.diff(self.starts)[drawn.documents])[sample]
         for name, values in {"documents": firsts, **{n: v[pieces] for n, v in self.extracts.items()}}.items():
-            add(state, name, groups, values)
+            units.add(state, name, groups, values)
         counted = ExtractCounts(state, self.pairs(pieces, groups, documents))
-        return [*UnitCounts(text, lengths).measurements(), *counted.measurements()]
+        return [*units.UnitCounts(text, lengths).measurements(), *counted.measurements()]
 
     def pairs(self, pieces: Integers, groups: NDArray[Any], documents: Integers) -> WordPairs:
         """Pairs of words, but for those of a document with itself, which is drawn twice: no corpus has it twice."""

@@ -1,6 +1,6 @@
 """Segmentation: units that are no tokens (patches, sentences, words, characters), and what they make of a text.
 
-``segmenters/`` and ``entropy/`` cut, ``metrics/`` measure where units end.
+``units`` and ``patches`` cut, ``metrics/`` measure where units end.
 """
 
 from __future__ import annotations
@@ -9,13 +9,12 @@ PLUGINS = {
     "pyharness.benchmarks": ("benchmark",),
     "pyharness.metrics": (
         "metrics.extracts",
-        "metrics.lengths",
         "metrics.numbers",
         "metrics.units",
         "metrics.words",
     ),
     "pyharness.tokenizers": (
-        "patch_rows",
-        "unit_rows",
+        "patches",
+        "units",
     ),
 }

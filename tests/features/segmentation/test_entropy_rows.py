@@ -13,9 +13,9 @@ import pytest
 
 import pyharness
 from pyharness import corpora, tokenizers
-from pyharness.features.segmentation import entropy_rows as entropy_patches
-from pyharness.features.segmentation.entropy.patches import EntropyPatches
-from pyharness.features.segmentation.entropy.predicting import SymbolPredictor
+from pyharness.features.segmentation import entropy_patches
+from pyharness.features.segmentation.byte_entropies import SymbolPredictor
+from pyharness.features.segmentation.entropy_patches import EntropyPatches
 from pyharness.symbol_models import SymbolModel
 from pyharness.tokenizers.training import recipe
 from pyharness.types import InputError, Tally

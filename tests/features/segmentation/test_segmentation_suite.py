@@ -9,8 +9,8 @@ import pytest
 
 from pyharness import suite
 from pyharness.corpora.texts import Text
-from pyharness.features.segmentation.entropy.calibrating import TOLERANCE
-from pyharness.features.segmentation.entropy.patches import EntropyPatches
+from pyharness.features.segmentation.calibration import TOLERANCE
+from pyharness.features.segmentation.entropy_patches import EntropyPatches
 from pyharness.plugins.specification import TOKENIZER
 from pyharness.types import Corpus, ParallelCorpus, Tally
 

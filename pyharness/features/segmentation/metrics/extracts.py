@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.features.segmentation.metrics import noise, prefixes, words
-from pyharness.features.segmentation.metrics.lengths import NOTHING_SPELLED, unit_lengths
-from pyharness.features.segmentation.metrics.units import add
+from pyharness.features.segmentation.metrics import variants, words
+from pyharness.features.segmentation.metrics.units import NOTHING_SPELLED, add, unit_lengths
 from pyharness.features.segmentation.metrics.words import CutKinds, WordPairs
 from pyharness.metrics.counting import measuring, state_arrays
 from pyharness.metrics.counting.state import CorpusMetric, CorpusState, Counts
@@ -79,7 +78,7 @@ class ExtractCounts:
             measurements += self.pairs.measure(self.state.counters["documents"].tolist())
         except Undefined as reason:
             measurements += [Measurement(metric.name, None, reason=str(reason)) for metric in words.REPORTED]
-        for kind in noise.KINDS:
+        for kind in variants.NOISE:
             about = CorpusMetric(_NOISE, lambda counts, kind=kind: _noise(counts, kind))  # type: ignore[misc]
             (one,) = measuring.measure(self.state, [about])
             measurements.append(replace(one, part=kind, **_WITHOUT_INTERVAL.get(kind, {})))
@@ -135,12 +134,12 @@ class Cutting:
 
     def prefixes(self, clean: Clean) -> dict[str, Integers]:
         """Cut prefixes; those that are not spelled are left out."""
-        cuts = [prefixes.cuts(text, seed) for text, seed in zip(clean.texts, clean.seeds, strict=True)]
+        cuts = [variants.prefix_cuts(text, seed) for text, seed in zip(clean.texts, clean.seeds, strict=True)]
         owners = np.repeat(np.arange(len(cuts)), np.array(list(map(len, cuts)), np.int64))
         texts = [text[:cut] for text, places in zip(clean.texts, cuts, strict=True) for cut in places]
         segments, _ = self.segmented(texts)
         spelled = np.flatnonzero(~segments.missing).tolist()
-        stable = [place for place in spelled if prefixes.is_stable(clean.ends[owners[place]], segments.document(place))]
+        stable = [place for place in spelled if variants.is_stable(clean.ends[owners[place]], segments.document(place))]
         most = len(clean.texts)
         return {
             "prefixes": np.bincount(owners[spelled], minlength=most),
@@ -150,7 +149,7 @@ class Cutting:
     def noise(self, clean: Clean) -> dict[str, Integers]:
         """Count units with noise and without; what is not spelled with noise is left out on both sides."""
         counts: dict[str, Integers] = {}
-        for kind, change in noise.KINDS.items():
+        for kind, change in variants.NOISE.items():
             texts = [change(text, seed) for text, seed in zip(clean.texts, clean.seeds, strict=True)]
             segments, sizes = self.segmented(texts)
             counted = {

@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.features.segmentation.metrics.prefixes import draws
+from pyharness.features.segmentation.metrics.variants import draws
 from pyharness.metrics.counting.state_arrays import taken
 from pyharness.metrics.counting.word_positions import Bounds, words
 from pyharness.statistics import jackknife

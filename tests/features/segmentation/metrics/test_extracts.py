@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cutting.cutters import Cut, Cutter, after, every, from_the_end
-from pyharness.features.segmentation.metrics import noise, prefixes
+from pyharness.features.segmentation.metrics import variants
 from pyharness.features.segmentation.metrics.extracts import EXTRACT_BYTES, ExtractCounts, extract
 from pyharness.metrics.counting.word_positions import words
 from pyharness.statistics.jackknife import group_of
@@ -41,11 +41,11 @@ def test_figures_follow_their_definitions(cut: Cut) -> None:
     stable, count = 0, 0
     for text in TEXTS:
         starts = {0, *(cut(text.encode()) or [])[:-1]}
-        for place in prefixes.cuts(text, digest_of(text)):
+        for place in variants.prefix_cuts(text, digest_of(text)):
             own = {0, *(cut(text[:place].encode()) or [])[:-1]}
             count, stable = count + 1, stable + (own == {one for one in starts if one < len(text[:place].encode())})
     assert found["prefix_stability"] == stable / count
-    for kind, changed in noise.KINDS.items():
+    for kind, changed in variants.NOISE.items():
         noisy = [changed(text, digest_of(text)) for text in TEXTS]
         above, below = (
             sum(len(cut(text.encode()) or []) for text in texts) / sum(map(len, texts)) for texts in (noisy, TEXTS)
@@ -59,7 +59,7 @@ def test_pairs_of_words_are_of_two_groups() -> None:
     met: list[tuple[str, tuple[int, ...], int]] = []
     for text, key in sample:
         words_in = inside(every(4), text)
-        drawn = prefixes.draws(digest_of(text), len(words_in)).tolist()
+        drawn = variants.draws(digest_of(text), len(words_in)).tolist()
         for word in {word for word, _ in words_in}:
             last = max((drawn[place], place) for place, (one, _) in enumerate(words_in) if one == word)[1]
             met.append((word, words_in[last][1], group_of(key)))

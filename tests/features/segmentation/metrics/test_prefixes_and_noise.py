@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cutting.cutters import every, from_the_end
-from pyharness.features.segmentation.metrics import noise, prefixes
+from pyharness.features.segmentation.metrics import variants
 from pyharness.types import Digest
 
 TEXT = st.text("abc DEß éд日ǅ\u0301\n'.", max_size=200)
@@ -21,17 +21,19 @@ SEED = st.binary(min_size=16, max_size=16)
 
 @given(TEXT, SEED)
 def test_cuts_are_between_characters_and_as_many_as_there_is_text(text: str, seed: Digest) -> None:
-    cuts = prefixes.cuts(text, seed)
-    most = math.ceil(len(text.encode()) / prefixes.BYTES_PER_CUT) if len(text) > 1 else 0
+    cuts = variants.prefix_cuts(text, seed)
+    most = math.ceil(len(text.encode()) / variants.BYTES_PER_CUT) if len(text) > 1 else 0
     assert cuts == sorted(set(cuts))
     assert len(cuts) <= most
     assert bool(cuts) == (most > 0)
     assert all(0 < cut < len(text) for cut in cuts)
-    assert prefixes.cuts(text, seed) == cuts
+    assert variants.prefix_cuts(text, seed) == cuts
 
 
 def test_every_place_is_cut_about_as_often() -> None:
-    found = [cut for number in range(4000) for cut in prefixes.cuts("x" * 9, hashlib.md5(b"%d" % number).digest())]
+    found = [
+        cut for number in range(4000) for cut in variants.prefix_cuts("x" * 9, hashlib.md5(b"%d" % number).digest())
+    ]
     assert set(found) == set(range(1, 9))
     assert max(abs(found.count(cut) - 500) for cut in range(1, 9)) < 120  # five standard deviations of 20.9, and some
 
@@ -43,18 +45,18 @@ def test_a_stable_prefix_has_the_starts_of_the_whole(size: int, data: st.DataObj
         whole, prefix = cutter(text) or [], cutter(text[:at]) or []
         starts, own = ({0, *ends[:-1]} for ends in (whole, prefix))
         expected = own == {start for start in starts if start < at}
-        assert prefixes.is_stable(np.array(whole), np.array(prefix)) == expected
-    assert prefixes.is_stable(np.array(every(step)(text)), np.array(every(step)(text[:at])))
+        assert variants.is_stable(np.array(whole), np.array(prefix)) == expected
+    assert variants.is_stable(np.array(every(step)(text)), np.array(every(step)(text[:at])))
 
 
 def test_draws_are_what_they_were() -> None:
     """What is drawn decides numbers: of another generator they would be others, under one name."""
-    assert prefixes.draws(bytes(range(16)), 3).tolist() == DRAWN
+    assert variants.draws(bytes(range(16)), 3).tolist() == DRAWN
 
 
 @given(TEXT, SEED)
 def test_typos_change_what_is_drawn_and_nothing_else(text: str, seed: Digest) -> None:
-    drawn, out, place = prefixes.draws(seed, len(text)).tolist(), "", 0
+    drawn, out, place = variants.draws(seed, len(text)).tolist(), "", 0
     while place < len(text):
         one, two = text[place], text[place + 1 : place + 2]
         if drawn[place] % 50 or not (one.isalpha() and two.isalpha()):
@@ -62,14 +64,14 @@ def test_typos_change_what_is_drawn_and_nothing_else(text: str, seed: Digest) ->
             continue
         out += {0: two + one, 1: two, 2: one + one + two}[drawn[place] // 50 % 3]
         place += 2
-    assert noise.typos(text, seed) == out
+    assert variants.typos(text, seed) == out
 
 
 @given(TEXT, SEED)
 def test_case_changes_in_words_and_spaces_double(text: str, seed: Digest) -> None:
-    segments, changed = regex.split(r"(?V1w)\b", text), noise.other_case(text, seed)
+    segments, changed = regex.split(r"(?V1w)\b", text), variants.other_case(text, seed)
     words = [one for one in segments if regex.search(r"[\p{L}\p{N}]", one)]
-    drawn = dict(zip(range(len(words)), prefixes.draws(seed, len(words)).tolist(), strict=True))
+    drawn = dict(zip(range(len(words)), variants.draws(seed, len(words)).tolist(), strict=True))
     number, out = 0, ""
     for one in segments:
         if regex.search(r"[\p{L}\p{N}]", one):
@@ -79,16 +81,16 @@ def test_case_changes_in_words_and_spaces_double(text: str, seed: Digest) -> Non
         else:
             out += one
     assert changed == out
-    spaces = iter(prefixes.draws(seed, text.count(" ")).tolist())
+    spaces = iter(variants.draws(seed, text.count(" ")).tolist())
     doubled = "".join(one + " " * (one == " " and next(spaces) % 10 == 0) for one in text)
-    assert noise.doubled_spaces(text, seed) == doubled
+    assert variants.doubled_spaces(text, seed) == doubled
 
 
 def test_noise_comes_as_often_as_it_says() -> None:
     text, seed = "abcdefghi " * 4000, bytes(16)
-    assert 8 / 9 * 36000 / 50 * 0.85 < _differences(noise.typos(text, seed)) < 8 / 9 * 36000 / 50 * 1.15
-    assert 340 < noise.doubled_spaces(text, seed).count("  ") < 460
-    assert 340 < noise.other_case(text, seed).count("A") < 460
+    assert 8 / 9 * 36000 / 50 * 0.85 < _differences(variants.typos(text, seed)) < 8 / 9 * 36000 / 50 * 1.15
+    assert 340 < variants.doubled_spaces(text, seed).count("  ") < 460
+    assert 340 < variants.other_case(text, seed).count("A") < 460
 
 
 def _differences(text: str) -> int:

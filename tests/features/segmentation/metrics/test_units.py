@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyharness.features.segmentation.metrics.lengths import UnitLengths, measure, unit_lengths
-from pyharness.features.segmentation.metrics.units import UnitCounts
+from pyharness.features.segmentation.metrics.units import UnitCounts, UnitLengths, measure_lengths, unit_lengths
 from pyharness.statistics.jackknife import GROUPS
 from pyharness.types import InputError, Measurement, NotSpelled, Segments
 
@@ -107,7 +106,7 @@ def test_nothing_spelled_has_no_number() -> None:
 def test_squares_beyond_64_bits_are_exact() -> None:
     lengths = UnitLengths.empty()
     lengths.add(np.array([1 << 32, 1 << 32, (1 << 32) + 2]), np.array([0, 1, 2]))
-    deviation = values(measure(lengths, [0] * GROUPS, [0] * GROUPS))["unit_bytes_deviation"]
+    deviation = values(measure_lengths(lengths, [0] * GROUPS, [0] * GROUPS))["unit_bytes_deviation"]
     assert deviation == pytest.approx(math.sqrt(8 / 9), rel=1e-12)
 
 
@@ -129,7 +128,7 @@ def test_short_and_long_units_are_counted_alike(monkeypatch: pytest.MonkeyPatch)
     lengths, groups = generator.integers(1, 50, 1000), generator.integers(0, GROUPS, 1000)
     short, long = UnitLengths.empty(), UnitLengths.empty()
     short.add(lengths, groups)
-    monkeypatch.setattr("pyharness.features.segmentation.metrics.lengths.SHORT", 0)
+    monkeypatch.setattr("pyharness.features.segmentation.metrics.units.SHORT", 0)
     long.add(lengths, groups)
     assert short.lengths.tolist() == long.lengths.tolist()
     assert short.counts.tolist() == long.counts.tolist()

@@ -12,11 +12,10 @@ from oracles.symbol_model import SymbolModel as SymbolOracle
 from pyharness import corpora
 from pyharness.corpora import open_corpus
 from pyharness.corpora.streaming import Read
-from pyharness.features.segmentation.entropy.calibrating import LEAST_SHARED, TOLERANCE, CalibrationText, calibrate
-from pyharness.features.segmentation.entropy.patches import EntropyPatches
-from pyharness.features.segmentation.entropy.patching import Entropies, PatchRule
-from pyharness.features.segmentation.entropy.predicting import SymbolPredictor
-from pyharness.features.segmentation.segmenters.text_bytes import Bytes, laid_out
+from pyharness.features.segmentation.byte_entropies import Entropies, PatchRule, SymbolPredictor
+from pyharness.features.segmentation.calibration import LEAST_SHARED, TOLERANCE, CalibrationText, calibrate
+from pyharness.features.segmentation.entropy_patches import EntropyPatches
+from pyharness.features.segmentation.text_bytes import Bytes, laid_out
 from pyharness.symbol_models import SymbolModel
 from pyharness.types import InputError, Offsets, Tally, digest_of
 

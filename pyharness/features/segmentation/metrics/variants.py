@@ -1,18 +1,45 @@
-"""Noise: a text with typos, with words in capitals or with doubled spaces, each kind apart, seeded by its digest."""
+"""What else an extract is cut as: its prefixes, and itself with noise. Its digest is the seed.
+
+Prefix stability is whether what comes later changes the units of what stands before. A text is cut between two
+characters. The prefix is stable if the units of the prefix alone start where those of the whole text start before the
+cut. So the unit that the cut falls into may be shorter, and nothing else may differ.
+
+Noise is typos, words in capitals or doubled spaces, each kind apart.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
-from pyharness.features.segmentation.metrics.prefixes import draws
 from pyharness.metrics.counting.words import WORD_LIKE, segments_of
 from pyharness.types import Digest
 
+Ends = NDArray[np.int64]
+BYTES_PER_CUT = 256  # a text has one cut for each of these that it begins
 LETTERS_PER_TYPO = 50  # among letters that another one follows
 WORDS_PER_CHANGE_OF_CASE = 10
 SPACES_PER_DOUBLED = 10
+
+
+def draws(seed: Digest, count: int) -> NDArray[np.uint64]:
+    """Random 64-bit integers that a digest decides, the same on every machine and with every version of NumPy."""
+    return np.asarray(np.random.PCG64(int.from_bytes(seed, "little")).random_raw(count), np.uint64)
+
+
+def prefix_cuts(text: str, seed: Digest) -> list[int]:
+    """Numbers of characters before each cut, ascending and each once; none for a text of one character."""
+    if len(text) < 2:
+        return []
+    drawn = draws(seed, -(-len(text.encode()) // BYTES_PER_CUT))
+    return sorted(set((1 + drawn % np.uint64(len(text) - 1)).tolist()))
+
+
+def is_stable(whole: Ends, prefix: Ends) -> bool:
+    """Tell whether units of a prefix start where those of the whole text start before its end."""
+    return np.array_equal(prefix[:-1], whole[: np.searchsorted(whole, prefix[-1])])
 
 
 def typos(text: str, seed: Digest) -> str:
@@ -48,7 +75,7 @@ def doubled_spaces(text: str, seed: Digest) -> str:
     return "".join((first, *spaced))
 
 
-KINDS: Mapping[str, Callable[[str, Digest], str]] = {
+NOISE: Mapping[str, Callable[[str, Digest], str]] = {
     "typos": typos,
     "case": other_case,
     "spaces": doubled_spaces,

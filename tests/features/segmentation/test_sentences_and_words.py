@@ -13,10 +13,8 @@ import pytest
 
 from oracles.segments import sentences as oracle
 from oracles.segments import words as oracle_of_words
-from pyharness.features.segmentation.segmenters import sentences
-from pyharness.features.segmentation.segmenters.characters import CharacterUnits
-from pyharness.features.segmentation.segmenters.sentences import SentenceUnits
-from pyharness.features.segmentation.segmenters.words import WordUnits
+from pyharness.features.segmentation import units
+from pyharness.features.segmentation.units import CharacterUnits, SentenceUnits, WordUnits
 from pyharness.types import HasSegments
 
 VECTORS = json.loads((Path(__file__).parents[3] / "support" / "vectors.json").read_text(encoding="utf-8"))["vectors"]
@@ -70,4 +68,4 @@ def test_hostile_runs_take_linear_time(text: str) -> None:
     start = time.perf_counter()
     cut(SentenceUnits(), [text])
     assert time.perf_counter() - start < 5, "seconds; it takes hours where runs are read again"
-    assert len(sentences.RULES) == 2
+    assert len(units.SENTENCE_RULES) == 2

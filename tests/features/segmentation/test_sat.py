@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from pyharness import tokenizers
-from pyharness.features.segmentation.segmenters.sat import SatSentences, ends_of
+from pyharness.features.segmentation.units import SatSentences, ends_of
 from pyharness.types import InputError, Unsupported
 
 

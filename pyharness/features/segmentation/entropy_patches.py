@@ -2,8 +2,8 @@
 
 ``corpus=`` trains a symbol model of bytes when the row is obtained, which stays in the cache (``order=5``: one of a
 lower order says the same of so many bytes that some targets are out of reach); ``model=`` is the file of one, or the
-folder of a causal language model over bytes. The threshold for a ``target=`` stays in the cache, too: of a symbol model
-it is found when the row is obtained, of a language model once the first case needs it.
+folder of a causal language model over bytes. The threshold for a ``target=`` stays in the cache, too, under all that
+decides it: of a symbol model it is found when the row is obtained, of a language model once the first case needs it.
 """
 
 from __future__ import annotations
@@ -11,28 +11,31 @@ from __future__ import annotations
 import dataclasses
 import math
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from pyharness import corpora, language_models
 from pyharness.corpora.batching import BATCH_SIZE, batches
 from pyharness.corpora.texts import Text
-from pyharness.features.segmentation import thresholds
-from pyharness.features.segmentation.entropy.calibrating import Calibrated, CalibrationText
-from pyharness.features.segmentation.entropy.patches import EntropyPatches
-from pyharness.features.segmentation.entropy.patching import MODES, THRESHOLD, PatchRule
-from pyharness.features.segmentation.entropy.predicting import (
+from pyharness.features.segmentation.byte_entropies import (
     BYTES,
+    MODES,
+    THRESHOLD,
     BytePredictor,
     CausalPredictor,
+    PatchRule,
     SymbolPredictor,
+    patch_starts,
 )
-from pyharness.features.segmentation.segmenters.text_bytes import Bytes, laid_out
+from pyharness.features.segmentation.calibration import LEAST_SHARED, Calibrated, CalibrationText, calibrate
+from pyharness.features.segmentation.text_bytes import laid_out, segments_of_starts
 from pyharness.plugins.specification import check_options
 from pyharness.symbol_models import HIGHEST_ORDER, SymbolModel
 from pyharness.system.environment import version_of
@@ -40,9 +43,9 @@ from pyharness.system.folders import home_folder
 from pyharness.tokenizers.segmenting import row_of_units, whole_number
 from pyharness.tokenizers.training import cache
 from pyharness.tokenizers.training.recipe import code_digest, keys_file, text_of
-from pyharness.trainers import TrainedTokenizer
+from pyharness.trainers import Array, TrainedTokenizer
 from pyharness.trainers.phases import Phases
-from pyharness.types import HasSegments, InputError, Offsets, Tally, TokenizerSpec, TrainingProgress
+from pyharness.types import Digest, HasSegments, InputError, Segments, Tally, TokenizerSpec, TrainingProgress
 
 NAME = "patches:entropy"
 OPTIONS = (
@@ -51,6 +54,32 @@ OPTIONS = (
 )  # fmt: skip
 FILE = "bytes.symbols"
 LARGEST = 1 << 31
+
+
+@dataclass(slots=True)
+class EntropyPatches:
+    """Cuts text where its next byte is hard to predict."""
+
+    predictor: BytePredictor
+    rule: PatchRule
+    settings: Mapping[str, Any] = field(default_factory=dict)  # for the record
+    calibrated_on: frozenset[Digest] = frozenset()  # texts, documents and works that are not measured
+    notes: tuple[str, ...] = ()
+    is_causal: bool = True
+
+    def segment_batch(self, texts: Sequence[str], threads: int = 1) -> Segments:
+        """Cut documents."""
+        data, offsets = laid_out(texts)
+        entropies = self.predictor.entropies(data, offsets, threads)
+        return segments_of_starts(patch_starts(entropies, offsets, self.rule), offsets)
+
+    def check_unseen(self, text: str, digests: Iterable[Digest]) -> None:
+        """Raise ``InputError`` for a text that the threshold was found on; not for one of a few words."""
+        if len(text) >= LEAST_SHARED and not self.calibrated_on.isdisjoint(digests):
+            raise InputError(
+                f"the threshold was calibrated on a document that is measured ({text[:40]!r}...); give other text with "
+                "calibration=, such as another shard: of the corpus"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +193,7 @@ def prepare(options: Mapping[str, str], progress: Callable[[TrainingProgress], N
         text = _calibration(row.calibration)
         Phases(progress).gauge("finding the threshold", "bytes")
         with suppress(InputError):
-            thresholds.found(predictor, row.rule, row.target, text)
+            _threshold(predictor, row.rule, row.target, text)
 
 
 def prepared(options: Mapping[str, str]) -> bool:
@@ -178,23 +207,13 @@ def _train(row: EntropyRow, corpus: str, progress: Callable[[TrainingProgress], 
     with cache.locked(row.recipe) as place:
         kept = place.find()
         if kept is None or kept.path is None or kept.digest != digest:
-            model = SymbolModel.train(_symbols(Text.of(corpus.split("|")).documents()), BYTES, row.order)
-            trained = TrainedTokenizer(
-                files={FILE: _content(model)}, vocab_size=BYTES, merges=None, complete=True, seconds={}
-            )
+            documents = Text.of(corpus.split("|")).documents()
+            model = SymbolModel.train(map(laid_out, batches(documents, size=BATCH_SIZE)), BYTES, row.order)
+            with tempfile.TemporaryDirectory() as folder:
+                model.save(Path(folder) / FILE)
+                files = {FILE: (Path(folder) / FILE).read_bytes()}
+            trained = TrainedTokenizer(files=files, vocab_size=BYTES, merges=None, complete=True, seconds={})
             place.keep(digest, trained)
-
-
-def _symbols(documents: Iterable[str]) -> Iterator[tuple[Bytes, Offsets]]:
-    for batch in batches(documents, size=BATCH_SIZE):
-        yield laid_out(batch)
-
-
-def _content(model: SymbolModel) -> bytes:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / FILE
-        model.save(path)
-        return path.read_bytes()
 
 
 def _of_cache(spec: TokenizerSpec, row: EntropyRow, path: Path | None) -> HasSegments:
@@ -213,20 +232,59 @@ def _loaded(row: EntropyRow, path: Path | None) -> EntropyPatches:
     if row.target is None or row.calibration is None:
         return EntropyPatches(predictor, row.rule, about)
     text = _calibration(row.calibration)
-    found = thresholds.found(predictor, row.rule, row.target, text)
+    found = _threshold(predictor, row.rule, row.target, text)
     same = ("Its threshold was found on the text that its model was trained on.",)
     notes = same if row.calibration == row.corpus else ()
-    return EntropyPatches(predictor, found.rule, about | _said(found, row.calibration), text.known_by, notes)
+    said = {key: getattr(found, key) for key in ("mean", "deviation", "largest", "bytes")}
+    about |= {"threshold": found.rule.threshold, "calibration": {"corpus": row.calibration, **said}}
+    return EntropyPatches(predictor, found.rule, about, text.known_by, notes)
+
+
+def _threshold(predictor: BytePredictor, rule: PatchRule, target: float, text: CalibrationText) -> Calibrated:
+    """Return the rule with the threshold that gives patches of ``target`` bytes on a text, from the cache where it is.
+
+    Raises:
+        InputError: there is none; this is kept, too.
+    """
+    recipe = {
+        "trainer": "threshold",
+        "model": predictor.digest,
+        "rule": dataclasses.asdict(rule),
+        "target": target,
+        "text": text.digest,
+        "versions": {"pyharness": version_of("pyharness")},
+        "code": code_digest(calibrate.__module__),
+    }
+    with cache.locked(recipe) as place:
+        kept = place.find()
+        if kept is not None and kept.refused is not None:
+            raise InputError(kept.refused)
+        arrays = place.learnt(text.digest, None)
+        if arrays is not None:
+            return _of_arrays(arrays, rule)
+        try:
+            calibrated = calibrate(text.predicted(predictor), rule, target)
+        except InputError as error:
+            place.refuse(text.digest, str(error))
+            raise
+        place.keep_learnt(text.digest, _arrays(calibrated), None)
+        return calibrated
+
+
+def _arrays(found: Calibrated) -> dict[str, Array]:
+    figures = np.array([found.rule.threshold, found.mean, found.deviation])
+    return {"figures": figures, "sizes": np.array([found.largest, found.bytes], np.int64)}
+
+
+def _of_arrays(arrays: Any, rule: PatchRule) -> Calibrated:
+    threshold, mean, deviation = arrays["figures"].tolist()
+    largest, size = arrays["sizes"].tolist()
+    return Calibrated(dataclasses.replace(rule, threshold=threshold), mean, deviation, largest, size)
 
 
 def _calibration(corpus: str) -> CalibrationText:
     read = (corpora.read(one, Tally()) for one in Text.of(corpus.split("|")).corpora)
     return CalibrationText.read(chain.from_iterable(read))
-
-
-def _said(found: Calibrated, calibration: str) -> dict[str, Any]:
-    said = {key: getattr(found, key) for key in ("mean", "deviation", "largest", "bytes")}
-    return {"threshold": found.rule.threshold, "calibration": {"corpus": calibration, **said}}
 
 
 def _predictor(row: EntropyRow, path: Path | None) -> BytePredictor:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from oracles.segments import patches as oracle
-from pyharness.features.segmentation.segmenters.patches import SpacePatches, StaticPatches
+from pyharness.features.segmentation.patches import SpacePatches, StaticPatches
 from pyharness.types import HasSegments, Segments
 
 VECTORS = json.loads((Path(__file__).parents[3] / "support" / "vectors.json").read_text(encoding="utf-8"))["vectors"]

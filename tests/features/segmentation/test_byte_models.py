@@ -12,8 +12,8 @@ pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 import language_models as tiny
-from pyharness.features.segmentation.entropy.predicting import CausalPredictor
-from pyharness.features.segmentation.segmenters.text_bytes import laid_out
+from pyharness.features.segmentation.byte_entropies import CausalPredictor
+from pyharness.features.segmentation.text_bytes import laid_out
 from pyharness.types import InputError
 
 TEXTS = ["hello hello world, he held the wheel.", "", "x", "Ünïcödé 日本 " * 5]

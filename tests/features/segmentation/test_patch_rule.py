@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from oracles.segments import patches as oracle
-from pyharness.features.segmentation.entropy.patching import Entropies, PatchRule, patch_starts
+from pyharness.features.segmentation.byte_entropies import Entropies, PatchRule, patch_starts
 from pyharness.types import offsets_of
 
 VECTORS = json.loads((Path(__file__).parents[4] / "support" / "vectors.json").read_text(encoding="utf-8"))["vectors"]

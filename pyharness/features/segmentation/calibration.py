@@ -9,9 +9,8 @@ import numpy as np
 
 from pyharness.corpora.batching import BATCH_SIZE, batches
 from pyharness.corpora.streaming import Read
-from pyharness.features.segmentation.entropy.patching import Entropies, PatchRule, patch_starts
-from pyharness.features.segmentation.entropy.predicting import BytePredictor
-from pyharness.features.segmentation.segmenters.text_bytes import laid_out
+from pyharness.features.segmentation.byte_entropies import BytePredictor, Entropies, PatchRule, patch_starts
+from pyharness.features.segmentation.text_bytes import laid_out
 from pyharness.types import Digest, InputError, Offsets, Tally, offsets_of
 
 MOST_BYTES = 8 << 20  # of text that is read for this

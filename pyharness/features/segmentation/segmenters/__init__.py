@@ -1,1 +1,0 @@
-"""What cuts texts into units that are no tokens: patches, sentences, words, characters. One module per kind."""

@@ -1,0 +1,235 @@
+"""Units of text that are no tokens: ``units:sentence``, ``units:word``, ``units:character``, ``units:sat``.
+
+Sentences by rule are "concepts", the units in which Large Concept Models (arXiv 2412.08821) read text. Nothing is lost:
+the units are the text. Their embedding, and what a decoder makes of it, are not measured here.
+
+Sentences as a model finds them are those of SaT ("Segment any Text", Frohmann et al. 2024, arXiv 2406.16678), of
+wtpsplit. The library gives them as text, without saying whether white space is kept; they are looked for in the text
+they are of, and what is between two of them belongs to the first.
+
+>>> SentenceUnits().segment_batch(["One. Two?\\nThree"]).ends.tolist()
+[5, 10, 15]
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Protocol
+
+from pyharness.features.segmentation.text_bytes import (
+    bytes_of_characters,
+    continues_character,
+    laid_out,
+    segments_of_starts,
+)
+from pyharness.kernels import segment_ends
+from pyharness.plugins import libraries
+from pyharness.plugins.registry import pick
+from pyharness.plugins.specification import check_options
+from pyharness.tokenizers.segmenting import row_of_units, whole_number
+from pyharness.tokenizers.source import refusing
+from pyharness.types import HasSegments, InputError, Segments, TokenizerFamily, TokenizerSpec, Unsupported
+
+
+@dataclass(slots=True)
+class CharacterUnits:
+    """Every code point is a unit."""
+
+    is_causal: bool = True
+
+    def segment_batch(self, texts: Sequence[str], threads: int = 1) -> Segments:
+        """Cut documents. One thread is enough: this runs at the speed of memory."""
+        del threads
+        data, offsets = laid_out(texts)
+        return segments_of_starts(~continues_character(data), offsets)
+
+
+@dataclass(slots=True)
+class WordUnits:
+    """Every segment of UAX #29 is a unit: a word, a space, a mark. Where one ends depends on what follows."""
+
+    is_causal: bool = False
+
+    def segment_batch(self, texts: Sequence[str], threads: int = 1) -> Segments:
+        """Cut documents, which threads share."""
+        return segment_ends(texts, threads)
+
+
+ENDERS, CJK_ENDERS = ".!?", "。！？"
+COMMAS, CJK_COMMAS = ",", "，、"
+CLOSERS = "\"')]}»”’"
+SPACES = " \t\n\r"
+SEPARATORS = ("\n", ";", ":", ",", " ")  # at the last of which, the first kind first, a long unit is cut
+CAP = 256  # characters of a unit, at most
+
+
+def sentence_rule(enders: str, cjk_enders: str) -> re.Pattern[str]:
+    """What ends a unit: enders with what closes behind them, before white space or the end; or a run of new lines.
+
+    Enders of Chinese and Japanese need no white space. White space stays with the unit before it. Quantifiers give
+    nothing back, and an ender behind another is not looked at again, so the time is that of the text; a set of
+    characters stands first, as ``re`` skips quickly to the next one of a set.
+    """
+    any_ender, closing, space = f"[{enders}{cjk_enders}]", f"[{re.escape(CLOSERS)}]*+", f"[{SPACES}]"
+    after_cjk = rf"{any_ender}*+{closing}{space}*+"
+    run = rf"(?<=[{cjk_enders}]){after_cjk}|[{enders}]*+(?:[{cjk_enders}]{after_cjk}|{closing}(?:{space}++|\Z))"
+    return re.compile(rf"[{enders}{cjk_enders}\n](?:(?<=\n){space}*+|(?<!{any_ender}{any_ender})(?:{run}))")
+
+
+SENTENCE_RULES = {
+    False: sentence_rule(ENDERS, CJK_ENDERS),
+    True: sentence_rule(ENDERS + COMMAS, CJK_ENDERS + CJK_COMMAS),
+}
+
+
+@dataclass(slots=True)
+class SentenceUnits:
+    """Sentences of at most ``cap`` characters; with ``commas``, what is between commas is a unit, too."""
+
+    cap: int = CAP
+    commas: bool = False
+    is_causal: bool = False  # a unit that is too long is cut in the middle, where its beginning alone is not
+
+    def segment_batch(self, texts: Sequence[str], threads: int = 1) -> Segments:
+        """Cut documents, on one thread."""
+        del threads
+        return Segments.from_arrays([bytes_of_characters(text, list(self._ends(text))) for text in texts])
+
+    def _ends(self, text: str) -> Iterator[int]:
+        start = 0
+        for found in SENTENCE_RULES[self.commas].finditer(text):
+            yield from self._within_cap(text, start, found.end())
+            start = found.end()
+        if start < len(text):
+            yield from self._within_cap(text, start, len(text))
+
+    def _within_cap(self, text: str, start: int, end: int) -> Iterator[int]:
+        while end - start > self.cap:
+            limit = start + self.cap
+            places = (text.rfind(separator, start, limit) for separator in SEPARATORS)
+            start = next((place + 1 for place in places if place >= 0), limit)
+            yield start
+        yield end
+
+
+MODEL, THRESHOLD = "sat-6l", 0.01  # of the repository of Large Concept Models
+
+
+class Splitter(Protocol):
+    """What is used of ``wtpsplit.SaT``."""
+
+    def split(self, text: str, *, threshold: float) -> Sequence[str]:
+        """Sentences of one text."""
+        ...
+
+
+@dataclass(slots=True)
+class SatSentences:
+    """Sentences that begin where the model is surer than ``threshold``. Texts that it changes are missing."""
+
+    splitter: Splitter
+    threshold: float = THRESHOLD
+    is_causal: bool = False
+
+    def segment_batch(self, texts: Sequence[str], threads: int = 1) -> Segments:
+        """Cut documents, one after another: the library has threads of its own."""
+        del threads
+        return Segments.from_lists([self._ends(text) for text in texts])
+
+    def _ends(self, text: str) -> list[int] | None:
+        sentences = self.splitter.split(text, threshold=self.threshold) if text else []
+        ends = ends_of(text, sentences)
+        return None if ends is None else [int(end) for end in bytes_of_characters(text, ends)]
+
+
+def ends_of(text: str, sentences: Sequence[str]) -> list[int] | None:
+    """Places behind units of a text, one for each sentence; None where these are not found in it one after another.
+
+    >>> ends_of("One. Two.\\n", ["One.", "Two."])
+    [5, 10]
+    """
+    starts, place = [], 0
+    for sentence in filter(None, sentences):
+        start = text.find(sentence, place)
+        if start < 0:
+            return None
+        starts.append(start)
+        place = start + len(sentence)
+    return [*starts[1:], len(text)] if text else []
+
+
+LARGEST = 1 << 31
+LIBRARY = "wtpsplit"
+
+
+def sentence(name: str, options: Mapping[str, str]) -> TokenizerSpec:
+    """Describe sentences by rule."""
+    check_options(name, options, ("cap", "commas"))
+    cap = whole_number(name, options, "cap", CAP, LARGEST)
+    if (commas := options.get("commas", "0")) not in ("0", "1"):
+        raise InputError(f"{name}: commas={commas} is neither 0 nor 1")
+    source = f"sentences by rule, of at most {cap} characters" + (", cut at commas, too" if commas == "1" else "")
+    return row_of_units(name, lambda _: SentenceUnits(cap, commas == "1"), source)
+
+
+def word(name: str, options: Mapping[str, str]) -> TokenizerSpec:
+    """Describe the segments of UAX #29."""
+    check_options(name, options, ())
+    return row_of_units(name, lambda _: WordUnits(), "segments of UAX #29")
+
+
+def character(name: str, options: Mapping[str, str]) -> TokenizerSpec:
+    """Describe code points."""
+    check_options(name, options, ())
+    return row_of_units(name, lambda _: CharacterUnits(), "code points")
+
+
+def sat(name: str, options: Mapping[str, str]) -> TokenizerSpec:
+    """Describe sentences as a model finds them; it is loaded once texts are cut."""
+    check_options(name, options, ("model", "threshold"))
+    model, said = options.get("model", MODEL), options.get("threshold", str(THRESHOLD))
+    try:
+        threshold = float(said)
+    except ValueError:
+        threshold = math.nan
+    if not 0 < threshold < 1:
+        raise InputError(f"{name}: threshold={said} is no share between 0 and 1")
+    row = row_of_units(name, partial(_of_sat, model, threshold), f"sentences that {model} finds")
+    return dataclasses.replace(row, library=LIBRARY, extra="sat")
+
+
+def _of_sat(model: str, threshold: float, spec: TokenizerSpec) -> HasSegments:
+    return SatSentences(_sat(spec.name, model), threshold)
+
+
+@lru_cache(maxsize=1)  # the cases of a row follow each other
+def _sat(name: str, model: str) -> Splitter:
+    library = libraries.load(f"{name!r}", LIBRARY, "sat", error=Unsupported)
+    with refusing(f"{name!r}", LIBRARY):
+        loaded: Splitter = library.SaT(model)
+    return loaded
+
+
+KINDS = {"sentence": sentence, "word": word, "character": character, "sat": sat}
+
+
+def expand(argument: str, options: Mapping[str, str]) -> TokenizerSpec:
+    """Describe the row."""
+    return pick("kind of units", argument, KINDS)(f"units:{argument}", options)
+
+
+FAMILIES = (
+    TokenizerFamily(
+        name="units",
+        expand=expand,
+        summary="units of text, without a vocabulary: sentences by rule (?cap=256, ?commas=1), words, characters; "
+        "sentences that a model finds (units:sat)",
+        example="units:sentence",
+        known=lambda: tuple(KINDS),
+    ),
+)
