@@ -19,8 +19,8 @@ import pytest
 from numpy.typing import NDArray
 
 from pyharness.bpe import BpeTokenizer, PieceCounter, TextSplitter, model_of_training, train
-from pyharness.features.curriculum.encoder import FixpointEncoder
 from pyharness.features.curriculum.groups import GroupCounter, expand
+from pyharness.features.curriculum.tokenizer import FixpointEncoder
 from pyharness.symbol_models import SymbolModel
 from pyharness.system.environment import cores
 from pyharness.types import Offsets, Tokens, offsets_of

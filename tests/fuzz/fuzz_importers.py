@@ -31,7 +31,7 @@ import tokenizer_files  # noqa: E402
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer  # noqa: E402
 from pyharness.bpe.formats.importing import import_model  # noqa: E402
 from pyharness.bpe.formats.own.file import load_bytes, save_bytes  # noqa: E402
-from pyharness.features.curriculum import file_format  # noqa: E402
+from pyharness.features.curriculum import model as curriculum_model  # noqa: E402
 from pyharness.features.curriculum.model import CurriculumModel  # noqa: E402
 from pyharness.features.curriculum.tokenizer import CurriculumTokenizer  # noqa: E402
 from pyharness.types import InputError  # noqa: E402
@@ -66,12 +66,12 @@ def use(data: bytes, **known: Any) -> None:
 
 def use_curriculum(data: bytes) -> None:
     """Read a vocabulary that grew in rounds, encode and decode with it, write its file and read that."""
-    model = file_format.load_bytes(data, "input")
+    model = curriculum_model.load_bytes(data, "input")
     tokenizer = CurriculumTokenizer(model)
     found = tokenizer.encode_batch(TEXTS)
     for index, text in enumerate(TEXTS):
         tokenizer_files.check_round_trip(tokenizer, text, tokenizer.decode(found.document(index)))
-    again = CurriculumTokenizer(file_format.load_bytes(file_format.save_bytes(model), "our own"))
+    again = CurriculumTokenizer(curriculum_model.load_bytes(curriculum_model.save_bytes(model), "our own"))
     assert found.ids.tolist() == again.encode_batch(TEXTS, 2).ids.tolist(), "another model came back"
 
 
@@ -154,7 +154,7 @@ def curriculum_files() -> dict[str, bytes]:
     letters = CurriculumModel(
         strings=(b"h", b"e", "中".encode(), b"he"), symbols="characters", sizes=(3, 4), unknown="<unk>"
     )
-    return {"bytes": file_format.save_bytes(grown), "characters": file_format.save_bytes(letters)}
+    return {"bytes": curriculum_model.save_bytes(grown), "characters": curriculum_model.save_bytes(letters)}
 
 
 KINDS: Mapping[str, Kind] = {

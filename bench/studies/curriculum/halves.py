@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness.corpora.texts import Text
-from pyharness.features.curriculum.encoder import FixpointEncoder
 from pyharness.features.curriculum.groups import GroupCounter, expand
+from pyharness.features.curriculum.tokenizer import FixpointEncoder
 from pyharness.symbol_models import SymbolModel
 from pyharness.types import Offsets, Tokens, offsets_of
 

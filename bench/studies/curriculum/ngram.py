@@ -19,11 +19,10 @@ from curriculum import scoring
 from curriculum.scoring import Passage, Sums, stretches
 from pyharness import trainers
 from pyharness.bpe import BpeTokenizer
-from pyharness.features.curriculum import file_format
-from pyharness.features.curriculum.encoder import FixpointEncoder
+from pyharness.features.curriculum import model as curriculum_model
 from pyharness.features.curriculum.groups import expand
 from pyharness.features.curriculum.model import CurriculumModel
-from pyharness.features.curriculum.tokenizer import CurriculumTokenizer
+from pyharness.features.curriculum.tokenizer import CurriculumTokenizer, FixpointEncoder
 from pyharness.symbol_models import SymbolModel
 from pyharness.trainers import TrainingRequest
 from pyharness.types import HasVocabulary, InputError, Tokenizer, Tokens, offsets_of
@@ -107,7 +106,7 @@ class Tier:
         )  # fmt: skip
         start = time.perf_counter()
         trained = trainers.train("curriculum", request)
-        model = file_format.load_bytes(next(iter(trained.files.values())), name)
+        model = curriculum_model.load_bytes(next(iter(trained.files.values())), name)
         if not self._has(name, 0):
             seconds = round(time.perf_counter() - start, 2)
             about = {"rounds": trained.details["rounds"], "tokens": trained.details["tokens"], "seconds": seconds}

@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.features.curriculum.encoder import FixpointEncoder
 from pyharness.features.curriculum.groups import GroupCounter, expand
+from pyharness.features.curriculum.tokenizer import FixpointEncoder
 from pyharness.types import offsets_of
 
 

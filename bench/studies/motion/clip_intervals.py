@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness.corpora import open_corpus
-from pyharness.features.actions.codecs import chunks
-from pyharness.features.actions.codecs.fitting import Recipe
+from pyharness.features.actions import motions
+from pyharness.features.actions.codecs.recipe import CodecRecipe
 from pyharness.statistics import jackknife
 from pyharness.types import Tally
 
@@ -27,9 +27,9 @@ SEED = 1
 
 def by_clip(train: str, measured: str) -> NDArray[np.float64]:
     """Ids, squared errors and chunks of each clip, float64 [clips, 3]."""
-    codec = Recipe().fit([train]).codec
+    codec = CodecRecipe().fit([train]).codec
     sums: list[NDArray[np.float64]] = []
-    for one in chunks.read(open_corpus(measured), Tally()):
+    for one in motions.read_chunks(open_corpus(measured), Tally()):
         if one.opens:
             sums.append(np.zeros(3))
         numbers = codec.quantised(one.frames)

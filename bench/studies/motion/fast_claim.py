@@ -23,9 +23,9 @@ import click
 
 from claims.verdicts import Row, overall, shown, within
 from pyharness.corpora import open_corpus
-from pyharness.features.actions.codecs import chunks
-from pyharness.features.actions.codecs.fitting import Recipe
-from pyharness.features.actions.measuring import add_chunk
+from pyharness.features.actions import motions
+from pyharness.features.actions.benchmark import add_chunk
+from pyharness.features.actions.codecs.recipe import CodecRecipe
 from pyharness.features.actions.metrics import ActionState, measure
 from pyharness.statistics.jackknife import interval
 from pyharness.types import InputError, Measurement, Tally
@@ -40,9 +40,9 @@ ROBOTS = (
 
 def measured(learnt: str, other: str) -> dict[str, Measurement]:
     """Fit to clips and measure others, or the same."""
-    codec = replace(Recipe().fit([learnt]).codec, trained_on=frozenset())
+    codec = replace(CodecRecipe().fit([learnt]).codec, trained_on=frozenset())
     state = ActionState.empty(codec.half_widths)
-    for chunk in chunks.read(open_corpus(other), Tally()):
+    for chunk in motions.read_chunks(open_corpus(other), Tally()):
         add_chunk(state, codec, chunk)
     return {one.metric: one for one in measure(state) if one.part is None}
 

@@ -6,14 +6,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from pyharness.benchmarks import Benchmark, Findings, Work
 from pyharness.features.actions import metrics as metrics
-from pyharness.features.actions.codecs import chunks
-from pyharness.features.actions.codecs.fitting import refuse_others
-from pyharness.features.actions.measuring import Unfaithful, add_chunk
+from pyharness.features.actions import motions
+from pyharness.features.actions.codecs.recipe import refuse_others, refuse_training
 from pyharness.features.actions.metrics import ActionState
-from pyharness.features.actions.types import ActionCodec, MotionCorpus
-from pyharness.types import Case, CaseResult, Column, Fact, InputError, State, Table, Tally, Unsupported, counted
+from pyharness.features.actions.types import ActionChunk, ActionCodec, Damaged, MotionCorpus
+from pyharness.types import Case, CaseResult, Column, Fact, Ids, InputError, State, Table, Tally, Unsupported, counted
+
+
+class Unfaithful(Exception):
+    """A codec that says it is lossless gave other numbers back."""
 
 
 def _motions(work: Work) -> MotionCorpus:
@@ -35,7 +41,7 @@ def run(work: Work) -> Findings:
     refuse_others(codec, corpus)
     state = ActionState.empty(codec.half_widths)
     try:
-        for chunk in chunks.read(corpus, tally):
+        for chunk in motions.read_chunks(corpus, tally):
             add_chunk(state, codec, chunk)
             work.progress(tally.bytes)
     except Unfaithful as reason:
@@ -45,6 +51,72 @@ def run(work: Work) -> Findings:
     findings = _findings(state)
     about = {"chunk_frames": corpus.chunk_frames, "clips_left_out": tally.empty_documents}
     return replace(findings, details={**findings.details, **about}, tally=tally, state=state.arrays())
+
+
+def add_chunk(state: ActionState, codec: ActionCodec, chunk: ActionChunk) -> None:
+    """Encode a chunk, decode its ids, and its ids with damage.
+
+    Raises:
+        InputError: the chunk cannot be quantised, or is of a clip that the codec was fitted to.
+        Unfaithful: the codec is lossless, and ids do not give back what was quantised.
+    """
+    refuse_training(codec, chunk.clip)
+    state.clips += chunk.opens
+    numbers = codec.quantised(chunk.frames)
+    try:
+        ids = codec.encode(numbers)
+    except TypeError as error:  # of the authors' processor: half a surrogate pair
+        raise InputError(f"a chunk cannot be encoded: {error}") from None
+    decoded = _decoded(codec, ids, len(chunk.frames))
+    faithful = decoded is not None and np.array_equal(decoded, numbers)
+    if codec.lossless and not faithful:
+        raise Unfaithful(f"chunk {int(state.counts[:, 0].sum()):,}: its ids do not give back what was quantised")
+    given = np.zeros_like(numbers) if decoded is None else decoded
+    made = codec.restored(given, len(chunk.frames))
+    counts = {
+        "chunks": 1, "values": chunk.frames.size, "tokens": len(ids), "outside": codec.outside(numbers),
+        "unfaithful": int(not faithful), "left out": chunk.left_out,
+    }  # fmt: skip
+    state.add(counts, codec.normalised(made) - codec.normalised(chunk.frames))
+    seed = chunk.clip + int(state.counts[:, 0].sum()).to_bytes(8, "little")
+    for kind, wrong in damaged(ids, codec.vocab_size, seed):
+        state.add_damaged(kind, _damage_error(codec, wrong, made))
+
+
+def _decoded(codec: ActionCodec, ids: Ids, frames: int) -> NDArray[np.int64] | None:
+    try:
+        return codec.decode(ids, frames)
+    except Damaged:
+        return None
+
+
+def _damage_error(codec: ActionCodec, ids: Ids, expected: NDArray[np.float64]) -> float | None:
+    """Root mean square error of what damaged ids give; None where they fail."""
+    numbers = _decoded(codec, ids, len(expected))
+    if numbers is None:
+        return None
+    off = codec.normalised(codec.restored(numbers, len(expected))) - codec.normalised(expected)
+    return float(np.sqrt(np.mean(off**2)))
+
+
+def damaged(ids: Ids, vocab_size: int, seed: bytes) -> Iterator[tuple[str, Ids]]:
+    """Each kind of damage once, at a place and with an id drawn by ``seed``; none of no ids.
+
+    >>> [kind for kind, _ in damaged(np.array([3, 4], np.uint32), 10, b"seed")]
+    ['replaced', 'deleted', 'unknown']
+    """
+    if not len(ids):
+        return
+    draw = np.random.default_rng(list(seed))
+    place = int(draw.integers(len(ids)))
+    if vocab_size > 1:
+        replaced = ids.copy()
+        replaced[place] = (int(ids[place]) + int(draw.integers(1, vocab_size))) % vocab_size
+        yield "replaced", replaced
+    yield "deleted", np.delete(ids, place)
+    unknown = ids.copy()
+    unknown[place] = vocab_size
+    yield "unknown", unknown
 
 
 def rederive(state: State, case: Case) -> Findings:
@@ -118,7 +190,6 @@ DAMAGED = Table(
     text=_text,
     sized=False,
 )
-
 BENCHMARKS = (
     Benchmark(
         "actions",

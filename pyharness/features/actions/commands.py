@@ -14,9 +14,8 @@ from pyharness.commands.streams import Stream, Training
 from pyharness.commands.training import RECORD
 from pyharness.corpora import open_corpus
 from pyharness.features.actions.codecs import codec_files, streams
-from pyharness.features.actions.codecs.fitting import FittedCodec, Recipe, motions, refuse_others
-from pyharness.features.actions.motions.clip_files import Clip, check_clips, clips_of
-from pyharness.features.actions.motions.family import Motions
+from pyharness.features.actions.codecs.recipe import CodecRecipe, FittedCodec, open_motions, refuse_others
+from pyharness.features.actions.motions import Clip, Motions, check_clips, clips_of
 from pyharness.store.folders import check_new_folder, write_folder
 from pyharness.system.folders import home_folder
 from pyharness.types import InputError, Tally
@@ -36,7 +35,12 @@ class Trained:
 
 
 def train(
-    corpora: Sequence[str], recipe: Recipe, folder: Path, progress: Callable[[int], None] | None = None, *, force: bool
+    corpora: Sequence[str],
+    recipe: CodecRecipe,
+    folder: Path,
+    progress: Callable[[int], None] | None = None,
+    *,
+    force: bool,
 ) -> Trained:
     """Fit a codec and write its folder: whole or not at all.
 
@@ -45,7 +49,7 @@ def train(
     """
     check_new_folder(folder, RECORD, force)
     for corpus in corpora:
-        motions(corpus)
+        open_motions(corpus)
     tally = Tally()
     fitted = recipe.fit(corpora, tally, progress)
     said = {"trainer": TRAINER, "settings": dict(fitted.codec.settings), "text": dict(fitted.source),
@@ -115,7 +119,7 @@ def summary(corpora: Sequence[str], options: Mapping[str, Any], folder: Path, fo
     """
     if not corpora:
         raise InputError("fast learns from clips of motion: name them, such as -c motions:clips.jsonl?chunk=32")
-    trained = train(corpora, Recipe(**options), folder, force=force)
+    trained = train(corpora, CodecRecipe(**options), folder, force=force)
     codec, source = trained.fitted.codec, trained.fitted.source
     return [
         ("codec", ", ".join(f"{name} {value}" for name, value in codec.settings.items())),

@@ -12,13 +12,13 @@ from functools import lru_cache
 from typing import Any
 
 from pyharness.features.actions.codecs import codec_files
-from pyharness.features.actions.codecs.fitting import (
+from pyharness.features.actions.codecs.recipe import (
     DEFAULT_BINS,
     DEFAULT_SCALE,
     DEFAULT_VOCABULARY,
+    CodecRecipe,
     FittedCodec,
-    Recipe,
-    motions,
+    open_motions,
 )
 from pyharness.features.actions.types import ActionCodec
 from pyharness.plugins.registry import suggest
@@ -44,7 +44,7 @@ def expand(argument: str, options: Mapping[str, str]) -> TokenizerSpec:
         raise InputError(f"{name!r} lacks corpus=, the clips that it is fitted to: {name}?corpus=motions:made")
     recipe, corpora = _recipe(name, argument, options), tuple(options["corpus"].split("|"))
     for one in corpora:
-        motions(one)
+        open_motions(one)
     library = "tokenizers" if recipe.reference else "pyharness"
     return TokenizerSpec(
         name, _no_text, library=library, source=f"fitted to {options['corpus']}",
@@ -53,9 +53,9 @@ def expand(argument: str, options: Mapping[str, str]) -> TokenizerSpec:
     )  # fmt: skip
 
 
-def _recipe(name: str, kind: str, options: Mapping[str, str]) -> Recipe:
+def _recipe(name: str, kind: str, options: Mapping[str, str]) -> CodecRecipe:
     if kind == "bins":
-        return Recipe(bins=whole_number(name, options, "bins", DEFAULT_BINS, LARGEST))
+        return CodecRecipe(bins=whole_number(name, options, "bins", DEFAULT_BINS, LARGEST))
     try:
         scale = float(options.get("scale", DEFAULT_SCALE))
     except ValueError:
@@ -63,7 +63,7 @@ def _recipe(name: str, kind: str, options: Mapping[str, str]) -> Recipe:
     if (reference := options.get("reference", "false")) not in ("true", "false"):
         raise InputError(f"{name}: reference={reference} is neither true nor false")
     size = whole_number(name, options, "vocab_size", DEFAULT_VOCABULARY, LARGEST)
-    return Recipe(scale=scale, vocab_size=size, reference=reference == "true")
+    return CodecRecipe(scale=scale, vocab_size=size, reference=reference == "true")
 
 
 def _of_file(name: str, argument: str, options: Mapping[str, str]) -> TokenizerSpec:
@@ -78,7 +78,7 @@ def _of_file(name: str, argument: str, options: Mapping[str, str]) -> TokenizerS
 
 
 @lru_cache(maxsize=4)
-def fitted(recipe: Recipe, corpora: tuple[str, ...]) -> FittedCodec:
+def fitted(recipe: CodecRecipe, corpora: tuple[str, ...]) -> FittedCodec:
     """Fit, once for all cases of a row."""
     return recipe.fit(corpora)
 

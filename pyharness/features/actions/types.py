@@ -18,7 +18,7 @@ class Damaged(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Chunk:
+class ActionChunk:
     """Some frames of a clip, one after the other."""
 
     frames: NDArray[np.float64]  # [frames, dimensions], in units of the data

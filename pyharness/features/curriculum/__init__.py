@@ -4,7 +4,7 @@ Groups of tokens are runs that a model predicts ever better; their beginnings be
 the larger vocabulary by a scan that joins neighbours. Any model of what comes next will do: a symbol model, a GPT.
 
 >>> import numpy as np
->>> from pyharness.features.curriculum.encoder import FixpointEncoder
+>>> from pyharness.features.curriculum.tokenizer import FixpointEncoder
 >>> from pyharness.features.curriculum.groups import GroupCounter, expand
 >>> counter = GroupCounter(epsilon=0.3)
 >>> counter.add(np.array([0, 1, 2, 0, 1], np.uint32), np.array([2, 0.2, 0.1, 1, 0.2]), np.array([0, 3, 5]))

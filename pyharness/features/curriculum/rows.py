@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pyharness.features.curriculum import file_format
+from pyharness.features.curriculum import model
 from pyharness.features.curriculum.tokenizer import CurriculumTokenizer
 from pyharness.tokenizers.source import Loader, VocabularyFile
 from pyharness.types import Tokenizer
@@ -17,7 +17,7 @@ def load(file: VocabularyFile, options: Mapping[str, str]) -> Tokenizer:
         InputError: it is cut off, altered, or contradicts itself.
     """
     del options
-    return CurriculumTokenizer(file_format.load_bytes(file.fetch(), file.label))
+    return CurriculumTokenizer(model.load_bytes(file.fetch(), file.label))
 
 
 LOADERS = (Loader("curriculum", "pyharness", load),)

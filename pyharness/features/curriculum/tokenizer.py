@@ -1,16 +1,21 @@
-"""A vocabulary that grew in rounds, as a tokenizer: text to ids and back."""
+"""A vocabulary that grew in rounds, as a tokenizer: text to symbols, symbols to ids, and back."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyharness import _core
-from pyharness.features.curriculum.alphabet import Alphabet
-from pyharness.features.curriculum.encoder import FixpointEncoder
+from pyharness.bpe.encoding.special_text import all_joined
 from pyharness.features.curriculum.model import CurriculumModel
-from pyharness.types import Ids, InputError, RoundTrip, Tokens, Vocabulary, offsets_of
+from pyharness.types import Ids, InputError, Offsets, RoundTrip, Tokens, Vocabulary, offsets_of
+
+SymbolIds: TypeAlias = NDArray[np.uint8] | NDArray[np.uint32]
+CODE_POINTS = 0x110000
+_MISSING = np.iinfo(np.uint32).max
 
 
 class CurriculumTokenizer:
@@ -31,12 +36,10 @@ class CurriculumTokenizer:
         self.vocab_size = len(model.strings)
         self.id_limit = self.vocab_size + len(model.added)
         self.round_trip: RoundTrip = "exact" if model.symbols == "bytes" else "lossy"
-        self.notes = tuple(_notes(model))
-        self._alphabet, self._encoder, self._vocabulary = (
-            Alphabet(model),
-            FixpointEncoder(model.strings),
-            model.vocabulary(),
-        )
+        drops = model.symbols == "characters" and model.unknown is None
+        self.notes: tuple[str, ...] = ("characters outside the alphabet are left out when encoding",) if drops else ()
+        self._alphabet, self._encoder = Alphabet(model), FixpointEncoder(model.strings)
+        self._vocabulary = model.vocabulary()
 
     def encode_batch(self, texts: Sequence[str], threads: int = 1) -> Tokens:
         """Encode documents; each is scanned as a whole, nothing is split before."""
@@ -67,6 +70,76 @@ class CurriculumTokenizer:
         return self._encoder.encode(data, offsets_of([len(string) for string in strings]))
 
 
-def _notes(model: CurriculumModel) -> Iterator[str]:
-    if model.symbols == "characters" and model.unknown is None:
-        yield "characters outside the alphabet are left out when encoding"
+class Alphabet:
+    """The symbols of a model. Lone halves of surrogate pairs are U+FFFD, as in our other encoders."""
+
+    def __init__(self, model: CurriculumModel) -> None:
+        self._table: Ids | None = None
+        if model.symbols == "bytes":
+            return
+        unknown = _MISSING if model.unknown is None else len(model.strings) + len(model.special)
+        self._drops = model.unknown is None
+        self._table = np.full(CODE_POINTS, unknown, np.uint32)
+        self._table[[ord(symbol.decode()) for symbol in model.alphabet]] = np.arange(len(model.alphabet))
+
+    def symbols(self, texts: Sequence[str]) -> tuple[SymbolIds, Offsets]:
+        """Symbols of texts (uint8 or uint32 [symbols]), end to end, and their offsets (int64 [texts + 1])."""
+        try:
+            return self._symbols(texts)
+        except UnicodeEncodeError:
+            return self._symbols([text if isinstance(text, str) else text.decode() for text in all_joined(texts)])
+
+    def _symbols(self, texts: Sequence[str]) -> tuple[SymbolIds, Offsets]:
+        if self._table is None:
+            encoded = [text.encode() for text in texts]
+            return np.frombuffer(b"".join(encoded), np.uint8), offsets_of([len(data) for data in encoded])
+        points = code_points(texts)
+        offsets, symbols = offsets_of([len(text) for text in texts]), self._table[points]
+        if not self._drops:
+            return symbols, offsets
+        kept = symbols != _MISSING
+        return symbols[kept], offsets_of(kept)[offsets]
+
+
+def code_points(texts: Sequence[str]) -> Ids:
+    """Code points of texts, end to end: uint32 [characters].
+
+    Raises:
+        UnicodeEncodeError: there is half a surrogate pair.
+    """
+    return np.frombuffer("".join(texts).encode("utf-32-le"), "<u4").astype(np.uint32, copy=False)
+
+
+class FixpointEncoder:
+    """Joins the neighbours of a text while their strings join to a string of the vocabulary.
+
+    From left to right, a token takes in what follows, one token at a time, while everything in between is a string of
+    the vocabulary, too; then the scan goes on from the token before it. In what is left no two neighbours join. That is
+    neither the longest match nor BPE. Time grows with the text, memory with the bytes of all strings.
+
+    Source: docs/algorithms.md "Vocabulary curriculum".
+
+    Args:
+        strings: id -> bytes, none empty, all different.
+    """
+
+    def __init__(self, strings: Sequence[bytes]) -> None:
+        data = np.frombuffer(b"".join(strings), np.uint8)
+        self._native = _core.FixpointEncoder(data, offsets_of([len(string) for string in strings]))
+
+    def encode(self, symbols: NDArray[np.uint8] | Ids, offsets: Offsets, threads: int = 1) -> Tokens:
+        """Encode documents; the result does not depend on threads, nor on what else is in the batch.
+
+        Args:
+            symbols: uint8 or uint32 [symbols], ids of strings, all documents end to end. Other ids join with nothing.
+            offsets: int64 [documents + 1].
+            threads: 1..1024.
+
+        Raises:
+            InputError: offsets do not fit.
+            TypeError: an array has another dtype.
+        """
+        try:
+            return Tokens(*self._native.encode(symbols, offsets, threads))
+        except ValueError as error:
+            raise InputError(str(error)) from None

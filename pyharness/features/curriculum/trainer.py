@@ -9,11 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from pyharness.features.curriculum.alphabet import Alphabet, code_points
-from pyharness.features.curriculum.encoder import FixpointEncoder
-from pyharness.features.curriculum.file_format import save_bytes
 from pyharness.features.curriculum.groups import GroupCounter, expand
-from pyharness.features.curriculum.model import CurriculumModel
+from pyharness.features.curriculum.model import CurriculumModel, save_bytes
+from pyharness.features.curriculum.tokenizer import Alphabet, FixpointEncoder, code_points
 from pyharness.symbol_models import HIGHEST_ORDER, SymbolModel
 from pyharness.trainers import TrainedTokenizer, TrainerSpec, TrainingRequest
 from pyharness.trainers.feeding import Feed

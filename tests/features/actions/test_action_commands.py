@@ -11,10 +11,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from pyharness.cli import main
-from pyharness.features.actions.codecs.transform import transformed
-from pyharness.features.actions.motions.made import clips
+from pyharness.features.actions.codecs.fast import cosine_transform
+from pyharness.features.actions.motions import made_clips
 
-CLIPS = [{"id": name, "frames": [[0.04, *frame] for frame in frames]} for name, frames in clips(10, 3)]
+CLIPS = [{"id": name, "frames": [[0.04, *frame] for frame in frames]} for name, frames in made_clips(10, 3)]
 
 
 def pyharness(*arguments: object, given: bytes | None = None) -> Result:
@@ -49,7 +49,7 @@ def test_clips_come_back_within_half_a_step(folder: Path) -> None:
         off = (np.array(made["frames"]) - np.array(clip["frames"])[:, 1:]) / widths
         assert off.shape == (len(clip["frames"]), 3)
         for start in range(0, len(off), 16):
-            assert np.abs(transformed(off[start : start + 16])).max() <= 0.05 * (1 + 1e-6)
+            assert np.abs(cosine_transform(off[start : start + 16])).max() <= 0.05 * (1 + 1e-6)
 
 
 def test_a_stream_says_all_that_decoding_needs(folder: Path) -> None:

@@ -13,11 +13,11 @@ import pytest
 from pyharness import run, tokenizers
 from pyharness.benchmarks import Findings, Work, benchmarks
 from pyharness.corpora import open_corpus
-from pyharness.features.actions.benchmark import rederive
-from pyharness.features.actions.codecs import chunks, codec_files
-from pyharness.features.actions.codecs.damage import damaged
+from pyharness.features.actions import motions
+from pyharness.features.actions.benchmark import damaged, rederive
+from pyharness.features.actions.codecs import codec_files
 from pyharness.features.actions.codecs.fast import FastCodec
-from pyharness.features.actions.codecs.fitting import Recipe
+from pyharness.features.actions.codecs.recipe import CodecRecipe
 from pyharness.features.actions.metrics import COUNTS, ActionState
 from pyharness.features.actions.types import Damaged
 from pyharness.types import Case, InputError, Measurement, Tally, Unsupported
@@ -43,7 +43,7 @@ def test_numbers_are_those_of_plain_sums() -> None:
     found, spec = measured(row), tokenizers.resolve(row)
     assert found.status == "ok"
     assert spec.instead is not None
-    codec, read = spec.instead.make(spec), list(chunks.read(open_corpus(MEASURED), Tally()))
+    codec, read = spec.instead.make(spec), list(motions.read_chunks(open_corpus(MEASURED), Tally()))
     tokens = [len(codec.encode(codec.quantised(one.frames))) for one in read]
     made = [codec.restored(codec.quantised(one.frames), 8) for one in read]
     off = np.array([a - one.frames for a, one in zip(made, read, strict=True)])
@@ -70,7 +70,7 @@ def test_replicates_leave_out_a_clip_each() -> None:
     spec = tokenizers.resolve(row)
     assert spec.instead is not None
     codec, clips = spec.instead.make(spec), dict[bytes, list[int]]()
-    for one in chunks.read(open_corpus(MEASURED), Tally()):
+    for one in motions.read_chunks(open_corpus(MEASURED), Tally()):
         clips.setdefault(one.clip, []).append(len(codec.encode(codec.quantised(one.frames))))
     kept = [[n for clip, ns in clips.items() if clip != left for n in ns] for left in clips]
     found = by_name(measured(row))["tokens_per_chunk", None]
@@ -146,7 +146,7 @@ def test_frames_that_begin_elsewhere_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "clips.jsonl"
     clip = [[float(value) for value in (step, step % 3, -step)] for step in range(8)]
     path.write_text(json.dumps({"frames": clip}))
-    fitted = Recipe(bins=4).fit(["motions:made?clips=12&dims=3&chunk=8"])
+    fitted = CodecRecipe(bins=4).fit(["motions:made?clips=12&dims=3&chunk=8"])
     for skip, said in ((0, None), (1, "is read with skip=0, and the codec was fitted to clips read with skip=1")):
         codec_files.save(replace(fitted, codec=replace(fitted.codec, skip=skip)), tmp_path / "codec.json")
         if said is None:

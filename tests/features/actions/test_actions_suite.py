@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pyharness import run, suite
-from pyharness.features.actions.motions.made import clips
+from pyharness.features.actions.motions import made_clips
 from pyharness.plugins.specification import TOKENIZER
 
 
@@ -18,7 +18,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Folder of data with made motions in the place of the robots', 8 and 15 clips as there."""
     folder = tmp_path / "corpora" / "actions"
     folder.mkdir(parents=True)
-    made = [*clips(8, 19), *clips(15, 44)]
+    made = [*made_clips(8, 19), *made_clips(15, 44)]
     lines = "".join(json.dumps({"id": name, "frames": frames}) + "\n" for name, frames in made)
     (folder / "motion_clips.jsonl.xz").write_bytes(lzma.compress(lines.encode()))
     monkeypatch.setenv("PYHARNESS_DATA", str(tmp_path))

@@ -13,14 +13,15 @@ import numpy as np
 import pytest
 
 from pyharness.corpora import open_corpus
-from pyharness.features.actions.codecs import chunks, codec_files, streams
-from pyharness.features.actions.codecs.fitting import FittedCodec, Recipe
+from pyharness.features.actions import motions
+from pyharness.features.actions.codecs import codec_files, streams
 from pyharness.features.actions.codecs.quantiles import Quantiles
-from pyharness.features.actions.motions.clip_files import Clip
+from pyharness.features.actions.codecs.recipe import CodecRecipe, FittedCodec
+from pyharness.features.actions.motions import Clip
 from pyharness.types import InputError, Tally
 
 MADE = "motions:made?clips=12&dims=3&chunk=8"
-FAST = Recipe(vocab_size=400).fit([MADE])
+FAST = CodecRecipe(vocab_size=400).fit([MADE])
 
 
 def altered(fitted: FittedCodec, path: Path, change: Callable[[dict[str, Any]], Any], *, signed: bool = True) -> Path:
@@ -32,8 +33,10 @@ def altered(fitted: FittedCodec, path: Path, change: Callable[[dict[str, Any]], 
     return path
 
 
-@pytest.mark.parametrize("recipe", [Recipe(vocab_size=400), Recipe(bins=64), Recipe(vocab_size=400, reference=True)])
-def test_a_codec_comes_back(recipe: Recipe, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "recipe", [CodecRecipe(vocab_size=400), CodecRecipe(bins=64), CodecRecipe(vocab_size=400, reference=True)]
+)
+def test_a_codec_comes_back(recipe: CodecRecipe, tmp_path: Path) -> None:
     if recipe.reference:
         pytest.importorskip("tokenizers")
     fitted = recipe.fit([MADE])
@@ -45,7 +48,7 @@ def test_a_codec_comes_back(recipe: Recipe, tmp_path: Path) -> None:
     assert found.codec.trained_on == fitted.codec.trained_on
     assert len(found.codec.trained_on) == 12
     assert codec_files.meaning_of(found) == codec_files.meaning_of(fitted)
-    for one in chunks.read(open_corpus(MADE), Tally()):
+    for one in motions.read_chunks(open_corpus(MADE), Tally()):
         numbers = fitted.codec.quantised(one.frames)
         ids = found.codec.encode(found.codec.quantised(one.frames))
         assert ids.tolist() == fitted.codec.encode(numbers).tolist()
@@ -53,7 +56,7 @@ def test_a_codec_comes_back(recipe: Recipe, tmp_path: Path) -> None:
 
 
 def test_the_same_clips_give_the_same_file() -> None:
-    assert codec_files.content_of(Recipe(vocab_size=400).fit([MADE])) == codec_files.content_of(FAST)
+    assert codec_files.content_of(CodecRecipe(vocab_size=400).fit([MADE])) == codec_files.content_of(FAST)
 
 
 def test_any_byte_changed_or_cut_off_is_noticed(tmp_path: Path) -> None:
@@ -122,7 +125,7 @@ def test_a_digest_that_does_not_fit_is_refused(tmp_path: Path) -> None:
 
 def test_a_bpe_that_the_library_refuses_is_said(tmp_path: Path) -> None:
     pytest.importorskip("tokenizers")
-    fitted = Recipe(vocab_size=400, reference=True).fit([MADE])
+    fitted = CodecRecipe(vocab_size=400, reference=True).fit([MADE])
     path = altered(fitted, tmp_path / "codec.json", lambda content: content.update(tokenizer='{"version": "1.0"}'))
     with pytest.raises(InputError, match="the BPE of the codec was refused by tokenizers"):
         codec_files.load(path).codec.decode(np.zeros(3, np.uint32), 8)
@@ -133,9 +136,9 @@ def test_a_dimension_that_never_moved_in_training_is_said_and_may_move_later(tmp
     rows = [np.column_stack([moving, np.full(64, 3.25)]), np.column_stack([moving[::-1], np.linspace(3, 4, 64)])]
     (tmp_path / "clips.jsonl").write_text("".join(json.dumps({"frames": row.tolist()}) + "\n" for row in rows))
     spec = f"motions:{tmp_path / 'clips.jsonl'}?chunk=8"
-    codec = Recipe(vocab_size=400).fit([f"shard:0/2:{spec}"]).codec
+    codec = CodecRecipe(vocab_size=400).fit([f"shard:0/2:{spec}"]).codec
     assert codec.notes[0] == "1 dimensions have no spread in the training part and keep their unit: 2"
-    for one in chunks.read(open_corpus(f"shard:1/2:{spec}"), Tally()):
+    for one in motions.read_chunks(open_corpus(f"shard:1/2:{spec}"), Tally()):
         numbers = codec.quantised(one.frames)
         assert codec.decode(codec.encode(numbers), 8).tolist() == numbers.tolist()
         off = (codec.restored(numbers, 8) - one.frames) / codec.half_widths
@@ -166,5 +169,5 @@ def test_other_files_are_none(tmp_path: Path) -> None:
 def test_meaning_is_what_decides_ids_and_nothing_else() -> None:
     other = FittedCodec(FAST.codec, 16, {"corpora": ["elsewhere"]})
     assert codec_files.meaning_of(other) == codec_files.meaning_of(FAST)
-    finer = Recipe(vocab_size=800, scale=11).fit([MADE])
+    finer = CodecRecipe(vocab_size=800, scale=11).fit([MADE])
     assert codec_files.meaning_of(finer) != codec_files.meaning_of(FAST)

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from oracles.actions import fast as oracle
 from pyharness.features.actions.codecs.bins import BinCodec
-from pyharness.features.actions.codecs.fast import FastCodec
-from pyharness.features.actions.codecs.integer_bpe import RESERVED, IntegerBpe
+from pyharness.features.actions.codecs.fast import RESERVED, FastCodec, IntegerBpe
 from pyharness.features.actions.codecs.quantiles import Quantiles
 from pyharness.features.actions.codecs.reference import ReferenceCodec
 from pyharness.features.actions.types import ActionCodec, Damaged

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from pyharness.corpora import open_corpus
-from pyharness.features.actions.codecs import chunks
-from pyharness.features.actions.motions.clip_files import clips_of
-from pyharness.features.actions.types import Chunk, MotionCorpus
+from pyharness.features.actions import motions
+from pyharness.features.actions.motions import clips_of
+from pyharness.features.actions.types import ActionChunk, MotionCorpus
 from pyharness.types import InputError, Tally
 
 RANDOM = np.random.default_rng(1)
@@ -27,9 +27,9 @@ def written(path: Path, clips: list[Any] = CLIPS) -> Path:
     return path
 
 
-def chunks_of(spec: str, tally: Tally | None = None) -> list[Chunk]:
+def chunks_of(spec: str, tally: Tally | None = None) -> list[ActionChunk]:
     """Read a corpus."""
-    return list(chunks.read(open_corpus(spec), Tally() if tally is None else tally))
+    return list(motions.read_chunks(open_corpus(spec), Tally() if tally is None else tally))
 
 
 def test_clips_are_cut_and_what_is_left_is_counted(tmp_path: Path) -> None:

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from oracles.actions import fast as oracle
 from pyharness.features.actions.codecs.bins import BinCodec
-from pyharness.features.actions.codecs.fast import chunk_of, coefficients
+from pyharness.features.actions.codecs.fast import chunk_of, coefficients, cosine_transform, inverse_cosine_transform
 from pyharness.features.actions.codecs.quantiles import Quantiles
-from pyharness.features.actions.codecs.transform import restored, transformed
 
 VECTORS = json.loads((Path(__file__).parents[2] / "support" / "vectors.json").read_text(encoding="utf-8"))["vectors"]
 UNIT = (-1.0, 1.0)
@@ -44,10 +43,12 @@ def test_500_random_chunks_are_those_of_the_reference_and_of_scipy() -> None:
         frames, dimensions = int(random.integers(1, 40)), int(random.integers(1, 6))
         scale = float(random.choice([1, 5, 10, 50]))
         chunk = np.cumsum(random.normal(size=(frames, dimensions)), axis=0) * 0.2
-        made = transformed(chunk)
+        made = cosine_transform(chunk)
         np.testing.assert_allclose(made, scipy.fft.dct(chunk, axis=0, norm="ortho"), rtol=0, atol=1e-11)
-        np.testing.assert_allclose(restored(made), chunk, rtol=0, atol=1e-11)
-        np.testing.assert_allclose(restored(chunk), scipy.fft.idct(chunk, axis=0, norm="ortho"), rtol=0, atol=1e-11)
+        np.testing.assert_allclose(inverse_cosine_transform(made), chunk, rtol=0, atol=1e-11)
+        np.testing.assert_allclose(
+            inverse_cosine_transform(chunk), scipy.fft.idct(chunk, axis=0, norm="ortho"), rtol=0, atol=1e-11
+        )
         numbers = coefficients(chunk, scale)
         assert numbers.tolist() == oracle.quantised(chunk.tolist(), scale)
         np.testing.assert_allclose(
@@ -70,7 +71,7 @@ def test_a_chunk_is_within_half_a_step_of_every_coefficient(frames: int, dims: i
 
 def test_the_bound_on_the_error_is_reached() -> None:
     """Were the bound smaller by a hundredth, this chunk would be against it."""
-    chunk = restored(np.full((8, 3), 0.5 - 1e-9) / 10)
+    chunk = inverse_cosine_transform(np.full((8, 3), 0.5 - 1e-9) / 10)
     error = np.linalg.norm(chunk_of(coefficients(chunk, 10), 8, 10) - chunk)
     assert error == pytest.approx(np.sqrt(24) / 20, rel=1e-6)
 

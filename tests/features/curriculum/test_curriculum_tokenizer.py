@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from oracles import curriculum as oracle
 from pyharness import tokenizers
 from pyharness.features.curriculum import model as curriculum_model
-from pyharness.features.curriculum.file_format import load, load_bytes, save, save_bytes
-from pyharness.features.curriculum.model import CurriculumModel
+from pyharness.features.curriculum.model import CurriculumModel, load, load_bytes, save, save_bytes
 from pyharness.features.curriculum.tokenizer import CurriculumTokenizer
 from pyharness.metrics import reachability
 from pyharness.types import HasModelEncoder, HasVocabulary, InputError, TokenKind

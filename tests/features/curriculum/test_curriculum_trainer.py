@@ -10,8 +10,7 @@ import pytest
 from oracles import curriculum as oracle
 from pyharness import corpora, trainers
 from pyharness.features.curriculum import trainer as trainer
-from pyharness.features.curriculum.file_format import load_bytes
-from pyharness.features.curriculum.model import CurriculumModel
+from pyharness.features.curriculum.model import CurriculumModel, load_bytes
 from pyharness.features.curriculum.tokenizer import CurriculumTokenizer
 from pyharness.symbol_models import SymbolModel
 from pyharness.tokenizers.training.recipe import Recipe

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from cases.training_texts import VECTORS
 from oracles import curriculum as oracle
-from pyharness.features.curriculum.encoder import FixpointEncoder
+from pyharness.features.curriculum.tokenizer import FixpointEncoder
 from pyharness.types import InputError, Tokens
 
 

@@ -7,15 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pyharness.features.actions.codecs import values
-from pyharness.features.actions.codecs.quantiles import OfQuantiles
+from pyharness.features.actions.codecs.quantiles import Integers, OfQuantiles, Values, check_chunk, rounded
 from pyharness.features.actions.types import Damaged
 from pyharness.types import Digest, Ids
-
-Values = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -46,12 +41,12 @@ class BinCodec(OfQuantiles):
 
     def quantised(self, frames: Values) -> Integers:
         """Numbers of bins, frame by frame; of values outside, those that such bins would have."""
-        values.check(frames, self.dimensions)
+        check_chunk(frames, self.dimensions)
         normalised = self.normalised(frames)
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
             places = np.floor((normalised + 1) / 2 * self.bins)
         places[normalised == 1] = self.bins - 1
-        return values.rounded(places).ravel()
+        return rounded(places).ravel()
 
     def outside(self, numbers: Integers) -> int:
         """Values that are clamped."""

@@ -19,12 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness.features.actions.codecs.bins import BinCodec
-from pyharness.features.actions.codecs.fast import FastCodec
-from pyharness.features.actions.codecs.fitting import LARGEST_SCALE, LARGEST_VOCABULARY, Codec, FittedCodec
-from pyharness.features.actions.codecs.integer_bpe import LARGEST_ALPHABET, IntegerBpe
-from pyharness.features.actions.codecs.quantiles import Quantiles
+from pyharness.features.actions.codecs.fast import LARGEST_ALPHABET, FastCodec, IntegerBpe
+from pyharness.features.actions.codecs.quantiles import LONGEST, Quantiles
+from pyharness.features.actions.codecs.recipe import LARGEST_SCALE, LARGEST_VOCABULARY, Codec, FittedCodec
 from pyharness.features.actions.codecs.reference import ReferenceCodec
-from pyharness.features.actions.codecs.transform import LONGEST
 from pyharness.system import atomic_file, bounded_file
 from pyharness.system.environment import version_of
 from pyharness.types import InputError

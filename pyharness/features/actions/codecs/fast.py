@@ -1,23 +1,206 @@
-"""FAST: cosine transform along time, rounded, and byte-pair encoding over the whole numbers (arXiv 2501.09747)."""
+"""FAST: cosine transform along time, rounded, and byte-pair encoding over the whole numbers (arXiv 2501.09747).
+
+The transform is the orthonormal DCT-II. Numbers that byte-pair encoding was not fitted to are escaped. Ids: one for
+each number from the least to the greatest that was met, met itself or not; one for each merge; then the escape and its
+16 digits. A number outside is the escape and its distance from the range, zigzag (0 above the greatest, 1 below the
+least, ..), in groups of 3 bits, the lowest first; 8 on a digit says that another follows.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.features.actions.codecs import values
-from pyharness.features.actions.codecs.integer_bpe import IntegerBpe
-from pyharness.features.actions.codecs.quantiles import OfQuantiles, Quantiles
-from pyharness.features.actions.codecs.transform import restored, transformed
+from pyharness.bpe.encoding.bpe_encoder import BpeEncoder
+from pyharness.bpe.training.trainer import WeightedPieces, train
+from pyharness.features.actions.codecs.quantiles import Integers, OfQuantiles, Quantiles, Values, check_chunk, rounded
 from pyharness.features.actions.types import Damaged
-from pyharness.types import Digest, Ids
+from pyharness.types import Digest, Ids, InputError, MergeModel, offsets_of
 
-Values = NDArray[np.float64]
-Integers = NDArray[np.int64]
+RESERVED = 17  # the escape and its digits
+LARGEST_ALPHABET = 1 << 20
+SYMBOL_BYTES = 4  # of the string of a base symbol: BPE merges strings, and these are all of one length
+MOST_DIGITS = 21  # groups of 3 bits in 63
+
+
+def cosine_transform(values: Values) -> Values:
+    """Coefficients of a chunk: float64 [frames, dimensions] -> [frequencies, dimensions], the lowest first.
+
+    ``c[k] = s[k] sum_t x[t] cos(pi (t + 1/2) k / T)``, ``s[0] = sqrt(1 / T)``, else ``sqrt(2 / T)``: lengths stay.
+
+    >>> cosine_transform(np.full((4, 1), 0.5)).round(12).ravel().tolist()
+    [1.0, 0.0, 0.0, 0.0]
+    """
+    return _scales(len(values)) * (_cosines(len(values)) @ values)
+
+
+def inverse_cosine_transform(coefficients: Values) -> Values:
+    """Inverse of ``cosine_transform``."""
+    return _cosines(len(coefficients)).T @ (_scales(len(coefficients)) * coefficients)
+
+
+@lru_cache(maxsize=4)
+def _cosines(frames: int) -> Values:
+    """Float64 [frequency, frame]. The angle is reduced as a whole number, so that what should cancel does."""
+    steps = np.arange(frames, dtype=np.int64)
+    angles = (2 * steps[None, :] + 1) * steps[:, None] % (4 * frames)
+    cosines: Values = np.cos(angles * (np.pi / (2 * frames)))
+    return cosines
+
+
+def _scales(frames: int) -> Values:
+    scales = np.full((frames, 1), np.sqrt(2 / frames))
+    scales[:1] = np.sqrt(1 / frames)
+    return scales
+
+
+@dataclass(frozen=True)
+class IntegerBpe:
+    """Numbers from ``minimum`` on, ``alphabet`` of them, and the rules of what is merged, in their order.
+
+    A rule is a left id, a right id and their result: the next id, or that of an earlier one with the same numbers.
+    """
+
+    minimum: int
+    alphabet: int
+    rules: NDArray[np.uint32]  # [rules, 3]
+
+    @classmethod
+    def fit(
+        cls,
+        sequences: Sequence[Integers],
+        vocab_size: int,
+        min_frequency: int = 2,
+        progress: Callable[[int], None] | None = None,
+    ) -> IntegerBpe:
+        """Learn merges from sequences of numbers; no pair crosses two of them.
+
+        Raises:
+            InputError: ``vocab_size`` has no room for all numbers between the least and the greatest.
+        """
+        joined = np.concatenate([np.zeros(0, np.int64), *sequences])
+        if not len(joined):
+            raise InputError("there is nothing to learn from: the training part has no chunk")
+        minimum, alphabet = int(joined.min()), int(joined.max() - joined.min()) + 1
+        if alphabet + RESERVED > vocab_size or alphabet > LARGEST_ALPHABET:
+            raise InputError(
+                f"vocab_size={vocab_size:,} is too small: the coefficients of the training part are {minimum:,} to "
+                f"{minimum + alphabet - 1:,}, which takes {alphabet:,} ids, and {RESERVED} are for what lies outside; "
+                "give a larger one, or a smaller scale="
+            )
+        data = np.arange(alphabet, dtype=">u4").view(np.uint8)
+        pieces = WeightedPieces(
+            (joined - minimum).astype(np.uint32), offsets_of([len(one) for one in sequences]),
+            np.ones(len(sequences), np.uint64), data, np.arange(alphabet + 1, dtype=np.int64) * SYMBOL_BYTES,
+        )  # fmt: skip
+        trained = train(pieces, vocab_size - RESERVED, min_frequency=min_frequency, progress=progress)
+        return cls(minimum, alphabet, trained.rules)
+
+    @property
+    def maximum(self) -> int:
+        """Greatest number that has an id."""
+        return self.minimum + self.alphabet - 1
+
+    @property
+    def escape(self) -> int:
+        """Id that says: a number outside follows."""
+        return max(self.alphabet, int(self.rules[:, 2].max(initial=0)) + 1)
+
+    @property
+    def vocab_size(self) -> int:
+        """Ids in all."""
+        return self.escape + RESERVED
+
+    def outside(self, numbers: Integers) -> NDArray[np.bool_]:
+        """Which of them have to be escaped."""
+        return (numbers < self.minimum) | (numbers > self.maximum)
+
+    def encode(self, numbers: Integers) -> Ids:
+        """Ids of a sequence; what is escaped cuts it."""
+        places = np.flatnonzero(self.outside(numbers))
+        parts: list[Ids] = []
+        start = 0
+        for place in [*places.tolist(), len(numbers)]:
+            if place > start:
+                parts.append(self._encoder.encode((numbers[start:place] - self.minimum).astype(np.uint32)))
+            if place < len(numbers):
+                parts.append(np.array(list(self._escaped(int(numbers[place]))), np.uint32))
+            start = place + 1
+        return np.concatenate([np.zeros(0, np.uint32), *parts])
+
+    def decode(self, ids: Ids, most: int) -> Integers:
+        """Inverse of ``encode``.
+
+        Args:
+            ids: uint32 [ids]
+            most: numbers that may come of them; nothing larger is held.
+
+        Raises:
+            Damaged: no sequence of numbers has these ids, or it has more than ``most`` of them.
+        """
+        listed = ids.tolist()
+        if listed and max(listed) >= self.vocab_size:
+            raise Damaged(f"id {max(listed):,} is not in the vocabulary, which ends at {self.vocab_size - 1:,}")
+        parts: list[Integers] = []
+        length, at = 0, 0
+        while at < len(listed):
+            if listed[at] < self.escape:
+                parts.append(self.strings[listed[at]])
+                at += 1
+            else:
+                number, at = self._unescaped(listed, at)
+                parts.append(np.array([number], np.int64))
+            length += len(parts[-1])
+            if length > most:
+                raise Damaged(f"the ids stand for more than {most:,} coefficients")
+        return np.concatenate([np.zeros(0, np.int64), *parts])
+
+    def _escaped(self, number: int) -> Iterator[int]:
+        above = number > self.maximum
+        code = 2 * (number - self.maximum - 1) if above else 2 * (self.minimum - number - 1) + 1
+        yield self.escape
+        while code >= 8:
+            yield self.escape + 1 + 8 + code % 8
+            code //= 8
+        yield self.escape + 1 + code
+
+    def _unescaped(self, listed: list[int], at: int) -> tuple[int, int]:
+        if listed[at] != self.escape:
+            raise Damaged(f"id {listed[at]:,} is a digit of an escape, and none was begun")
+        code, shift, at = 0, 0, at + 1
+        while True:
+            digit = listed[at] - self.escape - 1 if at < len(listed) else -1
+            if digit < 0 or shift >= 3 * MOST_DIGITS or (digit == 0 and shift):
+                raise Damaged("an escape is not ended as it should be")
+            code |= digit % 8 << shift
+            shift, at = shift + 3, at + 1
+            if digit < 8:
+                return (self.minimum - 1 - code // 2 if code % 2 else self.maximum + 1 + code // 2), at
+
+    @cached_property
+    def strings(self) -> list[Integers]:
+        """Numbers that each id stands for, those of the escape left out."""
+        strings = [np.array([self.minimum + symbol], np.int64) for symbol in range(self.alphabet)]
+        for left, right, result in self.rules.tolist():
+            if result == len(strings):
+                strings.append(np.concatenate([strings[left], strings[right]]))
+        return strings
+
+    @cached_property
+    def _encoder(self) -> BpeEncoder:
+        symbols = [(string - self.minimum).astype(np.uint32) for string in self.strings]
+        lengths = np.array([len(string) for string in symbols], np.int64)
+        base = np.concatenate(symbols)
+        model = MergeModel(
+            base.astype(">u4").view(np.uint8), offsets_of(lengths * SYMBOL_BYTES), base, offsets_of(lengths),
+            np.ones(len(symbols), np.bool_), np.arange(len(symbols)) < self.alphabet, rules=self.rules,
+        )  # fmt: skip
+        return BpeEncoder(model)
 
 
 def coefficients(normalised: Values, scale: float) -> Integers:
@@ -27,12 +210,12 @@ def coefficients(normalised: Values, scale: float) -> Integers:
     [10, -5, 0, 0, 0, 0, 0, 0]
     """
     with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
-        return values.rounded(transformed(normalised) * scale).ravel()
+        return rounded(cosine_transform(normalised) * scale).ravel()
 
 
 def chunk_of(numbers: Integers, frames: int, scale: float) -> Values:
     """Inverse of ``coefficients`` but for the rounding: float64 [frames, dimensions]."""
-    return restored(numbers.reshape(frames, -1) / scale)
+    return inverse_cosine_transform(numbers.reshape(frames, -1) / scale)
 
 
 @dataclass(frozen=True)
@@ -77,7 +260,7 @@ class FastCodec(OfQuantiles):
 
     def quantised(self, frames: Values) -> Integers:
         """Coefficients, as ``coefficients`` lays them out."""
-        values.check(frames, self.dimensions)
+        check_chunk(frames, self.dimensions)
         return coefficients(self.normalised(frames), self.scale)
 
     def outside(self, numbers: Integers) -> int:

@@ -1,4 +1,4 @@
-"""Quantile normalisation: what most values of a dimension lie between becomes -1 to 1."""
+"""Quantile normalisation: what most values of a dimension lie between becomes -1 to 1. What codecs ask of values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from numpy.typing import NDArray
 from pyharness.types import InputError
 
 Values = NDArray[np.float64]
+Integers = NDArray[np.int64]
 LOW, HIGH = 0.01, 0.99
+LONGEST = 4096  # frames of a chunk: the matrix of as many cosines has 128 MiB
+LARGEST_NUMBER = float(1 << 40)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,7 @@ class Quantiles:
     def normalised(self, values: Values) -> Values:
         """Float64 [frames, dimensions] in units of the data -> the same, mostly in -1..1.
 
-        What is too far away to be told is infinite or no number, which ``values.rounded`` refuses.
+        What is too far away to be told is infinite or no number, which ``rounded`` refuses.
         """
         with np.errstate(over="ignore", invalid="ignore"):
             return (values - self.middles) / self.half_widths
@@ -96,3 +99,30 @@ class OfQuantiles:
     def normalised(self, frames: Values) -> Values:
         """In units of the fitted quantiles."""
         return self.quantiles.normalised(frames)
+
+
+def check_chunk(values: NDArray[np.float64], dimensions: int) -> None:
+    """Refuse what is no chunk of ``dimensions`` finite values a frame."""
+    if values.ndim != 2 or values.shape[1] != dimensions:
+        has = f"{values.shape[1]}" if values.ndim == 2 else f"shape {values.shape}"
+        raise InputError(f"a chunk has frames of {has} values; this codec was fitted to {dimensions}")
+    if not 1 <= len(values) <= LONGEST:
+        raise InputError(f"a chunk has {len(values):,} frames; it may have 1 to {LONGEST:,}")
+    if not np.isfinite(values).all():
+        raise InputError("a chunk has values that are no finite numbers")
+
+
+def rounded(numbers: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Whole numbers, half to even.
+
+    Raises:
+        InputError: a number is too large to be written.
+    """
+    farthest = float(np.abs(numbers).max(initial=0))
+    if not farthest <= LARGEST_NUMBER:
+        steps = f"{farthest:.3g}" if np.isfinite(farthest) else "too many to count"
+        raise InputError(
+            f"a value is {steps} steps from the fitted range, of which {LARGEST_NUMBER:.3g} can be "
+            "written: the data are in other units than those that the codec was fitted to"
+        )
+    return np.rint(numbers).astype(np.int64)

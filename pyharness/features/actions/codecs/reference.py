@@ -15,18 +15,14 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pyharness.features.actions.codecs import values
 from pyharness.features.actions.codecs.fast import chunk_of, coefficients
-from pyharness.features.actions.codecs.quantiles import OfQuantiles, Quantiles
+from pyharness.features.actions.codecs.quantiles import Integers, OfQuantiles, Quantiles, Values, check_chunk
 from pyharness.features.actions.types import Damaged
 from pyharness.plugins import libraries
 from pyharness.types import Digest, Ids, InputError
 from pyharness.vocabularies.files.byte_alphabet import BYTE_ALPHABET
 
-Values = NDArray[np.float64]
-Integers = NDArray[np.int64]
 MIN_FREQUENCY = 2
 MAX_TOKEN_LENGTH = 10_000
 HIGHEST = 0x110000  # characters end below it
@@ -90,7 +86,7 @@ class ReferenceCodec(OfQuantiles):
 
     def quantised(self, frames: Values) -> Integers:
         """Coefficients, before any is clamped."""
-        values.check(frames, self.dimensions)
+        check_chunk(frames, self.dimensions)
         return coefficients(self.normalised(frames), self.scale)
 
     def outside(self, numbers: Integers) -> int:

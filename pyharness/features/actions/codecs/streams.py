@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pyharness.features.actions.codecs import codec_files
-from pyharness.features.actions.codecs.fitting import FittedCodec
-from pyharness.features.actions.codecs.transform import LONGEST
-from pyharness.features.actions.motions.clip_files import Clip
+from pyharness.features.actions.codecs.quantiles import LONGEST
+from pyharness.features.actions.codecs.recipe import FittedCodec
+from pyharness.features.actions.motions import Clip
 from pyharness.features.actions.types import Damaged
 from pyharness.types import InputError
 from pyharness.vocabularies.files.members import Members
@@ -73,7 +73,7 @@ def _rows(fitted: FittedCodec, clips: Iterable[Clip]) -> Iterator[dict[str, Any]
 
 
 class Decoded(NamedTuple):
-    """A clip that was decoded, and how many of its chunks were answered with zeros."""
+    """A clip, or a chunk of one, that was decoded, and how many of its chunks were answered with zeros."""
 
     name: str
     frames: list[list[float]]
@@ -90,7 +90,7 @@ def read(fitted: FittedCodec, lines: Iterable[tuple[str, bytes]]) -> Iterator[De
     Raises:
         InputError: it is no stream, one of another codec, cut off, altered, or has ids that stand for no chunk.
     """
-    stream = _Reader(fitted)
+    stream = _StreamReader(fitted)
     waiting = iter(lines)
     stream.open(*next(waiting, ("the stream", b"")))
     name, frames, zeros, where = "", list[list[float]](), 0, "the stream"
@@ -102,23 +102,16 @@ def read(fitted: FittedCodec, lines: Iterable[tuple[str, bytes]]) -> Iterator[De
             stream.close(where, row, waiting)
             return
         chunk = stream.chunk(where, line, row)
-        if chunk.number == 0 and frames:
-            yield Decoded(name, frames, zeros)
-        if chunk.number == 0:
+        if row["chunk"] == 0:
+            if frames:
+                yield Decoded(name, frames, zeros)
             name, frames, zeros = chunk.name, [], 0
         frames += chunk.frames
         zeros += chunk.zeros
     raise InputError(f"{where} is the last line, and no end of a stream: it was cut off; copy or encode it again")
 
 
-class _Chunk(NamedTuple):
-    name: str
-    number: int
-    frames: list[list[float]]
-    zeros: bool
-
-
-class _Reader:
+class _StreamReader:
     """What was read of a stream."""
 
     def __init__(self, fitted: FittedCodec) -> None:
@@ -138,7 +131,7 @@ class _Reader:
                 raise InputError(f"{where}: the stream is of another codec: its {name} is {said}, not {value}")
         self._digest.update(line)
 
-    def chunk(self, where: str, line: bytes, row: dict[str, Any]) -> _Chunk:
+    def chunk(self, where: str, line: bytes, row: dict[str, Any]) -> Decoded:
         members = Members(row, where)
         name, number, frames = members.take("clip", str), members.take("chunk", int), members.take("frames", int)
         ids = members.integers("ids", 0, LARGEST_ID).astype(np.uint32)
@@ -152,7 +145,7 @@ class _Reader:
         self._clips, self._chunks = self._clips + (number == 0), self._chunks + 1
         self._digest.update(line)
         made, zeros = self._decoded(where, ids, frames)
-        return _Chunk(name, number, made, zeros)
+        return Decoded(name, made, int(zeros))
 
     def _decoded(self, where: str, ids: Any, frames: int) -> tuple[list[list[float]], bool]:
         codec = self._fitted.codec

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from pyharness.corpora import open_corpus
-from pyharness.features.actions.codecs import chunks
+from pyharness.features.actions import motions
 from pyharness.features.actions.codecs.bins import BinCodec
 from pyharness.features.actions.codecs.fast import FastCodec
 from pyharness.features.actions.codecs.quantiles import Quantiles
 from pyharness.features.actions.codecs.reference import ReferenceCodec
-from pyharness.features.actions.types import ActionCodec, Chunk, MotionCorpus
+from pyharness.features.actions.types import ActionChunk, ActionCodec, MotionCorpus
 from pyharness.types import Digest, InputError, Tally
 
 Codec = FastCodec | BinCodec | ReferenceCodec
@@ -34,7 +34,7 @@ class FittedCodec:
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class CodecRecipe:
     """Which codec, and its sizes."""
 
     bins: int | None = None  # of the codec of bins; None: FAST
@@ -59,12 +59,12 @@ class Recipe:
         Raises:
             InputError: a corpus is no motion, the corpora differ in their chunks, or have too little.
         """
-        opened = [motions(one) for one in corpora]
+        opened = [open_motions(one) for one in corpora]
         known = {(one.chunk_frames, one.skip) for one in opened}
         if len(known) > 1:
             raise InputError(f"{' and '.join(corpora)} differ in chunk= or skip=; a codec is fitted to one")
         counted = Tally() if tally is None else tally
-        read = [chunk for one in opened for chunk in chunks.read(one, counted)]
+        read = [chunk for one in opened for chunk in motions.read_chunks(one, counted)]
         chunk_frames, skip = next(iter(known))
         codec = replace(self._fitted(read, progress), trained_on=frozenset(one.clip for one in read), skip=skip)
         left_out, short = sum(one.left_out for one in read), counted.empty_documents
@@ -74,7 +74,7 @@ class Recipe:
         }  # fmt: skip
         return FittedCodec(replace(codec, notes=tuple(_notes(codec, self.vocab_size))), chunk_frames, source)
 
-    def _fitted(self, read: Sequence[Chunk], progress: Callable[[int], None] | None) -> Codec:
+    def _fitted(self, read: Sequence[ActionChunk], progress: Callable[[int], None] | None) -> Codec:
         frames = [one.frames for one in read]
         if not frames:
             raise InputError("there is nothing to learn from: the training part has no chunk")
@@ -101,7 +101,7 @@ def _notes(codec: Codec, asked: int) -> list[str]:
     return notes
 
 
-def motions(spec: str) -> MotionCorpus:
+def open_motions(spec: str) -> MotionCorpus:
     """Open a corpus of clips."""
     corpus = open_corpus(spec)
     if not isinstance(corpus, MotionCorpus):

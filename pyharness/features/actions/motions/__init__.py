@@ -1,1 +1,0 @@
-"""Clips of motion: a kind of corpus whose documents are chunks of frames."""
