@@ -21,8 +21,7 @@ from pyharness.running.texts_read import TextsRead
 from pyharness.running.time_left import TimeLeft
 from pyharness.running.verification import Verification
 from pyharness.running.workers import answers
-from pyharness.running.workers.pool import Workers, threads_of
-from pyharness.running.workers.process import WorkerDied
+from pyharness.running.workers.process import WorkerDied, Workers, threads_of
 from pyharness.running.workers.request import Request
 from pyharness.store.shape import get
 from pyharness.suite import Plan
@@ -137,11 +136,10 @@ class Run:
     def _measure(self, case: Case, workers: Workers) -> Turn:
         self.journal.states.discard(case.key)
         try:
-            answer = workers.ask(self.request(case), lambda done: self._progress(case, done))
+            answer = workers.measure(self.request(case), lambda done: self._progress(case, done))
             result, facts = answers.result_of(case, answer), answers.facts_of(answer)
             fingerprint = answers.fingerprint_of(answer)
         except WorkerDied as death:
-            workers.leave()
             return Turn(CaseResult(case, "failed", str(death), failure=Failure.CRASH))
         except store.Misshapen as error:
             workers.leave()

@@ -7,6 +7,7 @@ process ends, although a grandchild may hold the pipe open for ever.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import secrets
 import select
@@ -15,12 +16,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, Any, TypeVar
 
 from pyharness.system import process_tree
 from pyharness.system.environment import available_memory_bytes, memory_bytes
+from pyharness.system.threads.lanes import Stopped
 from pyharness.types import InputError
 
 THIS = (sys.executable, "-P", "-m")  # -P: nothing in the current folder shadows a library
@@ -31,6 +33,8 @@ LAST_WORDS = 4000
 BLOCK = 1 << 16
 GRACE_SECONDS = 10.0  # for a process that has closed its output to end
 FREE_SHARE = 0.75  # of the memory that is free when a child starts: the default limit
+
+Answer = TypeVar("Answer")
 
 
 class ChildDied(Exception):
@@ -121,6 +125,21 @@ class Child:
             except OSError:
                 raise ChildDied(self._post_mortem()) from None
 
+    def ask(self, request: bytes, is_news: Callable[[Any], bool], deadline: float = float("inf")) -> tuple[bytes, Any]:
+        """Write a line; return the first line that is no news, and the JSON value in it. ``is_news`` hears every value.
+
+        Raises ``ChildDied`` where it ends before, or says what is no JSON; see ``listen``.
+        """
+        self.tell(request, deadline)
+        while (line := self.listen(deadline)) is not None:
+            try:
+                said = json.loads(line)
+            except (ValueError, RecursionError):
+                raise ChildDied(f"said what is no message: {line[:80]!r}") from None
+            if not is_news(said):
+                return line, said
+        raise ChildDied("ended with status 0 and without an answer")
+
     def listen(self, deadline: float = float("inf")) -> bytes | None:
         """Next line of its standard output, without the newline; None when it has ended well.
 
@@ -208,6 +227,58 @@ class Child:
                 with contextlib.suppress(OSError):
                     stream.close()
         self._stderr, self._open = None, False
+
+
+class Asked:
+    """Children that are asked, one at a time: each serves on for as long as nothing ends it.
+
+    What fails in one that has served something else before, or ends it, is tried again in a fresh one: the other may
+    have left it without file handles, or a library in a bad state, and each pays for itself alone.
+    """
+
+    def __init__(self) -> None:
+        self.child: Child | None = None
+        self.served: list[str] = []  # names of what the child was asked for
+        self._stopped = False
+
+    def ask(
+        self, name: str, start: Callable[[], Child], ask: Callable[[Child], Answer], failed: Callable[[Answer], bool]
+    ) -> Answer:
+        """Return what ``ask`` gets of the child, or of one that ``start`` makes; ``failed`` tells what is tried again.
+
+        Raises:
+            ChildDied: one that has served nothing else died.
+            Stopped: ``stop`` was called.
+        """
+        try:
+            child = self.child = self.child or start()
+            self.served.append(name)
+            answer = ask(child)
+            if not failed(answer) or set(self.served) == {name}:
+                return answer
+        except ChildDied:
+            if self._stopped:
+                raise Stopped from None
+            if set(self.served) == {name}:
+                self.leave()
+                raise
+        except BaseException:
+            self.leave()
+            raise
+        self.leave()
+        return self.ask(name, start, ask, failed)
+
+    def stop(self) -> None:
+        """Let what is asked end now, from another thread."""
+        self._stopped = True
+        if (child := self.child) is not None:
+            child.process.kill()
+
+    def leave(self) -> None:
+        """End the child, if there is one."""
+        if self.child is not None:
+            self.child.close()
+        self.child, self.served = None, []
 
 
 def said_by(command: Sequence[str], memory_limit: int | None = None) -> Iterator[bytes]:

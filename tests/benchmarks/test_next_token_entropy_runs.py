@@ -18,7 +18,7 @@ from pyharness.benchmarks import Findings
 from pyharness.commands import session
 from pyharness.metrics.language_model import TOLERANCE
 from pyharness.report import comparison
-from pyharness.running.workers import pool
+from pyharness.running.workers import process
 from pyharness.types import InputError
 
 pytest.importorskip("torch", reason="needs the extra torch")
@@ -29,7 +29,7 @@ TEXTS = [f"he said hello to {n} wheels, {'hello ' * (n % 5)}" for n in range(100
 
 @pytest.fixture
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "Worker", Here)
+    monkeypatch.setattr(process, "Child", Here)
 
 
 def test_the_command_runs_it_in_a_process_of_its_own(tmp_path: Path) -> None:

@@ -17,7 +17,8 @@ from cases.measured_rows import deterministic
 from pyharness import store, suite
 from pyharness.commands import session
 from pyharness.running import runner
-from pyharness.running.workers.process import Worker
+from pyharness.running.workers import process
+from pyharness.system.child_process import Child
 from pyharness.types import Case, CaseResult, Failure, InputError
 
 pytestmark = pytest.mark.usefixtures("doubles")
@@ -71,13 +72,13 @@ def test_what_is_timed_is_alone(tmp_path: Path) -> None:
 
 def test_a_row_that_dies_in_a_process_that_served_others_gets_one_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[int] = []
-    before = Worker.__init__
 
-    def counted(self: Worker, *arguments: Any) -> None:
-        started.append(1)
-        before(self, *arguments)
+    class Counted(Child):
+        def __init__(self, *arguments: Any, **more: Any) -> None:
+            started.append(1)
+            super().__init__(*arguments, **more)
 
-    monkeypatch.setattr(Worker, "__init__", counted)
+    monkeypatch.setattr(process, "Child", Counted)
     run = pyharness.run(["same", "lonely", "aborting"], ["sample:prose"], ["compression"])
     assert statuses(run)["lonely", "compression", "sample:prose"] == "ok"
     assert statuses(run)["aborting", "integrity", "sample:prose"] == "failed"

@@ -1,61 +1,89 @@
-"""A worker process as its parent sees it: ask it for a case, wait, and say how it died."""
+"""Worker processes as their parent sees them: one serves rows of one library, and what is timed has a fresh one."""
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from pyharness.system.child_process import Child, ChildDied, Overdue
+from pyharness.benchmarks import benchmarks
+from pyharness.running.workers import answers
+from pyharness.running.workers.request import Request
+from pyharness.suite import Suite
+from pyharness.system.child_process import Asked, Child, ChildDied, Overdue, default_memory_limit
+from pyharness.system.environment import cores
+from pyharness.types import Case, TokenizerSpec
 
 
 class WorkerDied(Exception):
     """The worker process ended or was ended."""
 
 
-class Worker:
-    """One worker process."""
+def threads_of(case: Case, side_by_side: int = 1) -> int:
+    """Threads that a case runs on: as it says, else one where it is timed, else its part of all cores."""
+    return int(case.parameters.get("threads", 1 if benchmarks()[case.benchmark].timed else cores() // side_by_side))
 
-    def __init__(self, threads: int, memory_limit: int | None = None, temporary: Path | None = None) -> None:
-        self.threads = threads
-        environment = _thread_limits(threads)
-        if temporary is not None:  # a worker is killed in the end: the owner of the folder clears it
-            environment["TMPDIR"] = str(temporary)
-        self.child = Child(
-            ["pyharness.running.workers.worker"], environment=environment, memory_limit=memory_limit, asked=True
-        )
 
-    def ask(self, request: dict[str, Any], time_limit: float, progress: Callable[[int], None]) -> dict[str, Any]:
-        """Send a case and wait for its result; raises ``WorkerDied`` with the reason."""
-        deadline = time.monotonic() + time_limit
+class Workers(Asked):
+    """Workers of a run, one at a time. Rows of one library follow each other in one: a start takes longer than a case.
+
+    Args:
+        suite: its limits.
+        rows: by label.
+        temporary: what workers and their libraries leave behind.
+        side_by_side: how many of these there are; they share the memory.
+    """
+
+    def __init__(self, suite: Suite, rows: Mapping[str, TokenizerSpec], temporary: Path, side_by_side: int = 1) -> None:
+        super().__init__()
+        self.suite, self.rows, self.temporary, self.side_by_side = suite, rows, temporary, side_by_side
+        self._threads = 0  # of the worker there is
+
+    def measure(self, request: Request, progress: Callable[[int], None]) -> dict[str, Any]:
+        """Answer of a worker to a request; raises ``WorkerDied`` with the reason, or ``Stopped`` after ``stop``."""
+        timed = benchmarks()[request.case.benchmark].timed
+        libraries = {self.rows[row].library for row in (request.case.tokenizer, *self.served)}
+        if timed or len(libraries) > 1 or self._threads != request.threads:
+            self.leave()
+        self._threads = request.threads
+        message, limit = json.dumps(request.as_json()).encode(), self.suite.time_limit_seconds
+
+        def ask(child: Child) -> dict[str, Any]:
+            answer: dict[str, Any]
+            _, answer = child.ask(message, lambda said: _is_progress(said, progress), time.monotonic() + limit)
+            return answer
+
         try:
-            self.child.tell(json.dumps(request).encode(), deadline)
-            while True:
-                message = self._understood(self.child.listen(deadline))
-                if type(done := message.get("progress")) is not int:
-                    return message
-                progress(done)
+            return self.ask(request.case.tokenizer, self._start, ask, answers.has_failed)
         except Overdue:
-            raise WorkerDied(f"no result within the time limit of {time_limit:g} s") from None
+            raise WorkerDied(f"no result within the time limit of {limit:g} s") from None
         except ChildDied as death:
             raise WorkerDied(f"the process {death}") from None
+        finally:
+            if timed:
+                self.leave()
 
-    def _understood(self, line: bytes | None) -> dict[str, Any]:
-        if line is None:
-            raise WorkerDied("the process ended with status 0 and without an answer")
-        try:
-            message = json.loads(line)
-        except (ValueError, RecursionError):
-            message = None
-        if not isinstance(message, dict):
-            raise WorkerDied(f"the process said what is no message: {line[:80]!r}")
-        return message
+    def _start(self) -> Child:
+        self.temporary.mkdir(exist_ok=True)
+        limit = default_memory_limit() if self.suite.memory_limit is None else None
+        return Child(
+            ["pyharness.running.workers.worker"],
+            # A worker is killed in the end: the owner of the folder clears what it leaves there.
+            environment={**_thread_limits(self._threads), "TMPDIR": str(self.temporary)},
+            memory_limit=self.suite.memory_limit if limit is None else limit // self.side_by_side,
+            asked=True,
+        )
 
-    def close(self) -> None:
-        """End the process and all processes it has started."""
-        self.child.close()
+
+def _is_progress(said: Any, progress: Callable[[int], None]) -> bool:
+    if not isinstance(said, dict):
+        raise ChildDied(f"said what is no message: {str(said)[:80]!r}")
+    if type(done := said.get("progress")) is not int:
+        return False
+    progress(done)
+    return True
 
 
 def _thread_limits(threads: int) -> dict[str, str]:

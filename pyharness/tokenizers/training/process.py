@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import operator
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from pyharness import trainers
 from pyharness.system import lifeline
-from pyharness.system.child_process import Child, ChildDied, default_memory_limit
+from pyharness.system.child_process import Asked, Child, ChildDied, default_memory_limit
 from pyharness.system.environment import cores
-from pyharness.system.threads.lanes import Stopped
 from pyharness.tokenizers.training.cache import Place
 from pyharness.tokenizers.training.recipe import Recipe
 from pyharness.types import InputError, TrainingProgress
@@ -29,60 +29,35 @@ OnProgress: TypeAlias = Callable[[TrainingProgress], None]
 THREADS = "PYHARNESS_TRAINING_THREADS"  # of trainings whose result does not depend on it; all cores where it is not set
 
 
-class Trainings:
-    """Trainings one after another, in one process as long as none ends it: what they have in common is read once.
-
-    What ends a process that has trained before, or is refused in it, is tried again in a fresh one.
-    """
+class Trainings(Asked):
+    """Trainings one after another, in one process as long as none ends it: what they have in common is read once."""
 
     def __init__(self, side_by_side: int = 1) -> None:
+        super().__init__()
         self.side_by_side = side_by_side
-        self._child: Child | None = None
-        self._done = 0
-        self._stopped = False
 
-    def ask(self, request: bytes, progress: OnProgress | None) -> str | None:
+    def train(self, request: bytes, progress: OnProgress | None) -> str | None:
         """Have something trained; returns how the process died, None when it did not.
 
         Raises:
             Stopped: ``stop`` was called.
         """
-        try:
-            child = self._child = self._child or self._begin()
-            child.tell(request)
-            while (line := child.listen()) is not None and not isinstance(far := json.loads(line), bool):
-                if progress is not None:
-                    progress(TrainingProgress(*far))
-            if line is None or far or not self._done:
-                self._done += 1
-                return None
-        except ChildDied as death:
-            if self._stopped:
-                raise Stopped from None
-            if not self._done:
-                return f"training {death}"
-        except BaseException:
-            self.leave()
-            raise
-        self.leave()
-        return self.ask(request, progress)
 
-    def _begin(self) -> Child:
+        def is_news(said: Any) -> bool:
+            if progress is not None and not isinstance(said, bool):
+                progress(TrainingProgress(*said))
+            return not isinstance(said, bool)
+
+        try:
+            self.ask(request.decode(), self._start, lambda child: child.ask(request, is_news)[1], operator.not_)
+        except ChildDied as death:
+            return f"training {death}"
+        return None
+
+    def _start(self) -> Child:
         threads, memory = str(max(1, cores() // self.side_by_side)), default_memory_limit()
         limit = None if memory is None else memory // self.side_by_side
         return Child([__name__], asked=True, environment={THREADS: threads}, memory_limit=limit)
-
-    def stop(self) -> None:
-        """Let what is asked end now, from another thread."""
-        self._stopped = True
-        if (child := self._child) is not None:
-            child.process.kill()
-
-    def leave(self) -> None:
-        """End the process, if there is one."""
-        if self._child is not None:
-            self._child.close()
-        self._child, self._done = None, 0
 
     @contextmanager
     def used(self) -> Iterator[None]:
@@ -104,10 +79,10 @@ def run(
     """Train in another process; returns how it died, None when it did not. ``digest`` and ``size`` are of the text."""
     request = json.dumps([trainer, dict(options), digest, size]).encode()
     if (used := _USED.get()) is not None:
-        return used.ask(request, progress)
+        return used.train(request, progress)
     alone = Trainings()
     with alone.used():
-        return alone.ask(request, progress)
+        return alone.train(request, progress)
 
 
 def train_and_keep(

@@ -12,18 +12,18 @@ import pytest
 
 import pyharness
 from pyharness import store
-from pyharness.running.workers import pool, worker
+from pyharness.running.workers import process, worker
 from pyharness.running.workers.request import Request
 
 
 class Here:
     """A worker in this process."""
 
-    def __init__(self, threads: int, *_: Any) -> None:
-        self.threads = threads
+    def __init__(self, *_: Any, **__: Any) -> None: ...
 
-    def ask(self, request: dict[str, Any], time_limit: float, progress: Callable[[int], None]) -> Any:
-        return json.loads(json.dumps(worker.handle(Request.from_json(json.loads(json.dumps(request))), io.StringIO())))
+    def ask(self, request: bytes, is_news: Callable[[Any], bool], deadline: float) -> tuple[bytes, Any]:
+        answer = json.dumps(worker.handle(Request.from_json(json.loads(request)), io.StringIO()))
+        return answer.encode(), json.loads(answer)
 
     def close(self) -> None:
         pass
@@ -32,5 +32,5 @@ class Here:
 def run_here(output: Path, **arguments: Any) -> store.Record:
     """``pyharness.run`` with such a worker; the record is kept at ``output``."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pool, "Worker", Here)
+        patch.setattr(process, "Child", Here)
         return pyharness.run(output=output, **arguments).record
