@@ -17,7 +17,7 @@ import tiktoken
 
 from pyharness.bpe import SPLIT_PATTERNS, TextEncoder
 from pyharness.types import MergeModel
-from pyharness.vocabularies.ranks.rank_file import RankVocabulary, merge_model, read_ranks
+from pyharness.vocabularies.rank_file import RankVocabulary, merge_model, read_ranks
 from speed_fixtures import NEEDS_DATA, Benchmark, documents, median_of, median_seconds, rank_file, report
 
 PATTERNS = {"r50k_base": "gpt2", "cl100k_base": "cl100k", "o200k_base": "o200k"}

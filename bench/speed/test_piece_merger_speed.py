@@ -16,7 +16,7 @@ from oracles import bpe as oracle
 from pyharness import _core
 from pyharness.bpe import BpeEncoder, TextSplitter
 from pyharness.types import Ids, MergeModel, Offsets
-from pyharness.vocabularies.ranks.rank_file import RankVocabulary, merge_model, read_ranks
+from pyharness.vocabularies.rank_file import RankVocabulary, merge_model, read_ranks
 from speed_fixtures import NEEDS_DATA, Benchmark, documents, median_of, rank_file, report
 
 CORPORA = {

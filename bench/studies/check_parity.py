@@ -32,7 +32,7 @@ from pyharness.bpe import BpeEncoder, TextSplitter
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer
 from pyharness.bpe.formats.importing import import_model
 from pyharness.corpora.batching import batches
-from pyharness.vocabularies.ranks import encodings
+from pyharness.vocabularies import encodings
 
 BATCH = 1 << 20  # characters
 REPORT_EVERY = 32 << 20  # bytes

@@ -18,8 +18,7 @@ from pyharness.corpora.options import TEXT_OPTIONS, described, document_limit
 from pyharness.corpora.streaming import TextCorpus
 from pyharness.plugins.libraries import load, require
 from pyharness.plugins.registry import pick
-from pyharness.system import hub
-from pyharness.system.folders import home_folder
+from pyharness.system import folders, hub
 from pyharness.system.network import unreachable
 from pyharness.types import Corpus, CorpusFamily, InputError
 
@@ -135,7 +134,7 @@ def _open(spec: str, argument: str, options: Mapping[str, str]) -> Corpus:
 
 
 def _local(spec: str, argument: str) -> Path | None:
-    path = home_folder.expanded(argument)
+    path = folders.expanded(argument)
     with named_errors(path, lambda: "looking for it"):
         exists = bool(argument) and path.exists()
     if exists:

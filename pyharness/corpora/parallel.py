@@ -18,7 +18,7 @@ from pyharness.corpora.files import formats, jsonl
 from pyharness.corpora.files.reading import compression, named_errors, numbered_lines
 from pyharness.corpora.options import COMMON_OPTIONS, described
 from pyharness.corpora.path import check_file
-from pyharness.system.folders import home_folder
+from pyharness.system import folders
 from pyharness.types import WORK, Corpus, CorpusFamily, InputError
 
 SCANNED_ROWS = 1000
@@ -28,7 +28,7 @@ _CODE = re.compile(r"[A-Za-z]{2,3}([_-][A-Za-z0-9]{1,8})*", re.ASCII)  # eng_Lat
 def _open(spec: str, argument: str, options: Mapping[str, str]) -> Corpus:
     if not argument:
         raise InputError(f"corpus {spec!r} names nothing; write parallel:DIRECTORY or parallel:FILE.jsonl")
-    path = home_folder.expanded(argument)
+    path = folders.expanded(argument)
     with named_errors(path, lambda: "looking for it"):
         directory, exists = path.is_dir(), path.exists()
     if directory:

@@ -22,7 +22,7 @@ from pyharness.corpora.files.splitting import SPLITS, Fragment
 from pyharness.corpora.options import TEXT_OPTIONS, choice, described, document_limit
 from pyharness.corpora.streaming import TextCorpus
 from pyharness.plugins.libraries import require
-from pyharness.system.folders import home_folder
+from pyharness.system import folders
 from pyharness.types import Corpus, CorpusFamily, InputError
 
 SNIFFED_BYTES = 8192
@@ -101,7 +101,7 @@ def _open(spec: str, argument: str, options: Mapping[str, str]) -> Corpus:
     if not argument:
         raise InputError(f"corpus {spec!r} names no file; write path:FILE, path:DIRECTORY or path:GLOB")
     split = choice("split", options.get("split", WHOLE), SPLITS)
-    path = home_folder.expanded(argument)
+    path = folders.expanded(argument)
     with named_errors(path, lambda: "looking for it"):
         directory, exists = path.is_dir(), path.exists()
     if directory:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pyharness.language_models.folder import CONFIG, ModelFolder, listed
-from pyharness.system import hub, network
-from pyharness.system.folders import home_folder
+from pyharness.system import folders, hub, network
 from pyharness.types import InputError
 
 DOWNLOADED = ["*.json", "*.safetensors", "tokenizer.model", "*.tiktoken"]
@@ -16,7 +15,7 @@ NOT_DOWNLOADED = ["*/*", "consolidated*"]  # the same weights for other programs
 def find(name: str) -> ModelFolder | None:
     """Read a folder, or the local cache of a Hub repository; None when that must be downloaded first."""
     try:
-        path = home_folder.expanded(name)
+        path = folders.expanded(name)
         if path.is_dir():
             return ModelFolder.read(name, path)
         if path.exists():

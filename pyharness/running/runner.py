@@ -25,8 +25,8 @@ from pyharness.running.workers.process import WorkerDied, Workers, threads_of
 from pyharness.running.workers.request import Request
 from pyharness.store.shape import get
 from pyharness.suite import Plan
+from pyharness.system import threads
 from pyharness.system.environment import cores
-from pyharness.system.threads import lanes
 from pyharness.types import Case, CaseResult, Failure, InputError
 
 
@@ -76,7 +76,7 @@ class Run:
     def measure_all(self) -> None:
         """Run every case that has no result yet, until time is over: rows side by side, then alone what is timed."""
         for rows in self.schedule.untimed:
-            lanes.share_out(rows, self.workers, self._measure_row, Workers.stop, Workers.leave)
+            threads.share_out(rows, self.workers, self._measure_row, Workers.stop, Workers.leave)
         try:
             self._measure_row(self.schedule.timed, self.workers[0])
             with contextlib.suppress(OutOfTime):

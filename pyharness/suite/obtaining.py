@@ -9,8 +9,8 @@ from functools import partial
 from pyharness import tokenizers
 from pyharness.suite.declaration import Entry, Suite
 from pyharness.suite.strangers import blamed, checked_row
+from pyharness.system import threads
 from pyharness.system.environment import cores
-from pyharness.system.threads import lanes
 from pyharness.tokenizers.training.process import Trainings
 from pyharness.types import InputError, TokenizerSpec, TrainingProgress
 
@@ -29,7 +29,7 @@ def obtained(suite: Suite, listening: Listening | None, problems: list[str]) -> 
                 found[entry.label] = _row(entry, partial(tokenizers.obtain, progress=heard))
 
     number = min(suite.workers, cores())
-    lanes.share_out(
+    threads.share_out(
         _in_turn(suite.tokenizers), [Trainings(number) for _ in range(number)], obtain, Trainings.stop, Trainings.leave
     )
     in_order = {entry.label: found[entry.label] for entry in suite.tokenizers}

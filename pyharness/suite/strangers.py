@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from pyharness.suite.declaration import shown
 from pyharness.system import ending
-from pyharness.system.threads.lanes import Stopped
+from pyharness.system.threads import Stopped
 from pyharness.types import Corpus, Direction, InputError, Metric, TokenizerSpec
 
 _TEXT, _TEXT_OR_NONE = (str,), (str, type(None))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import re
 import stat
 import tomllib
 from io import BufferedReader
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from pyharness.system import atomic_file
 from pyharness.types import InputError
@@ -36,6 +37,14 @@ def opened(path: Path) -> BufferedReader:
     except BaseException:
         os.close(handle)
         raise
+
+
+def digest(file: Path | BinaryIO) -> str:
+    """SHA-256 of a file, or of what is still to be read of an open one, in hexadecimal digits; raises ``OSError``."""
+    if isinstance(file, Path):
+        with opened(file) as content:
+            return digest(content)
+    return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def read(path: Path, most: int, what: str) -> bytes:

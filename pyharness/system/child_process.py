@@ -22,7 +22,7 @@ from typing import IO, Any, TypeVar
 
 from pyharness.system import process_tree
 from pyharness.system.environment import available_memory_bytes, memory_bytes
-from pyharness.system.threads.lanes import Stopped
+from pyharness.system.threads import Stopped
 from pyharness.types import InputError
 
 THIS = (sys.executable, "-P", "-m")  # -P: nothing in the current folder shadows a library

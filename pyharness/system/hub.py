@@ -6,7 +6,7 @@ import os
 import re
 from pathlib import Path
 
-from pyharness.system.folders import home_folder
+from pyharness.system import folders
 
 SHAPE = re.compile(r"([\w.-]+/)?[\w.-]+(@[\w./-]+)?")  # ORGANISATION/NAME[@revision]
 
@@ -27,9 +27,9 @@ def switched_off(*variables: str) -> str | None:
 def cache_folder() -> Path:
     """Folder of the Hub's cache, as huggingface_hub finds it."""
     if folder := os.environ.get("HF_HUB_CACHE") or os.environ.get("HUGGINGFACE_HUB_CACHE"):
-        return home_folder.expanded(folder)
+        return folders.expanded(folder)
     home = os.environ.get("HF_HOME") or str(Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")) / "huggingface")
-    return home_folder.expanded(home) / "hub"
+    return folders.expanded(home) / "hub"
 
 
 def folder_in_cache(repository: str) -> Path:

@@ -1,6 +1,7 @@
-"""First steps of a child process: it ends with its parent, keeps the processes it starts, and is the first to go.
+"""What a process asks of the system for itself: to end with its parent, to keep what it starts, to be read by nobody.
 
-A killed run leaves no process behind on the cores that the next measurement uses.
+A child takes its first steps with ``begin``: a killed run leaves no process behind on the cores that the next
+measurement uses.
 """
 
 from __future__ import annotations
@@ -11,17 +12,19 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36  # prctl(2)
 OUT_OF_MEMORY_SCORE = "500"  # of -1000 to 1000: the system, short of memory, ends a child before its parent
+PR_GET_DUMPABLE, PR_SET_DUMPABLE = 3, 4  # prctl(2); proc(5): /proc/PID/environ and mem ask for it
 
 
 def begin() -> None:
     """Settle in: to be called once, at the start of the process."""
     end_with_parent()
-    with contextlib.suppress(AttributeError, OSError):  # daemons stay its descendants, so their memory counts
-        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
+    _prctl(PR_SET_CHILD_SUBREAPER, 1)  # daemons stay its descendants, so their memory counts
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text(OUT_OF_MEMORY_SCORE, encoding="ascii")
 
@@ -29,9 +32,8 @@ def begin() -> None:
 def end_with_parent() -> None:
     """Ask the system to kill this process when its parent ends, and watch for it where the system cannot."""
     parent = os.getppid()
-    with contextlib.suppress(AttributeError, OSError):
-        # A thread would wait for the interpreter lock, which a native call may hold for ever: Linux does it better.
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    # A thread would wait for the interpreter lock, which a native call may hold for ever: Linux does it better.
+    _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:  # it ended in between
         os._exit(3)
     threading.Thread(target=_watch, args=(parent,), daemon=True).start()
@@ -41,3 +43,25 @@ def _watch(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(0.5)
     os._exit(3)
+
+
+@contextmanager
+def unreadable() -> Iterator[None]:
+    """Let no process of this user read ours through ``/proc`` or trace it (Linux); what it executes is as it always is.
+
+    Root reads it all the same, and the process that has started this one is not ours to hide.
+    """
+    before = _prctl(PR_GET_DUMPABLE, 0)
+    if before == 1:
+        _prctl(PR_SET_DUMPABLE, 0)
+    try:
+        yield
+    finally:
+        if before == 1:
+            _prctl(PR_SET_DUMPABLE, 1)
+
+
+def _prctl(option: int, value: int) -> int | None:
+    with contextlib.suppress(AttributeError, OSError):
+        return int(ctypes.CDLL(None).prctl(option, value, 0, 0, 0))
+    return None

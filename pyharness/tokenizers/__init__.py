@@ -16,7 +16,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 from pyharness.plugins import registry
 from pyharness.plugins.specification import TOKENIZER, Specification, check_options
-from pyharness.system.threads.thread_pool import require_one
+from pyharness.system.threads import require_one
 from pyharness.tokenizers import source
 from pyharness.types import Engine, InputError, Tokenizer, TokenizerFamily, TokenizerSpec, Tokens, TrainingProgress
 from pyharness.vocabularies.files import vocabulary_file

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pyharness.plugins import registry
 from pyharness.system.timing import in_libraries
 from pyharness.types import InputError, Tokenizer, TokenizerSpec
+from pyharness.vocabularies.encodings import Encoding
 from pyharness.vocabularies.files.vocabulary_file import Kind
-from pyharness.vocabularies.ranks.encodings import Encoding
 
 
 @dataclass(frozen=True, slots=True)

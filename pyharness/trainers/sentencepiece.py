@@ -102,7 +102,7 @@ def _explained(request: TrainingRequest, message: str) -> InputError | None:
 
 def _sizes(data: bytes) -> tuple[int, int]:
     """Pieces, and those made by merging: normal ones of several characters."""
-    from pyharness.vocabularies.sentencepiece.model import PieceType, read_model
+    from pyharness.vocabularies.sentencepiece_file import PieceType, read_model
 
     model: Any = read_model(data, FILE)
     several = (

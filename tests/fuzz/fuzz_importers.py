@@ -35,12 +35,10 @@ from pyharness.features.curriculum import model as curriculum_model  # noqa: E40
 from pyharness.features.curriculum.model import CurriculumModel  # noqa: E402
 from pyharness.features.curriculum.tokenizer import CurriculumTokenizer  # noqa: E402
 from pyharness.types import InputError  # noqa: E402
-from pyharness.vocabularies.files import minbpe_file  # noqa: E402
+from pyharness.vocabularies import minbpe_file, sentencepiece_file  # noqa: E402
 from pyharness.vocabularies.huggingface import traits as huggingface_traits  # noqa: E402
 from pyharness.vocabularies.huggingface import vocabulary as huggingface_vocabulary  # noqa: E402
 from pyharness.vocabularies.huggingface.file import read_file  # noqa: E402
-from pyharness.vocabularies.sentencepiece import model as sentencepiece_model  # noqa: E402
-from pyharness.vocabularies.sentencepiece import vocabulary as sentencepiece_vocabulary  # noqa: E402
 
 TEXTS = ["Hello world, it's 12\n\n  <|endoftext|>   he", "e\u0301 ▁中\x00\U0001f1ea\u0130", " ", ""]
 
@@ -84,7 +82,7 @@ def use_tokenizer_json(data: bytes) -> None:
 
 
 def use_sentencepiece(data: bytes) -> None:
-    sentencepiece_vocabulary.vocabulary(sentencepiece_model.read_model(data, "input"))
+    sentencepiece_file.vocabulary(sentencepiece_file.read_model(data, "input"))
     use(data)
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import atheris
 
 from pyharness.types import InputError
-from pyharness.vocabularies.files.own_file import digest
-from pyharness.vocabularies.sentencepiece.model import fields
+from pyharness.vocabularies.own_file import digest
+from pyharness.vocabularies.sentencepiece_file import fields
 from tokenizer_files import message
 
 Mutator = Callable[[bytes, int, int], bytes]  # data, most bytes, seed -> data

@@ -18,9 +18,9 @@ from pyharness.bpe.training.trained_model import model_of_training
 from pyharness.bpe.training.trainer import TrainedBpe, WeightedPieces, train
 from pyharness.corpora import open_corpus
 from pyharness.types import Tally, TokenKind, Vocabulary
-from pyharness.vocabularies.files.bpe_model import byte_level_model
-from pyharness.vocabularies.files.minbpe_file import MinbpeFile
+from pyharness.vocabularies.files.merge_model import byte_level_model
 from pyharness.vocabularies.huggingface.file import AddedToken
+from pyharness.vocabularies.minbpe_file import MinbpeFile
 
 SPECIAL = ("<|endoftext|>", "<|pad|>")
 CHARACTER_TEXTS = 400

@@ -14,7 +14,7 @@ from oracles.extending import Grown
 from pyharness.bpe.model.model import BpeModel
 from pyharness.features.adaptation.bpe.extension import Extension
 from pyharness.types import MergeModel, TokenKind, Vocabulary, offsets_of
-from pyharness.vocabularies.files.bpe_model import byte_level_model
+from pyharness.vocabularies.files.merge_model import byte_level_model
 
 LONGEST = 9  # bytes of a token
 SPECIAL = 0.1  # share of tokens that no rule may make

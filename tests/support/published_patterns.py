@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from pyharness.vocabularies.encodings import KIMI, LLAMA3, O200K
 from pyharness.vocabularies.patterns.syntax import Dialect
-from pyharness.vocabularies.ranks.encodings import KIMI, LLAMA3, O200K
 
 BLOOM = " ?[^(\\s|[.,!?…。，、।۔،])]+"
 CLIP = r"<\|startoftext\|>|<\|endoftext\|>|'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"

@@ -23,9 +23,9 @@ from pyharness.types import (
     Tokens,
     Unsupported,
 )
+from pyharness.vocabularies import encodings, rank_file
 from pyharness.vocabularies.files.byte_alphabet import BYTE_ALPHABET
 from pyharness.vocabularies.huggingface.traits import SPECIAL_IN_MODEL
-from pyharness.vocabularies.ranks import encodings, rank_file
 
 SPECIAL = "<|endoftext|> <s> </s> [CLS] <|im_start|> <unk>"
 TEXTS = [

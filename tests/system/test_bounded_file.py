@@ -23,6 +23,17 @@ def test_no_more_than_the_bound_is_read(tmp_path: Path) -> None:
     assert bounded_file.read(Path("/dev/null"), 4, "it") == b""
 
 
+def test_the_digest_of_a_file_and_of_an_open_one(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"abc")
+    digest = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"  # FIPS 180-4
+    assert bounded_file.digest(tmp_path / "a") == digest
+    with (tmp_path / "a").open("rb") as file:
+        assert bounded_file.digest(file) == digest
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="named pipe"):
+        bounded_file.digest(tmp_path / "pipe")
+
+
 def test_a_named_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "link").symlink_to("pipe")

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from cases.command_line import refused
-from pyharness.system.folders import home_folder
+from pyharness.system import folders
 
 
 def test_homes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert home_folder.expanded("~/x") == tmp_path / "x"
-    assert home_folder.expanded("a/~") == Path("a/~")
-    assert home_folder.expanded("~no-such-user/x") == Path("~no-such-user/x")
+    assert folders.expanded("~/x") == tmp_path / "x"
+    assert folders.expanded("a/~") == Path("a/~")
+    assert folders.expanded("~no-such-user/x") == Path("~no-such-user/x")
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from pyharness.system.threads.lanes import Stopped, share_out
+from pyharness.system.threads import Stopped, share_out
 
 
 class Lane:

@@ -17,7 +17,7 @@ CAPABILITIES = {
 }  # capabilities(7): these read all
 LOOKING = """
 import subprocess, sys
-from pyharness.system import privacy
+from pyharness.system import lifeline
 
 READ = "import os; print(b'SECRET' in open(f'/proc/{os.getppid()}/environ', 'rb').read())"
 
@@ -26,7 +26,7 @@ def look():
     print((done.stdout or done.stderr).strip().splitlines()[-1])
 
 look()
-with privacy.unreadable():
+with lifeline.unreadable():
     look()
 look()
 """

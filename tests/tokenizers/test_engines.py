@@ -11,10 +11,10 @@ import pytest
 
 from pyharness import tokenizers
 from pyharness.plugins import libraries
-from pyharness.system.threads.thread_pool import ThreadPool
+from pyharness.system.threads import ThreadPool
 from pyharness.tokenizers.engines.fastokens import POOL as FASTOKENS_POOL
 from pyharness.types import HasPipeline, InputError, Tokenizer, Unsupported
-from pyharness.vocabularies.ranks import encodings, rank_file
+from pyharness.vocabularies import encodings, rank_file
 from tokenizer_files import check_timed
 
 MODULES = {

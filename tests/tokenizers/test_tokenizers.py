@@ -15,7 +15,7 @@ from pyharness.types import (
     HasPipeline,
     Tokenizer,
 )
-from pyharness.vocabularies.ranks import encodings, rank_file
+from pyharness.vocabularies import encodings, rank_file
 from tokenizer_files import TEXTS, byte_level, check_contract, rank_data, sentencepiece_data, tekken, write
 
 

@@ -15,8 +15,8 @@ import pytest
 from cases.refused_files import BIG, huggingface, message, refused
 from pyharness import tokenizers
 from pyharness.types import InputError
+from pyharness.vocabularies import rank_file
 from pyharness.vocabularies.files import vocabulary_file
-from pyharness.vocabularies.ranks import rank_file
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from pyharness.types import (
     HasVocabulary,
     TokenKind,
 )
-from pyharness.vocabularies.sentencepiece import model as sentencepiece_model
+from pyharness.vocabularies import sentencepiece_file
 from tokenizer_files import check_contract
 
 FILES = {
@@ -80,13 +80,13 @@ def test_kinds_of_mistral_and_dead_tokens_of_yi(data: Path) -> None:
 @pytest.mark.data
 def test_sentencepiece_pieces_agree_with_the_library(data: Path) -> None:
     path = data / "tokenizers" / "mistral" / "tokenizer.model.v1"
-    model = sentencepiece_model.read_model(path.read_bytes(), "v1")
+    model = sentencepiece_file.read_model(path.read_bytes(), "v1")
     tokenizer: Any = tokenizers.load(f"file:{path}")
     processor = tokenizer.processor
     for token in range(0, len(model.pieces), 37):
         assert model.pieces[token] == processor.IdToPiece(token)
         assert model.scores[token] == pytest.approx(processor.GetScore(token))
-        assert (model.types[token] is sentencepiece_model.PieceType.BYTE) == processor.IsByte(token)
+        assert (model.types[token] is sentencepiece_file.PieceType.BYTE) == processor.IsByte(token)
 
 
 @pytest.mark.data

@@ -18,7 +18,7 @@ from pyharness.tokenizers.families import openai_files
 from pyharness.types import (
     InputError,
 )
-from pyharness.vocabularies.ranks import encodings
+from pyharness.vocabularies import encodings
 from tokenizer_files import byte_level, rank_data, sentencepiece_data, write
 
 

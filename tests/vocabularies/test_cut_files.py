@@ -23,7 +23,7 @@ from pyharness.bpe.formats.own.file import load_bytes
 from pyharness.trainers import TrainingRequest
 from pyharness.trainers.native import MODEL
 from pyharness.types import InputError
-from pyharness.vocabularies.ranks import encodings
+from pyharness.vocabularies import encodings
 
 CUTS = 15  # of each kind, where nobody watches
 SIZE = 600

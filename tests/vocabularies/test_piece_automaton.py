@@ -11,10 +11,10 @@ import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pyharness.vocabularies.encodings import KIMI
 from pyharness.vocabularies.patterns.pieces import START, PieceAutomaton
 from pyharness.vocabularies.patterns.split_patterns import SPLIT_PATTERNS
 from pyharness.vocabularies.patterns.syntax import Dialect, Uncompilable
-from pyharness.vocabularies.ranks.encodings import KIMI
 
 FAR = "digits_right_to_left"  # looks ahead by more than a character, which no automaton here does
 EXPRESSIONS = sorted(

@@ -13,9 +13,8 @@ import tiktoken
 from tokenizers import Regex, pre_tokenizers
 
 from oracles.splitting import needs_the_tables, stable
-from pyharness.vocabularies.patterns.code_points import ALL, CodePoints
+from pyharness.vocabularies.patterns.code_points import ALL, CodePoints, cased, range_of, table
 from pyharness.vocabularies.patterns.parser import parse
-from pyharness.vocabularies.patterns.properties import cased, range_of, table
 from pyharness.vocabularies.patterns.syntax import Characters, Dialect, Uncompilable
 
 ESCAPES = [rf"\{letter}" for letter in "sdwSDW"] + [r"[\w]", r"[^\w]", r"[^\s\d]", ".", r"\h"]

@@ -17,7 +17,7 @@ from pyharness import _core
 from pyharness.bpe import BpeTokenizer, import_model
 from pyharness.bpe.splitting.pre_tokenizing import PreTokenizer
 from pyharness.vocabularies.files.byte_alphabet import alphabet_bytes
-from pyharness.vocabularies.huggingface.split_tables import tables_of
+from pyharness.vocabularies.huggingface.pre_tokenizer import tables_of
 from pyharness.vocabularies.patterns.syntax import Uncompilable
 from tokenizer_files import byte_level as byte_level_file
 

@@ -17,9 +17,9 @@ from published_patterns import BLOOM, CLIP
 from pyharness import _core
 from pyharness.bpe import PieceCounter, TextEncoder, TextSplitter
 from pyharness.types import InputError
+from pyharness.vocabularies.encodings import KIMI
 from pyharness.vocabularies.patterns.split_patterns import SPLIT_PATTERNS
 from pyharness.vocabularies.patterns.tables import SplitTable, compiled
-from pyharness.vocabularies.ranks.encodings import KIMI
 
 
 def test_a_pattern_that_doubles_the_ways_is_linear_here() -> None:

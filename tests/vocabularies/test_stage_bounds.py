@@ -17,10 +17,10 @@ from pyharness import store, suite, tokenizers
 from pyharness.store import json_lines
 from pyharness.suite import reading
 from pyharness.types import InputError
+from pyharness.vocabularies import encodings, rank_file
 from pyharness.vocabularies.files import stage_bounds
-from pyharness.vocabularies.files.minbpe_file import write_minbpe
 from pyharness.vocabularies.files.stage_bounds import check_pattern, check_steps, elements_of
-from pyharness.vocabularies.ranks import encodings, rank_file
+from pyharness.vocabularies.minbpe_file import write_minbpe
 
 
 @pytest.mark.parametrize(

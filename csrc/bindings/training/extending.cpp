@@ -9,8 +9,8 @@ namespace {
 
 using PieceRuleArrays = std::tuple<py::object, py::array, py::array, py::array>;
 
-// Fields of a pyharness.vocabularies.sentencepiece.PieceRules, and code points, scripts and digits of
-// characters.
+// Fields of a pyharness.features.adaptation.bpe.piece_rules.PieceRules, and code points, scripts and
+// digits of characters.
 std::optional<PieceRules> piece_rules_of(const std::optional<PieceRuleArrays>& given) {
   if (!given) return std::nullopt;
   const auto& [rules, point_array, script_array, digit_array] = *given;

@@ -19,7 +19,7 @@ from pyharness.types import Ids, InputError, Offsets, TokenKind, Vocabulary
 from pyharness.vocabularies.files.byte_alphabet import alphabet_bytes
 from pyharness.vocabularies.huggingface.file import flat_stages
 from pyharness.vocabularies.huggingface.library_stages import library_stage
-from pyharness.vocabularies.sentencepiece.model import SentencePieceNormalizer
+from pyharness.vocabularies.sentencepiece_file import SentencePieceNormalizer
 
 _DROPPED, _AGAIN = 1, 2
 UNKNOWN_SURFACE = " \u2047 ".encode()  # what SentencePiece shows for the unknown piece

@@ -11,7 +11,7 @@ from pyharness.types import InputError
 from pyharness.vocabularies.files.byte_alphabet import in_letters
 from pyharness.vocabularies.huggingface.file import flat_stages
 from pyharness.vocabularies.huggingface.library_stages import library_stage
-from pyharness.vocabularies.sentencepiece.model import ModelType, PieceType, SentencePieceNormalizer
+from pyharness.vocabularies.sentencepiece_file import ModelType, PieceType, SentencePieceNormalizer
 
 Normalize: TypeAlias = Callable[[str], str]
 KeepsStart: TypeAlias = Callable[[str], bool]

@@ -14,10 +14,10 @@ from pyharness.bpe.formats.exporting_huggingface import tokenizer_json
 from pyharness.bpe.model.model import BpeModel
 from pyharness.plugins.registry import pick
 from pyharness.types import InputError, TokenKind
-from pyharness.vocabularies.files.minbpe_file import write_minbpe
 from pyharness.vocabularies.huggingface.pre_tokenizer import known_name
+from pyharness.vocabularies.minbpe_file import write_minbpe
 from pyharness.vocabularies.patterns.split_patterns import SPLIT_PATTERNS
-from pyharness.vocabularies.ranks.rank_file import write_ranks
+from pyharness.vocabularies.rank_file import write_ranks
 
 ExportKind: TypeAlias = Literal["tokenizer.json", "tiktoken", "minbpe"]
 _IN_IT = "pattern and special tokens are in it"

@@ -16,7 +16,7 @@ from pyharness.bpe.model.model import BpeModel
 from pyharness.bpe.model.token_lookup import TokenLookup
 from pyharness.types import InputError
 from pyharness.vocabularies.huggingface.pre_tokenizer import pre_tokenizer
-from pyharness.vocabularies.sentencepiece.model import SentencePieceNormalizer
+from pyharness.vocabularies.sentencepiece_file import SentencePieceNormalizer
 
 _BYTE_LEVEL_DECODER = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}
 _FUSE = {"type": "Fuse"}

@@ -17,16 +17,15 @@ from pyharness.bpe.formats.own.file import load_bytes
 from pyharness.bpe.model.check import check_model
 from pyharness.bpe.model.model import BpeModel
 from pyharness.types import InputError, TokenKind, Vocabulary
+from pyharness.vocabularies import encodings, rank_file
 from pyharness.vocabularies.files import vocabulary_file
-from pyharness.vocabularies.files.bpe_model import byte_level_model
-from pyharness.vocabularies.files.minbpe_file import read_minbpe
+from pyharness.vocabularies.files.merge_model import byte_level_model
 from pyharness.vocabularies.huggingface.file import AddedToken, check_id, read_file
 from pyharness.vocabularies.huggingface.pre_tokenizer import known_name
 from pyharness.vocabularies.huggingface.vocab_and_merges import read_pair
-from pyharness.vocabularies.ranks import encodings, rank_file
-from pyharness.vocabularies.ranks.rank_file import RankVocabulary
-from pyharness.vocabularies.ranks.tekken import read_tekken
-from pyharness.vocabularies.sentencepiece.model import read_model
+from pyharness.vocabularies.minbpe_file import read_minbpe
+from pyharness.vocabularies.rank_file import RankVocabulary, read_tekken
+from pyharness.vocabularies.sentencepiece_file import read_model
 
 
 def import_model(

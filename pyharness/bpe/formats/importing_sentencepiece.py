@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pyharness.bpe.model.model import BpeModel
 from pyharness.types import InputError
+from pyharness.vocabularies import sentencepiece_file
 from pyharness.vocabularies.huggingface.file import AddedToken
-from pyharness.vocabularies.sentencepiece import vocabulary as sentencepiece_vocabulary
-from pyharness.vocabularies.sentencepiece.model import ModelType, PieceType, SentencePieceModel
+from pyharness.vocabularies.sentencepiece_file import ModelType, PieceType, SentencePieceModel
 
 _MERGED = (PieceType.NORMAL, PieceType.UNUSED)
 
@@ -21,8 +21,8 @@ def model_of_sentencepiece(file: SentencePieceModel, label: str) -> BpeModel:
         if file.types[token] in (PieceType.CONTROL, PieceType.USER_DEFINED)
     ]
     return BpeModel(
-        vocabulary=sentencepiece_vocabulary.vocabulary(file),
-        merges=sentencepiece_vocabulary.merge_model(file),
+        vocabulary=sentencepiece_file.vocabulary(file),
+        merges=sentencepiece_file.merge_model(file),
         alphabet={
             piece.encode(): token
             for token, piece in enumerate(file.pieces)

@@ -12,7 +12,7 @@ from pyharness.types import Ids, MergeModel, Offsets, RoundTrip, TokenKind, Voca
 from pyharness.vocabularies.huggingface.file import AddedToken
 from pyharness.vocabularies.huggingface.traits import writes_bytes
 from pyharness.vocabularies.patterns.syntax import Dialect
-from pyharness.vocabularies.sentencepiece.model import SentencePieceNormalizer
+from pyharness.vocabularies.sentencepiece_file import SentencePieceNormalizer
 
 Algorithm: TypeAlias = Literal["bpe", "scaffold-bpe"]
 Symbols: TypeAlias = Literal["bytes", "characters"]

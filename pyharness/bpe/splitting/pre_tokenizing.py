@@ -15,7 +15,7 @@ from pyharness.types import offsets_of
 from pyharness.vocabularies.files.byte_alphabet import alphabet_bytes
 from pyharness.vocabularies.huggingface.file import flat_stages
 from pyharness.vocabularies.huggingface.library_stages import library_stage
-from pyharness.vocabularies.huggingface.split_tables import tables_of
+from pyharness.vocabularies.huggingface.pre_tokenizer import tables_of
 from pyharness.vocabularies.patterns.syntax import Uncompilable
 
 PieceStrings: TypeAlias = Callable[[str, bool], Sequence[bytes]]  # (text, whether it starts its document) -> pieces

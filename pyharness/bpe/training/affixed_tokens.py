@@ -6,7 +6,7 @@ import numpy as np
 
 from pyharness.bpe.training.trainer import TrainedBpe
 from pyharness.types import MergeModel, Vocabulary
-from pyharness.vocabularies.files.bpe_model import symbol_model
+from pyharness.vocabularies.files.merge_model import symbol_model
 
 
 class AffixedTokens:

@@ -13,7 +13,7 @@ from pyharness.bpe.splitting.text_splitter import TextSplitter
 from pyharness.bpe.training.affixed_tokens import AffixedTokens
 from pyharness.bpe.training.trainer import TrainedBpe
 from pyharness.types import Ids, InputError, MergeModel, TokenKind, Vocabulary
-from pyharness.vocabularies.files.bpe_model import byte_level_model, symbol_model
+from pyharness.vocabularies.files.merge_model import byte_level_model, symbol_model
 from pyharness.vocabularies.huggingface.file import AddedToken
 
 

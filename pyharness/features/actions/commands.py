@@ -17,7 +17,7 @@ from pyharness.features.actions.codecs import codec_files, streams
 from pyharness.features.actions.codecs.recipe import CodecRecipe, FittedCodec, open_motions, refuse_others
 from pyharness.features.actions.motions import Clip, Motions, check_clips, clips_of
 from pyharness.store.folders import check_new_folder, write_folder
-from pyharness.system.folders import home_folder
+from pyharness.system import folders
 from pyharness.types import InputError, Tally
 
 FILE = "actions.json"
@@ -62,7 +62,7 @@ def train(
 
 def codec_file(specification: str) -> Path | None:
     """Path of the file of a codec that a specification names, ``PATH`` or ``actions:PATH``; None for all others."""
-    path = home_folder.expanded(specification.removeprefix("actions:"))
+    path = folders.expanded(specification.removeprefix("actions:"))
     return path if codec_files.is_one(path) else None
 
 

@@ -28,7 +28,7 @@ from pyharness.corpora.options import COMMON_OPTIONS, described
 from pyharness.corpora.path import check_file
 from pyharness.corpora.streaming import fits, keyed, never_empty
 from pyharness.features.actions.types import KIND, ActionChunk
-from pyharness.system.folders import home_folder
+from pyharness.system import folders
 from pyharness.types import Corpus, CorpusFamily, InputError, Piece, Tally
 
 Frames = list[list[float]]
@@ -146,7 +146,7 @@ def _open(spec: str, argument: str, options: Mapping[str, str]) -> Corpus:
         return Motions(spec, made, chunk, 0, dims, **about, smoke_test=True)
     if "clips" in options:
         raise InputError(f"clips= is for motions:{MADE}; leave it out, or read less with max_bytes=")
-    path = home_folder.expanded(argument)
+    path = folders.expanded(argument)
     check_clips(path)
     field = options.get("field", "frames")
     return Motions(

@@ -23,7 +23,7 @@ from pyharness.features.actions.codecs.recipe import (
 from pyharness.features.actions.types import ActionCodec
 from pyharness.plugins.registry import suggest
 from pyharness.plugins.specification import check_options
-from pyharness.system.folders import home_folder
+from pyharness.system import folders
 from pyharness.tokenizers.segmenting import whole_number
 from pyharness.types import InputError, Instead, Tokenizer, TokenizerFamily, TokenizerSpec, Unsupported
 
@@ -67,7 +67,7 @@ def _recipe(name: str, kind: str, options: Mapping[str, str]) -> CodecRecipe:
 
 
 def _of_file(name: str, argument: str, options: Mapping[str, str]) -> TokenizerSpec:
-    path = home_folder.expanded(argument)
+    path = folders.expanded(argument)
     if not path.is_file():
         raise suggest("codec of actions, or file of one", argument, KINDS)
     check_options(name, options, ())

@@ -19,7 +19,7 @@ from pyharness.corpora.batching import BATCH_SIZE, batches
 from pyharness.corpora.texts import Text
 from pyharness.features.adaptation.trainers.base_file import BaseFile
 from pyharness.store.folders import check_apart
-from pyharness.system.folders import home_folder
+from pyharness.system.folders import expanded
 from pyharness.trainers import TrainedTokenizer, TrainerSpec, TrainingRequest
 from pyharness.trainers.phases import Phases
 from pyharness.types import InputError, TrainingProgress
@@ -96,7 +96,7 @@ def check(trainer: TrainerSpec, request: TrainingRequest, folders: Sequence[Path
     for folder in folders:
         training.check(trainer, request, folder, (), force)
     base = BaseFile.read(request.base or "")
-    named = home_folder.expanded((request.base or "").removeprefix("file:").partition("?")[0])
+    named = expanded((request.base or "").removeprefix("file:").partition("?")[0])
     for folder in folders:
         check_apart(folder, (base.path, named))  # named may be the folder of the base, which has its settings, too
     return base

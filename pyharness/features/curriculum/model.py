@@ -1,6 +1,6 @@
 """A vocabulary that grew in rounds, as data, and its file, ``format: pyharness-curriculum``: one JSON object.
 
-- ``format``, ``version``, ``digest``, ``written_by``: :mod:`pyharness.vocabularies.files.own_file`; the version is 1.
+- ``format``, ``version``, ``digest``, ``written_by``: :mod:`pyharness.vocabularies.own_file`; the version is 1.
 - ``tokens``: id -> string, in the byte alphabet of GPT-2 (``Ġthe`` is `` the``): the symbols first.
 - ``sizes``: how many of them there were before the first round, and after each.
 - ``symbols``: ``bytes`` or ``characters``.
@@ -18,9 +18,10 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from pyharness.system import atomic_file
 from pyharness.types import InputError, TokenKind, Vocabulary
-from pyharness.vocabularies.files import own_file, vocabulary_file
+from pyharness.vocabularies import own_file
+from pyharness.vocabularies.files import vocabulary_file
 from pyharness.vocabularies.files.byte_alphabet import in_letters
-from pyharness.vocabularies.files.members import Members, byte_strings
+from pyharness.vocabularies.files.json_file import Members, byte_strings
 from pyharness.vocabularies.files.vocabulary_file import BIGGEST_ID
 
 Symbols: TypeAlias = Literal["bytes", "characters"]

@@ -38,8 +38,8 @@ from pyharness.features.segmentation.calibration import LEAST_SHARED, Calibrated
 from pyharness.features.segmentation.text_bytes import laid_out, segments_of_starts
 from pyharness.plugins.specification import check_options
 from pyharness.symbol_models import HIGHEST_ORDER, SymbolModel
+from pyharness.system import folders
 from pyharness.system.environment import version_of
-from pyharness.system.folders import home_folder
 from pyharness.tokenizers.segmenting import row_of_units, whole_number
 from pyharness.tokenizers.training import cache
 from pyharness.tokenizers.training.recipe import code_digest, keys_file, text_of
@@ -296,5 +296,5 @@ def _predictor(row: EntropyRow, path: Path | None) -> BytePredictor:
 
 def _file(row: EntropyRow) -> Path | None:
     """The file of the symbol model that ``model=`` names; None where it names something else."""
-    path = home_folder.expanded(str(row.model))
+    path = folders.expanded(str(row.model))
     return path if path.is_file() else None

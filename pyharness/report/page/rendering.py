@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyharness.plugins.libraries import is_installed, load
+from pyharness.plugins.libraries import is_installed
 from pyharness.report.page.cells import LONGEST_LINE, LONGEST_PROSE, LONGEST_TIP, halves, meaning, narrowed, shown_rows
 from pyharness.report.page.parts import Figure, Page, Section, Verbatim
 from pyharness.report.page.policy import policy
@@ -20,27 +20,22 @@ from pyharness.report.sheet.shortening import shorten
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-PURPOSE, EXTRA = "the HTML report", "report"
-MODULES = {"jinja2": "Jinja2", "vl_convert": "vl-convert-python"}
 _VIEW = re.compile(r'<svg (?=[^<>]*viewBox="[\d.-]+ [\d.-]+ ([\d.]+) ([\d.]+)")')
 _FOLDER = Path(__file__).parent
 
 
 def lack() -> str | None:
-    """One line on the libraries of the extra that are missing, and how to get them; None where all are there."""
-    missing = [name for module, name in MODULES.items() if not is_installed(module)]
-    if not missing:
+    """One line on the library that draws, and how to get it; None where it is there."""
+    if is_installed("vl_convert"):
         return None
-    advice = f"pip install 'pyharness[{EXTRA}]'"
-    return f"{PURPOSE} is its tables alone, for want of {', '.join(missing)}: for charts, {advice}"
+    return (
+        "the HTML report is its tables alone, for want of vl-convert-python: for charts, "
+        "pip install 'pyharness[report]'"
+    )
 
 
 def render(page: Page) -> str:
-    """Return a page as HTML. The same page is the same text.
-
-    Raises:
-        InputError: Jinja2 is not installed.
-    """
+    """Return a page as HTML. The same page is the same text."""
     style, script = theme() + _asset("style.css"), _asset("script.js")
     template = _environment().get_template("page.html.j2")
     return template.render(page=page, style=style, script=script, policy=policy(style, script))
@@ -59,17 +54,17 @@ def _sized(svg: str) -> str:
 
 @lru_cache(maxsize=1)
 def _environment() -> Environment:
-    jinja = load(PURPOSE, "jinja2", EXTRA, MODULES["jinja2"])
-    markup = load(PURPOSE, "markupsafe", EXTRA).Markup
+    import jinja2
+    from markupsafe import Markup
 
     def shown(value: Any) -> Any:
         """What an expression of a template writes: its text is shown, and then escaped; markup is ours."""
-        return value if isinstance(value, markup) else visible(str(value))
+        return value if isinstance(value, Markup) else visible(str(value))
 
-    environment: Environment = jinja.Environment(
-        loader=jinja.FileSystemLoader(_FOLDER / "templates"),
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_FOLDER / "templates"),
         autoescape=True,
-        undefined=jinja.StrictUndefined,
+        undefined=jinja2.StrictUndefined,
         finalize=shown,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -82,9 +77,9 @@ def _environment() -> Environment:
     }
     environment.filters |= {
         "base64": lambda data: base64.b64encode(data).decode(),
-        "drawing": lambda svg: markup(_sized(svg)),
+        "drawing": lambda svg: Markup(_sized(svg)),  # noqa: S704 -- drawn by us
         "halves": halves,
-        "markup": markup,
+        "markup": Markup,
         "brief": lambda text: shorten(visible(text), LONGEST_TIP),
         "narrowed": narrowed,
         "prose": lambda text: shorten(visible(text), LONGEST_PROSE),

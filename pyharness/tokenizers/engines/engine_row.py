@@ -14,8 +14,8 @@ from pyharness.tokenizers.source import VocabularyFile
 from pyharness.types import HasPipeline, Ids, InputError, RoundTrip, Tokenizer, TokenizerSpec, Vocabulary
 from pyharness.vocabularies.files import vocabulary_file
 from pyharness.vocabularies.huggingface.file import read_file
-from pyharness.vocabularies.ranks.rank_file import write_ranks
-from pyharness.vocabularies.sentencepiece.model import read_model
+from pyharness.vocabularies.rank_file import write_ranks
+from pyharness.vocabularies.sentencepiece_file import read_model
 
 
 class Tables(Protocol):

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pyharness.plugins.registry import suggest
-from pyharness.system.threads.thread_pool import ThreadPool, require_one
+from pyharness.system.threads import ThreadPool, require_one
 from pyharness.tokenizers import Timed
 from pyharness.tokenizers.engines.engine_row import EngineRow, Tables, dense_ranks, tables, without_special, wrap
 from pyharness.tokenizers.families.tiktoken import RankTables

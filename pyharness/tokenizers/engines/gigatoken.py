@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from pyharness.system.threads.thread_pool import ThreadPool, require_one
+from pyharness.system.threads import ThreadPool, require_one
 from pyharness.tokenizers import Timed
 from pyharness.tokenizers.engines.engine_row import (
     EngineRow,
@@ -29,7 +29,7 @@ from pyharness.tokenizers.families.sentencepiece import SentencePieceTables
 from pyharness.tokenizers.families.tiktoken import RankTables
 from pyharness.tokenizers.source import VocabularyFile, refusing
 from pyharness.types import Engine, Ids, InputError, Tokens
-from pyharness.vocabularies.ranks import encodings
+from pyharness.vocabularies import encodings
 
 POOL = ThreadPool("gigatoken", "RAYON_NUM_THREADS")
 SCHEMES = {

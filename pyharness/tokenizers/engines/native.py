@@ -12,8 +12,8 @@ from pyharness.system.timing import in_libraries
 from pyharness.tokenizers import Timed
 from pyharness.tokenizers.source import Loader, VocabularyFile, variant
 from pyharness.types import Engine, InputError, MergeModel, Tokenizer, TokenizerSpec, Tokens
+from pyharness.vocabularies.encodings import PATTERNS
 from pyharness.vocabularies.files.vocabulary_file import Kind
-from pyharness.vocabularies.ranks.encodings import PATTERNS
 
 OPTIONS = ("method", "dropout", "seed")  # of BpeTokenizer
 KINDS: tuple[Kind, ...] = ("huggingface", "rank_file", "tekken", "sentencepiece", "minbpe", "pyharness")

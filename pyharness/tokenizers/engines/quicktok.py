@@ -18,7 +18,7 @@ import numpy as np
 from pyharness.plugins import libraries
 from pyharness.plugins.registry import pick
 from pyharness.plugins.specification import check_options
-from pyharness.system.threads.thread_pool import require_one
+from pyharness.system.threads import require_one
 from pyharness.tokenizers import Timed
 from pyharness.tokenizers.engines.engine_row import EngineRow, Tables, check_ids, tables
 from pyharness.tokenizers.families import openai_files
@@ -26,9 +26,9 @@ from pyharness.tokenizers.families.huggingface import HuggingFaceTables
 from pyharness.tokenizers.families.tiktoken import RankTables
 from pyharness.tokenizers.source import VocabularyFile, refusing
 from pyharness.types import Engine, Ids, InputError, Tokenizer, TokenizerFamily, TokenizerSpec, Tokens
+from pyharness.vocabularies import encodings
 from pyharness.vocabularies.files import vocabulary_file
-from pyharness.vocabularies.ranks import encodings
-from pyharness.vocabularies.ranks.rank_file import RankVocabulary
+from pyharness.vocabularies.rank_file import RankVocabulary
 
 # Name in the wheel -> file and split pattern. llama3 is left out: on Thai text quicktok 0.4 gives other ids than
 # tiktoken and splintr. It emits tokens inside longer pieces that no merges make (115164, "ประมาณ"), which the

@@ -11,7 +11,7 @@ import numpy as np
 from pyharness.plugins import libraries
 from pyharness.plugins.registry import pick
 from pyharness.plugins.specification import check_options
-from pyharness.system.threads.thread_pool import require_one
+from pyharness.system.threads import require_one
 from pyharness.tokenizers import Timed
 from pyharness.tokenizers.engines.engine_row import check_ids
 from pyharness.tokenizers.source import refusing
@@ -25,7 +25,7 @@ from pyharness.types import (
     TokenizerSpec,
     Tokens,
 )
-from pyharness.vocabularies.ranks import encodings
+from pyharness.vocabularies import encodings
 
 KNOWN = {"cl100k_base": 100256, "o200k_base": 199998}
 

@@ -10,14 +10,14 @@ import numpy as np
 from pyharness.plugins import libraries
 from pyharness.plugins.registry import pick
 from pyharness.plugins.specification import TOKENIZER, check_options
-from pyharness.system.threads.thread_pool import ThreadPool
+from pyharness.system.threads import ThreadPool
 from pyharness.tokenizers import Timed
 from pyharness.tokenizers.engines.engine_row import EngineRow, Tables, check_ids, tables, without_special, wrap
 from pyharness.tokenizers.families.tiktoken import RankTables
 from pyharness.tokenizers.source import VocabularyFile, refusing
 from pyharness.types import Engine, Ids, Tokenizer, TokenizerFamily, TokenizerSpec, Tokens
-from pyharness.vocabularies.ranks import encodings
-from pyharness.vocabularies.ranks.rank_file import RankVocabulary, write_ranks
+from pyharness.vocabularies import encodings
+from pyharness.vocabularies.rank_file import RankVocabulary, write_ranks
 
 POOL = ThreadPool("splintr", "RAYON_NUM_THREADS")
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from pyharness.system.threads.thread_pool import ThreadPool
+from pyharness.system.threads import ThreadPool
 from pyharness.tokenizers import Timed
 from pyharness.tokenizers.engines.engine_row import EngineRow, Tables, check_ids, tables, without_special, wrap
 from pyharness.tokenizers.families.huggingface import HuggingFaceTables

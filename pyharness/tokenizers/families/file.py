@@ -11,10 +11,10 @@ from pathlib import Path
 from pyharness.plugins.specification import check_options
 from pyharness.tokenizers.source import VocabularyFile, loader, variant
 from pyharness.types import InputError, TokenizerFamily, TokenizerSpec
+from pyharness.vocabularies import encodings
+from pyharness.vocabularies.encodings import Encoding
 from pyharness.vocabularies.files import vocabulary_file
 from pyharness.vocabularies.huggingface.vocab_and_merges import read_pair
-from pyharness.vocabularies.ranks import encodings
-from pyharness.vocabularies.ranks.encodings import Encoding
 
 
 def row(name: str, path: Path, options: Mapping[str, str], licence: str = "unknown") -> TokenizerSpec:

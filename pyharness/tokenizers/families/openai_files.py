@@ -19,9 +19,9 @@ from pyharness.plugins.specification import check_options
 from pyharness.system import atomic_file, network
 from pyharness.tokenizers.source import VocabularyFile
 from pyharness.types import InputError, TokenizerFamily, TokenizerSpec
+from pyharness.vocabularies import rank_file
+from pyharness.vocabularies.encodings import OPENAI_ENCODINGS, Encoding
 from pyharness.vocabularies.files import vocabulary_file
-from pyharness.vocabularies.ranks import rank_file
-from pyharness.vocabularies.ranks.encodings import OPENAI_ENCODINGS, Encoding
 
 QUICKTOK_FILES = {"cl100k_base": "cl100k.vocab", "o200k_base": "o200k.vocab"}
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pyharness.system.threads.thread_pool import require_one
+from pyharness.system.threads import require_one
 from pyharness.tokenizers import Timed
 from pyharness.types import Ids, RoundTrip, Tokenizer, TokenizerSpec, Tokens, Vocabulary
 

@@ -11,15 +11,9 @@ import numpy as np
 from pyharness.tokenizers import Timed
 from pyharness.tokenizers.source import Loader, VocabularyFile, refusing
 from pyharness.types import Ids, MergeModel, RoundTrip, Tokenizer, Tokens, Vocabulary
+from pyharness.vocabularies import sentencepiece_file
 from pyharness.vocabularies.huggingface.file import AddedToken
-from pyharness.vocabularies.sentencepiece import vocabulary as sentencepiece_vocabulary
-from pyharness.vocabularies.sentencepiece.model import (
-    ModelType,
-    PieceType,
-    SentencePieceModel,
-    raw_model,
-    read_model,
-)
+from pyharness.vocabularies.sentencepiece_file import ModelType, PieceType, SentencePieceModel, raw_model, read_model
 from pyharness.vocabularies.stages import ModelKind, Stages, TokenForm
 
 
@@ -35,7 +29,7 @@ class SentencePieceTables:
 
     def vocabulary(self) -> Vocabulary:
         """Return pieces with ``▁`` as the space it stands for, and bytes for ``<0xNN>``."""
-        return sentencepiece_vocabulary.vocabulary(self.model)
+        return sentencepiece_file.vocabulary(self.model)
 
     def added_tokens(self) -> Mapping[str, int]:
         """User-defined pieces: they are cut out of the text before the model runs."""
@@ -82,7 +76,7 @@ class SentencePieceTokenizer(SentencePieceTables):
 
     def normalize(self, text: str) -> str:
         """Text after the model's normaliser, with spaces as spaces."""
-        normal: str = self.processor.Normalize(text).replace(sentencepiece_vocabulary.SPACE, " ")
+        normal: str = self.processor.Normalize(text).replace(sentencepiece_file.SPACE, " ")
         if self.model.normalizer.remove_extra_whitespaces:  # decoding takes one from every token that stands first
             return normal.lstrip(" ")
         return normal.removeprefix(" ") if self.model.normalizer.add_dummy_prefix else normal
@@ -106,7 +100,7 @@ class BpeSentencePiece(SentencePieceTokenizer):
 
     def merge_model(self) -> MergeModel:
         """Return the ranks form."""
-        return sentencepiece_vocabulary.merge_model(self.model)
+        return sentencepiece_file.merge_model(self.model)
 
 
 class WordSentencePiece(SentencePieceTokenizer):

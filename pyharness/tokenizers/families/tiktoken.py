@@ -10,10 +10,9 @@ import numpy as np
 from pyharness.tokenizers import Timed
 from pyharness.tokenizers.source import Loader, VocabularyFile, refusing
 from pyharness.types import Ids, InputError, MergeModel, RoundTrip, Tokens, Vocabulary
-from pyharness.vocabularies.ranks import rank_file
-from pyharness.vocabularies.ranks.encodings import PATTERNS, part_of
-from pyharness.vocabularies.ranks.rank_file import RankVocabulary
-from pyharness.vocabularies.ranks.tekken import read_tekken
+from pyharness.vocabularies import rank_file
+from pyharness.vocabularies.encodings import PATTERNS, part_of
+from pyharness.vocabularies.rank_file import RankVocabulary, read_tekken
 from pyharness.vocabularies.stages import SplitStep, Stages, byte_forms
 
 

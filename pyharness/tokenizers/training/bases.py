@@ -7,11 +7,10 @@ from pathlib import Path
 
 from pyharness import tokenizers
 from pyharness.plugins.specification import TOKENIZER
-from pyharness.system import atomic_file
-from pyharness.system.folders import cache_folder, home_folder
+from pyharness.system import atomic_file, folders
 from pyharness.tokenizers.source import VocabularyFile
 from pyharness.types import InputError
-from pyharness.vocabularies.ranks import encodings
+from pyharness.vocabularies import encodings
 
 
 def file_of(base: str) -> str:
@@ -49,7 +48,7 @@ def file_of(base: str) -> str:
 
 
 def _names_row(base: str) -> bool:
-    if base.startswith("file:") or home_folder.expanded(base).exists():
+    if base.startswith("file:") or folders.expanded(base).exists():
         return False
     try:
         wanted = TOKENIZER.parse(base)
@@ -61,7 +60,7 @@ def _names_row(base: str) -> bool:
 
 def _kept(data: bytes, name: str, suffix: str) -> str:
     """Keep what a row made of another file, or of one whose name says nothing."""
-    path = cache_folder.ours() / "bases" / hashlib.sha256(data).hexdigest()[:16] / f"{Path(name).name}{suffix}"
+    path = folders.cache() / "bases" / hashlib.sha256(data).hexdigest()[:16] / f"{Path(name).name}{suffix}"
     if not path.is_file() or path.read_bytes() != data:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -20,8 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from pyharness.system import archive, atomic_file, bounded_file
-from pyharness.system.folders import cache_folder
+from pyharness.system import archive, atomic_file, bounded_file, folders
 from pyharness.trainers import Array, TrainedTokenizer
 from pyharness.types import InputError
 from pyharness.vocabularies.files import vocabulary_file
@@ -120,7 +119,7 @@ class Place:
 
 def folder() -> Path:
     """Return the folder of all recipes."""
-    return cache_folder.ours() / "trained"
+    return folders.cache() / "trained"
 
 
 @contextmanager

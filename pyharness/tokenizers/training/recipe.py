@@ -15,8 +15,8 @@ from pyharness.corpora.document_keys import DocumentKeys
 from pyharness.corpora.texts import Text
 from pyharness.plugins.closure import import_closure
 from pyharness.plugins.specification import check_options
+from pyharness.system import folders
 from pyharness.system.environment import version_of
-from pyharness.system.folders import cache_folder
 from pyharness.tokenizers.training.bases import file_of
 from pyharness.trainers import TrainerSpec, TrainingRequest
 from pyharness.trainers.phases import Phases
@@ -159,4 +159,4 @@ def text_of(corpus: str, progress: Callable[[TrainingProgress], None] | None = N
 
 def keys_file(corpus: str, digest: str) -> Path:
     """Where the digests of the documents of a training text are kept: those of its name and content."""
-    return cache_folder.ours() / "texts" / f"{digest}-{hashlib.sha256(corpus.encode()).hexdigest()[:16]}.npy"
+    return folders.cache() / "texts" / f"{digest}-{hashlib.sha256(corpus.encode()).hexdigest()[:16]}.npy"

@@ -1,4 +1,4 @@
-"""The byte alphabet of GPT-2: one printable character for each byte, so that any bytes can be written as text."""
+"""Bytes written as text: in the alphabet of GPT-2, a printable character for each, and as pieces like ``<0x41>``."""
 
 from __future__ import annotations
 
@@ -44,3 +44,13 @@ def alphabet_bytes(token: str) -> bytes:
         return of_letters(token)
     except UnicodeEncodeError:
         return token.encode(errors="surrogatepass")
+
+
+def byte_of(piece: str) -> int | None:
+    """Byte of a fallback piece: ``<0x41>`` is 65."""
+    if len(piece) == 6 and piece.startswith("<0x") and piece.endswith(">"):
+        try:
+            return int(piece[3:5], 16)
+        except ValueError:
+            return None
+    return None

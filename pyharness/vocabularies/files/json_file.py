@@ -1,11 +1,21 @@
-"""Parses JSON that may be broken or hostile."""
+"""JSON files that may be broken or hostile: parsed, and their members checked as they are taken."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
-from pyharness.types import InputError
+import numpy as np
+from numpy.typing import NDArray
+
+from pyharness.types import InputError, Offsets, offsets_of
+from pyharness.vocabularies.files.byte_alphabet import of_letters
+
+_NAMES = {
+    dict: "an object", list: "a list", str: "a string", int: "an integer", bool: "true or false", type(None): "null",
+}  # fmt: skip
 
 
 def parse_json(data: bytes, label: str) -> dict[str, Any]:
@@ -34,3 +44,61 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
                 raise ValueError(f"key {key!r} occurs twice in one object")
             seen.add(key)
     return members
+
+
+class Members:
+    """Members of an object. A member of another kind is an ``InputError`` that names the object and the member."""
+
+    def __init__(self, content: Any, label: str) -> None:
+        if not isinstance(content, dict):
+            raise InputError(f"{label} is {str(content)[:60]!r}, not an object")
+        self.content, self.label = content, label
+
+    def take(self, name: str, kind: type | tuple[type, ...]) -> Any:
+        """Member of a type; None where the type allows it and the file leaves it out."""
+        value, kinds = self.content.get(name), kind if isinstance(kind, tuple) else (kind,)
+        if type(value) not in kinds:
+            wanted = " or ".join(_NAMES[kind] for kind in kinds)
+            raise InputError(f"{self.label}: {name!r} is {str(value)[:60]!r}, not {wanted}")
+        return value
+
+    def choose(self, name: str, known: Sequence[str]) -> Any:
+        """Member that is one of some words."""
+        value = self.content.get(name)
+        if value not in known:
+            raise InputError(f"{self.label}: {name!r} is {str(value)[:60]!r}; known: {', '.join(known)}")
+        return value
+
+    def integers(self, name: str, low: int, high: int) -> NDArray[np.int64]:
+        """int64 [n]: a member that is a list of integers from ``low`` to below ``high``."""
+        return integers(self.take(name, list), low, high, f"{self.label}: {name!r}")
+
+
+def integers(values: Sequence[Any], low: int, high: int, label: str) -> NDArray[np.int64]:
+    """int64 [n]: a list of integers from ``low`` to below ``high``."""
+    if not set(map(type, values)) <= {int}:
+        raise InputError(f"{label} has {next(repr(v)[:40] for v in values if type(v) is not int)}, not an integer")
+    if values and not (low <= min(values) and max(values) < high):
+        wrong = next(value for value in values if not low <= value < high)
+        raise InputError(f"{label} has {str(wrong)[:40]}, which is not from {low} to below {high:,}")
+    return np.array(values, np.int64)
+
+
+def strings(values: Sequence[Any], label: str) -> tuple[NDArray[np.uint8], Offsets]:
+    """Bytes, uint8 [all], and offsets, int64 [n + 1], of strings in the byte alphabet."""
+    if not set(map(type, values)) <= {str}:
+        raise InputError(f"{label} has {next(repr(v)[:40] for v in values if type(v) is not str)}, not a string")
+    text = "".join(values)
+    try:
+        data = of_letters(text)
+    except UnicodeEncodeError as error:
+        raise InputError(f"{label}: {text[error.start]!r} is no letter of the byte alphabet") from None
+    offsets = offsets_of(list(map(len, values)))
+    return np.frombuffer(data, np.uint8), offsets
+
+
+def byte_strings(values: Sequence[Any], label: str) -> list[bytes]:
+    """Bytes of each of some strings in the byte alphabet."""
+    data, offsets = strings(values, label)
+    content = data.tobytes()
+    return [content[start:end] for start, end in pairwise(offsets.tolist())]

@@ -8,8 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from pyharness.system import bounded_file
-from pyharness.system.folders import home_folder
+from pyharness.system import bounded_file, folders
 from pyharness.types import InputError
 
 Kind: TypeAlias = Literal[
@@ -41,7 +40,7 @@ def read(path: Path) -> bytes:
 
 def find(argument: str) -> Path:
     """File meant by a path: itself, or the tokenizer file of a directory."""
-    path = home_folder.expanded(argument)
+    path = folders.expanded(argument)
     try:
         path.exists()
     except OSError as error:

@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness.types import InputError, MergeModel, TokenKind, Vocabulary
-from pyharness.vocabularies.files.bpe_model import byte_level_model, character_symbols, symbol_model
-from pyharness.vocabularies.files.byte_alphabet import BYTE_ALPHABET, alphabet_bytes
+from pyharness.vocabularies.files.byte_alphabet import BYTE_ALPHABET, alphabet_bytes, byte_of
+from pyharness.vocabularies.files.merge_model import byte_level_model, character_symbols, symbol_model
 from pyharness.vocabularies.huggingface.file import HuggingFaceFile
 from pyharness.vocabularies.huggingface.traits import is_byte_level
-from pyharness.vocabularies.sentencepiece.model import byte_of
 
 _ABSENT = np.iinfo(np.uint32).max
 LONGEST = 1 << 16  # characters of a token whose parts a decoder replaces; published files replace one by one

@@ -1,17 +1,31 @@
-"""Sets of code points, as the points where membership changes."""
+"""Sets of code points, as the points where membership changes; and those that Unicode names.
+
+Properties and case foldings are of one Unicode version for every dialect: the table is written by
+``csrc/core/splitting/generate_properties.py``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache, reduce
-from itertools import chain
+from functools import cache, lru_cache, reduce
+from importlib.resources import files
+from itertools import accumulate, chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 LIMIT = 0x110000
+_GROUPS = {
+    "l": ("letter", "lu ll lt lm lo"),
+    "lc": ("casedletter", "lu ll lt"),
+    "m": ("mark", "mn mc me"),
+    "n": ("number", "nd nl no"),
+    "p": ("punctuation", "pc pd ps pe pi pf po"),
+    "s": ("symbol", "sm sc sk so"),
+    "z": ("separator", "zs zl zp"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,3 +91,98 @@ def _combined(one: CodePoints, two: CodePoints, operation: Callable[[Any, Any], 
     edges = np.union1d(np.array(one.edges, np.int64), np.array(two.edges, np.int64))
     inside = operation(one.contains(edges), two.contains(edges))
     return CodePoints(tuple(edges[inside != np.concatenate(([False], inside[:-1]))].tolist()))
+
+
+@dataclass(frozen=True, slots=True)
+class Properties:
+    """Sets by kind (``gc``, ``sc``, ``is``) and plain name; foldings by code point; full foldings as code points."""
+
+    sets: Mapping[tuple[str, str], tuple[int, ...]]
+    orbits: Mapping[int, tuple[int, ...]]
+    full: tuple[tuple[int, ...], ...]
+
+
+def plain(name: str) -> str:
+    """Name without what does not matter in it: case, spaces, underscores and hyphens."""
+    return name.lower().replace("_", "").replace("-", "").replace(" ", "")
+
+
+@cache
+def table() -> Properties:
+    """Read the table. About 10 ms, once."""
+    sets: dict[tuple[str, str], tuple[int, ...]] = {}
+    orbits: dict[int, tuple[int, ...]] = {}
+    full: tuple[tuple[int, ...], ...] = ()
+    for line in _lines():
+        kind, *rest = line.split(" ")
+        if kind == "fold":
+            orbit = tuple(map(int, rest))
+            orbits.update(dict.fromkeys(orbit, orbit))
+        elif kind == "full":
+            full = tuple(tuple(map(int, text.split(","))) for text in rest)
+        else:
+            edges = tuple(accumulate(map(int, rest[1:])))
+            sets.update({(kind, plain(name)): edges for name in rest[0].split("|")})
+    return Properties(sets, orbits, full)
+
+
+def _lines() -> Iterator[str]:
+    text = files(__package__).joinpath("unicode_properties.txt").read_text(encoding="utf-8")
+    return (line for line in text.splitlines() if not line.startswith("#"))
+
+
+@cache
+def named(kind: str, name: str) -> CodePoints | None:
+    """Set of a plain name: ``gc`` a general category, ``sc`` a script, ``is`` a binary property; None: unknown."""
+    if kind == "gc":
+        return _category(name)
+    edges = table().sets.get((kind, name))
+    return None if edges is None else CodePoints(edges)
+
+
+def _category(name: str) -> CodePoints | None:
+    parts = next((parts for short, (long, parts) in _GROUPS.items() if name in (short, long)), name)
+    if name in ("cn", "unassigned"):
+        return ~_union(key for kind, key in table().sets if kind == "gc")
+    if name in ("c", "other"):
+        return ~_union(part for _, group in _GROUPS.values() for part in group.split())
+    edges = [table().sets.get(("gc", part)) for part in parts.split()]
+    return None if None in edges else _union(parts.split())
+
+
+def _union(names: Iterator[str] | list[str]) -> CodePoints:
+    points = CodePoints()
+    for name in set(names):
+        points |= CodePoints(table().sets["gc", name])
+    return points
+
+
+@cache
+def cased() -> CodePoints:
+    """Code points that match another one when case is ignored."""
+    return _of_sorted(sorted(table().orbits))
+
+
+def folded(points: CodePoints) -> CodePoints:
+    """The set with everything that simple case folding makes equal to a member."""
+    orbits = table().orbits
+    added: set[int] = set()
+    for point in range_of(points & cased()):
+        added.update(orbits[point])
+    return points | _of_sorted(sorted(added))
+
+
+def range_of(points: CodePoints) -> Iterator[int]:
+    """Every member."""
+    for first, end in zip(points.edges[::2], points.edges[1::2], strict=True):
+        yield from range(first, end)
+
+
+def _of_sorted(points: list[int]) -> CodePoints:
+    edges: list[int] = []
+    for point in points:
+        if edges and edges[-1] == point:
+            edges[-1] = point + 1
+        else:
+            edges += (point, point + 1)
+    return CodePoints(tuple(edges))

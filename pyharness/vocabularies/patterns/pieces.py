@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
-from pyharness.vocabularies.patterns.machines import machine_of
+from pyharness.vocabularies.patterns.automaton import machine_of
 from pyharness.vocabularies.patterns.syntax import Dialect, Uncompilable
 
 Word: TypeAlias = tuple[int, ...]  # classes of characters

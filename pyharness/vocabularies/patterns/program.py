@@ -13,7 +13,7 @@ from pyharness.vocabularies.patterns.syntax import (
     Choice,
     Node,
     Repeat,
-    Sequence,
+    Series,
     Uncompilable,
 )
 
@@ -92,7 +92,7 @@ class _Building:
             return self.add(Look(node, to))
         if isinstance(node, Choice):
             return self.add(Fork([self.node(option, to, last=last) for option in node.options]))
-        if isinstance(node, Sequence):
+        if isinstance(node, Series):
             for item in reversed(node.items):
                 to = self.node(item, to, last=last)
                 last = False
@@ -152,7 +152,7 @@ class _Building:
 
 def _one_way(node: Node) -> bool:
     """Whether a node matches in one way only, wherever it does."""
-    if isinstance(node, Sequence):
+    if isinstance(node, Series):
         return all(map(_one_way, node.items))
     if isinstance(node, Repeat):
         return node.least == node.most and _one_way(node.body)

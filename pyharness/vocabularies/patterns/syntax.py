@@ -37,7 +37,7 @@ class Ahead:
 
 
 @dataclass(frozen=True, slots=True)
-class Sequence:
+class Series:
     """One after the other; nothing at all, where there are none."""
 
     items: tuple[Node, ...]
@@ -67,9 +67,9 @@ class Atomic:
     body: Node
 
 
-Node: TypeAlias = Characters | Ahead | Sequence | Choice | Repeat | Atomic
+Node: TypeAlias = Characters | Ahead | Series | Choice | Repeat | Atomic
 
-NOTHING = Sequence(())
+NOTHING = Series(())
 END = Ahead(CodePoints(), at_end=True)
 END_OR_LAST_NEWLINE = Ahead(CodePoints(), at_end=True, at_last_newline=True)
 END_OF_LINE = Ahead(CodePoints.range(10, 10), at_end=True, at_last_newline=True)
@@ -81,7 +81,7 @@ def nullable(node: Node) -> bool:
         return False
     if isinstance(node, Ahead):
         return True
-    if isinstance(node, Sequence):
+    if isinstance(node, Series):
         return all(map(nullable, node.items))
     if isinstance(node, Choice):
         return any(map(nullable, node.options))

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness.vocabularies.files.byte_alphabet import BYTE_ALPHABET
-from pyharness.vocabularies.patterns.automaton import Automaton, Classes
-from pyharness.vocabularies.patterns.machines import machine_of, machine_of_tree
+from pyharness.vocabularies.patterns.automaton import Automaton, Classes, machine_of, machine_of_tree
 from pyharness.vocabularies.patterns.syntax import Dialect, Node
 
 Removed: TypeAlias = Literal["nothing", "matches", "gaps"]

@@ -17,7 +17,7 @@ from pyharness.bpe.encoding.tokenizer import BpeTokenizer
 from pyharness.bpe.formats.importing import import_model
 from pyharness.bpe.formats.own.file import load_bytes, save_bytes
 from pyharness.types import InputError
-from pyharness.vocabularies.sentencepiece.model import PieceType, fields, read_model
+from pyharness.vocabularies.sentencepiece_file import PieceType, fields, read_model
 from tokenizer_files import message
 
 sentencepiece: Any = pytest.importorskip("sentencepiece", reason="sentencepiece is what this is about")

@@ -20,7 +20,7 @@ from pyharness.bpe.formats.importing import import_model
 from pyharness.bpe.model.model import BpeModel
 from pyharness.bpe.training.trained_model import model_of_training
 from pyharness.types import Vocabulary
-from pyharness.vocabularies.files.bpe_model import byte_level_model
+from pyharness.vocabularies.files.merge_model import byte_level_model
 from tokenizer_files import TEXTS, rank_data, sentencepiece_data
 
 BYTES = "abcdefg"

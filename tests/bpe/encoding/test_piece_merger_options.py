@@ -112,9 +112,9 @@ def test_bad_input_is_refused() -> None:
 
 
 def real_model(name: str) -> MergeModel:
+    from pyharness.vocabularies import rank_file
     from pyharness.vocabularies.huggingface import file as huggingface_file
     from pyharness.vocabularies.huggingface import vocabulary as huggingface_vocabulary
-    from pyharness.vocabularies.ranks import rank_file
 
     folder = Path(DATA or "") / "tokenizers"
     if name.endswith("_base"):

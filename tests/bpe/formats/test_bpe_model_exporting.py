@@ -35,8 +35,8 @@ from pyharness.bpe.formats.importing import import_model
 from pyharness.bpe.model.model import BpeModel
 from pyharness.bpe.splitting.text_splitter import TextSplitter
 from pyharness.types import InputError
-from pyharness.vocabularies.files.minbpe_file import read_minbpe
-from pyharness.vocabularies.ranks import rank_file
+from pyharness.vocabularies import rank_file
+from pyharness.vocabularies.minbpe_file import read_minbpe
 
 Encode = Callable[[str], list[int]]
 

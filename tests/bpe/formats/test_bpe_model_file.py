@@ -30,7 +30,7 @@ from pyharness.bpe.training.trained_model import model_of_training
 from pyharness.bpe.training.trainer import WeightedPieces, train
 from pyharness.types import InputError, TokenKind
 from pyharness.vocabularies.files import vocabulary_file
-from pyharness.vocabularies.files.own_file import digest
+from pyharness.vocabularies.own_file import digest
 from tokenizer_files import byte_level, rank_data, sentencepiece_data
 
 

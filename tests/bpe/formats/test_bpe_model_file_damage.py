@@ -20,7 +20,7 @@ from pyharness.bpe.formats.own.file import load_bytes, save_bytes
 from pyharness.bpe.model import check as model_check
 from pyharness.system.environment import version_of
 from pyharness.types import InputError
-from pyharness.vocabularies.files.own_file import digest
+from pyharness.vocabularies.own_file import digest
 from tokenizer_files import sentencepiece_data
 
 VERSION = version_of("pyharness")

@@ -16,7 +16,7 @@ from pyharness.bpe.formats.importing import import_model
 from pyharness.bpe.formats.own.file import load_bytes, save_bytes
 from pyharness.types import InputError, TokenKind
 from pyharness.vocabularies.patterns.split_patterns import GPT2
-from pyharness.vocabularies.sentencepiece.model import SentencePieceNormalizer
+from pyharness.vocabularies.sentencepiece_file import SentencePieceNormalizer
 from tokenizer_files import byte_level, rank_data, sentencepiece_data, tekken
 
 

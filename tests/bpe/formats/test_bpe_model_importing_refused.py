@@ -16,7 +16,7 @@ from pyharness.bpe.formats.importing import import_model
 from pyharness.bpe.formats.own.file import load_bytes, save_bytes
 from pyharness.types import InputError, TokenKind
 from pyharness.vocabularies.files import vocabulary_file
-from pyharness.vocabularies.files.minbpe_file import read_minbpe, write_minbpe
+from pyharness.vocabularies.minbpe_file import read_minbpe, write_minbpe
 from pyharness.vocabularies.patterns.split_patterns import GPT4_MINBPE, SPLIT_PATTERNS
 from tokenizer_files import BYTE_LEVEL, byte_level, message, rank_data, sentencepiece_data, sequence, tekken
 

@@ -20,7 +20,7 @@ from pyharness.features.curriculum.model import CurriculumModel, load, load_byte
 from pyharness.features.curriculum.tokenizer import CurriculumTokenizer
 from pyharness.metrics import reachability
 from pyharness.types import HasModelEncoder, HasVocabulary, InputError, TokenKind
-from pyharness.vocabularies.files.own_file import digest
+from pyharness.vocabularies.own_file import digest
 
 BYTES = tuple(bytes([byte]) for byte in range(256))
 MODEL = CurriculumModel(

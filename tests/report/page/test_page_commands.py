@@ -56,12 +56,12 @@ def test_a_large_record_is_not_carried(tmp_path: Path) -> None:
     assert not [one for one in page_of("report", path).all("a") if "download" in one.attributes]
 
 
-def test_without_the_libraries_there_are_tables_and_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_library_that_draws_there_are_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = kept(tmp_path / "a.json")
-    monkeypatch.setattr(rendering, "is_installed", lambda module: module != "jinja2")
+    monkeypatch.setattr(rendering, "is_installed", lambda module: module != "vl_convert")
     answer = call("report", path, "--format", "html")
     assert (answer.exit_code, answer.stderr.count("\n")) == (0, 1)
-    assert "Jinja2" in answer.stderr
+    assert "vl-convert-python" in answer.stderr
     assert "pip install 'pyharness[report]'" in answer.stderr
     assert answer.stdout.count("<table>") == 1 + 2 * 2  # the ranking; compression and speed on two texts
     answer = call("report", path, path, "--format", "html")

@@ -20,7 +20,7 @@ from pyharness.language_models import ModelFolder
 from pyharness.language_models.weights_file import WeightsFile, header_of
 from pyharness.store.folders import write_folder
 from pyharness.types import Vocabulary
-from pyharness.vocabularies.files.bpe_model import byte_level_model
+from pyharness.vocabularies.files.merge_model import byte_level_model
 from tokenizer_files import byte_level
 
 PADDED = 272  # rows; the tokenizer has 263 ids

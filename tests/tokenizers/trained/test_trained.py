@@ -20,7 +20,7 @@ from pyharness.tokenizers.training import cache as trained_cache
 from pyharness.tokenizers.training import process as training_process
 from pyharness.tokenizers.training import recipe as training_recipe
 from pyharness.types import InputError, TrainingProgress
-from pyharness.vocabularies.sentencepiece.model import read_model
+from pyharness.vocabularies.sentencepiece_file import read_model
 
 PROSE = Path(trainers.__file__).parents[1] / "corpora" / "sample" / "prose.jsonl"
 

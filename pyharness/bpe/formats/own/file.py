@@ -3,7 +3,7 @@
 Byte strings are written in the byte alphabet of GPT-2 (``Ġthe`` is `` the``): one character per byte, so they can be
 read, searched and compared with a tokenizer.json; base64 could not, and takes longer to load. Ids are integers.
 
-- ``format``, ``version``, ``digest``, ``written_by``: :mod:`pyharness.vocabularies.files.own_file`. The version is 1,
+- ``format``, ``version``, ``digest``, ``written_by``: :mod:`pyharness.vocabularies.own_file`. The version is 1,
   or 2 where unused tokens merge, which readers of 1 would write.
 - ``tokens``: output id -> bytes as decoded; null where no token has the id.
 - ``kinds``: kind (``special``, ``added``, ``byte_fallback``, ``unknown``, ``unused``) -> output ids. Others are normal.
@@ -31,7 +31,8 @@ from pyharness.bpe.formats.own.writing import content_of_model
 from pyharness.bpe.model.check import check_model
 from pyharness.bpe.model.model import BpeModel
 from pyharness.system import atomic_file
-from pyharness.vocabularies.files import own_file, vocabulary_file
+from pyharness.vocabularies import own_file
+from pyharness.vocabularies.files import vocabulary_file
 
 FORMAT = "pyharness-bpe"
 VERSION = 2

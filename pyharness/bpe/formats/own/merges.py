@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness.types import Ids, InputError, MergeModel, Vocabulary
-from pyharness.vocabularies.files.bpe_model import byte_level_model, symbol_model
-from pyharness.vocabularies.files.members import Members, byte_strings, integers
+from pyharness.vocabularies.files.json_file import Members, byte_strings, integers
+from pyharness.vocabularies.files.merge_model import byte_level_model, symbol_model
 from pyharness.vocabularies.files.vocabulary_file import BIGGEST_ID
 
 

@@ -15,11 +15,11 @@ from pyharness.bpe.model.check import check_rules
 from pyharness.bpe.model.model import Algorithm, BpeModel, DemolitionRule, Spaces, Symbols
 from pyharness.bpe.training.trained_model import output_ids
 from pyharness.types import Ids, InputError, MergeModel, Offsets, RoundTrip, TokenKind, Vocabulary
-from pyharness.vocabularies.files.members import Members, byte_strings, integers, strings
+from pyharness.vocabularies.files.json_file import Members, byte_strings, integers, strings
 from pyharness.vocabularies.files.vocabulary_file import BIGGEST_ID
 from pyharness.vocabularies.huggingface.file import check_stage, read_added
 from pyharness.vocabularies.patterns.syntax import Dialect
-from pyharness.vocabularies.sentencepiece.model import SentencePieceNormalizer
+from pyharness.vocabularies.sentencepiece_file import SentencePieceNormalizer
 
 HEAD = ("version", "written_by")
 WRITTEN_ELSEWHERE = ("vocabulary", "expansion", "demolition")  # in tokens and kinds, and in scaffold

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from pyharness.bpe.model.model import BpeModel
 from pyharness.types import MergeModel, Offsets, TokenKind, Vocabulary
-from pyharness.vocabularies.files.bpe_model import byte_level_model
 from pyharness.vocabularies.files.byte_alphabet import in_letters
-from pyharness.vocabularies.sentencepiece.model import SentencePieceNormalizer
+from pyharness.vocabularies.files.merge_model import byte_level_model
+from pyharness.vocabularies.sentencepiece_file import SentencePieceNormalizer
 
 
 def content_of_model(model: BpeModel) -> dict[str, Any]:

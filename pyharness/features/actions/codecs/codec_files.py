@@ -26,8 +26,7 @@ from pyharness.features.actions.codecs.reference import ReferenceCodec
 from pyharness.system import atomic_file, bounded_file
 from pyharness.system.environment import version_of
 from pyharness.types import InputError
-from pyharness.vocabularies.files.json_file import parse_json
-from pyharness.vocabularies.files.members import Members
+from pyharness.vocabularies.files.json_file import Members, parse_json
 
 FORMAT = "pyharness-actions"
 VERSION = 1

@@ -21,7 +21,7 @@ from pyharness.features.actions.codecs.recipe import FittedCodec
 from pyharness.features.actions.motions import Clip
 from pyharness.features.actions.types import Damaged
 from pyharness.types import InputError
-from pyharness.vocabularies.files.members import Members
+from pyharness.vocabularies.files.json_file import Members
 
 FORMAT = "pyharness-action-ids"
 VERSION = 1

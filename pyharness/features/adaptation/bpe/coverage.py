@@ -48,7 +48,7 @@ def missing_characters(
     code points, until they are the share. Control characters and U+FFFD do not count: it reads text line by line, and
     what models have for the end of a line is a byte.
 
-    >>> from pyharness.vocabularies.sentencepiece.model import ModelType, PieceType, SentencePieceModel
+    >>> from pyharness.vocabularies.sentencepiece_file import ModelType, PieceType, SentencePieceModel
     >>> kinds = PieceType.UNKNOWN, PieceType.NORMAL
     >>> file = SentencePieceModel(("<unk>", "a"), (0.0, -1.0), kinds, ModelType.BPE)
     >>> model = model_of_sentencepiece(file, "the file")

@@ -26,8 +26,7 @@ from pyharness.features.adaptation.editing.files import extend_file, prune_file
 from pyharness.features.adaptation.id_maps import IdMap
 from pyharness.types import Ids, InputError, MergeModel, TokenKind, Vocabulary
 from pyharness.vocabularies.patterns.split_patterns import SPLIT_PATTERNS
-from pyharness.vocabularies.ranks.rank_file import read_ranks
-from pyharness.vocabularies.ranks.tekken import read_tekken
+from pyharness.vocabularies.rank_file import read_ranks, read_tekken
 
 _IN_MODEL = (TokenKind.NORMAL, TokenKind.UNUSED, TokenKind.BYTE_FALLBACK)  # others may come into the model's list
 _SAME = ("algorithm", "symbols", "splitter", "dialect", "normalizer", "decoder", "drop_space", "fuse_unknown", "prefix",

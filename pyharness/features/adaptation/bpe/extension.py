@@ -24,7 +24,7 @@ from pyharness.bpe.training.trainer import TieRule, WeightedPieces
 from pyharness.features.adaptation.bpe.model_pieces import MARK, check_extendable, encoded
 from pyharness.features.adaptation.bpe.piece_rules import PieceRules, character_classes
 from pyharness.types import Ids, InputError, MergeModel, Offsets, TokenKind, Tokens, Vocabulary, offsets_of
-from pyharness.vocabularies.files.bpe_model import byte_level_model, symbol_model
+from pyharness.vocabularies.files.merge_model import byte_level_model, symbol_model
 
 _MERGED = (TokenKind.NORMAL, TokenKind.UNUSED)  # of all others, no new rule takes or makes any
 AUXILIARY_SIZE = 64_000  # tokens of the other training, as in the paper

@@ -22,7 +22,7 @@ from pyharness.bpe.training.piece_counter import PieceCounter
 from pyharness.bpe.training.trainer import WeightedPieces
 from pyharness.features.adaptation.bpe.piece_rules import PieceRules
 from pyharness.types import InputError, MergeModel, Tokens
-from pyharness.vocabularies.sentencepiece.model import SentencePieceNormalizer
+from pyharness.vocabularies.sentencepiece_file import SentencePieceNormalizer
 
 MARK = "▁"  # how SentencePiece writes a space
 

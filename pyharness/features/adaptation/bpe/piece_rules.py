@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness.types import Ids, InputError
-from pyharness.vocabularies.patterns.properties import table
-from pyharness.vocabularies.sentencepiece.model import fields
+from pyharness.vocabularies.patterns.code_points import table
+from pyharness.vocabularies.sentencepiece_file import fields
 
 _FIELDS = {21: "by_script", 22: "by_whitespace", 23: "by_number", 24: "whitespace_last", 25: "digits_alone",
            26: "whitespace_only", 20: "longest"}  # fmt: skip

@@ -17,7 +17,7 @@ from pyharness.bpe.analysis.self_tokenization import NEVER, self_tokenization
 from pyharness.bpe.model.model import BpeModel
 from pyharness.features.adaptation.id_maps import IdMap
 from pyharness.types import Ids, InputError, TokenKind
-from pyharness.vocabularies.patterns.properties import plain, table
+from pyharness.vocabularies.patterns.code_points import plain, table
 
 Counts = NDArray[np.uint64]  # [ids]
 

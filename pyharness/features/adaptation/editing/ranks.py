@@ -21,8 +21,7 @@ from pyharness.features.adaptation.editing.json_text import (
 )
 from pyharness.features.adaptation.id_maps import IdMap, check_absent, check_map, check_new, moved, refuse_removal
 from pyharness.types import InputError
-from pyharness.vocabularies.ranks.rank_file import read_ranks, write_ranks
-from pyharness.vocabularies.ranks.tekken import read_tekken
+from pyharness.vocabularies.rank_file import read_ranks, read_tekken, write_ranks
 
 _LINE = re.compile(rb"^(\s*\S+\s+)([0-9]+)")
 _KEYS = {"rank", "token_bytes", "token_str"}

@@ -15,7 +15,7 @@ import numpy as np
 
 from pyharness.features.adaptation.id_maps import IdMap, check_absent, check_map, check_new, moved, refuse_removal
 from pyharness.types import InputError
-from pyharness.vocabularies.sentencepiece.model import (
+from pyharness.vocabularies.sentencepiece_file import (
     Field,
     ModelType,
     PieceType,

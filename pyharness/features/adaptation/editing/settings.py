@@ -20,9 +20,9 @@ from pyharness.features.adaptation.editing.json_text import (
 )
 from pyharness.features.adaptation.id_maps import IdMap, id_of_key, moved
 from pyharness.types import InputError
+from pyharness.vocabularies.encodings import KNOWN_FILES
 from pyharness.vocabularies.files import vocabulary_file
 from pyharness.vocabularies.files.json_file import parse_json
-from pyharness.vocabularies.ranks.encodings import KNOWN_FILES
 
 SETTINGS = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "chat_template.json",
             "chat_template.jinja", "generation_config.json")  # fmt: skip

@@ -19,8 +19,7 @@ from pyharness.features.adaptation.surgery.plan import PLAN_FILE, EmbeddingPlan
 from pyharness.language_models import ModelFolder
 from pyharness.language_models.finding import find
 from pyharness.store.folders import check_apart, check_new_folder, write_folder
-from pyharness.system import atomic_file
-from pyharness.system.folders import home_folder
+from pyharness.system import atomic_file, folders
 from pyharness.trainers.phases import Phases
 from pyharness.types import FileContent, InputError, TrainingProgress
 from pyharness.vocabularies.files import vocabulary_file
@@ -102,7 +101,7 @@ def embed(request: EmbeddingRequest, planned: Planned, out: Path, *, force: bool
     _check_folder(out, request, folder.path, force)
     files: dict[str, FileContent] = {**kept_files(folder)}
     if request.tokenizer is not None:
-        tokenizer = home_folder.expanded(request.tokenizer.partition("?")[0])
+        tokenizer = folders.expanded(request.tokenizer.partition("?")[0])
         if plan.new.sha256 is not None and plan.new.sha256 != _digest(request.tokenizer):
             raise InputError(f"the plan was made for another tokenizer than {request.tokenizer!r}; make one for it")
         if plan.new.sha256 is None:

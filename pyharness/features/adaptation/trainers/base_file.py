@@ -14,10 +14,10 @@ from pyharness.features.adaptation.editing.files import extend_file
 from pyharness.features.adaptation.editing.settings import SETTINGS
 from pyharness.plugins.specification import TOKENIZER, check_options
 from pyharness.types import InputError
+from pyharness.vocabularies import encodings
 from pyharness.vocabularies.files import vocabulary_file
 from pyharness.vocabularies.files.json_file import parse_json
 from pyharness.vocabularies.files.vocabulary_file import Kind
-from pyharness.vocabularies.ranks import encodings
 
 _NAMES: Mapping[Kind, str] = {
     "huggingface": "tokenizer.json",

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 from functools import cache
 
-from pyharness.vocabularies.patterns.properties import table
+from pyharness.vocabularies.patterns.code_points import table
 
 _NEUTRAL = ("common", "inherited")
 _JAPANESE = frozenset({"Han", "Hiragana", "Katakana"})

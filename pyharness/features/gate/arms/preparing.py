@@ -20,7 +20,7 @@ from pyharness.features.gate.building import Workshop, wheel_cache
 from pyharness.features.gate.sources import Installed, Revision, Source, Specified, Wheel, variables
 from pyharness.features.gate.types import SIDES, Side
 from pyharness.store.folders.scratch import scratch
-from pyharness.system import privacy, program
+from pyharness.system import lifeline, program
 from pyharness.system.child_process import ending
 from pyharness.types import InputError
 
@@ -95,7 +95,7 @@ def arms(
     said = [*sources.notes((found["base"], found["head"]))]
     let_through = variables.further(passed, os.environ)
     wheel_cache.clear()
-    with scratch() as room, privacy.unreadable():  # what runs from here on is the code under test
+    with scratch() as room, lifeline.unreadable():  # what runs from here on is the code under test
         for side in SIDES:
             (room / f"run-{side}").mkdir()
         if isinstance(found["base"], Specified):

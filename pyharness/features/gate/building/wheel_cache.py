@@ -20,8 +20,7 @@ from importlib.metadata import distributions
 from pathlib import Path
 
 from pyharness.features.gate.sources import Revision
-from pyharness.system import atomic_file, bounded_file, program
-from pyharness.system.folders import cache_folder
+from pyharness.system import atomic_file, bounded_file, folders, program
 from pyharness.types import InputError
 
 KEPT_SECONDS = 24 * 3600
@@ -38,7 +37,7 @@ COMPILERS = {
 
 def folder() -> Path:
     """Return the folder of all that a gate keeps."""
-    return cache_folder.ours() / "gate"
+    return folders.cache() / "gate"
 
 
 def key(source: Revision, environment: Mapping[str, str], *, isolated: bool) -> str:

@@ -11,8 +11,7 @@ from typing import Any
 from pyharness.features.gate.records import calibration_as_json, calibration_from_json
 from pyharness.features.gate.types import Calibration
 from pyharness.store.json_lines import load
-from pyharness.system import atomic_file, environment
-from pyharness.system.folders import cache_folder
+from pyharness.system import atomic_file, environment, folders
 from pyharness.types import InputError
 
 
@@ -26,7 +25,7 @@ def machine() -> dict[str, Any]:
 def place(of: Mapping[str, Any], suite_digest: str) -> Path:
     """File of the calibration of a machine and suite."""
     key = json.dumps([dict(of), suite_digest], sort_keys=True)
-    return cache_folder.ours() / "gate" / "calibrations" / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.json"
+    return folders.cache() / "gate" / "calibrations" / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.json"
 
 
 def keep(calibration: Calibration) -> Path:

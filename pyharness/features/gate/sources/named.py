@@ -13,7 +13,7 @@ from pyharness.features.gate.sources import wheels
 from pyharness.features.gate.sources.checkouts import FETCH, UNSHALLOW, Checkout
 from pyharness.features.gate.sources.wheels import CHOICES, Wheel
 from pyharness.features.gate.types import SIDES, Side
-from pyharness.system.folders import home_folder
+from pyharness.system import folders
 from pyharness.types import InputError
 
 WORKTREE = "worktree"
@@ -92,7 +92,7 @@ def _find(side: Side, asked: str, folder: Path) -> Source:
         raise InputError(f"--{side} is empty; {CHOICES}")
     if asked in (WORKTREE, "."):
         return _working_tree(side, asked, folder)
-    path = folder / home_folder.expanded(asked)
+    path = folder / folders.expanded(asked)
     if asked.endswith(".whl"):
         return wheels.wheel(side, asked, path)
     if path.is_dir():
@@ -138,7 +138,7 @@ def _elsewhere(side: Side, asked: str, folder: Path) -> Source | None:
     """``PATH@REVISION``: cut at the first "@" that a checkout stands before."""
     for match in re.finditer("@", asked):
         path, revision = asked[: match.start()], asked[match.end() :]
-        place = folder / home_folder.expanded(path)
+        place = folder / folders.expanded(path)
         if path and place.is_dir() and (checkout := Checkout.around(place)) is not None:
             if revision == WORKTREE:
                 return _working_tree(side, asked, place)

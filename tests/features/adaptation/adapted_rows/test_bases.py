@@ -15,7 +15,7 @@ from pyharness.tokenizers.families import openai_files
 from pyharness.tokenizers.training.bases import file_of
 from pyharness.trainers import TrainingRequest
 from pyharness.types import InputError
-from pyharness.vocabularies.ranks.encodings import OPENAI_ENCODINGS
+from pyharness.vocabularies.encodings import OPENAI_ENCODINGS
 
 
 @pytest.fixture

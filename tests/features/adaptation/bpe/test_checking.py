@@ -18,7 +18,7 @@ from pyharness.features.adaptation.bpe.extension import Extension
 from pyharness.features.adaptation.bpe.placement import Placement, place
 from pyharness.features.adaptation.editing.files import extend_file, prune_file
 from pyharness.types import InputError
-from pyharness.vocabularies.sentencepiece.model import read_model
+from pyharness.vocabularies.sentencepiece_file import read_model
 
 KINDS = ("byte level", "ranks", "tekken", "sentencepiece, unused pieces", "characters, byte fallback", "letters")
 

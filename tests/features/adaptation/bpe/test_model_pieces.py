@@ -22,7 +22,7 @@ from pyharness.features.adaptation.bpe.extension import continued, extend
 from pyharness.features.adaptation.bpe.model_pieces import ModelPieces, encoded
 from pyharness.features.adaptation.bpe.piece_rules import PieceRules, read_piece_rules
 from pyharness.types import InputError, Tally, Tokens
-from pyharness.vocabularies.sentencepiece.model import ModelType, PieceType, SentencePieceModel
+from pyharness.vocabularies.sentencepiece_file import ModelType, PieceType, SentencePieceModel
 
 TEXTS = ["ab ab  ba", "", "<|end|>ab", "aé b<|end|><|end|>", "   a"]
 NORMAL, CONTROL = PieceType.NORMAL, PieceType.CONTROL

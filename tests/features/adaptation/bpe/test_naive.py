@@ -14,7 +14,7 @@ from pyharness.bpe import WeightedPieces, model_of_training, self_tokenization, 
 from pyharness.bpe.formats.importing_sentencepiece import model_of_sentencepiece
 from pyharness.features.adaptation.bpe.extension import extend, extend_naively
 from pyharness.types import InputError
-from pyharness.vocabularies.sentencepiece.model import ModelType, PieceType, SentencePieceModel
+from pyharness.vocabularies.sentencepiece_file import ModelType, PieceType, SentencePieceModel
 
 CASES = 500
 

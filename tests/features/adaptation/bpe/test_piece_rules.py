@@ -15,7 +15,7 @@ from pyharness.features.adaptation.bpe.extension import extend
 from pyharness.features.adaptation.bpe.model_pieces import ModelPieces
 from pyharness.features.adaptation.bpe.piece_rules import PieceRules, character_classes, read_piece_rules
 from pyharness.types import InputError
-from pyharness.vocabularies.sentencepiece.model import PieceType, SentencePieceModel, read_model
+from pyharness.vocabularies.sentencepiece_file import PieceType, SentencePieceModel, read_model
 
 WORDS = (
     *("abc", "a1b2", "12", "x9", "日本", "カナ", "のが", "ラーメン", "abか", "word", "the", "1st", "αβγ", "aβ", "été"),

@@ -17,8 +17,7 @@ from pyharness.bpe import BpeModel, import_model
 from pyharness.features.adaptation.editing.files import extend_file, prune_file
 from pyharness.features.adaptation.id_maps import IdMap
 from pyharness.types import InputError
-from pyharness.vocabularies.ranks.rank_file import read_ranks
-from pyharness.vocabularies.ranks.tekken import read_tekken
+from pyharness.vocabularies.rank_file import read_ranks, read_tekken
 from tokenizer_files import rank_data, tekken
 
 SPECIAL = {"<|end|>": 262, "<|more|>": 270}

@@ -14,7 +14,7 @@ from pyharness.bpe import import_model
 from pyharness.features.adaptation.editing.files import extend_file, prune_file
 from pyharness.features.adaptation.id_maps import IdMap
 from pyharness.types import InputError
-from pyharness.vocabularies.sentencepiece.model import fields, read_model
+from pyharness.vocabularies.sentencepiece_file import fields, read_model
 from tokenizer_files import message, sentencepiece_data
 
 MARK = "▁".encode()

@@ -13,7 +13,7 @@ import pytest
 from pyharness.features.adaptation.editing.settings import edited_settings, known_by_digest, read_settings
 from pyharness.features.adaptation.id_maps import IdMap
 from pyharness.types import InputError
-from pyharness.vocabularies.ranks.encodings import KNOWN_FILES
+from pyharness.vocabularies.encodings import KNOWN_FILES
 
 SAME = IdMap(np.arange(20), 20)
 DOWN = IdMap(np.array([*range(5), -1, -1, *range(5, 18)]), 18)  # 5 and 6 are removed

@@ -1,21 +1,27 @@
-"""Reads serialised SentencePiece models: a bounded reader of the few protobuf fields that matter.
+"""SentencePiece models as data: a bounded reader of the few protobuf fields that matter, and what the pieces mean.
 
 The library's own reader trusts the file, and needs the library. Field numbers: sentencepiece_model.proto.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TypeAlias
 
-from pyharness.types import InputError
+import numpy as np
+
+from pyharness.types import InputError, MergeModel, TokenKind, Vocabulary
+from pyharness.vocabularies.files.byte_alphabet import byte_of
+from pyharness.vocabularies.files.merge_model import character_symbols, symbol_model
 from pyharness.vocabularies.files.vocabulary_file import BIGGEST_ID
 
 _AFTER_THE_PIECES = {2: "trainer_spec", 3: "normalizer_spec"}  # in every model that a trainer writes
 Field: TypeAlias = tuple[int, int | bytes]  # number, and a varint or the bytes of anything else
+SPACE = "▁"
 
 
 class PieceType(IntEnum):
@@ -203,11 +209,49 @@ def _check(pieces: list[tuple[str, float, PieceType]], label: str) -> None:
         raise InputError(f"{label} has {unknown} unknown pieces; a SentencePiece model has exactly one")
 
 
-def byte_of(piece: str) -> int | None:
-    """Byte of a fallback piece: ``<0x41>`` is 65."""
-    if len(piece) == 6 and piece.startswith("<0x") and piece.endswith(">"):
-        try:
-            return int(piece[3:5], 16)
-        except ValueError:
-            return None
-    return None
+KINDS = {
+    PieceType.NORMAL: TokenKind.NORMAL,
+    PieceType.UNKNOWN: TokenKind.UNKNOWN,
+    PieceType.CONTROL: TokenKind.SPECIAL,
+    PieceType.USER_DEFINED: TokenKind.ADDED,
+    PieceType.UNUSED: TokenKind.UNUSED,
+    PieceType.BYTE: TokenKind.BYTE_FALLBACK,
+}
+
+
+def vocabulary(model: SentencePieceModel) -> Vocabulary:
+    """Pieces with ``▁`` as the space it stands for, and bytes for ``<0xNN>``."""
+    kinds = {token: KINDS[kind] for token, kind in enumerate(model.types)}
+    return Vocabulary.from_tokens({token: _bytes(model, token) for token in kinds}, kinds)
+
+
+def _bytes(model: SentencePieceModel, token: int) -> bytes:
+    piece = model.pieces[token]
+    if model.types[token] is PieceType.BYTE:
+        return bytes([byte_of(piece) or 0])
+    return piece.replace(SPACE, " ").encode()
+
+
+def merge_model(model: SentencePieceModel) -> MergeModel:
+    """Ranks form of a BPE model: pieces by descending score, equal scores having equal ranks.
+
+    SentencePiece merges strings, and a character that is no piece merges like any other. It has no id, so a piece with
+    one cannot be written in base symbols, and is not tested.
+    """
+    kinds = np.array([KINDS[kind] for kind in model.types], np.uint8)
+    _, order = np.unique(-np.array(model.scores, np.float64), return_inverse=True)
+    ranks = order.astype(np.uint32)
+    single = np.array([len(piece) == 1 for piece in model.pieces])
+    merged = (kinds == TokenKind.NORMAL) | (kinds == TokenKind.UNUSED)  # which are taken apart again afterwards
+    ranks[~merged | single] = np.iinfo(np.uint32).max
+    merges = symbol_model([piece.encode() for piece in model.pieces], _base(model), kinds, ranks=ranks)
+    known = set(model.pieces)
+    return dataclasses.replace(merges, tested=merges.tested & [known.issuperset(piece) for piece in model.pieces])
+
+
+def _base(model: SentencePieceModel) -> list[list[int]]:
+    ids = {piece: token for token, piece in enumerate(model.pieces)}
+    fallback = [ids.get(f"<0x{byte:02X}>", -1) for byte in range(256)] if model.byte_fallback else []
+    symbols = character_symbols(ids.get, [] if -1 in fallback else fallback, model.types.index(PieceType.UNKNOWN))
+    own = (PieceType.BYTE, PieceType.UNKNOWN, PieceType.CONTROL)  # symbols of their own, not spelled in characters
+    return [[token] if model.types[token] in own else symbols(piece) for token, piece in enumerate(model.pieces)]

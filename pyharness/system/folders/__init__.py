@@ -1,1 +1,0 @@
-"""Folders of this user: the home that ``~`` names, and where we keep what would take long to make again."""

@@ -1,1 +1,0 @@
-"""Threads of this process: the pools of native libraries, and lanes that each wait for a child."""

@@ -1,1 +1,0 @@
-"""Rank files and what they need beside themselves."""
