@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from pyharness.commands.session import Silent
 from pyharness.report import case_in_words, visible
-from pyharness.running.time_left import Stopwatch, in_words
+from pyharness.running.progress import Stopwatch, in_words
 from pyharness.types import Case, CaseResult, TrainingProgress
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from pyharness.running.listening import Listener
+    from pyharness.running.progress import Listener
 
 
 @contextmanager

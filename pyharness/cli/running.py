@@ -92,7 +92,7 @@ def run(
     from pyharness.commands import session
     from pyharness.corpora.options import size
     from pyharness.running import runner
-    from pyharness.running.deadline import Deadline
+    from pyharness.running.progress import Deadline
 
     if as_json and not dry_run:
         raise InputError(

@@ -17,9 +17,9 @@ from typing import Any
 from pyharness import corpora, report, store, suite, tokenizers
 from pyharness.benchmarks import STARTED_IN, benchmarks
 from pyharness.report.sheet import size
-from pyharness.running import resuming
+from pyharness.running import run_record
+from pyharness.running.progress import foretold, in_words
 from pyharness.running.schedule import Schedule
-from pyharness.running.time_left import foretold, in_words
 from pyharness.system.child_process import said_by
 from pyharness.system.environment import cores
 from pyharness.types import COUNT, Case, Corpus, Tally, Unsupported, counted
@@ -101,7 +101,7 @@ def foresee(declared: suite.Suite, record: Path | None = None, *, resume: bool =
     schedule = Schedule.of(plan)
     done: frozenset[str] = frozenset()
     if record is not None:
-        done = store.finished_cases(record, resuming.header(plan, schedule), resume)
+        done = store.finished_cases(record, run_record.header(plan, schedule), resume)
     texts = tuple(_text(label, corpus) for label, corpus in plan.corpora.items())
     left = [case for case in schedule.cases if case.key not in done]
     return DryRun(

@@ -15,11 +15,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from pyharness.report import case_in_words, visible
-from pyharness.running.time_left import in_words
+from pyharness.running.progress import in_words
 from pyharness.types import Case, CaseResult, TrainingProgress, counted
 
 if TYPE_CHECKING:
-    from pyharness.running.listening import Listener
+    from pyharness.running.progress import Listener
 
 INTERVAL = 0.2  # seconds between two drawings: each is a message to the browser
 

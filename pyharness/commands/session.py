@@ -15,8 +15,7 @@ from pyharness.benchmarks import benchmarks as registered
 from pyharness.commands import notebook
 from pyharness.report import comparison
 from pyharness.running import runner
-from pyharness.running.deadline import Deadline
-from pyharness.running.listening import Listener
+from pyharness.running.progress import Deadline, Listener
 from pyharness.system import atomic_file
 from pyharness.types import Case, CaseResult, TrainingProgress
 

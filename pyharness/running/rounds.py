@@ -7,8 +7,9 @@ interrupted run has finished are kept; one that it had begun is measured again, 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from pyharness.benchmarks import benchmarks
 from pyharness.benchmarks.rounds import joined, rounds_of
 from pyharness.statistics.rounds import turns
 from pyharness.types import Case, CaseResult
@@ -61,3 +62,23 @@ def rotations(cases: Iterable[Case]) -> list[Rotation]:
 
 def _but_row(case: Case) -> str:
     return Case(case.benchmark, "", case.corpus, case.parameters).key
+
+
+def with_relative(results: Sequence[CaseResult], reference: str | None) -> list[CaseResult]:
+    """Return the results with what their benchmarks say relative to the same case of the reference row."""
+    by_key = {result.case.key: result for result in results}
+    return [_of_one(result, by_key, reference) for result in results]
+
+
+def _of_one(result: CaseResult, by_key: dict[str, CaseResult], reference: str | None) -> CaseResult:
+    benchmark = benchmarks().get(result.case.benchmark)
+    if benchmark is None or benchmark.relative is None or result.status != "ok":
+        return result
+    if rounds_of(result.case):
+        reference = result.case.parameters.get("reference", reference)
+    if reference is None:
+        return result
+    home = by_key.get(replace(result.case, tokenizer=reference).key)
+    measured = {(one.metric, one.part) for one in result.measurements}
+    added = [one for one in benchmark.relative(result, home, reference) if (one.metric, one.part) not in measured]
+    return replace(result, measurements=(*result.measurements, *added))

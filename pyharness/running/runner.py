@@ -11,18 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from pyharness import store
-from pyharness.running import resuming
-from pyharness.running.deadline import Deadline, OutOfTime
-from pyharness.running.listening import Listener
-from pyharness.running.recording import Recording
+from pyharness.running import run_record
+from pyharness.running.progress import Deadline, Listener, OutOfTime, TimeLeft
 from pyharness.running.rounds import Rotation, Turn, rotations
-from pyharness.running.schedule import Schedule
+from pyharness.running.run_record import Recording
+from pyharness.running.schedule import Schedule, Verification
 from pyharness.running.texts_read import TextsRead
-from pyharness.running.time_left import TimeLeft
-from pyharness.running.verification import Verification
-from pyharness.running.workers import answers
+from pyharness.running.workers import messages
+from pyharness.running.workers.messages import Request
 from pyharness.running.workers.process import WorkerDied, Workers, threads_of
-from pyharness.running.workers.request import Request
 from pyharness.store.shape import get
 from pyharness.suite import Plan
 from pyharness.system import threads
@@ -137,8 +134,8 @@ class Run:
         self.journal.states.discard(case.key)
         try:
             answer = workers.measure(self.request(case), lambda done: self._progress(case, done))
-            result, facts = answers.result_of(case, answer), answers.facts_of(answer)
-            fingerprint = answers.fingerprint_of(answer)
+            result, facts = messages.result_of(case, answer), messages.facts_of(answer)
+            fingerprint = messages.fingerprint_of(answer)
         except WorkerDied as death:
             return Turn(CaseResult(case, "failed", str(death), failure=Failure.CRASH))
         except store.Misshapen as error:
@@ -197,13 +194,13 @@ def run(
     """
     started, schedule = time.time(), Schedule.of(plan)
     try:
-        recording = Recording(plan, schedule, journal, resuming.header(plan, schedule), started)
+        recording = Recording(plan, schedule, journal, run_record.header(plan, schedule), started)
         finished = journal.start(recording.header, resume)
         with store.scratch() as workdir:
             going = Run(plan, schedule, listener, workdir, journal, tracebacks, deadline)
             going.take_over(finished)
             if finished:
-                resuming.check_texts(plan, going.texts)
+                run_record.check_texts(plan, going.texts)
             todo = [case for case in schedule.cases if case.key not in going.results]
             going.listener = TimeLeft(listener, todo, len(going.workers))
             listener.begin(len(todo))

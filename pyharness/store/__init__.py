@@ -3,11 +3,9 @@
 The record holds raw values; intervals and medians are computed from them when they are shown.
 """
 
-from pyharness.store.case_states import write_case as write_case_state
-from pyharness.store.folders.scratch import scratch
+from pyharness.store.folders import scratch
 from pyharness.store.journal import Journal, Taken, finished_cases, journal_of
 from pyharness.store.json_lines import dump, packed
-from pyharness.store.older import ADDED_DETAILS, LIFTED
 from pyharness.store.records import (
     KIND,
     SCHEMA,
@@ -19,6 +17,8 @@ from pyharness.store.records import (
     read,
 )
 from pyharness.store.results import (
+    ADDED_DETAILS,
+    LIFTED,
     first_twice,
     groups_of,
     histograms_of,
@@ -30,6 +30,7 @@ from pyharness.store.results import (
 )
 from pyharness.store.shape import Misshapen
 from pyharness.store.states import NoState, StateReader, path_beside, sha256_of
+from pyharness.store.states import write_case as write_case_state
 
 __all__ = [
     "ADDED_DETAILS",

@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from pyharness.store import json_lines
-from pyharness.store.case_states import CaseStates
 from pyharness.store.json_lines import dump
 from pyharness.store.shape import short
-from pyharness.store.states import path_beside
+from pyharness.store.states import CaseStates, path_beside
 from pyharness.system import atomic_file, bounded_file
 from pyharness.types import InputError
 

@@ -1,18 +1,43 @@
-"""Results of cases as JSON values, and back."""
+"""Results of cases as JSON values, and back; what older records keep among details is a measurement again."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import pairwise
 from typing import Any, TypeVar
 
 from pyharness.statistics.jackknife import GROUPS
-from pyharness.store import nouns
-from pyharness.store.older import lifted
+from pyharness.store import shape
 from pyharness.store.shape import LARGEST, Misshapen, check_tally, get, number, number_or_null, short
 from pyharness.types import Case, CaseResult, Failure, Histogram, Measurement, TextRead
+
+# By benchmark: the key of the details, or of a mapping among them, and the metric. Until November 2026.
+_LIFTED: Mapping[str, Sequence[tuple[tuple[str, ...], str]]] = {
+    "integrity": (
+        (("documents",), "checked_documents"),
+        (("identical_ids", "documents"), "identical_documents"),
+        (("identical_ids", "left_out"), "mapped_documents"),
+    ),
+    "fairness": ((("rows",), "aligned_rows"),),
+}
+_PARTS = {"aligned_rows": "reference"}  # metric -> key of the details that says what it is about
+ADDED_DETAILS = frozenset({"histograms"})  # that older records lack
+LIFTED = frozenset(metric for places in _LIFTED.values() for _, metric in places)
+
+
+def lifted(benchmark: str, measurements: Sequence[Measurement], details: Mapping[str, Any]) -> Iterator[Measurement]:
+    """Measurements of a case that stand among its details alone."""
+    measured = {one.metric for one in measurements}
+    for keys, metric in _LIFTED.get(benchmark, ()):
+        value: Any = details
+        for key in keys:
+            value = value.get(key) if isinstance(value, Mapping) else None
+        if metric not in measured and isinstance(value, int) and not isinstance(value, bool):
+            part = details.get(_PARTS.get(metric, ""))
+            yield Measurement(metric, value, part=part if isinstance(part, str) else None)
+
 
 T = TypeVar("T")
 _STATUSES = ("ok", "skipped", "failed")
@@ -160,7 +185,7 @@ def histograms_of(details: Mapping[str, Any]) -> dict[str, Histogram]:
     known = {}
     for name, one in named.items() if isinstance(named, dict) else ():
         try:
-            known[name] = nouns.from_json(Histogram, one, name)
+            known[name] = shape.from_json(Histogram, one, name)
         except Misshapen:
             continue
     return {name: one for name, one in known.items() if _is_one(one)}

@@ -25,7 +25,8 @@ from pyharness.cli import main
 from pyharness.cli.progress import Bar, TrainingBar, TrainingLines
 from pyharness.commands import training
 from pyharness.corpora.texts import Text
-from pyharness.store.folders import write_folder, writing
+from pyharness.store import folders
+from pyharness.store.folders import write_folder
 from pyharness.types import InputError, TrainingProgress
 
 SMALL = ("--vocab-size", "400", "-c", "sample:prose")
@@ -262,7 +263,7 @@ def test_a_folder_appears_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytes
         time.sleep(5)
 
     with monkeypatch.context() as patch:
-        patch.setattr(writing, "_fill", fail)
+        patch.setattr(folders, "_fill", fail)
         with pytest.raises(SystemExit):
             write_folder(out, {"a": b"2"}, overwrite=True)
     assert [path.name for path in tmp_path.iterdir()] == ["m"]

@@ -11,7 +11,7 @@ from cases.command_line import QUICK, call, refused
 from pyharness import corpora, store, suite, tokenizers
 from pyharness.benchmarks import STARTED_IN
 from pyharness.commands import dry_run, session
-from pyharness.running import resuming, runner
+from pyharness.running import run_record, runner
 from pyharness.running.schedule import Schedule
 from pyharness.suite import obtaining
 from pyharness.types import CaseResult, CorpusFamily
@@ -136,7 +136,7 @@ def test_rows_are_described_and_not_made(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert (list(rows), problems) == ([ROW, f"native+{ROW}"], [])
     assert not (tmp_path / "cache").exists()
     plan = suite.plan(declared, obtain=False)
-    assert resuming.header(plan, Schedule.of(plan))["files"] == {}
+    assert run_record.header(plan, Schedule.of(plan))["files"] == {}
     tokenizers.obtain(ROW)
     assert tokenizers.lacking(ROW) == tokenizers.lacking(f"native+{ROW}") == ""
     assert obtaining.resolved(declared, problems)[f"native+{ROW}"].vocabulary

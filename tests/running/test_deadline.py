@@ -14,7 +14,7 @@ from cases.measured_rows import deterministic
 from pyharness import store, suite
 from pyharness.commands import session
 from pyharness.running import runner
-from pyharness.running.deadline import Deadline
+from pyharness.running.progress import Deadline
 from pyharness.types import Case, InputError
 
 REASON = "the time limit of 5m was reached before this case"

@@ -14,9 +14,8 @@ import pyharness
 from cases.measured_rows import deterministic
 from pyharness import store, suite
 from pyharness.commands import session
-from pyharness.running import resuming, runner
-from pyharness.running.schedule import Schedule
-from pyharness.running.verification import UNVERIFIED
+from pyharness.running import run_record, runner
+from pyharness.running.schedule import UNVERIFIED, Schedule
 from pyharness.types import CaseResult, InputError
 
 pytestmark = pytest.mark.usefixtures("doubles")
@@ -185,7 +184,7 @@ def test_text_that_changed_is_noticed_without_a_compression_case(tmp_path: Path)
     assert tally["tally"]["documents"] == 1000
     assert not tally["whole"]
     journal = store.Journal(output)
-    journal.start(resuming.header(plan, Schedule.of(plan)), resume=False)
+    journal.start(run_record.header(plan, Schedule.of(plan)), resume=False)
     journal.add({"result": store.result_as_json(record.of("integrity")[0]), "facts": None})
     journal.close()
     text.write_text("".join(f"line {n + 1}\n" for n in range(1000)), encoding="utf-8")

@@ -18,7 +18,7 @@ import pyharness
 from cases.measured_rows import deterministic
 from pyharness import store, suite
 from pyharness.commands import session
-from pyharness.running import resuming, runner
+from pyharness.running import run_record, runner
 from pyharness.running.schedule import Schedule
 from pyharness.types import CaseResult, InputError
 
@@ -82,7 +82,7 @@ def test_resuming_on_other_text_is_refused(tmp_path: Path) -> None:
     output = tmp_path / "r" / "record.json"
     journal = store.Journal(output)
 
-    assert journal.start(resuming.header(plan, Schedule.of(plan)), resume=False) == []
+    assert journal.start(run_record.header(plan, Schedule.of(plan)), resume=False) == []
     run = pyharness.run(tokenizers=["raw_bytes"], corpora=[f"path:{text}"], benchmarks=["compression"])
     journal.add({"result": store.result_as_json(run.record.of("compression")[0]), "facts": None})
     journal.close()

@@ -18,7 +18,7 @@ from pyharness import report, store, suite
 from pyharness.benchmarks import Benchmark, Findings, benchmarks
 from pyharness.commands import session
 from pyharness.plugins import registry
-from pyharness.running.workers import answers, checking, culprits
+from pyharness.running.workers import checks, messages
 from pyharness.types import Case, CaseResult, InputError, Measurement
 
 pytestmark = pytest.mark.usefixtures("doubles")
@@ -30,8 +30,8 @@ def benchmark() -> Benchmark:
 
 @pytest.mark.parametrize("name", WRONG_FINDINGS)
 def test_a_wrong_finding_is_named(name: str) -> None:
-    with pytest.raises(checking.WrongValue) as caught:
-        checking.findings(benchmarks()[name], WRONG_FINDINGS[name]())
+    with pytest.raises(checks.WrongValue) as caught:
+        checks.findings(benchmarks()[name], WRONG_FINDINGS[name]())
     message = str(caught.value)
     assert name in message
     assert "doubles." in message
@@ -55,13 +55,13 @@ def test_a_wrong_finding_is_named(name: str) -> None:
     ],
 )
 def test_what_is_said_of_it(name: str, says: str) -> None:
-    with pytest.raises(checking.WrongValue, match=says):
-        checking.findings(benchmarks()[name], WRONG_FINDINGS[name]())
+    with pytest.raises(checks.WrongValue, match=says):
+        checks.findings(benchmarks()[name], WRONG_FINDINGS[name]())
 
 
 def test_numbers_of_numpy_are_numbers() -> None:
     values = Measurement("doubled", np.int64(3), samples=(np.float32(0.5), np.uint8(2)))  # type: ignore[arg-type]
-    checked = checking.findings(benchmark(), Findings((values,)))
+    checked = checks.findings(benchmark(), Findings((values,)))
     assert json.loads(json.dumps(checked["measurements"])) == [{"metric": "doubled", "value": 3, "samples": [0.5, 2]}]
 
 
@@ -103,8 +103,8 @@ class Rude(Exception):
 
 
 def test_an_exception_that_cannot_be_read() -> None:
-    assert culprits.said_by(Rude()).startswith("Rude: its message cannot be read")
-    assert "Rude" in culprits.trace_of(Rude())
+    assert checks.said_by(Rude()).startswith("Rude: its message cannot be read")
+    assert "Rude" in checks.trace_of(Rude())
 
 
 ANSWERS: list[Any] = [
@@ -122,21 +122,21 @@ ANSWERS: list[Any] = [
 @pytest.mark.parametrize("answer", ANSWERS)
 def test_the_parent_checks_again(answer: dict[str, Any]) -> None:
     with pytest.raises(store.Misshapen):
-        answers.result_of(Case("b", "t", None), answer)
+        messages.result_of(Case("b", "t", None), answer)
 
 
 def test_what_a_worker_says_comes_back_whole() -> None:
     case = Case("b", "t", None, {"a": 1})
     measured = Measurement("doubled", 0.5, part="p", samples=(1.0, 2.0))
-    checked = checking.findings(benchmark(), Findings((measured,), {"a": [1, {"b": None}]}))
-    said = json.loads(answers.dumped({"result": checked, "facts": None}))
-    assert answers.result_of(case, said) == CaseResult(case, "ok", None, (measured,), {"a": [1, {"b": None}]})
+    checked = checks.findings(benchmark(), Findings((measured,), {"a": [1, {"b": None}]}))
+    said = json.loads(messages.dumped({"result": checked, "facts": None}))
+    assert messages.result_of(case, said) == CaseResult(case, "ok", None, (measured,), {"a": [1, {"b": None}]})
 
 
 @pytest.mark.parametrize("facts", [{}, {"vocab_size": "x"}, [], {"vocab_size": 1, "id_limit": 1, "round_trip": 3}])
 def test_the_parent_checks_facts_again(facts: object) -> None:
     with pytest.raises(store.Misshapen):
-        answers.facts_of({"facts": facts})
+        messages.facts_of({"facts": facts})
 
 
 def plugin(text: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,8 +12,8 @@ from pyharness.benchmarks import Pace, benchmarks
 from pyharness.benchmarks.compression import BENCHMARKS as COMPRESSION
 from pyharness.cli import progress
 from pyharness.commands import session
-from pyharness.running import time_left
-from pyharness.running.time_left import TimeLeft, foretold, in_words
+from pyharness.running import progress as time_left
+from pyharness.running.progress import TimeLeft, foretold, in_words
 from pyharness.types import Case, CaseResult, TextRead
 
 SIZES = {"sample": 284_000, "python-code": 1_600_000, "python-docs": 499_000}

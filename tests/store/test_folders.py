@@ -14,8 +14,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from pyharness.store.folders import write_folder, writing
-from pyharness.store.folders.exchange import exchange
+from pyharness.store import folders
+from pyharness.store.folders import exchange, write_folder
 from pyharness.types import InputError, Streamed
 
 
@@ -103,7 +103,7 @@ def test_a_folder_that_is_replaced_is_there_at_every_moment(tmp_path: Path) -> N
 
 
 def test_where_names_cannot_be_exchanged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writing, "exchange", lambda first, second: False)
+    monkeypatch.setattr(folders, "exchange", lambda first, second: False)
     write_folder(tmp_path / "f", {"a": b"0", "old": b""})
     write_folder(tmp_path / "f", {"a": b"1"}, overwrite=True)
     assert [path.name for path in tmp_path.rglob("*")] == ["f", "a"]

@@ -20,8 +20,7 @@ from pyharness.metrics.counting import state_arrays
 from pyharness.metrics.counting.state import CorpusState, Facts
 from pyharness.statistics.jackknife import GROUPS
 from pyharness.store import states
-from pyharness.store.case_states import CaseStates, write_case
-from pyharness.store.states import NoState, StateReader, sha256_of
+from pyharness.store.states import CaseStates, NoState, StateReader, sha256_of, write_case
 from pyharness.tokenizers.families.raw_bytes import RawBytes
 from pyharness.types import InputError, TokenKind, Tokens, Vocabulary
 

@@ -16,8 +16,8 @@ from pyharness import store
 from pyharness.benchmarks import Work, benchmarks
 from pyharness.cli import main
 from pyharness.corpora import open_corpus
-from pyharness.running.recording import _about_metrics
-from pyharness.running.workers.checking import findings
+from pyharness.running.run_record import _about_metrics
+from pyharness.running.workers.checks import findings
 from pyharness.tokenizers import resolve
 from pyharness.tokenizers.families.raw_bytes import RawBytes
 from pyharness.types import Case, Tokens, Vocabulary

@@ -10,7 +10,7 @@ from pyharness import store
 from pyharness.benchmarks import benchmarks
 from pyharness.commands.rederiving.comparing import MISSING, Comparison, plain
 from pyharness.metrics import all_metrics
-from pyharness.running import relative
+from pyharness.running import rounds
 from pyharness.statistics.jackknife import rounded
 from pyharness.store import Record, StateReader
 from pyharness.types import CaseResult, InputError
@@ -43,7 +43,7 @@ def cases(record: Record, states: StateReader) -> Iterator[Rederived]:
     known = {key: _derived(result, states) for key, result in measured.items()}
     derived = {key: result for key, result in known.items() if isinstance(result, CaseResult)}
     reference = record.data["suite"].get("reference")
-    again = {result.case.key: result for result in relative.add([*derived.values()], reference)}
+    again = {result.case.key: result for result in rounds.with_relative([*derived.values()], reference)}
     with_state = {result.case.benchmark for result in derived.values()}
     details = {
         result.case.key: data["details"] for result, data in zip(record.results, record.data["results"], strict=True)

@@ -7,8 +7,7 @@ from typing import Any
 
 from pyharness.features.gate.types import Calibration, Gate, Timing
 from pyharness.store.json_lines import dump
-from pyharness.store.nouns import as_json, from_json
-from pyharness.store.shape import Misshapen, check_values, short
+from pyharness.store.shape import Misshapen, as_json, check_values, from_json, short
 from pyharness.system import atomic_file
 from pyharness.types import InputError
 

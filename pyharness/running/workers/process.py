@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from pyharness.benchmarks import benchmarks
-from pyharness.running.workers import answers
-from pyharness.running.workers.request import Request
+from pyharness.running.workers import messages
+from pyharness.running.workers.messages import Request
 from pyharness.suite import Suite
 from pyharness.system.child_process import Asked, Child, ChildDied, Overdue, default_memory_limit
 from pyharness.system.environment import cores
@@ -56,7 +56,7 @@ class Workers(Asked):
             return answer
 
         try:
-            return self.ask(request.case.tokenizer, self._start, ask, answers.has_failed)
+            return self.ask(request.case.tokenizer, self._start, ask, messages.has_failed)
         except Overdue:
             raise WorkerDied(f"no result within the time limit of {limit:g} s") from None
         except ChildDied as death:

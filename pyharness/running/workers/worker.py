@@ -18,8 +18,8 @@ from pyharness import corpora, tokenizers
 from pyharness.benchmarks import Findings, Work, benchmarks
 from pyharness.corpora import document_keys
 from pyharness.corpora.document_keys import Watched, watched
-from pyharness.running.workers import answers, checking, culprits
-from pyharness.running.workers.request import Request
+from pyharness.running.workers import checks, messages
+from pyharness.running.workers.messages import Request
 from pyharness.system import lifeline
 from pyharness.system.environment import version_of
 from pyharness.types import Corpus, Failure, HasVocabulary, InputError, Tokenizer, TokenizerSpec, Unsupported, kind_of
@@ -38,7 +38,7 @@ class Row:
         """Load the tokenizer, once."""
         if self._tokenizer is None:
             tokenizer = tokenizers.load(self.spec)
-            checking.facts(tokenizer)  # before anything is made of what it says
+            checks.facts(tokenizer)  # before anything is made of what it says
             self._tokenizer = tokenizer
         return self._tokenizer
 
@@ -46,9 +46,9 @@ class Row:
         """Describe the loaded tokenizer, or what cuts text in its place, for the record."""
         about: dict[str, Any] = {"library": self.spec.library, "version": version_of(self.spec.library)}
         if (instead := self.spec.instead) is not None:
-            return about | checking.facts_instead(instead, instead.make(self.spec))
+            return about | checks.facts_instead(instead, instead.make(self.spec))
         tokenizer = self.load()
-        about |= checking.facts(tokenizer)
+        about |= checks.facts(tokenizer)
         if isinstance(tokenizer, HasVocabulary):
             about["special"] = int((~tokenizer.vocabulary().counted).sum())
         return about
@@ -74,7 +74,7 @@ class Reporter:
 
 def send(out: TextIO, message: dict[str, Any]) -> None:
     """Write one message."""
-    out.write(answers.dumped(message))
+    out.write(messages.dumped(message))
     out.flush()
 
 
@@ -85,24 +85,24 @@ def handle(request: Request, out: TextIO) -> dict[str, Any]:
         row, benchmark = _row(request.tokenizer), benchmarks()[case.benchmark]
         corpus = _corpus(request, row.spec)
         findings = benchmark.run(_work(request, row, corpus, Reporter(out)))
-        result = checking.findings(benchmark, findings)
+        result = checks.findings(benchmark, findings)
         if isinstance(corpus, Watched):
             result["details"]["trained_on"] = corpus.met.share
         if request.keep_state is not None and findings.status == "ok":
-            checking.keep_state(benchmark, findings, Path(request.keep_state), case.key)
+            checks.keep_state(benchmark, findings, Path(request.keep_state), case.key)
         return {"result": result, "facts": None if benchmark.own_process else row.facts()}
     except Unsupported as reason:
         skipped = Findings(status="skipped", reason=str(reason) or "unsupported")
-        return {"result": checking.findings(benchmarks()[case.benchmark], skipped), "facts": None}
+        return {"result": checks.findings(benchmarks()[case.benchmark], skipped), "facts": None}
     except InputError as error:
-        return {"failed": culprits.shortened(str(error)), "failure": Failure.INPUT}
-    except checking.WrongValue as error:
+        return {"failed": checks.shortened(str(error)), "failure": Failure.INPUT}
+    except checks.WrongValue as error:
         return {"failed": str(error), "failure": Failure.ERROR}
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # a panic in Rust arrives as a BaseException
-        traced = {"traceback": culprits.trace_of(error)} if request.traceback else {}
-        return {"failed": culprits.said_by(error), "failure": Failure.ERROR, **traced}
+        traced = {"traceback": checks.trace_of(error)} if request.traceback else {}
+        return {"failed": checks.said_by(error), "failure": Failure.ERROR, **traced}
 
 
 def _corpus(request: Request, row: TokenizerSpec) -> Corpus | None:

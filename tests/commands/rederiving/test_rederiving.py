@@ -21,7 +21,7 @@ from pyharness.benchmarks import Findings, Work, benchmarks
 from pyharness.commands import rederiving
 from pyharness.commands.rederiving import cases
 from pyharness.corpora import open_corpus
-from pyharness.store.case_states import write_case
+from pyharness.store.states import write_case
 from pyharness.tokenizers import load, resolve
 from pyharness.types import Case
 

@@ -13,9 +13,9 @@ from pyharness import store
 from pyharness.benchmarks import Findings, benchmarks
 from pyharness.commands import session
 from pyharness.running import runner
-from pyharness.running.workers import checking
-from pyharness.store import case_states
-from pyharness.store.case_states import write_case
+from pyharness.running.workers import checks
+from pyharness.store import states
+from pyharness.store.states import write_case
 
 pytestmark = pytest.mark.usefixtures("doubles")
 
@@ -78,9 +78,9 @@ def test_a_benchmark_that_is_not_installed_says_so(folder: Path) -> None:
 )
 def test_what_is_no_state_costs_its_case(tmp_path: Path, state: Any, message: str) -> None:
     benchmark = benchmarks()["vocabulary"]
-    with pytest.raises(checking.WrongValue, match=message):
-        checking.keep_state(benchmark, Findings(state=state), tmp_path / "state.zip", "case")
-    checking.keep_state(benchmark, Findings(), tmp_path / "state.zip", "case")
+    with pytest.raises(checks.WrongValue, match=message):
+        checks.keep_state(benchmark, Findings(state=state), tmp_path / "state.zip", "case")
+    checks.keep_state(benchmark, Findings(), tmp_path / "state.zip", "case")
     assert not (tmp_path / "state.zip").exists()
 
 
@@ -88,7 +88,7 @@ def test_a_damaged_state_costs_its_case(tmp_path: Path, monkeypatch: pytest.Monk
     def damaged(path: Path, case: str) -> None:
         raise store.NoState("damaged by the test")
 
-    monkeypatch.setattr(case_states, "check", damaged)
+    monkeypatch.setattr(states, "check", damaged)
     record = runner.run(plan("raw_bytes", "vocabulary"), store.Journal(tmp_path / "record.json"), session.Silent())
     assert {(one.status, one.reason) for one in record.results} == {
         ("failed", "the process left a state that cannot be used: damaged by the test")

@@ -11,7 +11,7 @@ from cases.rederived import STATE, asked, plan
 from pyharness import store, suite
 from pyharness.commands import rederiving, session
 from pyharness.running import runner
-from pyharness.store import case_states
+from pyharness.store import states
 from pyharness.types import CaseResult, InputError
 
 pytestmark = pytest.mark.usefixtures("doubles")
@@ -86,7 +86,7 @@ def test_a_full_disk_in_the_end_loses_nothing(tmp_path: Path, monkeypatch: pytes
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(case_states.CaseStates, "_join", full)
+        patch.setattr(states.CaseStates, "_join", full)
         with pytest.raises(InputError, match=r"all\.part': No space left on device"):
             runner.run(plan(), store.Journal(tmp_path / "record.json"), session.Silent())
     assert not (tmp_path / "record.json").exists()

@@ -13,7 +13,7 @@ import pytest
 import pyharness
 from pyharness import store
 from pyharness.running.workers import process, worker
-from pyharness.running.workers.request import Request
+from pyharness.running.workers.messages import Request
 
 
 class Here:

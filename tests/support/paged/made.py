@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pyharness import store
-from pyharness.running.recording import _about_metrics
+from pyharness.running.run_record import _about_metrics
 
 GROUPS = 32
 COMPRESSION = (

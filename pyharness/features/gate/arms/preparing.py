@@ -19,7 +19,7 @@ from pyharness.features.gate.arms.environments import Contents
 from pyharness.features.gate.building import Workshop, wheel_cache
 from pyharness.features.gate.sources import Installed, Revision, Source, Specified, Wheel, variables
 from pyharness.features.gate.types import SIDES, Side
-from pyharness.store.folders.scratch import scratch
+from pyharness.store.folders import scratch
 from pyharness.system import lifeline, program
 from pyharness.system.child_process import ending
 from pyharness.types import InputError

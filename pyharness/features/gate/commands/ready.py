@@ -18,7 +18,7 @@ from pyharness.features.gate.driving import counting
 from pyharness.features.gate.driving.process import DriverProcess
 from pyharness.features.gate.measuring import Course, Listening
 from pyharness.features.gate.types import ArmProcess, GateBenchmark, Side
-from pyharness.store.folders.scratch import scratch
+from pyharness.store.folders import scratch
 from pyharness.system.environment import cores
 from pyharness.types import InputError
 

@@ -14,7 +14,7 @@ from adapted.bases import NEW, OLD, write_base
 from pyharness import tokenizers
 from pyharness.cli import main
 from pyharness.features.adaptation import resizing
-from pyharness.store.folders import writing
+from pyharness.store import folders
 from pyharness.types import InputError
 
 
@@ -183,7 +183,7 @@ def test_what_is_refused_leaves_nothing(
     made = _made(tmp_path, base, corpus)
     inside = ("extend", "--base", made, "-c", corpus, "--tokens", 1, "--out", made.parent, "--force")
     assert "lies in" in refused(*inside)
-    monkeypatch.setattr(writing, "_fill", _full)
+    monkeypatch.setattr(folders, "_fill", _full)
     assert "disk" in refused(*asked, "--tokens", 5)
     assert not out.exists()
     assert not list(tmp_path.glob(".out*"))

@@ -1,21 +1,24 @@
-"""The record of a run, from its plan and its results."""
+"""The record of a run, from its plan and its results, and what a run that goes on must have in common with it."""
 
 from __future__ import annotations
 
 import datetime as dt
+import hashlib
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from pyharness import store
 from pyharness.metrics import all_metrics
-from pyharness.running import relative
+from pyharness.running import rounds
 from pyharness.running.schedule import Schedule
 from pyharness.running.texts_read import Part, TextsRead
 from pyharness.suite import Plan
 from pyharness.system import atomic_file
-from pyharness.types import Case, CaseResult, TokenizerSpec
+from pyharness.system.environment import fingerprint, version_of
+from pyharness.types import Case, CaseResult, InputError, TokenizerSpec
 
 INTERRUPTED = "the run was interrupted before this case"
 _TAKEN = (
@@ -48,7 +51,7 @@ class Recording:
         """
         suite = self.plan.suite
         every = [results.get(case.key) or CaseResult(case, "skipped", missing) for case in self._cases()]
-        in_order = relative.add(every, suite.reference)
+        in_order = rounds.with_relative(every, suite.reference)
         data = {
             "kind": store.KIND,
             "schema": store.SCHEMA,
@@ -138,3 +141,28 @@ def _keep(journal: store.Journal, text: str, *, complete: bool) -> None:
     partial = store.is_unfinished(journal.record)
     if complete or partial or not journal.record.is_file():
         atomic_file.write(journal.record, text, overwrite=partial or journal.overwrite, advice=_TAKEN)
+
+
+def header(plan: Plan, schedule: Schedule) -> dict[str, Any]:
+    """First line of the journal: a run is resumed under the same one only."""
+    rows = schedule.rows
+    return {
+        "suite": plan.suite.digest,
+        "environment": fingerprint(),
+        "versions": {label: version_of(spec.library) for label, spec in rows.items()},
+        "files": {label: _sha256(spec.path) for label, spec in rows.items() if spec.path is not None},
+    }
+
+
+def _sha256(path: str) -> str:
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def check_texts(plan: Plan, texts: TextsRead) -> None:
+    """Refuse to go on with text that is no longer what the finished cases have read."""
+    for label, part in texts.parts.items():
+        if part.read_again(plan.corpora[label]) != part.tally.digest:
+            raise InputError(
+                f"cannot resume: corpus {label!r} is no longer the text that was measured (digests differ)"
+            )

@@ -1,26 +1,81 @@
-"""Folders that are written whole or not at all.
+"""Folders that appear whole or not at all, and folders that are needed for a while.
 
-A process that is killed may leave ``.NAME.*.part`` beside the folder; the next one that writes there removes it. To
-replace a folder, the two names are exchanged at once. A file system that cannot do that (NFS cannot) has two renames
-instead: killed between them, a process leaves what was there as ``.NAME.*.old``, to be renamed by hand.
+A process that is killed may leave ``.NAME.*.part`` beside a folder that it writes; the next one that writes there
+removes it. One in use is locked, and the system ends a lock with its process. To replace a folder, the two names are
+exchanged at once. A file system that cannot do that (NFS cannot) has two renames instead: killed between them, a
+process leaves what was there as ``.NAME.*.old``, to be renamed by hand.
 """
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import errno
 import fcntl
 import os
 import re
 import secrets
 import shutil
+import stat
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from pyharness.store.folders import abandoned
-from pyharness.store.folders.exchange import exchange
 from pyharness.system import ending
 from pyharness.types import FileContent, InputError, Streamed
+
+
+def clear_abandoned(folders: Iterable[Path], lock: str = ".") -> None:
+    """Remove those of some folders that are ours and that nobody holds any more.
+
+    ``lock``: the file in a folder that is locked, or the folder itself. Without it nobody knows, and the folder stays.
+    """
+    with contextlib.suppress(OSError):
+        for folder in folders:
+            if _is_abandoned(folder, folder / lock):
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_abandoned(folder: Path, lock: Path) -> bool:
+    try:
+        status = folder.lstat()
+        if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
+            return False
+        handle = os.open(lock, os.O_RDONLY | os.O_NOFOLLOW)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
+    return True
+
+
+_HERE = -100  # AT_FDCWD: paths are those of the process
+_EXCHANGE = 2  # RENAME_EXCHANGE
+_UNABLE = (errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP)  # an old kernel; a file system such as NFS
+
+
+def exchange(first: Path, second: Path) -> bool:
+    """Let two names that are there stand for each other's file or folder; False, and no change, where that cannot be.
+
+    Raises:
+        OSError: one is not there, or may not be renamed.
+
+    Source: rename(2) of the Linux manual, RENAME_EXCHANGE.
+    """
+    renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)  # of glibc from 2.28 on, and musl
+    if renameat2 is None:
+        return False
+    renameat2.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
+    if renameat2(_HERE, os.fsencode(first), _HERE, os.fsencode(second), _EXCHANGE) == 0:
+        return True
+    if (number := ctypes.get_errno()) in _UNABLE:
+        return False
+    raise OSError(number, os.strerror(number), str(first), None, str(second))
 
 
 def check_new_folder(path: Path, marker: str, force: bool = False) -> None:
@@ -71,7 +126,7 @@ def write_folder(path: Path, files: Mapping[str, FileContent], *, overwrite: boo
         InputError: the folder cannot be written, is there and may not be replaced, or the disk has too little room.
     """
     try:
-        abandoned.clear(_left_beside(path))
+        clear_abandoned(_left_beside(path))
         _check_room(path.parent, sum(map(_size_of, files.values())))
         with ending.politely(), _made_beside(path) as made:
             _fill(made, files)
@@ -161,3 +216,24 @@ def _replace(path: Path, made: Path) -> None:
         old.rename(path)
         raise
     shutil.rmtree(old, ignore_errors=True)
+
+
+PREFIX = "pyharness-"
+LOCK = "lock"
+
+
+@contextmanager
+def scratch() -> Iterator[Path]:
+    """Make a folder in TMPDIR, locked as long as it is used, and remove it with all that is in it."""
+    clear()
+    with tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        with (folder / f".{LOCK}").open("w", encoding="ascii") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            (folder / f".{LOCK}").rename(folder / LOCK)  # locked before it has the name that is looked for
+            yield folder
+
+
+def clear() -> None:
+    """Remove folders of runs that were killed: ours, with a lock that nobody holds."""
+    clear_abandoned(Path(tempfile.gettempdir()).glob(f"{PREFIX}*"), LOCK)

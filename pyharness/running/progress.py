@@ -1,17 +1,49 @@
-"""How long a run will take: from rates that benchmarks declare, and while it goes on from how it goes.
+"""How a run is followed while it goes on, how long it will take, and when its time is over.
 
-The rates are rough, and stand for a row of the middle. Cases that are finished correct them, benchmark by benchmark.
+The rates that benchmarks declare are rough, and stand for a row of the middle. Cases that are finished correct them,
+benchmark by benchmark.
 """
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
 
 from pyharness.benchmarks import benchmarks
 from pyharness.benchmarks.rounds import rounds_of
-from pyharness.running.listening import Listener
-from pyharness.types import Case, CaseResult, TrainingProgress
+from pyharness.types import Case, CaseResult, InputError, TrainingProgress
+
+
+class Listener(Protocol):
+    """Is told how a run is going: a progress bar, a log, a test."""
+
+    def preparing(self, row: str, progress: TrainingProgress) -> None:
+        """Learn how far the training of a row is that takes place before the run."""
+        ...
+
+    def begin(self, total: int) -> None:
+        """Learn how many cases there are."""
+        ...
+
+    def started(self, case: Case) -> None:
+        """Learn that a case begins."""
+        ...
+
+    def progress(self, case: Case, done: int) -> None:
+        """Learn how many bytes of text a case has read."""
+        ...
+
+    def remaining(self, seconds: float) -> None:
+        """Learn about how long the rest will take, once a case is finished: as soon as that can be said."""
+        ...
+
+    def finished(self, result: CaseResult) -> None:
+        """Learn the result of a case."""
+        ...
+
 
 UNKNOWN_BYTES = 1_000_000  # of a text that has not been read yet
 LEAST_SHARE = 0.15  # of the work, as it was foretold, that is done before anything is said: the first rows may be quick
@@ -169,3 +201,33 @@ class TimeLeft:
             of_cases = 1.0
         known = self.all.expected + sum(filter(None, rest))
         return min(of_cases, self.all.expected / known if known else 1.0)
+
+
+_TIME = re.compile(r"(\d{1,9}(?:\.\d{1,6})?) ?(s|min|m|h)", re.ASCII)
+_UNITS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+
+
+class OutOfTime(Exception):
+    """The time limit is over, and what would begin now does not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """When the last case of a run may begin."""
+
+    at: float  # of time.monotonic()
+    limit: str  # as it was given
+
+    @classmethod
+    def after(cls, limit: str) -> Deadline:
+        """Set a limit that begins now, such as ``90s``, ``10m`` or ``1.5h``; raises ``InputError`` for no time."""
+        match = _TIME.fullmatch(limit)
+        seconds = float(match[1]) * _UNITS[match[2]] if match else 0.0
+        if not seconds:
+            raise InputError(f"time limit {limit!r} is no time: write a number above 0 with s, m or h, such as 10m")
+        return cls(time.monotonic() + seconds, limit)
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing more begins."""
+        return time.monotonic() >= self.at

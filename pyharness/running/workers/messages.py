@@ -1,10 +1,10 @@
-"""Answers of a worker, checked again where it crosses to its parent, which trusts nothing of a stranger's process."""
+"""What a worker is asked, and what it answers, which is checked where it crosses: nothing of its process is trusted."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from pyharness import store
@@ -66,3 +66,27 @@ def _about(case: Case) -> dict[str, Any]:
 def dumped(message: Mapping[str, Any]) -> str:
     """One message as a line."""
     return json.dumps(message, allow_nan=False) + "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A case, the specifications behind its labels, and the paths of what it reads and leaves."""
+
+    case: Case
+    tokenizer: str
+    corpus: str | None
+    threads: int
+    device: str = "cpu"
+    expected: str | None = None  # ids of the row this vocabulary is compared with
+    keep_ids: str | None = None  # where to leave ids for other rows to be compared with
+    keep_state: str | None = None  # where to leave the integers that the numbers are computed from
+    traceback: bool = False  # whether a failure keeps its traceback
+
+    def as_json(self) -> dict[str, Any]:
+        """JSON values."""
+        return asdict(replace(self, case=replace(self.case, parameters=dict(self.case.parameters))))
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Request:
+        """Inverse of ``as_json``."""
+        return cls(**{**data, "case": Case(**data["case"])})
