@@ -47,9 +47,24 @@ if("${CMAKE_MATCH_1}" VERSION_LESS 12.8)
   pyharness_without_cuda("${CMAKE_CUDA_COMPILER} is of release '${CMAKE_MATCH_1}'")
 endif()
 
-# Machine code for A100, H100/H200 and B200; PTX of the last for what comes after.
+# For people who change the kernels, machine code for A100, H100/H200 and B200, and PTX of the last for what comes after.
+# An install is for this machine: for the GPUs that it has. Where it has none, or one that this does not know, for the
+# oldest that is supported, whose PTX a driver compiles for later ones when it is first used.
 if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
-  set(CMAKE_CUDA_ARCHITECTURES 80-real 90-real 100)
+  if(PYHARNESS_EMULATOR)
+    set(CMAKE_CUDA_ARCHITECTURES 80-real 90-real 100)
+  else()
+    execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader
+      OUTPUT_VARIABLE capabilities ERROR_QUIET)
+    string(REGEX MATCHALL "[0-9]+\\.[0-9]+" capabilities "${capabilities}")
+    list(TRANSFORM capabilities REPLACE "\\." "")
+    list(REMOVE_DUPLICATES capabilities)
+    set(CMAKE_CUDA_ARCHITECTURES ${capabilities})
+    list(FILTER capabilities EXCLUDE REGEX "^(80|86|89|90|100|120)$") # which nvcc 12.8 knows
+    if(capabilities OR NOT CMAKE_CUDA_ARCHITECTURES)
+      set(CMAKE_CUDA_ARCHITECTURES 80)
+    endif()
+  endif()
 endif()
 enable_language(CUDA)
 find_package(CUDAToolkit REQUIRED)
@@ -70,7 +85,8 @@ set_target_properties(pyharness_kernels PROPERTIES
   POSITION_INDEPENDENT_CODE ON)
 
 pybind11_add_module(_cuda ${PYHARNESS_KERNEL_BINDINGS})
-target_compile_options(_cuda PRIVATE ${PYHARNESS_WARNINGS})
+target_compile_options(_cuda PRIVATE ${PYHARNESS_WARNINGS} $<$<CONFIG:Release>:-O2>)
+set_target_properties(_cuda PROPERTIES UNITY_BUILD ${PYHARNESS_TOGETHER})
 target_compile_definitions(_cuda PRIVATE PH_MODULE=_cuda)
 target_link_libraries(_cuda PRIVATE pyharness_kernels CUDA::cudart_static)
 target_link_options(_cuda PRIVATE -Wl,--exclude-libs,ALL) # the static runtime stays ours

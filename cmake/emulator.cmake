@@ -25,7 +25,8 @@ target_compile_options(pyharness_emulated PRIVATE
 set_target_properties(pyharness_emulated PROPERTIES CXX_VISIBILITY_PRESET hidden POSITION_INDEPENDENT_CODE ON)
 
 pybind11_add_module(_emulated ${PYHARNESS_KERNEL_BINDINGS})
-target_compile_options(_emulated PRIVATE ${PYHARNESS_WARNINGS})
+target_compile_options(_emulated PRIVATE ${PYHARNESS_WARNINGS} $<$<CONFIG:Release>:-O2>)
+set_target_properties(_emulated PROPERTIES UNITY_BUILD ${PYHARNESS_TOGETHER})
 target_compile_definitions(_emulated PRIVATE PH_MODULE=_emulated PH_EMULATED)
 target_link_libraries(_emulated PRIVATE pyharness_emulated)
 install(TARGETS _emulated DESTINATION pyharness)

@@ -54,15 +54,6 @@ class BpeEncoderHandle {
   BpeEncoder encoder_;
 };
 
-using ExpansionArrays = std::pair<py::array, py::array>;
-
-Expansion expansion_of(const std::optional<ExpansionArrays>& arrays) {
-  if (!arrays) return {};
-  const auto ids = view_1d<std::uint32_t>(arrays->first, "expansion ids");
-  const auto offsets = view_1d<std::int64_t>(arrays->second, "expansion offsets");
-  return {{ids.begin(), ids.end()}, {offsets.begin(), offsets.end()}};
-}
-
 // Ids of the pieces first..last - 1; the number of ids of piece p goes to ends[p + 1].
 std::vector<std::uint32_t> encode_share(const PieceMerger& merger, std::string_view data,
                                         std::span<const std::int64_t> offsets, std::size_t first,

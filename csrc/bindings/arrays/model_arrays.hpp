@@ -1,9 +1,12 @@
 // A pyharness.types.MergeModel of Python as the core's MergeModel.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "bindings/arrays/arrays.hpp"
+#include "core/merging/piece_merger/piece_merger.hpp"
 #include "core/model/merge_model.hpp"
 
 namespace pyharness::bindings {
@@ -61,5 +64,15 @@ class ModelArrays {
   py::object rules_or_ranks_;
   MergeModel view_;
 };
+
+// Ids that tokens are written as, and where those of each end: uint32 and int64.
+using ExpansionArrays = std::pair<py::array, py::array>;
+
+inline Expansion expansion_of(const std::optional<ExpansionArrays>& arrays) {
+  if (!arrays) return {};
+  const auto ids = view_1d<std::uint32_t>(arrays->first, "expansion ids");
+  const auto offsets = view_1d<std::int64_t>(arrays->second, "expansion offsets");
+  return {{ids.begin(), ids.end()}, {offsets.begin(), offsets.end()}};
+}
 
 }  // namespace pyharness::bindings

@@ -15,15 +15,8 @@ py::tuple tokens(EncodedTexts&& encoded) {
   return py::make_tuple(hand_over(std::move(encoded.ids)), hand_over(std::move(encoded.offsets)));
 }
 
-Expansion expansion_of(const std::optional<std::pair<py::array, py::array>>& arrays) {
-  if (!arrays) return {};
-  const auto ids = view_1d<std::uint32_t>(arrays->first, "expansion ids");
-  const auto offsets = view_1d<std::int64_t>(arrays->second, "expansion offsets");
-  return {{ids.begin(), ids.end()}, {offsets.begin(), offsets.end()}};
-}
-
 // As the constructor of py::array_t, which takes three allocations more: a third of a short call.
-py::object copied(std::span<const std::uint32_t> ids) {
+py::object array_of(std::span<const std::uint32_t> ids) {
   const auto& numpy = py::detail::npy_api::get();
   const auto size = static_cast<Py_intptr_t>(ids.size());
   auto array = py::reinterpret_steal<py::object>(
@@ -42,7 +35,7 @@ std::optional<Splitter> pattern_of(const py::object& pattern) {
 class TextEncoderHandle {
  public:
   TextEncoderHandle(const py::object& model, const py::object& pattern, bool whole_pieces,
-                    const std::optional<std::pair<py::array, py::array>>& expansion, std::size_t cache_bytes)
+                    const std::optional<ExpansionArrays>& expansion, std::size_t cache_bytes)
       : arrays_(model),
         encoder_(
             build(arrays_.view(), whole_pieces, expansion_of(expansion), pattern_of(pattern), cache_bytes)) {}
@@ -51,11 +44,11 @@ class TextEncoderHandle {
     const std::string_view bytes = utf8_of(text, [] { return std::string("text"); });
     // Giving up the interpreter and getting it back takes longer than encoding a short text.
     constexpr std::size_t kShort = 1024;
-    if (bytes.size() <= kShort) return encoder_->encode(bytes, copied);
+    if (bytes.size() <= kShort) return encoder_->encode(bytes, array_of);
     const py::gil_scoped_release release;
     return encoder_->encode(bytes, [](std::span<const std::uint32_t> ids) {
       const py::gil_scoped_acquire acquire;
-      return copied(ids);
+      return array_of(ids);
     });
   }
 
@@ -122,7 +115,7 @@ void bind_text_encoder(py::module_& module) {
   auto* const python_type = reinterpret_cast<PyTypeObject*>(type.ptr());
   type.attr("encode") = py::reinterpret_steal<py::object>(PyDescr_NewMethod(python_type, &kEncode));
   type.def(py::init<const py::object&, const py::object&, bool,
-                    const std::optional<std::pair<py::array, py::array>>&, std::size_t>(),
+                    const std::optional<ExpansionArrays>&, std::size_t>(),
            py::arg("model"), py::arg("pattern"), py::arg("whole_pieces"), py::arg("expansion"),
            py::arg("cache_bytes"))
       .def("encode_batch", &TextEncoderHandle::encode_batch, py::arg("texts"), py::arg("threads") = 1)
