@@ -29,7 +29,7 @@ def tracked() -> list[str]:
 
 
 def _walked() -> list[Path]:
-    rooms = ("csrc", "pyharness", "tests", "bench", "docs", "cmake", ".ci", ".github")
+    rooms = ("csrc", "pyharness", "tests", "bench", "studies", "docs", "cmake", ".ci", ".github")
     return [*ROOT.glob("*"), *(path for room in rooms for path in (ROOT / room).rglob("*"))]
 
 

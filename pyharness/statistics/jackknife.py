@@ -30,7 +30,7 @@ MIN_DOCUMENTS = 64
 UNEQUAL = 3.0  # times as much as their documents do, groups of unequal documents differ in bytes
 MIN_WORKS = 6  # fewer wholes that are groups of their own, and there is no interval
 # Groups, as many as would have the concentration of the variance if each had as much: with fewer there is no interval.
-# It and the share of what matching moments gives were chosen on six pools of bench/studies/shown/concentration.py.
+# It and the share of what matching moments gives were chosen on six pools of studies/shown/concentration.py.
 LEAST_EFFECTIVE = 6.0
 FREEDOM_SHARE = 0.3
 # Significant digits of a replicate. Its seventeenth says nothing of an interval, and half of a record would be such.

@@ -4,7 +4,7 @@ Between two sizes, the logarithm of what is gained grows by so much per thousand
 logarithm of the size, this is what the curve itself grows by at the logarithmic mean of both. Between two such points
 the growth is taken as a power of the size. The knee is the size from which a thousand more give just the threshold:
 growth has fallen to it at the logarithmic mean of that size and a thousand more. How near that is to the knee of a
-curve that is known size by size, and how often the interval holds it, is simulated: bench/studies/adaptation/knees.py.
+curve that is known size by size, and how often the interval holds it, is simulated: studies/adaptation/knees.py.
 """
 
 from __future__ import annotations

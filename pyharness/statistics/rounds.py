@@ -3,7 +3,7 @@
 A machine drifts: it warms up, others use it. Rows that are measured one after the other get different machines. So all
 rows take a turn in every round; a ratio is formed within a round, where both of its sides had about the same machine;
 and the order changes from round to round, so that no row has the better place. How often the interval covers, under
-drift and noise, is simulated by ``bench/studies/rounds.py``: docs/measuring.md "Rows in rounds".
+drift and noise, is simulated by ``studies/rounds.py``: docs/measuring.md "Rows in rounds".
 """
 
 from __future__ import annotations

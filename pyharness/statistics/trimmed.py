@@ -1,7 +1,7 @@
 """Trimmed t of launches: estimate, interval and p of one statistic, which one launch in ten cannot spoil.
 
 Of every eight values, one is cut off at each end (Tukey and McLaughlin 1963; the case of one sample of Yuen 1974). It
-was chosen by simulation among others, which ``bench/studies/gate_rule.py`` plays: docs/gate.md "Which statistic".
+was chosen by simulation among others, which ``studies/gate_rule.py`` plays: docs/gate.md "Which statistic".
 """
 
 from __future__ import annotations

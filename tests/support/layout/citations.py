@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-ROOMS = ("bench", "cmake", "csrc", "docs", "examples", "pyharness", "spec", "tests", r"\.ci", r"\.github")
+ROOMS = ("bench", "cmake", "csrc", "docs", "examples", "pyharness", "spec", "studies", "tests", r"\.ci", r"\.github")
 PATH = re.compile(rf"(?<![\w/.:*-])(?:{'|'.join(ROOMS)})/[\w./*-]*[\w*]")
 FEATURE = re.compile(r"(?:pyharness|tests)/features/(\w+)/")
 OF_FEATURES = ("actions", "adaptation", "curriculum", "gate", "profiling", "segmentation")  # that documents name

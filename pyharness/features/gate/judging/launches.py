@@ -2,7 +2,7 @@
 
 Rounds of one launch share its processes: where their memory lies, what the machine did meanwhile. So p values of rounds
 are too small (12.6 % of them below 0.05 on identical code), and one launch gives one number here. How often a rule on
-such numbers errs is simulated by ``bench/studies/gate_rule.py``: docs/gate.md "How often the rule errs, simulated".
+such numbers errs is simulated by ``studies/gate_rule.py``: docs/gate.md "How often the rule errs, simulated".
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Looks at launches while a gate goes on: what is clear ends early, so that time goes to what is close.
 
 After 2, 3, 5 and 7 launches, and after the last. What may be said at which look was chosen by simulation
-(``bench/studies/gate_rule.py``), which plays this code: docs/gate.md "How often the rule errs, simulated".
+(``studies/gate_rule.py``), which plays this code: docs/gate.md "How often the rule errs, simulated".
 """
 
 from __future__ import annotations
