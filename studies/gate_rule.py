@@ -24,11 +24,10 @@ from numpy.typing import NDArray
 
 import gate_trials
 from gate_statistics import BIWEIGHT, STUDENT, TRIMMED, WILCOXON, Statistic
-from pyharness.features.gate.judging import looks
-from pyharness.features.gate.judging.effects import Effects, as_escalated
-from pyharness.features.gate.judging.launches import LaunchEffect, effect
-from pyharness.features.gate.judging.times import judge_times
 from pyharness.features.gate.types import GateBenchmark, GateRules, GateVerdict, Judgement
+from pyharness.features.gate.verdicts import times
+from pyharness.features.gate.verdicts.effects import Effects, LaunchEffect, as_escalated, effect
+from pyharness.features.gate.verdicts.times import judge_times
 from pyharness.statistics.hypotheses import rate_bound
 from pyharness.statistics.trimmed import p_greater
 
@@ -157,7 +156,7 @@ class Variant:
     name: str
     rules: GateRules
     statistic: Statistic = TRIMMED
-    early: Sequence[int] = looks.EARLY  # launches after which it looks before the last
+    early: Sequence[int] = times.EARLY  # launches after which it looks before the last
     one_launch: Callable[[LaunchEffect, GateRules, int], bool] | None = None  # decides of the screen alone
 
 
@@ -239,7 +238,7 @@ def judged(variant: Variant, launches: list[list[LaunchEffect]]) -> list[Judgeme
     ]
     one = variant.statistic
     names = {"EARLY": variant.early, "trimmed_mean": one.estimate, "trimmed_interval": one.interval, "p_greater": one.p}
-    with patch.dict(vars(looks), names):
+    with patch.dict(vars(times), names):
         return judge_times(measured, rules)
 
 
@@ -275,8 +274,8 @@ def row(counts: Tally) -> str:
 def level_of_looks(tail: float = 0.0, count: int = 20_000, rules: GateRules | None = None) -> float:
     """How often one of the tests rejects, where the head is slower by exactly what is tolerated; of one benchmark."""
     rules = rules or GateRules()
-    tested = {look: share for look, share in looks.SPENT.items() if look in looks.looks(rules)}
-    levels = {rules.launches: looks.last_level(rules), **{look: rules.level * share for look, share in tested.items()}}
+    tested = {look: share for look, share in times.SPENT.items() if look in times.looks(rules)}
+    levels = {rules.launches: times.last_level(rules), **{look: rules.level * share for look, share in tested.items()}}
     logs = launch_shifts(Machine("", launch=1.0, tail=tail), (count, rules.launches), np.random.default_rng(SEED))
     found = (any(p_greater(row[:look], 0.0) < level for look, level in levels.items()) for row in logs.tolist())
     return sum(found) / count

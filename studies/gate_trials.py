@@ -29,11 +29,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from pyharness.features.gate import commands as gating
-from pyharness.features.gate.judging import verdicts as judging
-from pyharness.features.gate.measuring import Silent
+from pyharness.features.gate.builds.workshop import BuildOptions
+from pyharness.features.gate.measurement.plan import SilentListener
 from pyharness.features.gate.records import gate_as_json, gate_from_json
+from pyharness.features.gate.session import GateRequest, judged, ready, resolved
 from pyharness.features.gate.types import Gate, GateRules, GateVerdict, Side
+from pyharness.features.gate.verdicts import judgements as judging
 from pyharness.statistics.hypotheses import rate_bound
 
 RESULTS = Path(__file__).parent / "results" / "gate_trials.jsonl.gz"
@@ -174,15 +175,16 @@ def run_one(number: int, base: str, head: str, rules: GateRules, *, is_busy: boo
     """Run one gate; its record, with what was planted. ``is_busy``: something else loads a core already."""
     if is_swapped(number):
         base, head = head, base
-    asked = gating.GateRequest(base=base, head=head, suite=str(SUITE), rules=rules, library="pyharness", force=True)
+    build = BuildOptions(library="pyharness")
+    asked = GateRequest(base=base, head=head, suite=str(SUITE), rules=rules, force=True, build=build)
     begun = time.time()
-    with gating.session(asked, Silent()) as ready:
-        names = [one.name for one in ready.benchmarks if one.library == ready.under_test]
+    with ready(resolved(asked), SilentListener()) as both:
+        names = [one.name for one in both.suite.benchmarks if one.library == both.under_test]
         slowed = planted(number, names)
-        ready.course.extra = slowed
+        both.plan.extra = slowed
         others = Others()
         with load() if is_loaded(number) and not is_busy else nullcontext():
-            gate = gating.judged(ready, rules)
+            gate = judged(both, rules)
         share = others.share()
     return {
         "number": number,

@@ -14,8 +14,8 @@ from scipy import stats
 
 import gate_rule
 import gate_statistics
-from pyharness.features.gate.judging.launches import LaunchEffect, effect
 from pyharness.features.gate.types import GateRules, GateVerdict, Rounds, Timing
+from pyharness.features.gate.verdicts.effects import LaunchEffect, effect
 
 
 def deviation(machine: gate_rule.Machine) -> float:

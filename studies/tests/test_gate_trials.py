@@ -14,7 +14,6 @@ import pytest
 import gate_trials
 from gate_trials import GATES, Others, Trial
 from gating.gates import gate, judgement
-from pyharness.features.gate import commands as gating
 from pyharness.features.gate.records import gate_as_json
 
 NAMES = list("abcdefghij")
@@ -54,7 +53,8 @@ def test_arms_are_swapped(monkeypatch: pytest.MonkeyPatch) -> None:
         asked.append((request.base, request.head))
         raise Enough
 
-    monkeypatch.setattr(gating, "session", session)
+    monkeypatch.setattr(gate_trials, "resolved", lambda request: request)
+    monkeypatch.setattr(gate_trials, "ready", session)
     for number in (0, 1):
         with pytest.raises(Enough):
             gate_trials.run_one(number, "one", "two", gate_trials.RULES, is_busy=False)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +14,53 @@ import click
 from pyharness.cli.console import check_output, color, reports_errors, show, summarise, width
 from pyharness.cli.examples import Example
 from pyharness.features.gate.types import GateRules
+from pyharness.report import visible
 from pyharness.types import InputError
 
+
+@contextmanager
+def gate_listener() -> Iterator[GateLines]:
+    """Pick what suits standard error, for a gate."""
+    if not sys.stderr.isatty():
+        yield GateLines()
+        return
+    from rich.console import Console
+    from rich.markup import escape
+
+    console = Console(stderr=True)
+    with console.status("") as status:
+        yield GateStatus(lambda line: status.update(escape(line)))
+
+
+class GateLines:
+    """A line when something begins: a build, a launch."""
+
+    def stage(self, what: str) -> None:
+        """Print it."""
+        print(visible(what), file=sys.stderr, flush=True)  # noqa: T201
+
+    def measuring(self, launch: int, benchmark: str, done: int, total: int) -> None:
+        """Say nothing: a log is no place for progress bars."""
+
+
+class GateStatus(GateLines):
+    """One line that changes."""
+
+    def __init__(self, update: Callable[[str], None]) -> None:
+        self.update, self.what = update, ""
+
+    def stage(self, what: str) -> None:
+        """Show it."""
+        self.what = visible(what).partition(":")[0]
+        self.update(self.what)
+
+    def measuring(self, launch: int, benchmark: str, done: int, total: int) -> None:
+        """Show which benchmark it is."""
+        self.update(f"{self.what}: {visible(benchmark)} ({done + 1} of {total})")
+
+
 if TYPE_CHECKING:
-    from pyharness.features.gate.commands import GateRequest
+    from pyharness.features.gate.session import GateRequest
     from pyharness.features.gate.types import Gate
 
 FORMATS = ["text", "markdown", "json"]
@@ -87,8 +131,9 @@ def gate(**given: Any) -> None:
     Exit status: 0 pass, 1 regression (or a fault of gate.toml), 2 cannot compare,
     3 inconclusive, with --strict.
     """
-    from pyharness.features.gate import commands as gating
-    from pyharness.features.gate.progress import gate_listener
+    from pyharness.features.gate import commands
+    from pyharness.features.gate.builds.workshop import BuildOptions
+    from pyharness.features.gate.session import GateRequest
 
     if given["calibrate"]:
         _check_alone(given)
@@ -98,16 +143,16 @@ def gate(**given: Any) -> None:
     _check(outputs, force=given["force"])
     rules = GateRules(budget=share(given["budget"]), minutes=given["minutes"], strict=given["strict"])
     head = given["base"] if given["head"] is None else given["head"]  # "" is refused: it is a variable that is not set
-    asked = gating.GateRequest(
-        given["base"], head, given["suite"], given["tests"], rules, given["library"],
-        given["declared"], instructions=given["counter"] is not None, isolated=given["isolated"], cache=given["cache"],
-        force=given["force"], requirements=given["requirements"], passed=given["passed"],
+    options = {name: given[name] for name in ("library", "requirements", "isolated", "cache", "passed")}
+    asked = GateRequest(
+        given["base"], head, given["suite"], given["tests"], rules, given["declared"],
+        instructions=given["counter"] is not None, force=given["force"], build=BuildOptions(**options),
     )  # fmt: skip
     if given["calibrate"]:
         _calibrate(asked)
         return
     with gate_listener() as listener:
-        done = gating.gate(asked, listener)
+        done = commands.gate(asked, listener)
     _write(done, outputs, force=given["force"])
     show(_shown(done, given["form"]))
     sys.exit(done.exit_code)
@@ -135,13 +180,12 @@ def _check_alone(given: Mapping[str, Any]) -> None:
 
 def _calibrate(asked: GateRequest) -> None:
     from pyharness import report
-    from pyharness.features.gate.calibrating import place
-    from pyharness.features.gate.commands import calibrating
-    from pyharness.features.gate.progress import gate_listener
+    from pyharness.features.gate.calibration import place
+    from pyharness.features.gate.commands import calibrate
     from pyharness.features.gate.report import calibration_sheet
 
     with gate_listener() as listener:
-        done = calibrating.calibrate(asked, listener)
+        done = calibrate(asked, listener)
     show(report.to_text([calibration_sheet(done)], width=width(), color=color()))
     show(f"Kept: {place(done.machine, done.suite_digest)}; pyharness report shows it.\n")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -10,8 +11,17 @@ from typing import Any, Literal, Protocol, TypeAlias
 Side: TypeAlias = Literal["base", "head"]
 SIDES: tuple[Side, Side] = ("base", "head")
 Figure: TypeAlias = Literal["time", "memory", "instructions"]
-LEAST_PATIENCE = 10.0  # seconds: who is silent for less does not hang
+LEAST_TIMEOUT = 10.0  # seconds: who is silent for less does not hang
 SCREEN = 0  # number of the launch that screens; what it measures is no part of a test
+
+
+def normalised(distribution: str) -> str:
+    """Write the name of a distribution as indexes do (PEP 503).
+
+    >>> normalised("Scikit_Build.Core")
+    'scikit-build-core'
+    """
+    return re.sub(r"[-_.]+", "-", distribution).lower()
 
 
 class GateVerdict(StrEnum):
@@ -79,9 +89,16 @@ class GateBenchmark:
     options: Mapping[str, Any] = field(default_factory=dict)
     budget: float | None = None  # slowdown that is allowed; None: that of the gate
 
+    def is_control(self, under_test: str) -> bool:
+        """Whether a change of ``under_test`` cannot move it, as it measures another; of two tokenizers ("") none is.
+
+        Controls judge the arms, and are not judged.
+        """
+        return bool(under_test) and normalised(self.library) != normalised(under_test)
+
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class CallBatch:
     """What one arm is asked to do on the clock: calls, each on a text of its own, the same for both arms."""
 
     calls: int
@@ -99,7 +116,7 @@ class TimedBatch:
     faults: int = 0  # pages that had to be read from a disk during the calls
 
 
-class Absent(Exception):
+class ArmLacks(Exception):
     """An arm does not have a benchmark: its library lacks what is called; the message says what."""
 
 
@@ -117,7 +134,7 @@ class ArmProcess(Protocol):
     Every method raises ``ArmFailed`` where the process fails; after that only ``close`` may be called.
     """
 
-    patience: float  # seconds that an answer is waited for, at most
+    timeout: float  # seconds that an answer is waited for, at most
 
     def facts(self) -> ArmFacts:
         """Say what it is."""
@@ -126,9 +143,9 @@ class ArmProcess(Protocol):
         """Names of what it has, in the order in which they are to be prepared."""
 
     def prepare(self, benchmark: str) -> None:
-        """Import, load and build what a benchmark needs, outside of any clock; raises ``Absent``."""
+        """Import, load and build what a benchmark needs, outside of any clock; raises ``ArmLacks``."""
 
-    def time(self, benchmark: str, batch: Batch) -> TimedBatch:
+    def time(self, benchmark: str, batch: CallBatch) -> TimedBatch:
         """Read the texts, then do the calls on the clock."""
 
     def result(self, benchmark: str, span: tuple[int, int]) -> list[int]:

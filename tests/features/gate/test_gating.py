@@ -12,13 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from gating.arms import here
-from gating.doubles import NAMES, FakeArm, course
-from pyharness.features.gate import commands as gating
-from pyharness.features.gate.arms import Arms
-from pyharness.features.gate.commands import ReadyGate, judged
-from pyharness.features.gate.measuring import Course
-from pyharness.features.gate.measuring.course import Silent
+from gating.arms import here, suite_of
+from gating.doubles import NAMES, FakeArm, gate_plan
+from pyharness.features.gate import commands
+from pyharness.features.gate.builds.arms import Arms
+from pyharness.features.gate.measurement.plan import GatePlan, SilentListener
+from pyharness.features.gate.session import GateRequest, ReadyGate, judged
 from pyharness.features.gate.types import Gate, GateRules, GateVerdict, Side, TimedBatch, Timing
 from pyharness.system import program
 from pyharness.types import InputError
@@ -26,11 +25,11 @@ from pyharness.types import InputError
 STRICT = GateRules(strict=True)
 
 
-def gated(plan: Course, *, declared: bool) -> Gate:
+def gated(plan: GatePlan, *, declared: bool) -> Gate:
     arms = Arms(here(Path(), under_test="library"), here(Path(), "head", under_test="library"))
     benchmarks = tuple(plan.benchmarks.values())
     plan.benchmarks = plan.benchmarks if declared else {}
-    return judged(ReadyGate("suite", "", arms, benchmarks if declared else (), plan), STRICT)
+    return judged(ReadyGate(suite_of(Path(), *(benchmarks if declared else ())), arms, plan), STRICT)
 
 
 def verdicts(gate: Gate) -> dict[tuple[str, str], GateVerdict]:
@@ -38,7 +37,7 @@ def verdicts(gate: Gate) -> dict[tuple[str, str], GateVerdict]:
 
 
 def test_tests_that_time_did_not_come_to_are_inconclusive_each_by_name() -> None:
-    plan, _ = course(rules=STRICT)
+    plan, _ = gate_plan(rules=STRICT)
 
     class Late(type(plan.listener)):  # type: ignore[misc]
         def measuring(self, launch: int, benchmark: str, done: int, total: int) -> None:
@@ -62,13 +61,13 @@ def test_what_fails_when_a_gate_has_begun_is_a_verdict(monkeypatch: pytest.Monke
         raise failure
         yield
 
-    monkeypatch.setattr("pyharness.features.gate.arms.arms", failing)
-    asked = gating.GateRequest("raw_bytes", "raw_bytes", force=True)
+    monkeypatch.setattr("pyharness.features.gate.session.prepare", failing)
+    asked = GateRequest("raw_bytes", "raw_bytes", force=True)
     if isinstance(failure, BrokenPipeError):  # nobody reads what it says
         with pytest.raises(BrokenPipeError):
-            gating.gate(asked, Silent())
+            commands.gate(asked, SilentListener())
         return
-    done = gating.gate(asked, Silent())
+    done = commands.gate(asked, SilentListener())
     assert (done.verdict, done.exit_code) == (GateVerdict.INCOMPARABLE, 2)
     assert "it cannot be" in done.self_test.faults[0]
 
@@ -77,15 +76,15 @@ def test_time_that_runs_out_while_what_is_asked_is_checked_is_a_verdict(monkeypa
     def slow(*_: object) -> None:
         program.run(["sleep", "600"], dict(os.environ))
 
-    monkeypatch.setattr("pyharness.features.gate.sources.find", slow)
-    done = gating.gate(gating.GateRequest("a", "b", rules=GateRules(minutes=0.01), force=True), Silent())
+    monkeypatch.setattr("pyharness.features.gate.builds.names.find", slow)
+    done = commands.gate(GateRequest("a", "b", rules=GateRules(minutes=0.01), force=True), SilentListener())
     assert (done.verdict, done.exit_code) == (GateVerdict.INCOMPARABLE, 2)
     assert done.self_test.faults[0].startswith("--max-minutes 0.01: 'sleep' was ended after ")
 
 
 def test_instructions_that_were_not_counted_are_inconclusive_and_the_time_stands() -> None:
-    plan, _ = course(rules=STRICT)
-    plan.counting = course(dies_in={"head": "decode"}, counts={"base": 1000, "head": 1000})[0].start
+    plan, _ = gate_plan(rules=STRICT)
+    plan.counting = gate_plan(dies_in={"head": "decode"}, counts={"base": 1000, "head": 1000})[0].start
     gate = gated(plan, declared=True)
     found = verdicts(gate)
     assert {found[name, "time"] for name in NAMES} == {GateVerdict.PASS}
@@ -98,7 +97,7 @@ def test_instructions_that_were_not_counted_are_inconclusive_and_the_time_stands
 
 
 def test_a_head_that_begins_to_wait_is_slower() -> None:
-    plan, _ = course(rules=STRICT)
+    plan, _ = gate_plan(rules=STRICT)
     start = plan.start
 
     class Waiting(FakeArm):

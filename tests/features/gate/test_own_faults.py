@@ -7,29 +7,29 @@ from typing import Any
 
 import pytest
 
-from pyharness.features.gate import commands as gating
-from pyharness.features.gate.commands import running
-from pyharness.features.gate.measuring import Silent
+from pyharness.features.gate import commands
+from pyharness.features.gate.measurement.plan import SilentListener
+from pyharness.features.gate.session import GateRequest
 from pyharness.features.gate.types import GateVerdict
 from pyharness.system import program
 
 
-def asked(folder: Path) -> gating.GateRequest:
-    return gating.GateRequest("raw_bytes", "raw_bytes", force=True, folder=folder)
+def asked(folder: Path) -> GateRequest:
+    return GateRequest("raw_bytes", "raw_bytes", force=True, folder=folder)
 
 
 def failing(monkeypatch: pytest.MonkeyPatch, fault: Exception) -> None:
     def session(*_: Any) -> Any:
         raise fault
 
-    monkeypatch.setattr(running, "session", session)
+    monkeypatch.setattr(commands, "ready", session)
 
 
 def test_a_fault_of_ours_is_a_verdict(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     failing(monkeypatch, ValueError("planted\nfault"))
-    done = gating.gate(asked(tmp_path), Silent())
+    done = commands.gate(asked(tmp_path), SilentListener())
     assert (done.verdict, done.exit_code) == (GateVerdict.INCOMPARABLE, 2)
     assert done.self_test.faults == ("a fault of pyharness itself, please report it: ValueError: planted fault",)
     assert "Traceback" in capsys.readouterr().err
@@ -37,4 +37,4 @@ def test_a_fault_of_ours_is_a_verdict(
 
 def test_time_that_runs_out_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     failing(monkeypatch, program.OutOfTime("time ran out"))
-    assert gating.gate(asked(tmp_path), Silent()).self_test.faults == ("time ran out",)
+    assert commands.gate(asked(tmp_path), SilentListener()).self_test.faults == ("time ran out",)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from pyharness.features.gate.arms.arm import Arm
-from pyharness.features.gate.driving.process import DriverProcess
+from pyharness.features.gate.builds import names
+from pyharness.features.gate.builds.arms import Arm, Arms, prepare
+from pyharness.features.gate.builds.workshop import BuildOptions
+from pyharness.features.gate.drivers.processes import DriverProcess
 from pyharness.features.gate.suites import GateSuite
 from pyharness.features.gate.types import GateBenchmark, Side
 
@@ -20,6 +23,15 @@ def here(folder: Path, side: Side = "base", **more: Any) -> Arm:
     variables = {"PATH": os.environ["PATH"], "PYTHONHASHSEED": "0"}
     known = {"python": Path(sys.executable), "variables": variables, "under_test": "pyharness"}
     return Arm(side=side, source="here", version="1", folder=folder, **{**known, **more})
+
+
+@contextmanager
+def prepared(
+    base: str, head: str, *, folder: Path, listener: Callable[[str], object] = str, **options: Any
+) -> Iterator[Arms]:
+    """Both arms of two names; ``options`` are those of builds."""
+    with prepare(names.find(base, head, folder), BuildOptions(**options), listener=listener) as made:
+        yield made
 
 
 def suite_of(workloads: Path, *benchmarks: GateBenchmark) -> GateSuite:

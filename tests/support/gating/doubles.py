@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pyharness.features.gate.measuring import Course
+from pyharness.features.gate.measurement.plan import GatePlan
 from pyharness.features.gate.types import (
-    Absent,
     ArmFacts,
     ArmFailed,
-    Batch,
+    ArmLacks,
+    CallBatch,
     Figure,
     GateBenchmark,
     GateRules,
@@ -26,7 +26,7 @@ class Diary:
     """What was asked of the arms, in order."""
 
     started: list[tuple[int, Side]] = field(default_factory=list)
-    timed: list[tuple[int, str, Side, Batch]] = field(default_factory=list)
+    timed: list[tuple[int, str, Side, CallBatch]] = field(default_factory=list)
     closed: list[Side] = field(default_factory=list)
 
 
@@ -45,7 +45,7 @@ class FakeArm:
     counts: int = 0
     waiting: float = 1.0  # wall time of a batch, as a multiple of processor time
     faulty: Sequence[int] = ()  # which of its batches, in order, wait for a page
-    patience: float = math.inf
+    timeout: float = math.inf
     _batches: int = 0
 
     def facts(self) -> ArmFacts:
@@ -56,9 +56,9 @@ class FakeArm:
 
     def prepare(self, benchmark: str) -> None:
         if benchmark in self.absent:
-            raise Absent(self.absent[benchmark])
+            raise ArmLacks(self.absent[benchmark])
 
-    def time(self, benchmark: str, batch: Batch) -> TimedBatch:
+    def time(self, benchmark: str, batch: CallBatch) -> TimedBatch:
         if benchmark == self.dies_in:
             raise ArmFailed("was killed by signal 9")
         self.diary.timed.append((self.launch, benchmark, self.side, batch))
@@ -102,11 +102,11 @@ class Ruler:
 NAMES = ("encode", "decode", "split")
 
 
-def course(
+def gate_plan(
     seconds: Callable[[str, Side, int], float] = lambda *_: 0.001,
     rules: GateRules | None = None,
     **faults: Mapping[Side, object],
-) -> tuple[Course, Diary]:
+) -> tuple[GatePlan, Diary]:
     """A course of three benchmarks; ``faults`` are arguments of ``FakeArm`` by side."""
     diary = Diary()
 
@@ -116,4 +116,4 @@ def course(
         return FakeArm(side, launch, diary, seconds, **{"has": NAMES, **mine})  # type: ignore[arg-type]
 
     declared = {name: GateBenchmark(name, "workload", "library", bytes=100) for name in NAMES}
-    return Course(start, Ruler(), rules or GateRules(), declared), diary
+    return GatePlan(start, Ruler(), rules or GateRules(), declared), diary

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from pyharness.features.gate.arms import Arms, arms
-from pyharness.features.gate.arms.arm import Arm
+from gating.arms import prepared
+from pyharness.features.gate.builds.arms import Arm, Arms
 from pyharness.features.gate.types import Side
 
 PACKAGE = "def double(number):\n    return number * 2\n\n\nVERSION = 'source tree'\n"
@@ -154,7 +154,7 @@ def built_arms(project: Path, cache: Path) -> Iterator[Arms]:
     """Both sides of the last commit of a project, built here; each has pytest."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYHARNESS_CACHE", str(cache))
-        with arms("HEAD~1", "HEAD", folder=project, isolated=False) as made:
+        with prepared("HEAD~1", "HEAD", folder=project, isolated=False) as made:
             give_pytest(made.base.python)
             give_pytest(made.head.python)
             yield made

@@ -6,8 +6,7 @@ import re
 from dataclasses import dataclass
 from xml.etree import ElementTree as ET
 
-from pyharness.features.gate.report.sheets import judgement_sheet, reason
-from pyharness.features.gate.report.verdicts import verdict_line
+from pyharness.features.gate.report.sheets import judgement_sheet, reason, verdict_line
 from pyharness.features.gate.types import Gate, GateVerdict, Judgement
 from pyharness.report.sheet.escaping import visible
 
@@ -21,7 +20,7 @@ _OUTCOMES = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Case:
+class _TestCase:
     kind: str
     name: str
     outcome: str = ""  # "": passed
@@ -35,11 +34,11 @@ def to_junit(gate: Gate) -> str:
     Under ``strict``, inconclusive is a failure. A gate that ends with another status than 0 has a failure or an error.
     """
     cases = [_judged(gate, one) for one in gate.judgements]
-    cases += [_Case("gate", "gate.toml", "failure", fault) for fault in gate.declaration_faults]
-    cases += [_Case("gate", "self-test", "error", fault) for fault in gate.self_test.faults]
+    cases += [_TestCase("gate", "gate.toml", "failure", fault) for fault in gate.declaration_faults]
+    cases += [_TestCase("gate", "self-test", "error", fault) for fault in gate.self_test.faults]
     if gate.exit_code and not any(one.outcome in ("failure", "error") for one in cases):
         text = "\n".join(gate.notes)
-        cases.append(_Case("gate", "gate", "error" if gate.exit_code == 2 else "failure", verdict_line(gate), text))
+        cases.append(_TestCase("gate", "gate", "error" if gate.exit_code == 2 else "failure", verdict_line(gate), text))
     root = ET.Element("testsuites", {"name": "pyharness gate", **_counts(cases, "tests", "failures", "errors")})
     suite = ET.SubElement(root, "testsuite", {"name": _clean(gate.suite) or "gate", **_counts(cases)})
     for case in cases:
@@ -48,23 +47,23 @@ def to_junit(gate: Gate) -> str:
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
 
-def _judged(gate: Gate, one: Judgement) -> _Case:
+def _judged(gate: Gate, one: Judgement) -> _TestCase:
     outcome = _OUTCOMES.get(one.verdict, "")
     if outcome == "skipped" and gate.rules.strict:
         outcome = "failure"
     sheet = judgement_sheet(gate, [one])
     shown = dict(zip(sheet.columns, sheet.texts[0], strict=True))
     figures = ", ".join(f"{name} {text}" for name, text in shown.items() if name not in ("benchmark", "reason"))
-    return _Case(f"gate.{one.figure}", one.benchmark, outcome, reason(one) or one.verdict.value, figures)
+    return _TestCase(f"gate.{one.figure}", one.benchmark, outcome, reason(one) or one.verdict.value, figures)
 
 
-def _counts(cases: list[_Case], *names: str) -> dict[str, str]:
+def _counts(cases: list[_TestCase], *names: str) -> dict[str, str]:
     of = {"failures": "failure", "errors": "error", "skipped": "skipped"}
     numbers = {name: sum(case.outcome == outcome for case in cases) for name, outcome in of.items()}
     return {name: str(count) for name, count in ({"tests": len(cases)} | numbers).items() if not names or name in names}
 
 
-def _add(suite: ET.Element, case: _Case) -> None:
+def _add(suite: ET.Element, case: _TestCase) -> None:
     element = ET.SubElement(suite, "testcase", {"classname": case.kind, "name": _clean(case.name)})
     if case.outcome == "skipped":
         ET.SubElement(element, "skipped", {"message": _clean(case.message)})

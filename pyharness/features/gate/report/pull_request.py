@@ -6,13 +6,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pyharness.features.gate.report.sheets import (
+    WRONG,
     arms_sheet,
+    by_benchmark,
+    counts,
     environment_sheet,
     judgement_sheet,
     remarks,
     self_test_sheet,
+    verdict_line,
 )
-from pyharness.features.gate.report.verdicts import WRONG, by_benchmark, counts, verdict_line
 from pyharness.features.gate.types import SIDES, Gate, GateVerdict, Judgement
 from pyharness.report.exporters.comment import MOST_BYTES_OF_A_TABLE, Comment, Part, inert
 from pyharness.report.sheet import Sheet

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from pyharness.cli import main
 from pyharness.features.gate import report as gate_report
-from pyharness.features.gate.calibrating import keep
+from pyharness.features.gate.calibration import keep
 from pyharness.features.gate.types import Calibration, GateRules, Planted, Sensitivity
 
 FOUND = Calibration(

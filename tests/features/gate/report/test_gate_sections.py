@@ -7,8 +7,8 @@ import pytest
 from drawn.charts import spoken_marks
 from gating import gates
 from paged import reading
-from pyharness.features.gate.report import page_sections
-from pyharness.features.gate.report.page_sections import calibration_sections, gate_sections
+from pyharness.features.gate.report import kinds
+from pyharness.features.gate.report.kinds import calibration_sections, gate_sections
 from pyharness.features.gate.types import Calibration, Gate, GateRules, Judgement, Sensitivity
 from pyharness.report import page
 from pyharness.report.page.parts import Figure, Section
@@ -53,7 +53,7 @@ def test_without_effects_nothing_is_drawn(judgements: tuple[Judgement, ...]) -> 
 
 
 def test_pages_begin_with_the_verdict_and_hold_names_as_text() -> None:
-    tree = reading.read(page.render(page_sections.page_of_gate(gates.gate(*JUDGED, verdict="regression"))))
+    tree = reading.read(page.render(kinds.page_of_gate(gates.gate(*JUDGED, verdict="regression"))))
     assert "1 regression" in tree.text
     assert "slower <b>" in tree.one("main").text
     assert not tree.all("b")
@@ -69,4 +69,4 @@ def test_a_calibration_shows_what_can_be_told_apart() -> None:
         "decode, detectable: no number", "decode, noise: no number", "encode, detectable: 3.1 %",
         "encode, noise: 0.8 %",
     ]  # fmt: skip
-    assert "noise" in reading.read(page.render(page_sections.page_of_calibration(calibration))).one("main").text
+    assert "noise" in reading.read(page.render(kinds.page_of_calibration(calibration))).one("main").text

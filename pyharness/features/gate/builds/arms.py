@@ -1,0 +1,228 @@
+"""Two arms of two sides: both are there before either is timed, and gone when the session ends."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import math
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyharness.features.gate.builds import environments, names, variables, wheel_cache, workshop
+from pyharness.features.gate.builds.environments import Contents, Libraries
+from pyharness.features.gate.builds.names import Installed, Pair, Revision, Source, Specified, Wheel
+from pyharness.features.gate.builds.workshop import BuildOptions, Workshop
+from pyharness.features.gate.types import SIDES, Side, normalised
+from pyharness.store.folders import scratch
+from pyharness.system import lifeline, program
+from pyharness.system.child_process import ending
+from pyharness.types import InputError
+
+OURS = "pyharness"
+_OBTAIN = """
+import json, sys
+from pyharness import tokenizers
+from pyharness.types import InputError
+
+try:
+    said = {"version": tokenizers.obtain(sys.argv[1]).vocabulary}
+except InputError as refusal:
+    said = {"refused": str(refusal)}
+print("\\n" + json.dumps(said))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """One side, ready to be started. Paths and variables of the two sides have the same lengths."""
+
+    side: Side
+    source: str  # as it was asked for
+    version: str  # of what is under test: a commit, a version, a digest
+    python: Path  # interpreter that has it
+    folder: Path  # working folder of its processes
+    variables: Mapping[str, str]  # all of the environment of its processes
+    under_test: str  # distribution that the two sides may differ in; "" where two tokenizers of one environment are
+    tokenizer: str | None = None  # specification, where two tokenizers are compared
+
+
+@dataclass(frozen=True, slots=True)
+class Arms:
+    """Both sides, and what a reader should know of how they came about."""
+
+    base: Arm
+    head: Arm
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ArmEnvironment:
+    """Interpreter of a side, and which version of what is under test it has."""
+
+    python: Path
+    version: str  # "" where it is that of the library
+    contents: Contents
+
+
+@contextmanager
+def prepare(
+    sources: Pair,
+    options: BuildOptions,
+    *,
+    threads: int = 1,
+    listener: Callable[[str], object] = str,  # which does nothing
+) -> Iterator[Arms]:
+    """Make both arms; they are removed at the end of the block.
+
+    Args:
+        sources: what is measured against, and what is judged.
+        options: how arms are made.
+        threads: the most that any benchmark asks for.
+        listener: is told what goes on, a line at a time.
+
+    Raises:
+        InputError: the two have nothing to do with each other, or one is not what it was any longer.
+        NotBuilt: a side does not build or install.
+        OutOfTime: it takes too long (``program.until``).
+    """
+    found: dict[Side, Source] = dict(zip(SIDES, sources, strict=True))
+    said = [*names.notes(sources)]
+    passed = variables.further(options.passed, os.environ)
+    wheel_cache.clear()
+    with scratch() as room, lifeline.unreadable():  # what runs from here on is the code under test
+        for side in SIDES:
+            (room / f"run-{side}").mkdir()
+        if here := isinstance(sources[0], Specified):
+            under_test, pythons = "", dict.fromkeys(SIDES, Path(sys.executable))
+            versions = {side: _obtained(side, source.asked) for side, source in found.items()}
+        else:
+            shop = Workshop(room, listener, options, passed)
+            made, wheels = _made(found, shop)
+            installed = {side: one.contents.libraries for side, one in made.items()}
+            under_test, notes = _distribution(options.library, wheels, installed)
+            _check_files(found, made, under_test)
+            said += [*notes, *_exposed(found, shop)]
+            pythons = {side: one.python for side, one in made.items()}
+            versions = {side: one.version or installed[side][under_test] for side, one in made.items()}
+        given = variables.for_processes(os.environ, threads, here=here)
+        base, head = (
+            Arm(
+                side, found[side].asked, versions[side], pythons[side], room / f"run-{side}", given, under_test,
+                found[side].asked if here else None,
+            )
+            for side in SIDES
+        )  # fmt: skip
+        yield Arms(base, head, tuple(dict.fromkeys(said)))
+
+
+def _obtained(side: Side, asked: str) -> str:
+    """Have a row's vocabulary downloaded or trained before the clock runs; returns its version.
+
+    A process does it, which can be ended: another one that trains the same row may be waited for.
+    """
+    try:
+        ran = program.run([sys.executable, "-P", "-c", _OBTAIN, asked], os.environ, seconds=math.inf)
+    except program.OutOfTime as ended:
+        raise program.OutOfTime(f"time ran out while {side} {asked!r} was downloaded or trained: {ended}") from None
+    said = ran.output.decode(errors="replace").strip().splitlines()
+    if ran.status != 0 or not said:
+        raise InputError(f"--{side} {asked!r} cannot be had: {ending(ran.status, ran.complaints)}")
+    answer = json.loads(said[-1])
+    if "refused" in answer:
+        raise InputError(answer["refused"])
+    return str(answer["version"] or asked)
+
+
+def _made(found: Mapping[Side, Source], shop: Workshop) -> tuple[dict[Side, ArmEnvironment], dict[Side, Wheel]]:
+    """Make environments: those that are given first, then all wheels, so that what does not build costs no more."""
+    made = {side: _given(side, source, shop) for side, source in found.items() if isinstance(source, Installed)}
+    rest = [side for side in SIDES if side not in made]
+    if rest and made:
+        _check_python(found, next(iter(made.items())))
+    for side in rest:  # before anything is built: a working tree may change meanwhile
+        source = found[side]
+        if isinstance(source, Revision) and workshop.kept(source, shop) is None:
+            workshop.export(side, source, shop)
+    wheels = {side: _wheel(side, found[side], shop) for side in rest}
+    for side, wheel in wheels.items():
+        like = next((other.contents.libraries for other in made.values()), None)
+        names.check_unchanged(side, wheel)
+        python = environments.fresh(side, wheel, shop, like=like)
+        source = found[side]
+        version = source.version if isinstance(source, Revision) else wheel.version
+        made[side] = ArmEnvironment(python, version, environments.contents(side, wheel.asked, python))
+    return made, wheels
+
+
+def _given(side: Side, source: Installed, shop: Workshop) -> ArmEnvironment:
+    python = environments.given(side, source, shop)
+    return ArmEnvironment(python, "", environments.contents(side, source.asked, python))
+
+
+def _check_files(found: Mapping[Side, Source], made: Mapping[Side, ArmEnvironment], under_test: str) -> None:
+    """Refuse two environments that have one tree installed: what was built apart lies apart."""
+    asked = {side: source.asked for side, source in found.items()}
+    if all(isinstance(source, Installed) for source in found.values()) and asked["base"] != asked["head"]:
+        environments.check_different({side: one.python for side, one in made.items()}, asked, under_test)
+
+
+def _check_python(found: Mapping[Side, Source], given: tuple[Side, ArmEnvironment]) -> None:
+    side, made = given
+    ours = f"{sys.implementation.name} {sys.version_info.major}.{sys.version_info.minor}"
+    if made.contents.python != ours:
+        raise InputError(
+            f"--{side} {found[side].asked!r} has {made.contents.python}, and the other side would be made for {ours}: "
+            f"run the gate with {made.contents.python}, or give two environments"
+        )
+
+
+def _wheel(side: Side, source: Source, shop: Workshop) -> Wheel:
+    if importlib.util.find_spec("pip") is None:
+        raise InputError(
+            f"--{side} {source.asked!r} has to be installed, which needs pip: {sys.executable} -m ensurepip"
+        )
+    if isinstance(source, Wheel):
+        return source
+    assert isinstance(source, Revision)  # noqa: S101 -- environments and tokenizers are not built
+    return names.wheel(side, source.asked, workshop.wheel_of(side, source, shop))
+
+
+def _exposed(found: Mapping[Side, Source], shop: Workshop) -> Iterator[str]:
+    if any(isinstance(source, Revision) for source in found.values()):
+        yield from variables.exposed(shop.variables())
+
+
+def _distribution(
+    asked: str | None, wheels: Mapping[Side, Wheel], installed: Mapping[Side, Libraries]
+) -> tuple[str, tuple[str, ...]]:
+    """Choose it: as asked for, that of a wheel, or of two environments the only one that differs; and notes.
+
+    Raises:
+        InputError: two wheels are of two libraries, a side does not have it, or nothing says which it is.
+    """
+    named = {side: normalised(wheel.distribution) for side, wheel in wheels.items()}
+    if len({*named.values()}) > 1:
+        raise InputError(f"--base is {named['base']} and --head is {named['head']}: give two of one library")
+    chosen = normalised(asked) if asked else next(iter(named.values()), "") or _guessed(installed)
+    for side in SIDES:
+        if chosen not in installed[side]:
+            raise InputError(f"{side} has no {chosen}; name what is under test with --library")
+    if asked or named:
+        return chosen, ()
+    return chosen, (f"what is under test is taken to be {chosen}; --library names another",)
+
+
+def _guessed(installed: Mapping[Side, Libraries]) -> str:
+    base, head = installed["base"], installed["head"]
+    differ = sorted(name for name in base.keys() & head.keys() if base[name] != head[name])
+    if len(differ) == 1:
+        return differ[0]
+    if OURS in base and OURS in head:
+        return OURS
+    raise InputError(
+        f"two environments differ in {', '.join(differ) or 'nothing'}: name what is under test with --library"
+    )

@@ -1,0 +1,297 @@
+"""Git checkouts: which commit a revision is, and a folder with the files of it.
+
+``git`` is the one way to ask git: no program runs that a checkout's own configuration names. A stranger may have
+written it. What the user's own names (``~/.gitconfig``: a filter of LFS, say) runs, but for hooks.
+
+Files as they lie in a working tree are copied into an exported commit, one to one, and never through a link. Names are
+relative to the top of the tree, with ``/``. A link is copied as a link, whatever it leads to. What is no file and no
+link (a folder, a FIFO, another repository) counts as not there.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import os
+import re
+import shutil
+import stat
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from pyharness.features.gate.builds import variables
+from pyharness.system import program
+from pyharness.types import InputError
+
+
+def copy_files(names: Sequence[str], top: Path, target: Path) -> None:
+    """Make these files of ``target`` what they are below ``top``; what is gone goes before anything is put."""
+    for name in names:
+        _remove(name, top, target)
+    for name in names:
+        if _mode(name, top) is not None:
+            _make_folder(PurePosixPath(name).parent, target)
+            shutil.copy2(top / name, target / name, follow_symlinks=False)
+
+
+def _remove(name: str, top: Path, target: Path) -> None:
+    """Remove what has this name in ``target``, and the folders above that are empty then and not in ``top``."""
+    if not _is_reached(name, target):
+        return
+    there = target / name
+    if there.is_symlink() or there.is_file():
+        there.unlink()
+    elif there.is_dir() and _mode(name, top) is not None:
+        shutil.rmtree(there)
+    for above in PurePosixPath(name).parents[:-1]:
+        if (top / above).is_dir() and not (top / above).is_symlink():
+            return
+        try:
+            (target / above).rmdir()
+        except OSError:  # it has other files
+            return
+
+
+def _make_folder(name: PurePosixPath, target: Path) -> None:
+    """Make a folder in ``target``, in the place of any file or link on the way."""
+    for part in (*reversed(name.parents[:-1]), *([name] if name.parts else ())):
+        folder = target / part
+        if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+            folder.unlink()
+        folder.mkdir(exist_ok=True)
+
+
+def _is_reached(name: str, top: Path) -> bool:
+    """Whether the folders above a name are folders, and no links to elsewhere."""
+    above = [top / one for one in PurePosixPath(name).parents[:-1]]
+    return all(one.is_dir() and not one.is_symlink() for one in above)
+
+
+def _mode(name: str, top: Path) -> int | None:
+    """Kind and permissions of a file or link; None where there is none."""
+    if not _is_reached(name, top):
+        return None
+    try:
+        mode = (top / name).lstat().st_mode
+    except OSError:
+        return None
+    return mode if stat.S_ISREG(mode) or stat.S_ISLNK(mode) else None
+
+
+def digest_of(names: Sequence[str], top: Path) -> str:
+    """Digest of these files: their names, what they are, whether they are programs, and their content."""
+    total = hashlib.sha256()
+    for name in names:
+        mode = _mode(name, top)
+        if mode is None:
+            content, kind = "", "gone"
+        elif stat.S_ISLNK(mode):
+            content, kind = repr((top / name).readlink()), "link"
+        else:
+            with (top / name).open("rb") as file:
+                content, kind = hashlib.file_digest(file, "sha256").hexdigest(), f"file {mode & stat.S_IXUSR}"
+        total.update(repr((name, kind, content)).encode(errors="surrogateescape"))
+    return total.hexdigest()
+
+
+QUIET = (
+    *("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=", "-c", "core.alternateRefsCommand=false"),
+    *("-c", "advice.detachedHead=false", "-c", "core.quotePath=false", "--no-pager"),
+)
+# A partial clone fetches what it lacks, with programs that it names: no protocol is allowed. The index is not written.
+ALONE = {"GIT_ALLOW_PROTOCOL": "", "GIT_NO_LAZY_FETCH": "1", "GIT_OPTIONAL_LOCKS": "0"}
+ANSWER_SECONDS = 30.0  # for what is at hand: git waits for ever for the other end of a FIFO in its folder
+# What goes through all files may take longer; what writes them, as long as anything.
+LONGER: Mapping[str, float] = {
+    **dict.fromkeys(("status", "diff", "ls-files"), 300.0),
+    **dict.fromkeys(("checkout", "update-ref"), program.LONGEST_SECONDS),
+}
+_FILTER = re.compile(rb"filter\..*\.(clean|smudge|process|required)", re.DOTALL)
+
+
+class GitFailed(InputError):
+    """What git complains of."""
+
+
+def git(folder: Path, *arguments: str, given: bytes = b"") -> bytes:
+    """Run git in a folder, and return what it writes.
+
+    Raises:
+        GitFailed: it complains.
+        InputError: it does not answer.
+        OutOfTime: not in time (``program.until``).
+    """
+    return _ran(folder, arguments, given, {})
+
+
+def git_of_files(folder: Path, *arguments: str) -> bytes:
+    """Run a command of git that compares files with what is committed, for which filters would run."""
+    return _ran(folder, arguments, b"", _without_filters(folder))
+
+
+def _ran(folder: Path, arguments: tuple[str, ...], given: bytes, further: Mapping[str, str]) -> bytes:
+    # No GIT_DIR, as hooks have it: it would name another repository. Complaints are looked into: in English.
+    environment = {**variables.for_building(os.environ), "LC_ALL": "C.UTF-8", **ALONE, **further}
+    command, longest, begun = arguments[0], LONGER.get(arguments[0], ANSWER_SECONDS), time.monotonic()
+    try:
+        ran = program.run(["git", *QUIET, "-C", str(folder), *arguments], environment, given=given, seconds=longest)
+    except program.OutOfTime:
+        if time.monotonic() - begun < longest:  # it was not this limit
+            raise
+        raise InputError(
+            f"git {command} does not answer in {str(folder)!r} within {longest:.0f} s; look for what is neither file "
+            "nor folder: find .git -type p"
+        ) from None
+    if ran.status != 0:
+        lines = [line for line in ran.complaints.splitlines() if line.strip()]
+        said = lines[-1] if lines else f"it ended with status {ran.status}"
+        raise GitFailed(f"git {command} fails in {str(folder)!r}: {said}")
+    return ran.output
+
+
+def _without_filters(folder: Path) -> dict[str, str]:
+    """Return variables that undo the filters of a checkout's configuration (git-config(1): GIT_CONFIG_COUNT)."""
+    listed = git(folder, "config", "--list", "--name-only", "--show-scope", "-z").split(b"\0")
+    own = {key for scope, key in zip(listed[::2], listed[1::2], strict=False) if scope in (b"local", b"worktree")}
+    settings = {"GIT_CONFIG_COUNT": "0"}
+    for number, key in enumerate(sorted(filter(_FILTER.fullmatch, own))):
+        value = "false" if key.endswith(b".required") else ""
+        settings |= {f"GIT_CONFIG_KEY_{number}": os.fsdecode(key), f"GIT_CONFIG_VALUE_{number}": value}
+        settings["GIT_CONFIG_COUNT"] = str(number + 1)
+    return settings
+
+
+PROJECT_FILES = ("pyproject.toml", "setup.py")
+UNSHALLOW = (
+    "the clone is shallow: git fetch --unshallow, git fetch --depth=N with commits enough, or fetch-depth: 0 of "
+    "actions/checkout"
+)
+FETCH = "git fetch brings what another clone has"
+
+
+@dataclass(frozen=True, slots=True)
+class Checkout:
+    """A repository with files, and the project in it that is built."""
+
+    top: Path
+    project: str  # its folder below ``top``; "." for ``top`` itself
+
+    @classmethod
+    def around(cls, folder: Path) -> Checkout | None:
+        """Find the checkout that a folder is in; None where it is in none.
+
+        The project is the nearest folder, from this one upwards, that can be built.
+        """
+        try:
+            top = Path(os.fsdecode(git(folder, "rev-parse", "--show-toplevel").removesuffix(b"\n")))
+        except GitFailed as failure:
+            if "dubious ownership" in str(failure) or "safe.directory" in str(failure):
+                raise InputError(f"git refuses to read {str(folder)!r}: {failure}") from None
+            return None
+        inside = [one for one in (folder.resolve(), *folder.resolve().parents) if one.is_relative_to(top.resolve())]
+        project = next((one for one in inside if any((one / name).is_file() for name in PROJECT_FILES)), top.resolve())
+        return cls(top, str(project.relative_to(top.resolve())))
+
+    def commit(self, revision: str) -> str | None:
+        """Commit that a revision names; None where there is none."""
+        if not revision or revision.startswith("-") or "\0" in revision:
+            return None
+        try:
+            name = git(self.top, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+        except GitFailed:
+            return None
+        return name.decode("ascii").strip()
+
+    def meant(self, revision: str) -> str:
+        """Ask whether a branch or tag was meant by a revision that is not there; empty where none is like it."""
+        listed = git(self.top, "for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/remotes", "refs/tags")
+        names = os.fsdecode(listed).split()
+        close = [name for name in names if name.endswith(f"/{revision}")]
+        close = (close + [name for name in difflib.get_close_matches(revision, names, 3) if name not in close])[:3]
+        return f"did you mean {' or '.join(map(repr, close))}?" if close else ""
+
+    def is_shallow(self) -> bool:
+        """Whether history is cut off: a revision that is not here may be in the repository it was cloned from."""
+        return git(self.top, "rev-parse", "--is-shallow-repository").strip() == b"true"
+
+    def may_lack(self, revision: str) -> bool:
+        """Whether a revision that is not here may have to be fetched; else its name is wrong.
+
+        Nobody misspells a full id: it is of a commit that this clone has not got.
+        """
+        return self.is_shallow() or re.fullmatch(r"[0-9a-f]{40}|[0-9a-f]{64}", revision) is not None
+
+    def is_dirty(self) -> bool:
+        """Whether files differ from the commit that is checked out, or are not in it."""
+        changed = ("status", "--porcelain", "--untracked-files=normal", "--ignore-submodules=all")
+        return bool(git_of_files(self.top, *changed))
+
+    def has_submodules(self, commit: str) -> bool:
+        """Whether a commit names other repositories, whose files are not in it."""
+        return bool(git(self.top, "ls-tree", commit, "--", ".gitmodules"))
+
+    def content(self, commit: str, place: Path) -> bytes:
+        """Bytes of a file of a commit, by its path from ``top``; raises ``GitFailed`` where there is none."""
+        return git(self.top, "cat-file", "blob", f"{commit}:{place.as_posix()}")
+
+    def export(self, commit: str, target: Path, *, changed: bool = False) -> Path:
+        """Make a folder with the files of a commit, and return that of the project in it.
+
+        It is a repository of its own that reads objects from this one, since many projects ask git for their version;
+        it knows tags, and nothing of remotes.
+
+        Args:
+            commit: whose files.
+            target: the folder that is made.
+            changed: whether files are as in the working tree now, whose commit it is.
+
+        Raises:
+            GitFailed: git cannot.
+        """
+        git(self.top, "init", "--quiet", "--template=", str(target))
+        (target / ".git" / "objects" / "info").mkdir(parents=True, exist_ok=True)
+        objects = git(self.top, "rev-parse", "--path-format=absolute", "--git-path", "objects")
+        (target / ".git" / "objects" / "info" / "alternates").write_bytes(objects)
+        cut = git(self.top, "rev-parse", "--path-format=absolute", "--git-path", "shallow")
+        shallow = Path(os.fsdecode(cut[:-1]))
+        if shallow.is_file():
+            shutil.copyfile(shallow, target / ".git" / "shallow")
+        tags = git(self.top, "for-each-ref", "--format=create %(refname) %(objectname)", "refs/tags")
+        git(target, "update-ref", "--stdin", given=tags)
+        git(target, "checkout", "--quiet", "--detach", commit)
+        lacking = git(target, "ls-files", "--deleted", "-z").split(b"\0")[:-1]  # of which checkout complains alone
+        if lacking:
+            raise GitFailed(
+                f"the clone has not got {len(lacking)} files of the commit, such as {os.fsdecode(lacking[0])!r}: clone "
+                "without --filter"
+            )
+        if changed:
+            copy_files(self.changes(), self.top, target)
+        return self._project_in(target)
+
+    def _project_in(self, target: Path) -> Path:
+        project = target / self.project
+        if not project.is_dir():
+            raise GitFailed(f"the commit has no folder {self.project!r}, which the project is in now")
+        if project.resolve() != target.resolve() / self.project:
+            raise GitFailed(f"in the commit, {self.project!r} is a link to another folder")
+        return project
+
+    def changes(self) -> list[str]:
+        """Files that differ from the commit that is checked out, are gone, or are new and not ignored.
+
+        And those that git was told not to look at (git-update-index(1): assume-unchanged).
+        """
+        changed = ("diff", "--name-only", "--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all")
+        listed = git_of_files(self.top, *changed, "-z", "HEAD").split(b"\0")
+        new = git(self.top, "ls-files", "--others", "--exclude-standard", "-z").split(b"\0")
+        marked = git(self.top, "ls-files", "-v", "-z").split(b"\0")
+        hidden = [name[2:] for name in marked if name[:1].islower()]
+        return sorted(os.fsdecode(name) for name in {*listed, *new, *hidden} if name)
+
+    def digest(self) -> str:
+        """Digest of all that differs from the commit that is checked out; "" where nothing does."""
+        names = self.changes()
+        return digest_of(names, self.top) if names else ""

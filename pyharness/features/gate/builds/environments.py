@@ -1,0 +1,168 @@
+"""Environments of the two sides: paths of one length, the same versions of all but what is under test."""
+
+from __future__ import annotations
+
+import json
+import os
+import venv
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pyharness.features.gate.builds import variables
+from pyharness.features.gate.builds.names import Installed, Wheel
+from pyharness.features.gate.builds.workshop import NotBuilt, Workshop, run_pip
+from pyharness.features.gate.types import SIDES, Side, normalised
+from pyharness.system import program
+from pyharness.types import InputError
+
+ANSWER_SECONDS = 300.0  # on a cold disk an interpreter takes some
+T = TypeVar("T")
+
+
+def ask(
+    side: Side,
+    asked: str,
+    command: tuple[Path, str, *tuple[str, ...]],
+    read: Callable[[Any], T],
+    problem: str,
+    environment: Mapping[str, str] | None = None,
+) -> T:
+    """Run a script that prints JSON, and read what it says.
+
+    Args:
+        side: whose interpreter it is.
+        asked: what this side was asked for as.
+        command: the interpreter, the script, and its arguments.
+        read: makes the answer of the JSON; raises where the answer has another shape.
+        problem: what it is called when there is no answer.
+        environment: variables that it gets, where what is installed depends on them.
+
+    Raises:
+        InputError: it does not answer, or answers otherwise than in this shape.
+        OutOfTime: not in time (``program.until``).
+    """
+    python, script, *arguments = command
+    alone = ["-I"] if environment is None else ["-P", "-s"]
+    given = variables.for_processes(os.environ, 1, here=False) if environment is None else environment
+    ran = program.run([str(python), *alone, "-c", script, *arguments], given, seconds=ANSWER_SECONDS)
+    try:
+        return read(json.loads(ran.output))
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        lines = ran.complaints.strip().splitlines() or [f"it ended with status {ran.status}"]
+        raise InputError(f"--{side} {asked!r}: {problem}: {lines[-1][:300]}") from None
+
+
+_SAY_CONTENTS = (
+    "import importlib.metadata, json, sys\n"
+    "print(json.dumps(['%s %d.%d' % (sys.implementation.name, *sys.version_info[:2]),"
+    " [(one.name, one.version) for one in importlib.metadata.distributions() if one.name]]))"
+)
+Libraries = Mapping[str, str]  # versions of installed distributions, by normalised name
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What an environment has."""
+
+    python: str  # implementation and version, without the last number
+    libraries: Libraries
+
+
+def given(side: Side, source: Installed, workshop: Workshop) -> Path:
+    """Interpreter of an environment that somebody has made, by a path as long as the other side's."""
+    link = workshop.room / f"arm-{side}"
+    link.symlink_to(source.folder, target_is_directory=True)  # Python looks for its environment where it is called
+    return link / "bin" / "python"
+
+
+def fresh(side: Side, wheel: Wheel, workshop: Workshop, *, like: Libraries | None = None) -> Path:
+    """Make an environment with a wheel, its dependencies and what else is required; returns its interpreter.
+
+    Args:
+        side: whose it is.
+        wheel: what is installed.
+        workshop: where, and how.
+        like: versions of dependencies that it gets, too, if they can be had together.
+
+    Raises:
+        NotBuilt: pip cannot install it.
+        OutOfTime: it takes too long.
+    """
+    folder = workshop.room / f"arm-{side}"
+    venv.EnvBuilder(symlinks=True, with_pip=False).create(folder)
+    workshop.tell(f"{side} {wheel.asked!r}: installing")
+    wanted = ["--", str(wheel.path), *workshop.options.requirements]
+    install = ["--python", str(folder / "bin" / "python"), "install", "--no-warn-script-location"]
+    if like:
+        pins = workshop.room / f"pins-{side}.txt"
+        rest = (pin for pin in like.items() if pin[0] != normalised(wheel.distribution))
+        pins.write_text("".join(f"{name}=={version}\n" for name, version in rest), encoding="utf-8")
+        try:
+            run_pip("install", [*install, "--constraint", str(pins), *wanted], side, wheel.asked, workshop)
+        except NotBuilt:  # other dependencies may be just what the head changes
+            workshop.tell(f"{side} {wheel.asked!r}: does not install with the other side's versions; installing freely")
+        else:
+            return folder / "bin" / "python"
+    run_pip("install", [*install, *wanted], side, wheel.asked, workshop)
+    return folder / "bin" / "python"
+
+
+def contents(side: Side, asked: str, python: Path) -> Contents:
+    """Ask an interpreter what it has; raises ``InputError`` where it does not answer."""
+
+    def read(answer: Any) -> Contents:
+        version, installed = answer
+        # Of two on the search path the first is imported.
+        return Contents(str(version), {normalised(str(name)): str(number) for name, number in reversed(installed)})
+
+    return ask(side, asked, (python, _SAY_CONTENTS), read, "its Python does not run; make it again")
+
+
+# An editable install lists none of its modules: then they are those of top_level.txt, or of the distribution's name;
+# and where nothing is found of these, the folder that the installer has noted (PEP 610). Folders of a namespace belong
+# to several distributions: of these, the files that this one lists.
+_SAY_ORIGINS = """
+import importlib.metadata, importlib.util, json, os, sys
+
+found = importlib.metadata.distribution(sys.argv[1])
+listed = {file.parts[0].partition(".")[0] for file in found.files or () if file.suffix in (".py", ".so")}
+names = {name for name in listed if not name.startswith(("__", "_editable"))}
+names |= {*(found.read_text("top_level.txt") or "").split()}
+names = names or {found.name.replace("-", "_"), found.name.replace("-", "_").lower()}
+places = set()
+for name in names - {*getattr(sys, 'stdlib_module_names', ())}:
+    try:
+        spec = importlib.util.find_spec(name) if name.isidentifier() else None
+    except (ImportError, ValueError):
+        continue
+    if spec is not None and spec.has_location:
+        places.add(spec.origin)
+    elif spec is not None:
+        own = [file for file in found.files or () if file.parts[0] == name and file.suffix in (".py", ".so")]
+        places |= {*map(found.locate_file, own)} or {*(spec.submodule_search_locations or ())}
+noted = json.loads(found.read_text("direct_url.json") or "{}")
+places = {*map(os.path.realpath, places)}
+if not places and noted.get("dir_info", {}).get("editable"):
+    places = {noted["url"]}
+print(json.dumps(sorted(places)))
+"""
+
+
+def check_different(pythons: Mapping[Side, Path], asked: Mapping[Side, str], library: str) -> None:
+    """Raise ``InputError`` where one interpreter would import only files that the other would, too."""
+    base, head = (_places(side, pythons[side], asked[side], library) for side in SIDES)
+    shared = base & head
+    if shared and shared in (base, head):  # a module that both have from one place is not all there is
+        raise InputError(
+            f"--base {asked['base']!r} and --head {asked['head']!r} have the same files on both sides: {library} is "
+            f"{min(shared)} in both; install a wheel of each version, or give one name twice to compare it with itself"
+        )
+
+
+def _places(side: Side, python: Path, asked: str, library: str) -> frozenset[str]:
+    def read(answer: Any) -> frozenset[str]:
+        return frozenset(map(str, answer))
+
+    return ask(side, asked, (python, _SAY_ORIGINS, library), read, f"it does not say where {library} is")

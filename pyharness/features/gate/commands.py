@@ -1,0 +1,197 @@
+"""What ``pyharness gate`` does: a gate, whatever becomes of it; and a calibration, which is gates of identical code."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import math
+import os
+import tempfile
+import time
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pyharness.features.gate import calibration, suites
+from pyharness.features.gate.builds.names import NoRevision
+from pyharness.features.gate.builds.workshop import NotBuilt
+from pyharness.features.gate.measurement.plan import GateListener
+from pyharness.features.gate.session import GateRequest, ResolvedRequest, checked, judged, ready, resolved
+from pyharness.features.gate.types import ArmFailed, Calibration, Gate, GateBenchmark, GateVerdict, SelfTest
+from pyharness.system import program
+from pyharness.system.environment import fingerprint
+from pyharness.types import InputError
+
+GATES = 16  # half of them of identical code: 8 x 14 comparisons and the unplanted bound false alarms by 2 %
+FEWEST = 2
+LEVELS = (0.03, 0.05, 0.10)
+LOCK = "pyharness-gate.lock"
+SHARED = Path("/tmp")  # noqa: S108 -- of the machine: TMPDIR may be each job's own
+LONGEST = 200  # bytes of what the holder says of itself
+
+
+def gate(asked: GateRequest, listener: GateListener) -> Gate:
+    """Measure and judge. What cannot be compared is a verdict as well, with its reason.
+
+    Raises:
+        InputError: for anything that is asked wrongly, before anything is built. What is found later is a verdict.
+    """
+    begun, minutes = time.time(), asked.rules.minutes
+    deadline = math.inf if minutes is None else time.monotonic() + 60 * minutes
+    shared: tuple[str, ...] = ()
+    try:
+        with program.until(deadline):  # git is asked from the first check on
+            request = checked(asked)
+            with alone(force=asked.force) as shared:
+                done = _compared(request, listener, deadline)
+    except program.OutOfTime as ended:
+        limit = f"--max-minutes {minutes:g}: " if time.monotonic() >= deadline else ""
+        done = _incomparable(asked, f"{limit}{ended}")
+    except NoRevision as lacking:  # a job has not fetched it: what its outputs say must not be that of another
+        done = _incomparable(asked, str(lacking))
+    created = datetime.fromtimestamp(begun, UTC).isoformat(timespec="seconds")
+    about = {**done.about, "environment": fingerprint(), "created": created, "seconds": time.time() - begun}
+    passed = ", ".join(asked.build.passed)
+    let_through = (
+        [f"builds of both sides got {passed} as well, which the code that is built can read"] if passed else ()
+    )
+    return replace(done, notes=(*shared, *let_through, *done.notes), about=about)
+
+
+def _compared(request: ResolvedRequest, listener: GateListener, deadline: float) -> Gate:
+    asked = request.asked
+    try:
+        with ready(request, listener, deadline) as both:
+            return judged(both, asked.rules, request.declared)
+    except (NotBuilt, ArmFailed, InputError) as failure:
+        return _incomparable(asked, str(failure))
+    except OSError as refusal:  # a full disk, mostly
+        if isinstance(refusal, BrokenPipeError):  # nobody reads on
+            raise
+        return _incomparable(asked, f"the system refuses: {refusal}")
+    except program.OutOfTime:
+        raise
+    except Exception as fault:  # of ours: a traceback alone would end with 1, which is a regression
+        traceback.print_exc()
+        said = " ".join(str(fault).split())[:300]
+        return _incomparable(asked, f"a fault of pyharness itself, please report it: {type(fault).__name__}: {said}")
+
+
+def _incomparable(asked: GateRequest, reason: str) -> Gate:
+    what = asked.tests or asked.suite or suites.DEFAULT
+    return Gate(what, asked.rules, {}, (), (), (), (), SelfTest((reason,)), GateVerdict.INCOMPARABLE)
+
+
+def calibrate(asked: GateRequest, listener: GateListener, gates: int = GATES) -> Calibration:
+    """Build ``asked.base`` twice, in two folders, gate one against the other, and keep what came of it.
+
+    In every second gate three of the benchmarks do 3, 5 and 10 % more work in the head. With ``asked.rules.minutes``
+    building ends after that long, and no gate begins but the first two.
+
+    Raises:
+        InputError: the base does not build, nothing could be compared, or the result cannot be kept.
+    """
+    begun, made = time.monotonic(), datetime.now(UTC).isoformat(timespec="seconds")
+    minutes, rules = asked.rules.minutes, replace(asked.rules, minutes=None)
+    deadline = math.inf if minutes is None else begun + 60 * minutes
+    options = replace(asked.build, separate=True, cache=False)
+    twice = replace(asked, head=asked.base, rules=rules, build=options)
+    identical: list[Gate] = []
+    slowed: list[tuple[Gate, dict[str, float]]] = []
+    with alone(force=asked.force):
+        try:
+            with program.until(deadline), ready(resolved(twice), listener) as both:
+                under_test = both.under_test
+                for number in range(gates):
+                    if number >= FEWEST and time.monotonic() > deadline:
+                        break
+                    listener.stage(f"gate {number + 1} of {gates}")
+                    own = [one for one in both.suite.benchmarks if not one.is_control(under_test)]
+                    planted = slowdowns_of(number, own)
+                    done = judged(replace(both, plan=replace(both.plan, extra=planted)), rules)
+                    if planted:
+                        slowed.append((done, planted))
+                    else:
+                        identical.append(done)
+        except (NotBuilt, ArmFailed, program.OutOfTime) as failure:
+            limit = f"--max-minutes {minutes:g}: " if time.monotonic() >= deadline else ""
+            raise InputError(f"{limit}there is nothing to calibrate by: {failure}") from None
+    seconds = time.monotonic() - begun
+    found = calibration.calibrated(
+        calibration.machine(), identical, slowed, under_test=under_test, seconds=seconds, made=made
+    )
+    calibration.keep(found)
+    return found
+
+
+def slowdowns_of(number: int, benchmarks: Sequence[GateBenchmark]) -> dict[str, float]:
+    """Slowdowns of gate ``number``: none in every second one; else of three benchmarks, which take turns.
+
+    >>> names = [GateBenchmark(name, "encode", "pyharness", "code", 64) for name in "abcd"]
+    >>> slowdowns_of(0, names), slowdowns_of(1, names), slowdowns_of(3, names)
+    ({}, {'a': 0.03, 'b': 0.05, 'c': 0.1}, {'b': 0.03, 'c': 0.05, 'd': 0.1})
+    """
+    # Controls stay as they are, or the gate would say that its arms differ; what reads no text cannot do a share more.
+    able = [one.name for one in benchmarks if one.text and one.library == benchmarks[0].library]
+    if number % 2 == 0:
+        return {}
+    return {able[(number // 2 + place) % len(able)]: level for place, level in enumerate(LEVELS[: len(able)])}
+
+
+def lock_place() -> Path:
+    """Return the file that all gates of this machine lock."""
+    return (SHARED if os.access(SHARED, os.W_OK) else Path(tempfile.gettempdir())) / LOCK
+
+
+@contextmanager
+def alone(*, force: bool = False, path: Path | None = None) -> Iterator[tuple[str, ...]]:
+    """Hold the machine for a gate; gives notes: that it is shared, with ``force``.
+
+    Raises:
+        InputError: another gate runs, and ``force`` is not set.
+    """
+    handle = _opened(path or lock_place())
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            who = os.pread(handle, LONGEST, 0).decode("ascii", "replace").strip() or "a process that does not say which"
+            if not force:
+                raise InputError(
+                    f"another gate runs on this machine ({who}), and the two would disturb each other: wait for it, "
+                    "or measure all the same with --force"
+                ) from None
+            yield (f"another gate ran on this machine at the time ({who})",)
+        else:
+            _sign(handle)
+            yield ()
+    finally:
+        os.close(handle)  # which lets go of the lock; a process that is killed lets go as well
+
+
+def _opened(path: Path) -> int:
+    careful = os.O_NOFOLLOW | os.O_NONBLOCK  # nothing that leads elsewhere, and no FIFO that nobody writes into
+    try:
+        try:
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | careful, 0o644)
+        except PermissionError:  # another user's file: it can be locked, if not signed
+            handle = os.open(path, os.O_RDONLY | careful)
+    except OSError as error:
+        raise InputError(
+            f"{str(path)!r}, which gates of this machine lock, cannot be opened ({error.strerror}): remove it"
+        ) from None
+    with contextlib.suppress(OSError):  # whatever the umask is: other users lock this file, too
+        os.fchmod(handle, 0o644)
+    return handle
+
+
+def _sign(handle: int) -> None:
+    since = time.strftime("%Y-%m-%d %H:%M:%S %z")
+    try:
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, f"process {os.getpid()}, since {since}\n".encode("ascii"), 0)
+    except OSError:  # opened for reading alone
+        return

@@ -1,0 +1,107 @@
+"""The driver under valgrind: the same, and it counts the instructions of a batch.
+
+A file of its own, run as ``valgrind --tool=callgrind --instr-atstart=no python -P -s counting_driver.py WORKLOADS
+COUNTS``, beside ``driver.py``. Callgrind is told by client requests, the sequences of instructions that stand in
+valgrind.h, when the calls begin and end: nothing else is counted. What it counts it writes to ``COUNTS.1`` and so on.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import mmap
+import platform
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+START, STOP, DUMP, ZERO = (0x43540000 + number for number in (4, 5, 0, 1))  # callgrind.h
+# mov rax, rdi; mov rdx, 0; four rotations of rdi that cancel out; xchg rbx, rbx; mov rax, rdx; ret (valgrind.h)
+X86_64 = bytes.fromhex("4889f8 48c7c200000000 48c1c703 48c1c70d 48c1c73d 48c1c733 4887db 4889d0 c3")
+TOTALS = b"totals: "
+
+
+def requests() -> Callable[[int], int]:
+    """Return a function that makes a client request: 0 where nobody listens."""
+    if platform.machine() not in ("x86_64", "AMD64"):
+        raise OSError(f"instructions are counted on x86-64, and this is {platform.machine()}")
+    page = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+    page.write(X86_64)
+    place = ctypes.addressof(ctypes.c_char.from_buffer(page))
+    call = ctypes.CFUNCTYPE(ctypes.c_ulong, ctypes.c_void_p)(place)
+    kept = (page, (ctypes.c_ulong * 6)())
+
+    def request(code: int) -> int:
+        kept[1][0] = code
+        return int(call(ctypes.addressof(kept[1])))
+
+    return request
+
+
+def driver() -> Any:
+    """Return the module of the driver, which lies beside this file."""
+    path = Path(__file__).with_name("driver.py")
+    spec = importlib.util.spec_from_file_location("driver", path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["driver"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+class InstructionCounter:
+    """Counts what happens between two moments, time after time."""
+
+    def __init__(self, files: str) -> None:
+        self.request = requests()
+        self.files = files
+        self.number = 0
+
+    def instructions(self) -> int:
+        """Return what was counted last."""
+        self.request(DUMP)
+        self.number += 1
+        path = Path(f"{self.files}.{self.number}")
+        lines = path.read_bytes().splitlines()
+        path.unlink()
+        self.request(ZERO)
+        return next(int(line[len(TOTALS) :]) for line in lines if line.startswith(TOTALS))
+
+
+def main() -> None:
+    """Answer as the driver does."""
+    shared = driver()
+    counted = InstructionCounter(sys.argv[2])
+
+    class CountingDriver(shared.Driver):  # type: ignore[name-defined, misc]
+        """Counts the calls of each batch; the mean of the batches after the first is the figure of a benchmark."""
+
+        counts: list[int]
+
+        def prepare(self, message: dict[str, Any]) -> dict[str, Any]:
+            """Begin to count anew."""
+            self.counts = []
+            said: dict[str, Any] = super().prepare(message)
+            return said
+
+        def calls(self, call: Callable[[Any], Any], items: list[Any]) -> list[Any]:
+            """Do the calls, counted."""
+            counted.request(START)
+            results: list[Any] = super().calls(call, items)
+            counted.request(STOP)
+            self.counts.append(counted.instructions())
+            return results
+
+        def finish(self, message: dict[str, Any]) -> dict[str, Any]:
+            """Say what the last batch took; memory under valgrind is that of valgrind."""
+            super().finish(message)
+            kept = self.counts[1:] or self.counts  # the first call of a library fills tables
+            return {"figures": {"instructions": sum(kept) // len(kept)} if kept else {}}
+
+    shared.main(CountingDriver)
+
+
+if __name__ == "__main__":
+    main()

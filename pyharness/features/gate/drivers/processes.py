@@ -1,0 +1,283 @@
+"""An arm of a gate as its parent sees it: a process that runs the driver, asked for one thing at a time.
+
+Under valgrind it counts the instructions of a batch, in place of its time. They are nearly the same in every process,
+and blind: random and sequential access to memory take as many.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import shutil
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pyharness.features.gate.builds.arms import Arm
+from pyharness.features.gate.suites import DRIVER, GateSuite
+from pyharness.features.gate.types import (
+    LEAST_TIMEOUT,
+    ArmFacts,
+    ArmFailed,
+    ArmLacks,
+    ArmSilent,
+    CallBatch,
+    Figure,
+    GateBenchmark,
+    TimedBatch,
+    Timing,
+)
+from pyharness.store.shape import Misshapen, get
+from pyharness.system.child_process import Child, ChildDied, Overdue
+from pyharness.types import InputError
+
+TIME_LIMIT_SECONDS = 300.0  # for an answer: a preparation may train, a batch takes some milliseconds
+FIGURES: tuple[Figure, ...] = ("memory", "instructions")
+LONGEST = 1 << 62  # nanoseconds, bytes or instructions
+
+
+class Asked:
+    """A process of an arm's interpreter that answers messages in turn; see ``driver.py``.
+
+    Args:
+        arm: what is started.
+        command: a file that the interpreter runs, and its arguments.
+        folder: where it works, if not in the folder of the arm.
+        time_limit: seconds for an answer.
+        deadline: when the gate's time is over (``time.monotonic``); no answer is waited for any longer.
+        memory_limit: bytes that it may hold.
+        tool: a program, with its arguments, that runs the interpreter: one that counts.
+
+    Raises:
+        ArmFailed: it does not start.
+    """
+
+    def __init__(
+        self,
+        arm: Arm,
+        command: Sequence[str],
+        *,
+        folder: Path | None = None,
+        time_limit: float = TIME_LIMIT_SECONDS,
+        deadline: float = math.inf,
+        memory_limit: int | None = None,
+        tool: Sequence[str] = (),
+    ) -> None:
+        self.arm, self.time_limit, self.deadline = arm, time_limit, deadline
+        self.timeout = math.inf  # seconds that an answer is waited for, if that is less
+        self._asked = 0
+        try:
+            self.child = Child(
+                command,
+                program=[*tool, str(arm.python), "-P", "-s"],
+                folder=folder or arm.folder,
+                environment=arm.variables,
+                bare=True,
+                memory_limit=memory_limit,
+                asked=True,
+            )
+        except InputError as error:
+            raise ArmFailed(f"{arm.python}: {error}") from None
+
+    def facts(self) -> ArmFacts:
+        """Say what it is."""
+        said = self.ask("hello")
+        facts, libraries = (self.shaped(said, name, dict) for name in ("facts", "libraries"))
+        return ArmFacts(self.arm.side, self.arm.source, self.arm.version, facts, libraries)
+
+    def close(self) -> None:
+        """End the process and all that it has started."""
+        self.child.close()
+
+    def ask(self, what: str, **details: Any) -> dict[str, Any]:
+        """Send a message and wait for its answer; raises ``ArmFailed`` with the reason where there is none."""
+        self._asked += 1
+        begun = time.monotonic()
+        longest = min(self.time_limit, self.timeout, self._share(self.deadline - begun))
+        deadline = min(begun + longest, self.deadline)
+        try:
+            self.child.tell(json.dumps({"id": self._asked, "do": what, **details}).encode(), deadline)
+            answer = self._understood(self.child.listen(deadline))
+        except Overdue:
+            if deadline < self.deadline:
+                raise ArmSilent(f"no answer within {longest:.3g} s ({what})") from None
+            raise ArmFailed(f"no answer within the time of the gate ({what})") from None
+        except ChildDied as death:
+            raise ArmFailed(f"the process {death}") from None
+        if (error := answer.get("error")) is not None:
+            raise ArmFailed(str(error))
+        return answer
+
+    @staticmethod
+    def _share(left: float) -> float:
+        """Seconds of those that the gate has left for one answer: the other side needs as many for the same."""
+        return max(left / 2, min(left, LEAST_TIMEOUT))
+
+    def _understood(self, line: bytes | None) -> dict[str, Any]:
+        if line is None:
+            raise ArmFailed("the process ended with status 0 and without an answer")
+        try:
+            answer = json.loads(line)
+        except (ValueError, RecursionError):
+            answer = None
+        if not isinstance(answer, dict) or answer.get("id") != self._asked:
+            raise self.failed(f"the process said what is no answer: {line[:80]!r}")
+        return answer
+
+    def timing(self, said: Mapping[str, Any], calls: int) -> Timing:
+        """What the clocks say of a batch; raises ``ArmFailed`` where that cannot be."""
+        wall, cpu, done = (self.number(said, name) for name in ("wall", "cpu", "calls"))
+        if done != calls:
+            raise self.failed(f"the process did {done:,} of {calls:,} calls")
+        if wall <= 0 or cpu <= 0:
+            raise self.failed(
+                f"its clock goes backwards or stands still: {calls:,} calls took {wall:,} ns by the wall and "
+                f"{cpu:,} ns of the processor"
+            )
+        return Timing(wall, cpu)
+
+    def figures(self, said: Mapping[str, Any]) -> dict[Figure, int]:
+        """What was measured besides time."""
+        figures = self.shaped(said, "figures", dict)
+        return {name: self.number(figures, name) for name in FIGURES if name in figures}
+
+    def number(self, said: Mapping[str, Any], name: str) -> int:
+        """A whole number of an answer."""
+        number: int = self.shaped(said, name, int)
+        if abs(number) > LONGEST:
+            raise self.failed(f"the process gave {name} = {number:.3g}")
+        return number
+
+    def shaped(self, said: Mapping[str, Any], name: str, kind: type) -> Any:
+        """A value of an answer, of the kind that is due."""
+        try:
+            return get(said, name, kind)
+        except Misshapen as fault:
+            raise self.failed(f"the process gave an answer that is none: {fault}") from None
+
+    def failed(self, how: str) -> ArmFailed:
+        """End the process; returns what to raise."""
+        self.close()  # what it says cannot be believed any more
+        return ArmFailed(how)
+
+
+class DriverProcess(Asked):
+    """One arm in one launch.
+
+    Args:
+        arm: what is started.
+        suite: what it is asked for.
+        texts: file of each kind of text.
+        time_limit: seconds for an answer.
+        deadline: when the gate's time is over.
+        memory_limit: bytes that it may hold.
+        driver: the file that is run, and what it takes beside the workloads.
+        tool: a program, with its arguments, that runs the interpreter: one that counts.
+
+    Raises:
+        ArmFailed: it does not start.
+    """
+
+    def __init__(
+        self,
+        arm: Arm,
+        suite: GateSuite,
+        texts: Mapping[str, Path],
+        *,
+        time_limit: float = TIME_LIMIT_SECONDS,
+        deadline: float = math.inf,
+        memory_limit: int | None = None,
+        driver: tuple[Path, *tuple[str, ...]] = (DRIVER,),
+        tool: Sequence[str] = (),
+    ) -> None:
+        command = [str(driver[0]), str(suite.workloads.resolve()), *driver[1:]]
+        limits: dict[str, Any] = {"time_limit": time_limit, "deadline": deadline, "memory_limit": memory_limit}
+        super().__init__(arm, command, tool=tool, **limits)
+        self._benchmarks = {benchmark.name: benchmark for benchmark in suite.benchmarks}
+        try:
+            self.ask("texts", paths={kind: str(path.resolve()) for kind, path in texts.items()})
+        except ArmFailed:
+            self.close()
+            raise
+
+    def benchmarks(self) -> tuple[str, ...]:
+        """Names of those of the suite, in its order."""
+        return tuple(self._benchmarks)
+
+    def prepare(self, benchmark: str) -> None:
+        """Import, load and build what a benchmark needs; raises ``ArmLacks`` where its library lacks that."""
+        said = self.ask("prepare", benchmark=dataclasses.asdict(self._for_this_arm(self._benchmarks[benchmark])))
+        if (lacking := said.get("absent")) is not None:
+            raise ArmLacks(str(lacking))
+
+    def _for_this_arm(self, benchmark: GateBenchmark) -> GateBenchmark:
+        """A row of the arm, or of its side, is an option of the workload."""
+        row = benchmark.options.get("tokenizer", self.arm.tokenizer)
+        if isinstance(row, dict):
+            row = row.get(self.arm.side)
+        return dataclasses.replace(benchmark, options={**benchmark.options, "tokenizer": row}) if row else benchmark
+
+    def time(self, benchmark: str, batch: CallBatch) -> TimedBatch:
+        """Do a batch of calls on the clock."""
+        spans = batch.spans or ((0, 0),) * batch.calls
+        said = self.ask("time", name=benchmark, spans=spans, extra=batch.extra, core=batch.core)
+        digest, faults = self.shaped(said, "digest", str), self.number(said, "faults")
+        return TimedBatch(self.timing(said, len(spans)), digest, faults)
+
+    def result(self, benchmark: str, span: tuple[int, int]) -> list[int]:
+        """Ids of one call."""
+        ids: list[int] = self.shaped(self.ask("result", name=benchmark, span=span), "ids", list)
+        if not all(type(one) is int for one in ids):
+            raise self.failed("the process gave ids that are no whole numbers")
+        return ids
+
+    def finish(self, benchmark: str) -> Mapping[Figure, int]:
+        """Let go of a benchmark; returns its memory, where the system tells."""
+        return self.figures(self.ask("finish", name=benchmark))
+
+
+COUNTING_DRIVER = Path(__file__).with_name("counting_driver.py")
+STEADY = ("setarch", "--addr-no-randomize")  # what hashes addresses does the same in every process
+
+
+def valgrind() -> tuple[str, ...]:
+    """Return the command that runs an interpreter and counts.
+
+    Raises:
+        InputError: valgrind is not installed.
+    """
+    if (path := shutil.which("valgrind")) is None:
+        raise InputError("counting instructions needs valgrind, which is not on the search path: install it")
+    return (*_steady(), path, "--tool=callgrind", "--instr-atstart=no", "--dump-line=no", "--quiet")
+
+
+def _steady() -> tuple[str, ...]:
+    """Without random addresses, where that may be asked for: many containers forbid it."""
+    if (setarch := shutil.which(STEADY[0])) is None:
+        return ()
+    tried = subprocess.run([setarch, *STEADY[1:], "true"], capture_output=True, check=False)
+    return (setarch, *STEADY[1:]) if tried.returncode == 0 else ()
+
+
+class CountingProcess(DriverProcess):
+    """One arm in one launch, counted.
+
+    Args:
+        arm: what is started; its processor may have any instructions, valgrind hides those beyond AVX2.
+        suite: what it is asked for.
+        texts: file of each kind of text.
+        folder: where valgrind may write; it is the caller's to remove.
+        limits: as those of ``DriverProcess``.
+
+    Raises:
+        ArmFailed: it does not start.
+        InputError: valgrind is not installed.
+    """
+
+    def __init__(self, arm: Arm, suite: GateSuite, texts: Mapping[str, Path], folder: Path, **limits: Any) -> None:
+        counts = folder.resolve() / f"counts-{arm.side}"  # names of the same length
+        tool = (*valgrind(), f"--callgrind-out-file={counts}")
+        super().__init__(arm, suite, texts, driver=(COUNTING_DRIVER, str(counts)), tool=tool, **limits)

@@ -1,0 +1,218 @@
+"""Which tests a gate runs: the head's, planted into both arms, and the base's own, by which it sees what is gone.
+
+Files are the same bytes in both arms, without the package under test: a source tree beside its tests would hide the
+installed package from them, and both arms would measure the same thing.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from pyharness.features.gate.builds import environments
+from pyharness.features.gate.builds.arms import Arm, Arms
+from pyharness.features.gate.builds.checkouts import Checkout, GitFailed
+from pyharness.features.gate.builds.names import Pair, Revision, Source
+from pyharness.features.gate.types import Side
+from pyharness.types import InputError
+
+FOLDER = "tests"  # within the working folder of an arm
+NOT_COPIED = shutil.ignore_patterns(".git", ".hg", ".svn", "__pycache__", "*.pyc", ".pytest_cache", "node_modules")
+_LIST = (
+    "import importlib.metadata, json, sys\n"
+    "print(json.dumps([str(one) for one in importlib.metadata.files(sys.argv[1]) or ()]))"
+)
+OWN = "own"  # folder of the base's own tests
+CONFIGURING = ("conftest.py", "pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")  # what pytest reads beside a test
+MOST_BYTES = 256 << 20  # of a folder of tests that is in no checkout
+
+
+@dataclass(frozen=True, slots=True)
+class PlantedTests:
+    """What both arms have to run."""
+
+    path: str  # of a folder, a file or a single test, relative to the tree of the tests
+    modules: tuple[str, ...]  # top-level names of what is under test
+    own: Path | None = None  # tree of the base's own tests, which no arm works in; None: it has none
+    notes: tuple[str, ...] = ()
+
+
+def plant(arms: Arms, sources: Pair, path: str, folder: Path, room: Path) -> PlantedTests:
+    """Put the head's tests into both arms, and the base's own beside them.
+
+    Args:
+        arms: both, with working folders of one length.
+        sources: what they were made of.
+        path: what pytest is to run: a folder, a file, or a node id; relative to ``folder``.
+        folder: where somebody has asked for it.
+        room: folder for a while.
+
+    Raises:
+        InputError: there are no such tests, or an arm does not say what it has, or a side is not what was built.
+    """
+    file, separator, test = path.partition("::")
+    base, head = sources
+    _check_current((base, arms.base), (head, arms.head))
+    tests = _tests(head, file, folder, room)
+    theirs, notes = _of_base(base, tests, room)
+    if not (tests.tree / tests.place).exists() and theirs is None:
+        raise InputError(f"--pytest {path!r}: --head {arms.head.source!r} has no such file or folder of tests")
+    sides: dict[Side, Arm] = {"base": arms.base, "head": arms.head}
+    files = provided(arms.base.under_test, sides)
+    for arm in sides.values():
+        copy_tests(tests.tree, tests.place, files, arm.folder / FOLDER)
+    if theirs is not None:
+        copy_tests(theirs, tests.place, files, room / OWN)
+    own = None if theirs is None else room / OWN
+    return PlantedTests(f"{tests.place}{separator}{test}", modules(files), own, notes)
+
+
+def _check_current(*made: tuple[Source, Arm]) -> None:
+    """Refuse a working tree that is another by now: its tests would be of other code than what is measured."""
+    for source, arm in made:
+        if isinstance(source, Revision) and (now := source.now()) != source:
+            raise InputError(
+                f"--{arm.side} {arm.source!r} is not what was built any longer ({now.version[:12]}, built "
+                f"{arm.version[:12]}), so its tests are others: run the gate again"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectTests:
+    """A project's files, and where in them its tests are."""
+
+    tree: Path
+    place: Path  # relative to ``tree``
+    checkout: Path | None  # that they are from
+    heads: bool  # whether they are the head's own
+
+
+def _tests(head: Source, file: str, folder: Path, room: Path) -> ProjectTests:
+    """Tests of the head where it has any, else those that lie where they were named."""
+    place, target = (folder / file).resolve(), room / "project"
+    if isinstance(head, Revision):
+        top = head.checkout.top.resolve()
+        inside = place.relative_to(top) if place.is_relative_to(top) else head.checkout.project / Path(file)
+        if not inside.is_absolute():
+            _export(head.checkout, head.commit, target, changed=bool(head.changes))
+            return ProjectTests(target, inside, head.checkout.top, heads=True)
+    around = place if place.is_dir() else place.parent
+    checkout = Checkout.around(around) if around.is_dir() else None
+    commit = None if checkout is None else checkout.commit("HEAD")
+    if checkout is None or commit is None:
+        return ProjectTests(_loose(place, room), Path(place.name) if place.is_file() else Path(), None, heads=False)
+    _export(checkout, commit, target, changed=True)
+    return ProjectTests(target, place.relative_to(checkout.top.resolve()), checkout.top, heads=False)
+
+
+def _of_base(base: Source, tests: ProjectTests, room: Path) -> tuple[Path | None, tuple[str, ...]]:
+    """Files of the base where it is of one project with the tests and has what is asked for, else a note."""
+    of_one = isinstance(base, Revision) and (tests.heads or base.checkout.top == tests.checkout)
+    if not isinstance(base, Revision) or not of_one:
+        return None, (f"{base.asked!r} has no tests of its own that are known: a benchmark that is gone is not missed",)
+    target = room / "base"
+    _export(base.checkout, base.commit, target, changed=bool(base.changes))
+    if not (target / tests.place).exists():
+        return None, (f"the base has no {str(tests.place)!r}: all of it is new",)
+    return target, ()
+
+
+def _loose(place: Path, room: Path) -> Path:
+    """Copy tests that are in no checkout: a file with what configures it, or a folder; never what is around them."""
+    target = room / "project"
+    if not place.is_dir():
+        target.mkdir()
+        for name in (place.name, *CONFIGURING):
+            if (place.parent / name).is_file():
+                shutil.copy(place.parent / name, target / name)
+        return target
+    if room.resolve().is_relative_to(place):
+        raise InputError(f"--pytest {str(place)!r} holds the folder of temporary files: name a folder of tests alone")
+    size = 0
+    for file in place.rglob("*"):
+        size += file.lstat().st_size
+        if size > MOST_BYTES:
+            raise InputError(
+                f"--pytest {str(place)!r} holds more than {MOST_BYTES:,} bytes: name a folder of tests alone"
+            )
+    shutil.copytree(place, target, symlinks=True, ignore=NOT_COPIED)
+    return target
+
+
+def _export(checkout: Checkout, commit: str, target: Path, *, changed: bool) -> None:
+    try:
+        checkout.export(commit, target, changed=changed)
+    except GitFailed as failure:
+        raise InputError(f"the tests of {commit[:12]} in {str(checkout.top)!r} cannot be read: {failure}") from None
+
+
+def provided(distribution: str, arms: Mapping[Side, Arm]) -> frozenset[PurePosixPath]:
+    """Ask arms which files of a distribution are imported; relative to where it is installed.
+
+    Raises:
+        InputError: an arm does not say what it has.
+        OutOfTime: not in time (``program.until``).
+    """
+    return frozenset[PurePosixPath]().union(*(_provided(distribution, arm) for arm in arms.values()))
+
+
+def modules(files: frozenset[PurePosixPath]) -> tuple[str, ...]:
+    """Top-level names of modules."""
+    return tuple(sorted({file.parts[0].partition(".")[0] for file in files}))
+
+
+def _provided(distribution: str, arm: Arm) -> frozenset[PurePosixPath]:
+    def read(answer: Any) -> list[PurePosixPath]:
+        return [PurePosixPath(one) for one in answer if not one.startswith("__editable__")]
+
+    command, problem = (arm.python, _LIST, distribution), f"it does not say which files {distribution} has"
+    paths = environments.ask(arm.side, arm.source, command, read, problem, arm.variables)
+    files = frozenset(path for path in paths if path.suffix in (".py", ".so") and ".." not in path.parts)
+    if not files:
+        raise InputError(
+            f"{arm.side} {arm.source!r} has no files of {distribution}: it may be installed in editable mode, which "
+            "measures a source tree; install a wheel"
+        )
+    return files
+
+
+def copy_tests(source: Path, test: Path, files: frozenset[PurePosixPath], target: Path) -> None:
+    """Copy a project's files without the package under test.
+
+    Args:
+        source: the project's files.
+        test: what is to be run, relative to ``source``; a folder that holds it is never left out.
+        files: those of the package, as ``provided`` says.
+        target: folder that is made.
+    """
+    left_out = {*_sources(source, test, files)}
+    shutil.copytree(source, target, symlinks=True, ignore=_ignoring(left_out))
+
+
+def _ignoring(left_out: set[Path]) -> Callable[[str, list[str]], set[str]]:
+    def ignored(folder: str, names: list[str]) -> set[str]:
+        here = Path(folder)
+        made = {name for name in names if (here / name / "pyvenv.cfg").is_file()}
+        return {*NOT_COPIED(folder, names), *made, *(name for name in names if here / name in left_out)}
+
+    return ignored
+
+
+def _sources(source: Path, test: Path, files: frozenset[PurePosixPath]) -> Iterator[Path]:
+    """Folders and files that a package was made of: those of its top-level names that hold one of its files."""
+    needed = {source / test, *(source / test).parents}
+    tops: dict[str, list[PurePosixPath]] = {}
+    for file in files:
+        tops.setdefault(file.parts[0], []).append(file)
+    for place, folders, names in os.walk(source):
+        here, own = Path(place), set()
+        for name in tops.keys() & {*folders, *names}:
+            if here / name not in needed and any((here / file).is_file() for file in tops[name]):
+                own.add(name)
+                yield here / name
+        skipped = {*own, *NOT_COPIED(place, folders)}
+        folders[:] = [one for one in folders if one not in skipped and not (here / one / "pyvenv.cfg").is_file()]

@@ -1,0 +1,254 @@
+"""An arm whose benchmarks are a project's own tests, as its parent sees it; and the base's own tests.
+
+The tests that are timed are the head's, in both arms, and would not miss what the head has deleted, renamed, or no
+longer runs. No evidence is no pass: the base's own are collected in its arm, and those that the head does not run are
+tried there. None is timed.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pyharness.features.gate.builds.arms import Arm, Arms
+from pyharness.features.gate.drivers.processes import TIME_LIMIT_SECONDS, Asked
+from pyharness.features.gate.drivers.project_tests import FOLDER, PlantedTests
+from pyharness.features.gate.measurement.plan import Start
+from pyharness.features.gate.measurement.series import Measured
+from pyharness.features.gate.suites import DRIVER
+from pyharness.features.gate.types import (
+    ArmFailed,
+    ArmLacks,
+    ArmProcess,
+    CallBatch,
+    Figure,
+    GateBenchmark,
+    GateVerdict,
+    Rounds,
+    Side,
+    TimedBatch,
+)
+from pyharness.statistics.samples import median
+
+PLUGIN = Path(__file__).with_name("pytest_plugin.py")
+SCRATCH = "temporary"  # beside the tests: pytest's folder for them
+
+
+class PytestProcess(Asked):
+    """One arm in one launch: pytest, in which the test of a benchmark waits for what it is asked.
+
+    Args:
+        arm: what is started.
+        path: the tests to run, relative to the tree of the tests; a folder, a file, or a node id of pytest.
+        wanted: names of the benchmarks that are wanted; None: all.
+        modules: those under test, which must not come from that tree.
+        own: the base's own tests that use the fixture, which may be others than those in the tree.
+        tree: of the tests; None: that in the arm's folder, where they were planted.
+        time_limit: seconds for an answer.
+        deadline: when the gate's time is over.
+        memory_limit: bytes that it may hold.
+
+    Raises:
+        ArmFailed: it does not start.
+    """
+
+    def __init__(
+        self,
+        arm: Arm,
+        path: str,
+        *,
+        wanted: Sequence[str] | None = None,
+        modules: Sequence[str] = (),
+        own: Sequence[str] = (),
+        tree: Path | None = None,
+        time_limit: float = TIME_LIMIT_SECONDS,
+        deadline: float = math.inf,
+        memory_limit: int | None = None,
+    ) -> None:
+        self._tests = tree or arm.folder / FOLDER
+        command = [str(PLUGIN), str(DRIVER)]
+        limits: dict[str, Any] = {"time_limit": time_limit, "deadline": deadline, "memory_limit": memory_limit}
+        super().__init__(arm, command, folder=self._tests, **limits)
+        self._path, self._wanted, self._modules, self._own = path, wanted, tuple(modules), tuple(own)
+        self._names: tuple[str, ...] = ()
+        self.broken: dict[str, str] = {}  # files that cannot be collected, and why
+
+    def benchmarks(self) -> tuple[str, ...]:
+        """Node ids of the tests that use the fixture, in the order in which pytest runs them; then the base's own.
+
+        What the head's code cannot import is a failure: the tests are the head's. To the base it is new.
+        """
+        file, _, test = self._path.partition("::")
+        if (self._tests / file).exists() or not self._own:
+            self._names = self._collected(file, test)
+        if self.arm.side == "head":
+            return self._names
+        wanted = self._own if self._wanted is None else [name for name in self._own if name in self._wanted]
+        return (*self._names, *(name for name in wanted if name not in self._names))
+
+    def _collected(self, file: str, test: str) -> tuple[str, ...]:
+        scratch = self._tests.with_name(SCRATCH)
+        said = self.ask(
+            "collect",
+            arguments=[f"--basetemp={scratch}", file],
+            test=test,
+            names=None if self._wanted is None else [*self._wanted],
+            modules=self._modules,
+        )
+        names, self.broken, skipped, origins = (
+            self.shaped(said, name, kind)
+            for name, kind in (("collected", list), ("broken", dict), ("skipped", dict), ("origins", dict))
+        )
+        if self.broken and self.arm.side == "head":
+            raise self.failed("; ".join(f"{file} cannot be collected: {why}" for file, why in self.broken.items()))
+        for module, origin in origins.items():
+            if origin is not None and Path(origin).resolve().is_relative_to(self._tests.resolve()):
+                raise self.failed(f"the tests import {module} from their own tree and not what is installed: {origin}")
+        if not names and self._wanted is None and not self._own:
+            raise self.failed(self._nothing(said, {**self.broken, **skipped}))
+        return tuple(map(str, names))
+
+    def _nothing(self, said: Mapping[str, object], reasons: Mapping[str, str]) -> str:
+        why = "".join(f"; {file}: {reason}" for file, reason in reasons.items())
+        return f"none of the {said.get('tests')} tests in {self._path} uses the benchmark fixture{why}"
+
+    def prepare(self, benchmark: str) -> None:
+        """Run a test until it calls its fixture; raises ``ArmLacks`` where it is skipped or does not call it."""
+        if benchmark in self._own and benchmark not in self._names:
+            broken = next((why for file, why in self.broken.items() if benchmark.startswith(file)), "it is not there")
+            raise ArmLacks(f"the head's test cannot be collected with the base's code: {broken}")
+        if (lacking := self.ask("prepare", name=benchmark).get("absent")) is not None:
+            raise ArmLacks(str(lacking))
+
+    def time(self, benchmark: str, batch: CallBatch) -> TimedBatch:
+        """Do a batch of calls on the clock; the test checks results."""
+        said = self.ask("time", calls=batch.calls)
+        return TimedBatch(self.timing(said, batch.calls), faults=self.number(said, "faults"))
+
+    def result(self, benchmark: str, span: tuple[int, int]) -> list[int]:
+        """Nothing: results are no ids."""
+        return []
+
+    def finish(self, benchmark: str) -> Mapping[Figure, int]:
+        """Let the test go on to its checks, and end; raises ``ArmFailed`` where it fails."""
+        return self.figures(self.ask("finish"))
+
+
+StartOwn = Callable[[Sequence[str] | None], PytestProcess]  # wanted names (None: all)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnTests:
+    """Tests of the base that use the fixture, as its own files have them."""
+
+    start: StartOwn
+    names: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def settle(self, measured: Measured, deadline: float) -> None:
+        """Count as failed what the base's own tests run and the head's do not: skipped, or unable to run in the base.
+
+        What neither runs stays as it is. Where that cannot be found out, it is inconclusive, with both reasons.
+        """
+        reasons = {**measured.new, **measured.skipped}
+        doubtful = [name for name in self.names if name in reasons]
+        tried, unknown = self._tried(doubtful, deadline)
+        for name, runs in tried.items():
+            if runs is False:
+                continue
+            measured.new.pop(name, None)
+            measured.skipped.pop(name, None)
+            if runs is None:
+                why = f"the head's does not run, and whether the base's own does is not known, {unknown}: "
+                measured.refusals[name] = (GateVerdict.INCONCLUSIVE, why + reasons[name])
+            else:
+                why = f"the base runs its own, and the head's does not run: {reasons[name]}"
+                measured.refusals[name] = (GateVerdict.FAILED, why)
+
+    def _tried(self, names: Sequence[str], deadline: float) -> tuple[dict[str, bool | None], str]:
+        """Whether each test calls its fixture; None where that is not known, and why not."""
+        runs: dict[str, bool | None] = {}
+        while (left := [name for name in names if name not in runs]) and time.monotonic() < deadline:
+            before = len(runs)
+            with suppress(ArmFailed), closing(self.start(left)) as worker:  # the rest gets another process
+                worker.benchmarks()
+                for name in left:
+                    runs[name] = False
+                    with suppress(ArmLacks):
+                        worker.prepare(name)
+                        runs[name] = True
+                        worker.finish(name)
+            if len(runs) == before:
+                break
+        if len(runs) == len(names) and time.monotonic() < deadline:
+            return runs, ""
+        unknown = "as its process failed" if time.monotonic() < deadline else "as the time ran out"
+        return {**dict.fromkeys(names), **{name: True for name, known in runs.items() if known}}, unknown
+
+
+def own_tests(start: StartOwn) -> OwnTests:
+    """Collect the base's own tests. Where that fails, so does no gate of a head that mends it; it is a note."""
+    try:
+        with closing(start(None)) as worker:
+            names = worker.benchmarks()
+            notes = [f"the base's own {file} cannot be collected: {why}" for file, why in worker.broken.items()]
+    except ArmFailed as failure:
+        names, notes = (), [f"the base's own tests are not known: {failure}"]
+    return OwnTests(start, names, tuple(f"{note}; a benchmark that is gone from it is not missed" for note in notes))
+
+
+def starting(arms: Arms, planted: PlantedTests, deadline: float) -> tuple[Start, OwnTests]:
+    """Collect the base's own tests, and say how an arm's process is started.
+
+    Args:
+        arms: both.
+        planted: the tests in them.
+        deadline: when the gate's time is over (``time.monotonic``).
+    """
+
+    def start_own(wanted: Sequence[str] | None) -> PytestProcess:
+        return PytestProcess(
+            arms.base, planted.path, wanted=wanted, modules=planted.modules, tree=planted.own, deadline=deadline
+        )
+
+    own = own_tests(start_own) if planted.own is not None else OwnTests(start_own, notes=planted.notes)
+
+    def start(side: Side, launch: int, wanted: Sequence[str] | None) -> ArmProcess:
+        del launch
+        arm = arms.base if side == "base" else arms.head
+        return PytestProcess(
+            arm, planted.path, wanted=wanted, modules=planted.modules, own=own.names, deadline=deadline
+        )
+
+    return start, own
+
+
+WORKLOAD = "pytest"
+SEVERAL_THREADS = 1.1  # processor time / wall time: more than one thread can have spent
+MOSTLY_WAITING = 0.2  # below: for a child process, a disk, a timer; a busy machine halves the ratio, and no more
+UNLIKE = 1.3  # times by which the ratios of the sides may differ: they take turns on one machine, busy or not
+
+
+def benchmarks_of_tests(rounds: Sequence[Rounds], unmeasured: Iterable[str], library: str) -> tuple[GateBenchmark, ...]:
+    """Describe what was measured, then what was not: refused, or not come to in time.
+
+    Work of one thread is judged by processor time, which neighbours hardly disturb. Where that would miss the work,
+    since several threads share it or it is done elsewhere, wall time is what counts: two threads are said to do it.
+    One side of which that is true is enough, and so are sides that wait unlike each other.
+    """
+    threads: dict[str, int] = {}
+    for part in rounds:
+        threads.setdefault(part.benchmark, 1 if _one_thread(part) else 2)
+    names = dict.fromkeys((*threads, *unmeasured))
+    return tuple(GateBenchmark(name, WORKLOAD, library, text="", threads=threads.get(name, 1)) for name in names)
+
+
+def _one_thread(part: Rounds) -> bool:
+    """Whether processor time is the time of the work, on both sides."""
+    low, high = sorted(median([timing.cpu / max(timing.wall, 1) for timing in side]) for side in (part.base, part.head))
+    return low >= MOSTLY_WAITING and high <= min(SEVERAL_THREADS, UNLIKE * low)

@@ -1,0 +1,1 @@
+"""Rounds in launches: what is measured, in which order, and until when."""

@@ -1,0 +1,250 @@
+"""From a request to a gate: names are looked up once, both arms built, what is ready measured, and judged."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import date
+from pathlib import Path
+
+from pyharness.features.gate import calibration, suites, texts
+from pyharness.features.gate.builds import names, variables
+from pyharness.features.gate.builds.arms import Arms, prepare
+from pyharness.features.gate.builds.workshop import BuildOptions
+from pyharness.features.gate.drivers.processes import CountingProcess, DriverProcess, valgrind
+from pyharness.features.gate.drivers.project_tests import plant
+from pyharness.features.gate.drivers.pytest_process import OwnTests, benchmarks_of_tests, starting
+from pyharness.features.gate.measurement.plan import GateListener, GatePlan
+from pyharness.features.gate.measurement.series import Measured, measure
+from pyharness.features.gate.types import (
+    SIDES,
+    ArmProcess,
+    Gate,
+    GateBenchmark,
+    GateRules,
+    GateVerdict,
+    Judgement,
+    Rounds,
+    Side,
+    Waiver,
+    normalised,
+)
+from pyharness.features.gate.verdicts import judgements, waivers
+from pyharness.features.gate.verdicts.self_test import Differences, differences, self_test
+from pyharness.store.folders import scratch
+from pyharness.system.environment import cores
+from pyharness.types import InputError
+
+DECLARED = Path("gate.toml")
+TWO_TOKENIZERS = "tokenizers"  # suite of two rows of this environment
+
+
+@dataclass(frozen=True)
+class GateRequest:
+    """What somebody wants to know."""
+
+    base: str
+    head: str
+    suite: str | None = None  # name or file; None: what fits the arms
+    tests: str | None = None  # path of tests for pytest-benchmark, instead of a suite
+    rules: GateRules = field(default_factory=GateRules)
+    declared: Path | None = None  # None: gate.toml, if there is one
+    instructions: bool = False
+    force: bool = False
+    folder: Path = Path()
+    build: BuildOptions = field(default_factory=BuildOptions)
+
+
+@dataclass(frozen=True)
+class ResolvedRequest:
+    """What somebody wants to know, with all that is named looked up: once, so that it is the same throughout."""
+
+    asked: GateRequest
+    sources: names.Pair
+    suite: suites.GateSuite | None  # None: tests are run
+    declared: tuple[Waiver, ...] = ()
+
+
+def checked(asked: GateRequest) -> ResolvedRequest:
+    """Look all up, and refuse what is asked wrongly, or is finer than what this machine was found to tell apart."""
+    if asked.instructions:
+        valgrind()
+    if asked.tests is not None and (asked.suite is not None or asked.instructions):
+        other = "--suite" if asked.suite is not None else "--counter instructions"
+        raise InputError(f"--pytest {asked.tests!r} and {other} do not go together: leave one out")
+    variables.further(asked.build.passed, os.environ)
+    path = asked.declared or asked.folder / DECLARED
+    declared = waivers.read(path) if asked.declared is not None or path.exists() else ()
+    request = resolved(asked)
+    suite = request.suite
+    if suite and (known := calibration.kept(calibration.machine(), suite.digest)) is not None:
+        calibration.check_budget(known, asked.rules.budget, suite.benchmarks)
+    return replace(request, declared=declared)
+
+
+def resolved(asked: GateRequest) -> ResolvedRequest:
+    """Say what both sides are, and read the suite that is asked for, or that of what is to be compared."""
+    found = names.find(asked.base, asked.head, asked.folder)
+    if asked.tests is not None:
+        return ResolvedRequest(asked, found, None)
+    usual = TWO_TOKENIZERS if isinstance(found[0], names.Specified) else suites.DEFAULT
+    path = suites.find(asked.suite or usual)
+    return ResolvedRequest(asked, found, suites.against(suites.read(path), path, found, asked.rules.budget))
+
+
+@dataclass
+class ReadyGate:
+    """Two arms that are ready, and what they will be asked."""
+
+    suite: suites.GateSuite  # without benchmarks where tests are run: they are what is found there
+    arms: Arms
+    plan: GatePlan
+    own: OwnTests | None = None  # the base's own tests, where those that run are the head's
+
+    @property
+    def under_test(self) -> str:
+        """The distribution in which the arms may differ."""
+        return self.arms.base.under_test
+
+    def benchmarks(self, rounds: Sequence[Rounds], unmeasured: Iterable[str] = ()) -> tuple[GateBenchmark, ...]:
+        """Those of the suite, or those that were found in the arms' own tests."""
+        return self.suite.benchmarks or benchmarks_of_tests(rounds, unmeasured, self.under_test)
+
+
+@contextmanager
+def ready(request: ResolvedRequest, listener: GateListener, deadline: float = math.inf) -> Iterator[ReadyGate]:
+    """Build both arms and write the text that they will read; all of it is gone at the end."""
+    asked, suite = request.asked, request.suite
+    threads = cores() if suite is None else max(one.threads for one in suite.benchmarks)
+    options = asked.build
+    if suite is None:
+        options = replace(options, requirements=("pytest", *options.requirements))
+    with scratch() as room, prepare(request.sources, options, threads=threads, listener=listener.stage) as both:
+        if suite is None:
+            yield _of_tests(request, both, room, listener, deadline)
+        else:
+            yield _of_suite(asked, suite, both, room, listener, deadline)
+
+
+def _of_suite(
+    asked: GateRequest, suite: suites.GateSuite, both: Arms, room: Path, listener: GateListener, deadline: float
+) -> ReadyGate:
+    suite = _about(suite, both)
+    text = texts.written(suite.corpora, room)
+    sides = {"base": both.base, "head": both.head}
+
+    def start(side: Side, launch: int, wanted: Sequence[str] | None) -> ArmProcess:
+        del launch, wanted  # a process prepares a benchmark when it is asked to
+        return DriverProcess(sides[side], suite, text.paths, deadline=deadline)
+
+    def start_counting(side: Side, launch: int, wanted: Sequence[str] | None) -> ArmProcess:
+        del launch, wanted
+        return CountingProcess(sides[side], suite, text.paths, room, deadline=deadline)
+
+    by_name = {one.name: one for one in suite.benchmarks}
+    counting = start_counting if asked.instructions else None
+    plan = GatePlan(start, text, asked.rules, by_name, listener, deadline, counting=counting)
+    return ReadyGate(suite, replace(both, notes=(*both.notes, *suite.notes)), plan)
+
+
+def _of_tests(request: ResolvedRequest, both: Arms, room: Path, listener: GateListener, deadline: float) -> ReadyGate:
+    """Put the head's tests into both arms."""
+    asked, tests = request.asked, str(request.asked.tests)
+    if both.base.tokenizer is not None:
+        raise InputError(f"--pytest {tests!r} needs two builds of a library: revisions, wheels or environments")
+    start, own = starting(both, plant(both, request.sources, tests, asked.folder, room), deadline)
+    plan = GatePlan(start, texts.written({}, room), asked.rules, {}, listener, deadline)
+    return ReadyGate(suites.GateSuite(tests, "", (), {}, Path(), ""), both, plan, own)
+
+
+def _about(suite: suites.GateSuite, both: Arms) -> suites.GateSuite:
+    """Fill in what is under test where a suite does not say what a benchmark measures.
+
+    Raises:
+        InputError: nothing in it measures what is under test.
+    """
+    under_test = both.base.under_test
+    benchmarks = tuple(replace(one, library=one.library or under_test) for one in suite.benchmarks)
+    libraries = {one.library for one in benchmarks}
+    if under_test and normalised(under_test) not in map(normalised, libraries):
+        raise InputError(
+            f"suite {suite.name!r} measures {', '.join(sorted(libraries))}, and {under_test} is under test: name "
+            "another suite with --suite, or tests with --pytest"
+        )
+    return replace(suite, benchmarks=benchmarks)
+
+
+def judged(gate: ReadyGate, rules: GateRules, declared: Sequence[Waiver] = ()) -> Gate:
+    """Measure what is ready, and say what came of it."""
+    today, suite, under_test = date.today(), gate.suite, gate.under_test
+    allowed = waivers.of_workloads(declared, today)
+
+    def more(rounds: Sequence[Rounds]) -> Sequence[str]:
+        benchmarks = gate.benchmarks(rounds)
+        wanted = judgements.escalated(rounds, benchmarks, rules, under_test)
+        if suite.benchmarks:
+            return wanted
+        return [one.name for one in benchmarks if one.name in wanted]  # tests run in the order in which they stand
+
+    def settle(screened: Measured) -> None:
+        screened.refusals = {**_refused(suite, allowed), **screened.refusals}
+        if gate.own is not None:
+            gate.own.settle(screened, gate.plan.deadline)
+
+    measured = measure(gate.plan, more, settle)
+    asked = gate.benchmarks(measured.rounds, (*measured.refusals, *measured.unmeasured))
+    known = (*asked, *benchmarks_of_tests((), suite.gone, under_test))
+    compared = [one for one in known if one.name not in measured.new]
+    said = judgements.judge(compared, measured.rounds, rules, declared, today, measured.refusals, under_test)
+    said = _with_uncounted(said, measured)
+    unlike = _unlike(measured, compared, under_test)
+    tested = self_test(measured.launches, measured.rounds, compared, measured.facts, rules, under_test, unlike.faults)
+    return Gate(
+        suite.name, rules, measured.facts, tuple(compared), tuple(measured.launches), tuple(measured.rounds),
+        said, tested, judgements.overall(said, tested), waivers.faults(said, declared, today, suite.changed),
+        (*gate.arms.notes, *_other_work(suite, allowed), *_notes(measured, gate.own), *unlike.notes),
+        {"suite_digest": suite.digest},
+    )  # fmt: skip
+
+
+def _refused(suite: suites.GateSuite, allowed: Container[str]) -> dict[str, tuple[GateVerdict, str]]:
+    """What cannot be compared, whatever is measured of it: by the suite as the base has it."""
+    gone = dict.fromkeys(suite.gone, (GateVerdict.FAILED, suites.GONE))
+    changed = {name: suites.CHANGED.format(parts) for name, parts in suite.changed.items() if name not in allowed}
+    return {**gone, **{name: (GateVerdict.INCOMPARABLE, why) for name, why in changed.items()}}
+
+
+def _other_work(suite: suites.GateSuite, allowed: Mapping[str, Waiver]) -> Iterator[str]:
+    for name, parts in suite.changed.items():
+        if (entry := allowed.get(name)) is not None:
+            yield f"{name} does other work than the base's, declared until {entry.expires}: {parts}; {entry.reason}"
+
+
+def _with_uncounted(judged: Sequence[Judgement], measured: Measured) -> tuple[Judgement, ...]:
+    """Say of instructions that were asked for and not counted that they are not known: no figure is no pass."""
+    order = list(dict.fromkeys(one.benchmark for one in judged))
+    more = [
+        Judgement(name, "instructions", GateVerdict.INCONCLUSIVE, reason=f"not counted: {reason}")
+        for name, reason in measured.uncounted.items()
+    ]
+    return tuple(sorted([*judged, *more], key=lambda one: order.index(one.benchmark)))
+
+
+def _unlike(measured: Measured, compared: Sequence[GateBenchmark], under_test: str) -> Differences:
+    """What the arms' processes say of themselves, where both did."""
+    if any(side not in measured.facts for side in SIDES):
+        return Differences((), ())
+    libraries = {one.library for one in compared}
+    return differences(measured.facts["base"], measured.facts["head"], under_test=under_test, measured=libraries)
+
+
+def _notes(measured: Measured, own: OwnTests | None) -> Iterator[str]:
+    yield from own.notes if own is not None else ()
+    yield from measured.notes
+    for name, reason in measured.skipped.items():
+        yield f"{name} runs on neither side: {reason}"
+    for name in sorted(measured.new):
+        yield f"{name} is new in the head: there is nothing to compare it with"

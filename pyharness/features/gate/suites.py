@@ -1,0 +1,335 @@
+"""Suites of a gate: found by name, read once, and held against what the base has of them.
+
+A suite is TOML, shipped with pyharness or anyone's own. It is read where it lies, which is mostly the head's checkout:
+what is judged could judge itself. So it could do other work under an old name, in both arms alike, and call a benchmark
+of its own a control: what both do is compared. What the head takes out is missed, and what it allows itself is not
+granted.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import math
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from pyharness.features.gate.builds.checkouts import Checkout, GitFailed
+from pyharness.features.gate.builds.names import Pair, Revision
+from pyharness.features.gate.types import GateBenchmark
+from pyharness.plugins.registry import pick, suggest
+from pyharness.store import shape
+from pyharness.suite.reading import PACKAGED
+from pyharness.system import bounded_file
+from pyharness.types import InputError
+
+DEFAULT = "gate"
+MOST_BYTES = 1 << 20
+MOST_TEXT = 16 << 20  # bytes of one call
+MOST_THREADS = 1024
+DRIVER = Path(__file__).parent / "drivers" / "driver.py"
+WORKLOADS = DRIVER.with_name("workloads.py")
+CORPORA = {"english": "installed:python-docs", "code": "installed:python-code", "multilingual": "sample"}
+_KEYS = {"name", "summary", "library", "workloads", "corpora", "benchmarks"}
+_BENCHMARK_KEYS = {"name", "workload", "library", "text", "bytes", "threads", "options", "budget"}
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,63}", re.ASCII)  # stands in tables, file names and links
+_PARTS: Mapping[str, Any] = {"workload": "", "text": "english", "bytes": 0, "threads": 1, "options": {}}
+GONE = "the base has it and the head has not: gone or renamed"
+CHANGED = (
+    "it does other work than the base's, and both sides would do the head's: {} changed; give it another name, or "
+    'declare it in gate.toml (metric = "workload")'
+)
+Work: TypeAlias = Mapping[str, Any]  # what a benchmark does: value of each part
+
+
+@dataclass(frozen=True, slots=True)
+class GateSuite:
+    """What a gate measures."""
+
+    name: str
+    summary: str
+    benchmarks: tuple[GateBenchmark, ...]
+    corpora: Mapping[str, str]  # kind of text -> specification of a corpus; those that benchmarks read
+    workloads: Path
+    digest: str  # of the suite, its workloads and the driver: figures compare where it is the same
+    work: Mapping[str, Work] = field(default_factory=dict)  # by benchmark
+    gone: tuple[str, ...] = ()  # benchmarks that only the base's file has
+    changed: Mapping[str, str] = field(default_factory=dict)  # those that do other work there, and what differs
+    notes: tuple[str, ...] = ()  # how it differs from the base's
+
+
+def find(name: str) -> Path:
+    """Path of a suite: the name of one that is shipped, or a TOML file."""
+    path, known = Path(name), shipped()
+    if name.endswith(".toml") or "/" in name:
+        if not path.is_file():
+            raise InputError(f"suite file {name!r} {'is a folder' if path.is_dir() else 'does not exist'}")
+        return path
+    return pick("suite of the gate", name, known)
+
+
+def shipped() -> dict[str, Path]:
+    """Suites of the gate that come with pyharness, by name."""
+    # An editable install runs from the checkout, where the suites stay in bench/.
+    suites = PACKAGED if PACKAGED.is_dir() else PACKAGED.parents[1] / "bench" / "suites"
+    return {file.stem: file for file in sorted((suites / "gate").glob("*.toml"))}
+
+
+def read(path: Path) -> GateSuite:
+    """Parse a suite of the gate; says which key of which benchmark is wrong.
+
+    Raises:
+        InputError: it cannot be read, is no TOML, or holds what no suite holds.
+    """
+    data = bounded_file.read_toml(path, MOST_BYTES, f"suite {path}")
+    try:
+        return _suite(data, path)
+    except InputError as error:
+        raise InputError(f"suite {path}: {error}") from None
+
+
+def _suite(data: Mapping[str, Any], path: Path) -> GateSuite:
+    _known_keys(data, _KEYS)
+    workloads = path.parent / own if (own := shape.get(data, "workloads", str, default="")) else WORKLOADS
+    source = _source(workloads)
+    corpora = {**CORPORA, **shape.get(data, "corpora", dict, default={})}
+    code = _code(source, f"workloads {workloads} is")
+    entries = shape.get(data, "benchmarks", list)
+    library = shape.get(data, "library", str, default="")
+    benchmarks = tuple(_benchmark(entry, library, corpora, code) for entry in entries)
+    if not benchmarks:
+        raise InputError("it has no benchmarks: nothing could be compared")
+    names = [benchmark.name for benchmark in benchmarks]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise InputError(f"more than one benchmark is called {twice[0]!r}")
+    kinds_read = dict.fromkeys(kind for benchmark in benchmarks for kind in kinds(benchmark.text, benchmark.options))
+    return GateSuite(
+        name=shape.get(data, "name", str, default=path.stem),
+        summary=shape.get(data, "summary", str, default=""),
+        benchmarks=benchmarks,
+        corpora={kind: shape.get(corpora, kind, str) for kind in kinds_read},
+        workloads=workloads,
+        digest=_digest(json.dumps(data, sort_keys=True, default=str).encode(), source, DRIVER.read_bytes()),
+        work=_work(data, code),
+    )
+
+
+def _benchmark(entry: Any, library: str, corpora: Mapping[str, Any], code: Mapping[str, str]) -> GateBenchmark:
+    name = shape.get(entry, "name", str)
+    if not _NAME.fullmatch(name):
+        raise InputError(f"benchmark name {name!r} is none: up to 64 of A-Z a-z 0-9 _ . -, a letter or digit first")
+    try:
+        _known_keys(entry, _BENCHMARK_KEYS)
+        benchmark = GateBenchmark(
+            name=name,
+            workload=shape.get(entry, "workload", str),
+            library=shape.get(entry, "library", str, default=library),
+            text=shape.get(entry, "text", str, default="english"),
+            bytes=_within(entry, "bytes", 0, MOST_TEXT, 0),
+            threads=_within(entry, "threads", 1, MOST_THREADS, 1),
+            options=shape.get(entry, "options", dict, default={}),
+            budget=budget_of(entry),
+        )
+        _check(benchmark, corpora, code)
+    except InputError as error:
+        raise InputError(f"benchmark {name!r}: {error}") from None
+    return benchmark
+
+
+def _check(benchmark: GateBenchmark, corpora: Mapping[str, Any], code: Mapping[str, str]) -> None:
+    if benchmark.workload not in (public := [name for name in code if not name.startswith("_")]):
+        raise suggest("workload", benchmark.workload, public)
+    if benchmark.text and not benchmark.bytes:
+        raise InputError(f'it reads {benchmark.text!r}, and "bytes" does not say how much in a call (text = "": none)')
+    if benchmark.bytes and not benchmark.text:
+        raise InputError('it reads no text (text = ""), so "bytes" says nothing: leave it out')
+    for kind in kinds(benchmark.text, benchmark.options):
+        if kind not in corpora:
+            raise suggest("kind of text", kind, corpora)
+
+
+def kinds(text: str, options: Mapping[str, Any]) -> list[str]:
+    """Kinds of text that must be there: what is read on the clock, and what a vocabulary is made of."""
+    learned_from = shape.get(options, "learned_from", str, default="")
+    return [kind for kind in (text, learned_from) if kind]
+
+
+def budget_of(entry: Mapping[str, Any]) -> float | None:
+    """Slowdown that a benchmark of a suite allows itself; None: that of the gate."""
+    budget = shape.number_or_null(entry.get("budget"), "budget")
+    if budget is not None and not 0 < budget < 10:
+        raise InputError(f"budget is {budget}; it is a slowdown above 0, such as 0.05 for 5 %")
+    return None if budget is None else float(budget)
+
+
+def _within(entry: Mapping[str, Any], key: str, least: int, most: int, default: int) -> int:
+    value: int = shape.get(entry, key, int, default=default)
+    if not least <= value <= most:
+        raise InputError(f"{key!r} is {value:,}; it must be in {least:,}..{most:,}")
+    return value
+
+
+def _known_keys(data: Mapping[str, Any], known: set[str]) -> None:
+    for key in data.keys() - known:
+        raise suggest("key", key, known)
+
+
+def _source(workloads: Path) -> bytes:
+    try:
+        return bounded_file.read(workloads, MOST_BYTES, f"workloads {workloads}")
+    except OSError as error:
+        raise InputError(f"workloads {workloads} cannot be read: {error.strerror or error}") from None
+
+
+def _code(source: bytes, whose: str) -> dict[str, str]:
+    """Digest for each function of a workloads file: of its code, and of all in the file that is no other workload's.
+
+    The file is parsed and not run: it may import what only the arms have. Comments, docstrings and the way it is set do
+    not count. A public function that nothing else in the file names is of its own benchmarks alone, so that a workload
+    can be added; all the rest, whoever uses it and by whichever means, is of every benchmark.
+
+    Raises:
+        InputError: it is not valid Python; ``whose`` begins the message.
+    """
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError) as error:
+        raise InputError(f"{whose} not valid Python: {error}") from None
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            node.body = [one for one in node.body if not _is_text(one)] or [ast.Pass()]
+    named = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    own, shared = dict[str, str](), []
+    for statement in tree.body:
+        if isinstance(statement, ast.FunctionDef) and not (statement.name in named or statement.name.startswith("_")):
+            own[statement.name] = own.get(statement.name, "") + ast.dump(statement)
+        else:
+            shared.append(ast.dump(statement))
+    functions = [statement.name for statement in tree.body if isinstance(statement, ast.FunctionDef)]
+    return {name: _digest(*(part.encode("utf-8", "surrogatepass") for part in (own.get(name, name), *shared)))
+            for name in functions}  # fmt: skip
+
+
+def _is_text(statement: ast.stmt) -> bool:
+    """Whether it is a docstring, or does as little."""
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+
+def _digest(*parts: bytes) -> str:
+    whole = hashlib.sha256()
+    for part in parts:
+        whole.update(len(part).to_bytes(8, "little"))
+        whole.update(part)
+    return whole.hexdigest()
+
+
+def _work(data: Mapping[str, Any], code: Mapping[str, str]) -> dict[str, Work]:
+    """Say of each benchmark what it does. Of an older file, keys that nobody knows any more are passed over.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    corpora = {**CORPORA, **shape.get(data, "corpora", dict, default={})}
+    library = shape.get(data, "library", str, default="")
+    work: dict[str, Work] = {}
+    for entry in shape.get(data, "benchmarks", list):
+        plain = {key: entry.get(key, default) for key, default in _PARTS.items()}
+        own = {kind: corpora.get(kind) for kind in kinds(plain["text"], plain["options"])}
+        measured = {"library": entry.get("library", library), "corpora": own, "code": code.get(plain["workload"])}
+        work[shape.get(entry, "name", str)] = {**plain, **measured}
+    return work
+
+
+def against(suite: GateSuite, path: Path, sources: Pair, budget: float) -> GateSuite:
+    """Compare a suite with the same file in the base, where that is a revision of the project that the file is of.
+
+    Args:
+        suite: as it was read.
+        path: where from.
+        sources: base and head.
+        budget: of benchmarks that name none.
+
+    Returns:
+        The suite with what is gone from it, what does other work, the base's budgets where its own are looser, notes.
+    """
+    base, path = sources[0], path.resolve()
+    own = Checkout.around(path.parent) if isinstance(base, Revision) else None
+    tops = {source.checkout.top.resolve() for source in sources if isinstance(source, Revision)}
+    if own is None or not isinstance(base, Revision) or (top := own.top.resolve()) not in tops:
+        return suite
+    if (content := _content(base, path.relative_to(top))) is None:
+        return suite
+    try:
+        data = _parsed(content)
+        entries = {shape.get(entry, "name", str): entry for entry in shape.get(data, "benchmarks", list)}
+        suite = _held(suite, {name: budget_of(entry) for name, entry in entries.items()}, budget)
+    except InputError as error:
+        note = f"suite {suite.name!r} as the base has it cannot be read ({error}): what is gone from it is not missed"
+        return replace(suite, notes=(note,))
+    try:
+        before = _work(data, _code(_workloads(base, top, path, data), "its workloads are"))
+    except InputError as error:
+        note = f"what the benchmarks of suite {suite.name!r} do in the base is not known: {error}"
+        return replace(suite, notes=(*suite.notes, note))
+    changed = {name: changes(before[name], now) for name, now in suite.work.items() if name in before}
+    return replace(suite, changed={name: parts for name, parts in changed.items() if parts})
+
+
+def _parsed(content: bytes) -> Mapping[str, Any]:
+    try:
+        data: Mapping[str, Any] = tomllib.loads(content.decode())
+    except (ValueError, RecursionError) as error:
+        raise InputError(str(error)) from None
+    return data
+
+
+def changes(before: Work, now: Work) -> str:
+    """Say in which parts a benchmark differs; empty where it does not.
+
+    >>> changes({"bytes": 64, "code": "a"}, {"bytes": 8, "code": "b"})
+    'bytes (64, now 8), code'
+    """
+    differ = (part for part in now if before.get(part) != now[part])
+    return ", ".join(part if part == "code" else f"{part} ({before.get(part)!r}, now {now[part]!r})" for part in differ)
+
+
+def _workloads(base: Revision, top: Path, path: Path, earlier: Mapping[str, Any]) -> bytes:
+    """Source of the workloads as the base has it: of a file that is none of the project's, as it is."""
+    own = shape.get(earlier, "workloads", str, default="")
+    file = Path(os.path.normpath(path.parent / own)) if own else WORKLOADS.resolve()
+    if not file.is_relative_to(top):
+        try:
+            return file.read_bytes()
+        except OSError as error:
+            raise InputError(f"{file} cannot be read: {error.strerror or error}") from None
+    if (content := _content(base, file.relative_to(top))) is None:
+        raise InputError(f"the base has no {str(file.relative_to(top))!r}")
+    return content
+
+
+def _content(base: Revision, place: Path) -> bytes | None:
+    """The base's file; None where it has none."""
+    try:
+        if base.changes is not None:  # the working tree as it is
+            return (base.checkout.top / place).read_bytes()
+        return base.checkout.content(base.commit, place)
+    except (GitFailed, OSError):
+        return None
+
+
+def _held(suite: GateSuite, earlier: Mapping[str, float | None], budget: float) -> GateSuite:
+    notes, tighter = [], {}
+    for one in suite.benchmarks:
+        now, before = one.budget or budget, earlier.get(one.name, math.inf) or budget
+        if now > before:
+            tighter[one.name] = replace(one, budget=earlier[one.name])
+            notes.append(f"{one.name}: the suite allows {now:.3g}, and as the base has it {before:.3g}, which holds")
+    benchmarks = tuple(tighter.get(one.name, one) for one in suite.benchmarks)
+    gone = tuple(name for name in earlier if name not in {one.name for one in benchmarks})
+    return replace(suite, benchmarks=benchmarks, gone=gone, notes=tuple(notes))

@@ -1,0 +1,1 @@
+"""From rounds to judgements: pure functions."""

@@ -1,0 +1,126 @@
+"""One benchmark in numbers: what each launch says, and whether the screen gives reason for more of them.
+
+Rounds of one launch share its processes: where their memory lies, what the machine did meanwhile. So p values of rounds
+are too small (12.6 % of them below 0.05 on identical code), and one launch gives one number here. How often a rule on
+such numbers errs is simulated by ``studies/gate_rule.py``: docs/gate.md "How often the rule errs, simulated".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from pyharness.features.gate.types import (
+    SCREEN,
+    GateBenchmark,
+    GateRules,
+    Launch,
+    Rounds,
+    Side,
+    Timing,
+)
+from pyharness.statistics.hypotheses import difference_interval
+from pyharness.statistics.samples import median
+
+FEWEST_ROUNDS = 4  # with two positive times: fewer have no spread to speak of
+_SIGMA = 1.4826  # standard deviation of a normal distribution over its median absolute deviation
+_MEDIAN_ERROR = 1.2533  # standard error of its median over that of its mean: root of pi / 2
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchEffect:
+    """One launch of one benchmark, in logarithms."""
+
+    log: float  # of head / base; above 0 the head is slower
+    error: float  # standard error of it as the rounds tell, blind to what differs between launches
+    order: float | None  # of second / first in a round; None where the order never changed
+
+
+def nanoseconds(timings: Sequence[Timing], threads: int) -> list[int]:
+    """Time by kind of work: processor time of one thread, whatever else runs; wall time of several that wait."""
+    return [timing.cpu if threads == 1 else timing.wall for timing in timings]
+
+
+def effect(rounds: Rounds, threads: int = 1) -> LaunchEffect | None:
+    """Median of log(head / base) over rounds: of those with the head first and of the others, then their middle.
+
+    So who goes first cancels, whatever it does. None where fewer than ``FEWEST_ROUNDS`` rounds have two positive times.
+    """
+    times = zip(nanoseconds(rounds.base, threads), nanoseconds(rounds.head, threads), rounds.head_first, strict=True)
+    logs: tuple[list[float], list[float]] = [], []
+    for base, head, head_first in times:
+        if base > 0 and head > 0:
+            logs[head_first].append(math.log(head / base))
+    if (count := len(logs[0]) + len(logs[1])) < FEWEST_ROUNDS:
+        return None
+    medians = [median(part) for part in logs if part]
+    apart = [abs(log - median(part)) for part in logs for log in part]
+    error = _MEDIAN_ERROR * _SIGMA * median(apart) / math.sqrt(count)
+    order = (medians[0] - medians[1]) / 2 if len(medians) == 2 else None
+    return LaunchEffect(math.fsum(medians) / len(medians), error, order)
+
+
+def start_effect(launches: Sequence[Launch], logs: Mapping[int, float]) -> tuple[float, tuple[float, float]] | None:
+    """What starting first changes: log(head / base) where the head was started first, minus where the base was.
+
+    ``logs``: of every launch, over the same benchmarks. With its 95 % interval; None below three launches, or where one
+    side always was the first.
+    """
+    groups: dict[Side, list[float]] = {"head": [], "base": []}
+    for launch in launches:
+        if launch.number in logs:
+            groups[launch.started_first].append(logs[launch.number])
+    if (found := difference_interval(groups["head"], groups["base"])) is None:
+        return None
+    return (found[0] + found[1]) / 2, found
+
+
+DOUBT = 1.0  # standard errors by which a screen may be too low: with 2, a busy machine suspects everything
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """One benchmark as it went: effects of its launches."""
+
+    benchmark: GateBenchmark
+    budget: float
+    screen: LaunchEffect | None  # None: no usable round
+    launches: tuple[LaunchEffect, ...] = ()  # without the screen
+
+    @property
+    def slow(self) -> float:
+        """The budget, a logarithm."""
+        return math.log1p(self.budget)
+
+    def null(self, rules: GateRules) -> float:
+        """What is tolerated, a logarithm: at most half of the budget, or a test of it would ask for more than it."""
+        return math.log1p(min(rules.tolerated, self.budget / 2))
+
+
+def effects_of(benchmark: GateBenchmark, rounds: Iterable[Rounds], rules: GateRules) -> Effects:
+    """Effects of the rounds of one benchmark, by number of launch."""
+    mine = sorted((part for part in rounds if part.benchmark == benchmark.name), key=lambda part: part.launch)
+    effects = {part.launch: effect(part, benchmark.threads) for part in mine}
+    screen = effects.pop(SCREEN, None)
+    known = tuple(found for found in effects.values() if found is not None)
+    return Effects(benchmark, rules.budget if benchmark.budget is None else benchmark.budget, screen, known)
+
+
+def suspect(one: Effects, rules: GateRules) -> bool:
+    """Whether the screen gives reason for more launches.
+
+    It does where the head looks slower by more than ``rules.screen`` (or a smaller budget), where the noise of
+    the rounds would hide a slowdown beyond the budget, and where the head looks faster by more than the budget: that is
+    worth saying and fails nothing, so it is not looked for below it. A gate has to be quick.
+    """
+    if one.screen is None:
+        return False
+    threshold = min(math.log1p(rules.screen), one.slow)
+    highest = one.screen.log + DOUBT * one.screen.error
+    return one.screen.log > threshold or one.screen.log < -one.slow or highest > one.slow
+
+
+def as_escalated(one: Effects, rules: GateRules) -> Effects:
+    """Leave out launches that a gate would not have made, as its screen asks for none."""
+    return one if suspect(one, rules) else replace(one, launches=())

@@ -1,0 +1,158 @@
+"""From rounds to judgements, and from judgements to the verdict of a gate."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from datetime import date
+
+from pyharness.features.gate.types import (
+    SCREEN,
+    SIDES,
+    GateBenchmark,
+    GateRules,
+    GateVerdict,
+    Judgement,
+    Rounds,
+    SelfTest,
+    Side,
+    Waiver,
+)
+from pyharness.features.gate.verdicts import waivers as declared
+from pyharness.features.gate.verdicts.counts import grows, judge_counts, pairs
+from pyharness.features.gate.verdicts.effects import Effects, effects_of, nanoseconds
+from pyharness.features.gate.verdicts.self_test import open_controls
+from pyharness.features.gate.verdicts.times import judge_times, still_open, unjudged
+from pyharness.features.gate.verdicts.wording import change
+from pyharness.statistics.samples import median
+
+Refusals = Mapping[str, tuple[GateVerdict, str]]  # why a benchmark could not be compared: FAILED or INCOMPARABLE
+
+
+def escalated(
+    rounds: Sequence[Rounds], benchmarks: Sequence[GateBenchmark], rules: GateRules, under_test: str = ""
+) -> tuple[str, ...]:
+    """Names of those that need one more launch, what looks slowest first: time may run out in the middle of one.
+
+    After the screen these are what it suspects; after further launches, what these leave open. The controls (of another
+    library than the one ``under_test``) go along, last, as long as they are not calm: what they do in the same launches
+    tells the code from the arms. Where launches have begun they may go on alone.
+    """
+    known = {one.name: effects_of(one, rounds, rules) for one in benchmarks}
+    own = [one for one in benchmarks if not one.is_control(under_test)]
+    times = zip(own, still_open([known[one.name] for one in own], rules), strict=True)
+    wanted = [one.name for one, is_open in times if is_open or _memory_is_open(one, rounds, rules)]
+    begun = max((part.launch for part in rounds), default=SCREEN) > SCREEN
+    controls = open_controls(rounds, benchmarks, rules, under_test) if wanted or begun else ()
+    return (*sorted(wanted, key=lambda name: _slowness(known[name]), reverse=True), *controls)
+
+
+def _slowness(one: Effects) -> float:
+    return one.screen.log if one.screen is not None else 0.0
+
+
+def _memory_is_open(benchmark: GateBenchmark, rounds: Sequence[Rounds], rules: GateRules) -> bool:
+    """Whether memory grew in most launches so far, or in one of two: chance does that once, and a change mostly."""
+    found = pairs([part for part in rounds if part.benchmark == benchmark.name], "memory")
+    grown = sum(grows(values, "memory") for values in found)
+    return len(found) <= rules.launches and 0 < len(found) <= 2 * grown
+
+
+def judge(
+    benchmarks: Sequence[GateBenchmark],
+    rounds: Sequence[Rounds],
+    rules: GateRules,
+    waivers: Sequence[Waiver] = (),
+    today: date | None = None,
+    refusals: Refusals | None = None,
+    under_test: str = "",
+) -> tuple[Judgement, ...]:
+    """Judge every figure of every benchmark, in the order of the suite, time first.
+
+    ``refusals``: what could not be compared, with its verdict and reason. A benchmark without rounds and without
+    refusal was not reached in time. ``today`` is asked for where there are waivers. Controls, of another library than
+    the one ``under_test``, only show their figures: they pass, and share no level with what is tested.
+    """
+    refusals, measured = refusals or {}, {part.benchmark for part in rounds}
+    compared = [one for one in benchmarks if one.name in measured and one.name not in refusals]
+    known = [effects_of(one, rounds, rules) for one in compared if not one.is_control(under_test)]
+    alone = [effects_of(one, rounds, rules) for one in compared if one.is_control(under_test)]
+    times = {found.benchmark: found for found in (*judge_times(known, rules), *map(unjudged, alone))}
+    judgements: list[Judgement] = []
+    for one in benchmarks:
+        if (time := times.get(one.name)) is None:
+            judgements.append(_unmeasured(one, refusals))
+            continue
+        mine = [part for part in rounds if part.benchmark == one.name]
+        time = dataclasses.replace(time, values=_seconds(one, mine))
+        counts = [found for figure in ("memory", "instructions") if (found := judge_counts(one.name, figure, mine))]
+        if one.is_control(under_test):
+            judgements += [_as_control(found, one.library) for found in (time, *counts)]
+        else:
+            judgements += _with_disagreement([time, *counts])
+    return declared.applied(judgements, waivers, today or date.today())
+
+
+def _as_control(found: Judgement, library: str) -> Judgement:
+    """Only show the figures: what a control does is noise, or a fault of the arms, which the self-test finds."""
+    if found.verdict is GateVerdict.INCOMPARABLE:  # it has no figures
+        return found
+    reason = f"control, as {library} is not under test: {found.reason}"
+    return dataclasses.replace(found, verdict=GateVerdict.PASS, p=None, reason=reason)
+
+
+def _unmeasured(benchmark: GateBenchmark, refusals: Refusals) -> Judgement:
+    late = (GateVerdict.INCONCLUSIVE, "not measured: the time ran out")
+    verdict, reason = refusals.get(benchmark.name, late)
+    return Judgement(benchmark.name, "time", verdict, budget=benchmark.budget, reason=reason)
+
+
+def _seconds(benchmark: GateBenchmark, rounds: Sequence[Rounds]) -> dict[Side, float]:
+    """Seconds of a call of each side: the median over the rounds of all launches."""
+    calls: dict[Side, list[float]] = {
+        side: [
+            time / part.calls / 1e9
+            for part in rounds
+            for time in nanoseconds(part.base if side == "base" else part.head, benchmark.threads)
+        ]
+        for side in SIDES
+    }
+    return {side: median(values) for side, values in calls.items() if values}
+
+
+def _with_disagreement(judgements: list[Judgement]) -> list[Judgement]:
+    """Say so where time and instructions do not go the same way: each is blind to something."""
+    by_figure = {found.figure: found for found in judgements}
+    time, counted = by_figure["time"], by_figure.get("instructions")
+    sides = (GateVerdict.REGRESSION, GateVerdict.IMPROVEMENT)
+    if counted is None or time.verdict == counted.verdict or not {time.verdict, counted.verdict} & set(sides):
+        return judgements
+    if time.effect is None or counted.effect is None:
+        return judgements
+    words = {
+        "time": f"; instructions disagree: {change(counted.effect, 'instructions')}",
+        "instructions": f"; time disagrees: {change(time.effect, 'time')}",
+    }
+    return [dataclasses.replace(one, reason=one.reason + words.get(one.figure, "")) for one in judgements]
+
+
+def overall(judgements: Sequence[Judgement], self_test: SelfTest) -> GateVerdict:
+    """Verdict of a gate.
+
+    Arms that differ as such make all of it incomparable, and so does a gate that has compared nothing. Then a
+    regression goes before what failed: it stands, whatever else could not be measured, and both end with a code that is
+    not 0. A waiver's pass is a pass. Faults of ``gate.toml`` change the exit code and not the verdict.
+    """
+    if self_test.faults:
+        return GateVerdict.INCOMPARABLE
+    verdicts = {found.verdict for found in judgements}
+    if not any(found.effect is not None for found in judgements):
+        return GateVerdict.FAILED if GateVerdict.FAILED in verdicts else GateVerdict.INCOMPARABLE
+    order = (
+        GateVerdict.REGRESSION,
+        GateVerdict.FAILED,
+        GateVerdict.INCOMPARABLE,
+        GateVerdict.INCONCLUSIVE,
+        GateVerdict.IMPROVEMENT,
+    )
+    return next((verdict for verdict in order if verdict in verdicts), GateVerdict.PASS)

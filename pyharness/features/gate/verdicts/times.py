@@ -1,0 +1,253 @@
+"""The rule on times: looks at launches while a gate goes on, and what is said of every benchmark.
+
+What is clear ends early, so that time goes to what is close: a gate looks after 2, 3, 5 and 7 launches, and after the
+last. What may be said at which look was chosen by simulation (``studies/gate_rule.py``), which plays this code:
+docs/gate.md "How often the rule errs, simulated".
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from pyharness.features.gate.types import GateRules, GateVerdict, Judgement
+from pyharness.features.gate.verdicts.effects import Effects, suspect
+from pyharness.features.gate.verdicts.wording import between, change, percent, relative, several
+from pyharness.statistics.hypotheses import holm
+from pyharness.statistics.samples import median
+from pyharness.statistics.trimmed import p_greater, trimmed_interval, trimmed_mean
+
+EARLY = (2, 3, 5, 7)  # launches after which a gate looks before the last
+FEWEST_LAUNCHES = 5  # of a test: where processes have one of two layouts, three that drew alike look like a change
+SPENT: Mapping[int, float] = {5: 0.16, 7: 0.4}  # share of the level that a test at this look is done at,
+SPENT_AT_LAST = 0.86  # and at the last: three tests of one level would err more often than it says
+# Slower by so much in the screen and in two launches: no test is needed. With 20 %, two layouts of processes that are
+# 25 % apart were a false alarm in 60 of 5,100 comparisons; with 50 % in 4, as without this.
+LARGE = 0.5
+
+
+class Way(Enum):
+    """Where a benchmark goes, by its launches."""
+
+    SLOWER = "slower"  # proven, and by more than the budget
+    FASTER = "faster"
+    NEITHER = "neither"  # clear before the last look: further launches would be waste
+    OPEN = "open"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What the launches of a benchmark say, and how many of them were looked at."""
+
+    way: Way
+    launches: int
+    early: bool  # at a look before the last: what was measured later is no part of it
+    effect: float  # trimmed mean of launches, a logarithm
+    interval: tuple[float, float] | None
+    p_slower: float | None = None  # adjusted (Holm); None: no test was done
+    p_faster: float | None = None
+
+
+def looks(rules: GateRules) -> tuple[int, ...]:
+    """Launches after which a gate looks, before the last."""
+    return tuple(count for count in EARLY if count < rules.launches)
+
+
+def fewest(rules: GateRules) -> int:
+    """Launches from which on a test is done."""
+    return max(1, min(FEWEST_LAUNCHES, rules.launches))
+
+
+def last_level(rules: GateRules) -> float:
+    """Level of the last test: the looks before it have spent a part."""
+    return rules.level * (SPENT_AT_LAST if SPENT.keys() & set(looks(rules)) else 1.0)
+
+
+def still_open(measured: Sequence[Effects], rules: GateRules) -> list[bool]:
+    """Whether each benchmark needs a launch more: the screen suspects it, and no look at its launches decides."""
+    return [
+        suspect(one, rules) and len(one.launches) < rules.launches and not (found is not None and found.early)
+        for one, found in zip(measured, decisions(measured, rules), strict=True)
+    ]
+
+
+def decisions(measured: Sequence[Effects], rules: GateRules) -> list[Decision | None]:
+    """Decide each benchmark at the first look that can, else by all launches there are; None where too few say nothing.
+
+    Tested is what the screen suspects, and what has launches enough for another reason. All of them share the level at
+    each look: one that was rejected leaves its part to the others, one that ended otherwise does not.
+    """
+    family = {
+        place: one for place, one in enumerate(measured) if suspect(one, rules) or len(one.launches) >= fewest(rules)
+    }
+    known: dict[int, Decision] = {}
+    for count in looks(rules):
+        level = rules.level * SPENT.get(count, 0.0)
+        known |= {
+            place: one for place, one in _looked(family, known, rules, count, level).items() if one.way is not Way.OPEN
+        }
+    known |= _looked(family, known, rules, None, last_level(rules))
+    return [known.get(place) for place in range(len(measured))]
+
+
+def _looked(
+    family: Mapping[int, Effects], known: Mapping[int, Decision], rules: GateRules, count: int | None, level: float
+) -> dict[int, Decision]:
+    """Look at the first ``count`` launches (None: all) of those that are not decided and have so many."""
+    logs = {
+        place: [launch.log for launch in one.launches[:count]]
+        for place, one in family.items()
+        if place not in known and len(one.launches) >= (count or fewest(rules))
+    }
+    slower = _adjusted(family, known, logs, Way.SLOWER, rules) if level else {}
+    faster = _adjusted(family, known, logs, Way.FASTER, rules) if level else {}
+    found = {}
+    for place, mine in logs.items():
+        one, middle = family[place], trimmed_mean(mine)
+        p = slower.get(place), faster.get(place)
+        way = _way(one, middle, p, level)
+        if way is Way.OPEN and count is not None:
+            way = _large(one, mine) if count == EARLY[0] else way
+            way = Way.NEITHER if way is Way.OPEN and _clear(one, mine) else way
+        found[place] = Decision(way, len(mine), count is not None, middle, trimmed_interval(mine), *p)
+    return found
+
+
+def _adjusted(
+    family: Mapping[int, Effects],
+    known: Mapping[int, Decision],
+    logs: Mapping[int, Sequence[float]],
+    way: Way,
+    rules: GateRules,
+) -> dict[int, float]:
+    """Return p values of one direction by place, adjusted (Holm) over the whole family."""
+    sign = 1 if way is Way.SLOWER else -1
+    values = []
+    for place, one in family.items():
+        if place in logs:
+            values.append(p_greater([sign * log for log in logs[place]], one.null(rules)))
+        else:
+            values.append(float(place not in known or known[place].way is not way))
+    return dict(zip(family, holm(values), strict=True))
+
+
+def _way(one: Effects, middle: float, p: tuple[float | None, float | None], level: float) -> Way:
+    slower, faster = (value is not None and value < level for value in p)
+    if slower and middle > one.slow:
+        return Way.SLOWER
+    return Way.FASTER if faster and middle < -one.slow else Way.OPEN
+
+
+def _large(one: Effects, logs: Sequence[float]) -> Way:
+    """What the screen and each launch show, and is so large that nothing else makes it: see ``LARGE``."""
+    large = max(math.log1p(LARGE), 2 * one.slow)
+    seen = [*([one.screen.log] if one.screen else []), *logs]
+    if min(seen) > large:
+        return Way.SLOWER
+    return Way.FASTER if max(seen) < -large else Way.OPEN
+
+
+def _clear(one: Effects, logs: Sequence[float]) -> bool:
+    """Whether half of the budget is kept, by both of two launches or half of more, and nothing is much faster."""
+    middle = median(logs)
+    kept = max(logs) if len(logs) == EARLY[0] else middle
+    return kept <= math.log1p(one.budget / 2) and middle >= -one.slow
+
+
+WIDE = 2.0  # standard errors that make 95 %, as far as rounds can know
+
+
+def judge_times(measured: Sequence[Effects], rules: GateRules) -> list[Judgement]:
+    """Judgements in the order given. The screen only chooses: it is no part of a test, which so keeps its level.
+
+    What has launches is tested, whatever they were made for: they know more than the screen does.
+    """
+    found = zip(measured, decisions(measured, rules), strict=True)
+    return [_untested(one, rules) if seen is None else _decided(one, seen, rules) for one, seen in found]
+
+
+def _untested(one: Effects, rules: GateRules) -> Judgement:
+    """What the screen says, unless it asked for launches, or some that memory asked for look slower than the budget."""
+    logs = [launch.log for launch in one.launches]
+    slower = bool(logs) and trimmed_mean(logs) > one.slow
+    return _cut_off(one, logs, rules) if suspect(one, rules) or slower else _screened(one)
+
+
+def _screened(one: Effects) -> Judgement:
+    if (screen := one.screen) is None:
+        reason = "fewer than 4 rounds have two positive times: the clock stands still or goes backwards"
+        return Judgement(one.benchmark.name, "time", GateVerdict.INCOMPARABLE, budget=one.budget, reason=reason)
+    seen, half = relative(screen.log), WIDE * screen.error
+    interval = relative(screen.log - half), relative(screen.log + half)
+    reason = f"{change(seen, 'time')}{between(interval)} in the screen, within the budget of {percent(one.budget)}"
+    return Judgement(
+        one.benchmark.name, "time", GateVerdict.PASS, effect=seen, interval=interval, budget=one.budget, reason=reason
+    )
+
+
+def unjudged(one: Effects) -> Judgement:
+    """Only the figures, of all launches there are: of a control."""
+    logs = [launch.log for launch in one.launches]
+    return _figures(one, logs, trimmed_interval(logs)) if logs else _screened(one)
+
+
+def _decided(one: Effects, seen: Decision, rules: GateRules) -> Judgement:
+    logs = [launch.log for launch in one.launches[: seen.launches]]
+    verdict, words = _verdict(one, seen, rules)
+    found = _figures(one, logs, seen.interval)
+    p = seen.p_slower if seen.effect >= 0 else seen.p_faster
+    return replace(found, verdict=verdict, p=p, reason=found.reason + words)
+
+
+def _figures(one: Effects, logs: Sequence[float], interval: tuple[float, float] | None) -> Judgement:
+    """What launches show, with a verdict that is yet to be found."""
+    effect, shown = relative(trimmed_mean(logs)), interval and (relative(interval[0]), relative(interval[1]))
+    seen = f"{change(effect, 'time')}{between(shown)} in {several(len(logs), 'launch')}"
+    return Judgement(
+        one.benchmark.name, "time", GateVerdict.PASS, effect=effect, interval=shown, budget=one.budget,
+        launches=len(logs), noise=statistics.stdev(logs) if len(logs) > 1 else None,
+        reason=f"{seen}, budget {percent(one.budget)}",
+    )  # fmt: skip
+
+
+def _verdict(one: Effects, seen: Decision, rules: GateRules) -> tuple[GateVerdict, str]:
+    """Verdict, and what is to be said of it behind the figures."""
+    large = "" if seen.p_slower is not None else "; so large in the screen and in each launch that it needs no test"
+    if seen.way is Way.SLOWER:
+        return GateVerdict.REGRESSION, large
+    if seen.way is Way.FASTER:
+        return GateVerdict.IMPROVEMENT, large
+    if seen.way is Way.NEITHER:
+        return GateVerdict.PASS, "; ended early, as no slowdown came again"
+    verdict, words = _unproven(one, seen, rules)
+    if seen.launches < rules.launches and suspect(one, rules):
+        words += f"; the time ran out before {several(rules.launches, 'launch')}"
+        verdict = GateVerdict.INCONCLUSIVE
+    return verdict, words
+
+
+def _unproven(one: Effects, seen: Decision, rules: GateRules) -> tuple[GateVerdict, str]:
+    if seen.effect > one.slow:
+        words = f"; not proven: p = {seen.p_slower:.2g}, {last_level(rules):.2g} is needed"
+        return GateVerdict.INCONCLUSIVE, words
+    low, high = seen.interval or (seen.effect, seen.effect)
+    wide = high > one.slow and high - low > 2 * one.slow
+    return (GateVerdict.INCONCLUSIVE, "; launches differ too much to tell") if wide else (GateVerdict.PASS, "")
+
+
+def _cut_off(one: Effects, logs: Sequence[float], rules: GateRules) -> Judgement:
+    known = logs or ([one.screen.log] if one.screen else [])
+    seen = relative(trimmed_mean(known))
+    where = f"in {several(len(logs), 'launch')}" if logs else "in the screen"
+    few = f" before {several(fewest(rules), 'launch')}: fewer prove nothing" if logs else ""
+    reason = (
+        f"{change(seen, 'time')} {where}, budget {percent(one.budget)}; "
+        f"the screen asked for more launches, and the time ran out{few}"
+    )
+    return Judgement(
+        one.benchmark.name, "time", GateVerdict.INCONCLUSIVE,
+        effect=seen, budget=one.budget, launches=len(logs), reason=reason,
+    )  # fmt: skip

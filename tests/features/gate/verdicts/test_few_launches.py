@@ -1,0 +1,30 @@
+"""Verdicts where time left few launches: two or three that drew alike are no proof."""
+
+from __future__ import annotations
+
+import pytest
+
+from gating.launches import benchmark, launches
+from pyharness.features.gate.types import GateRules, GateVerdict
+from pyharness.features.gate.verdicts.judgements import judge
+
+RULES = GateRules(budget=0.02, screen=0.02)  # ten launches
+REGRESSION, IMPROVEMENT, INCONCLUSIVE = GateVerdict.REGRESSION, GateVerdict.IMPROVEMENT, GateVerdict.INCONCLUSIVE
+
+
+@pytest.mark.parametrize(
+    ("log", "spread", "verdict", "words"),
+    [
+        (0.05, 0.001, REGRESSION, "in 5 launches, budget 2 %"),
+        (-0.05, 0.001, IMPROVEMENT, "in 5 launches, budget 2 %"),
+        (0.05, 0.08, INCONCLUSIVE, ", 0.043 is needed; the time ran out before 10 launches"),
+        (0.014, 0.001, INCONCLUSIVE, "; the time ran out before 10 launches"),
+    ],
+)
+def test_five_launches_of_ten_are_enough_for_a_rejection(
+    log: float, spread: float, verdict: GateVerdict, words: str
+) -> None:
+    rounds = launches("encode", 0.05, [log + place * spread for place in range(-2, 3)])
+    (found,) = judge([benchmark()], rounds, RULES)
+    assert (found.verdict, found.launches) == (verdict, 5)
+    assert words in found.reason
