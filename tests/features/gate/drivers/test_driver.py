@@ -279,6 +279,6 @@ def test_versions_of_before_have_the_workloads_of_adaptation_elsewhere(monkeypat
     monkeypatch.setitem(sys.modules, "pyharness.features.adaptation.bpe.pruning", None)
     workloads._library.cache_clear()
     try:
-        assert workloads._adaptation("pruning", "leaf_order", "pruning") == "theirs"
+        assert workloads._adaptation("leaf_order", "pruning") == "theirs"
     finally:
         workloads._library.cache_clear()
