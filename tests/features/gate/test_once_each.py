@@ -19,6 +19,7 @@ from pyharness.features.gate.builds.checkouts import Checkout
 from pyharness.features.gate.measurement.plan import SilentListener
 from pyharness.features.gate.session import GateRequest
 from pyharness.features.gate.types import ArmProcess, GateRules, GateVerdict
+from pyharness.system import bounded_file
 
 SUITE = '[[benchmarks]]\nname = "encode"\nworkload = "encode"\nlibrary = "tinytok"\nbytes = 64\n'
 
@@ -50,7 +51,7 @@ def test_a_gate_finds_both_sides_once_and_reads_the_suite_once_per_arm(
 
     spy(names, "find", "find")
     spy(suites, "read", "read {0.name}")
-    spy(suites.bounded_file, "read_toml", "opened {0.name}")
+    spy(bounded_file, "read_toml", "opened {0.name}")
     spy(Checkout, "content", "read {2.name} of the base")
     plan, _ = gate_plan()
 
