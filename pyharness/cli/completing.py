@@ -1,4 +1,4 @@
-"""What a shell completes beside commands and options: names of suites, benchmarks and trainers.
+"""What a shell completes beside commands and options: names of suites and benchmarks.
 
 No tokenizers or corpora: shells take the colon of ``mistral:v3`` for the end of a word.
 """
@@ -39,10 +39,4 @@ def _benchmarks() -> Iterable[str]:
     return benchmarks()
 
 
-def _trainers() -> Iterable[str]:
-    from pyharness import trainers
-
-    return trainers.specs()
-
-
-suites, benchmarks, trainers = _completing(_suites, or_file=True), _completing(_benchmarks), _completing(_trainers)
+suites, benchmarks = _completing(_suites, or_file=True), _completing(_benchmarks)

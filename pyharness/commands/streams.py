@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Generic
 
 from pyharness.plugins import registry
+from pyharness.trainers import O
 
 GROUP = "pyharness.streams"
 
@@ -25,14 +26,14 @@ class Stream:
 
 
 @dataclass(frozen=True, slots=True)
-class Training:
+class Training(Generic[O]):
     """A training on something else than text."""
 
     name: str  # as ``pyharness train`` is told
     summary: str
-    options: frozenset[str]  # of that command, that it takes beside corpora, folder and force
+    options: type[O]
     # (corpora, options, folder, force) -> lines of the summary: a title and what is said
-    train: Callable[[Sequence[str], Mapping[str, Any], Path, bool], Sequence[tuple[str, str]]]
+    train: Callable[[Sequence[str], O, Path, bool], Sequence[tuple[str, str]]]
 
 
 def stream_of(specification: str) -> tuple[Stream, Path] | None:
@@ -43,6 +44,6 @@ def stream_of(specification: str) -> tuple[Stream, Path] | None:
     return None
 
 
-def trainings() -> Mapping[str, Training]:
+def trainings() -> Mapping[str, Training[Any]]:
     """Trainings by name."""
     return registry.offered(GROUP, "TRAININGS")

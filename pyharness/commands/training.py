@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from pyharness import tokenizers, trainers
 from pyharness.corpora.batching import batches
+from pyharness.corpora.options import size
 from pyharness.corpora.texts import Text
 from pyharness.plugins.specification import TOKENIZER
 from pyharness.store.folders import check_new_folder, write_folder
-from pyharness.system.environment import version_of
+from pyharness.system.environment import cores, version_of
+from pyharness.tokenizers.training.bases import file_of
 from pyharness.trainers import TrainedTokenizer, TrainerSpec, TrainingRequest
-from pyharness.types import InputError, Tally
+from pyharness.trainers.options import declared
+from pyharness.types import InputError, Tally, TrainingProgress
 
 RECORD = "training.json"
 EXPORTS = {"tokenizer.json": "tokenizer.json", "tiktoken": "ranks.tiktoken", "minbpe": "minbpe.model"}
@@ -34,37 +37,50 @@ class Outcome:
     loading: Mapping[str, str] = field(default_factory=dict)  # name of an exported file -> how its library loads it
 
 
-def check(trainer: TrainerSpec, request: TrainingRequest, folder: Path, exports: Sequence[str], force: bool) -> None:
+def requested(
+    trainer: TrainerSpec[Any], corpora: Sequence[str], given: Mapping[str, Any], *, max_bytes: str | None = None,
+    threads: int | None = None, progress: Callable[[TrainingProgress], None] | None = None,
+) -> tuple[Text, TrainingRequest[Any]]:  # fmt: skip
+    """Return the text that is named, and what is asked of a trainer; no text is read.
+
+    Raises:
+        InputError: an option, a corpus or the base cannot be.
+    """
+    base = {"base": file_of(given["base"])} if trainer.adapts and "base" in given else {}
+    options = trainers.options_of(trainer, **{**given, **base})
+    text = Text.of(corpora, size("--max-bytes", max_bytes) if max_bytes else None)
+    return text, TrainingRequest(
+        texts=text.documents, options=options, parts=text.parts if len(corpora) > 1 else None, source=text.source,
+        text_bytes=text.max_bytes, progress=progress, threads=cores() if threads is None else threads,
+    )  # fmt: skip
+
+
+def check(
+    trainer: TrainerSpec[Any], request: TrainingRequest[Any], folder: Path, exports: Sequence[str], force: bool
+) -> None:
     """Refuse what cannot be done, before any text is read."""
     trainers.check(trainer, request)
     if "?" in str(folder):
         raise InputError(f"{str(folder)!r} has a '?', which begins the options of a tokenizer; choose another folder")
     check_new_folder(folder, RECORD, force)
-    if exports and trainer.library != "pyharness":
-        raise InputError(f"trainer {trainer.name!r} writes the file of its own library; --export is for bpe")
-    if exports and trainer.algorithm == "scaffold-bpe":
-        raise InputError(
-            f"no other library can express Scaffold-BPE, so there is no {exports[0]} of it; leave --export out, or "
-            "train 'bpe'"
-        )
+    if exports and trainer.not_exported:
+        able = ", ".join(one.name for one in trainers.specs().values() if not one.not_exported)
+        raise InputError(f"trainer {trainer.name!r} has no --export: {trainer.not_exported}; trainers with it: {able}")
     if exports:
         _rehearse(trainer, request, exports)
 
 
-def _rehearse(trainer: TrainerSpec, request: TrainingRequest, exports: Sequence[str]) -> None:
+def _rehearse(trainer: TrainerSpec[Any], request: TrainingRequest[Any], exports: Sequence[str]) -> None:
     """Export the same training of one letter: a format that cannot take these options says so now, not in an hour."""
-    size = 257 + len(request.added)
-    tiny = dataclasses.replace(request, texts=lambda: ["a"], vocab_size=size, source=dict, progress=None, threads=1)
-    if request.symbols == "characters":
-        tiny = dataclasses.replace(tiny, vocab_size=size + len(request.initial_alphabet))
+    tiny = TrainingRequest(texts=lambda: ["a"], options=request.options.smallest())
     _, refused = _exported(trainers.train(trainer, tiny), exports)
     if refused:
         raise InputError(refused[0])
 
 
 def keep(
-    trainer: TrainerSpec,
-    request: TrainingRequest,
+    trainer: TrainerSpec[Any],
+    request: TrainingRequest[Any],
     trained: TrainedTokenizer,
     text: Text,
     folder: Path,
@@ -79,7 +95,8 @@ def keep(
     write_folder(folder, files, overwrite=force)
     first = folder / next(iter(trained.files), RECORD)
     loading = {EXPORTS[kind]: _loading(trained, kind, folder) for kind in exports if EXPORTS[kind] in exported}
-    return Outcome(_specification(request, trained, first), text.tally, tuple(files), tuple(refused), loading)
+    specification = TOKENIZER.write("file", str(first), trained.loading)
+    return Outcome(specification, text.tally, tuple(files), tuple(refused), loading)
 
 
 def _exported(trained: TrainedTokenizer, kinds: Sequence[str]) -> tuple[dict[str, bytes], list[str]]:
@@ -106,12 +123,15 @@ def _loading(trained: TrainedTokenizer, kind: str, folder: Path) -> str:
     return loading_line(trained.model, kind, folder / EXPORTS[kind])  # type: ignore[arg-type]
 
 
-def _record(trainer: TrainerSpec, request: TrainingRequest, trained: TrainedTokenizer, text: Text) -> bytes:
-    asked = ("vocab_size", "pattern", *sorted(trainer.options), "threads")
+def _record(
+    trainer: TrainerSpec[Any], request: TrainingRequest[Any], trained: TrainedTokenizer, text: Text
+) -> bytes:  # fmt: skip
+    options = {name: getattr(request.options, name) for name in sorted(declared(trainer.options))}
     content = {
         "trainer": trainer.name,
         "library": {trainer.library: version_of(trainer.library)},
-        "options": {name: getattr(request, name) for name in asked},
+        # Two that most have are first, and said of the others, too.
+        "options": {"vocab_size": 0, "pattern": None, **options, "threads": request.threads},
         "text": {**text.source(), "documents": text.tally.documents, "bytes": text.tally.bytes},
         "vocab_size": trained.vocab_size,
         "merges": trained.merges,
@@ -121,19 +141,6 @@ def _record(trainer: TrainerSpec, request: TrainingRequest, trained: TrainedToke
         "notes": list(trained.notes),
     }
     return (json.dumps(content, ensure_ascii=False, indent=1) + "\n").encode()
-
-
-def _specification(request: TrainingRequest, trained: TrainedTokenizer, file: Path) -> str:
-    """How ``pyharness run -t`` names the result. A rank file does not say how text is split."""
-    if trained.loading:
-        return TOKENIZER.write("file", str(file), trained.loading)
-    if file.suffix != ".tiktoken":
-        return f"file:{file}"
-    from urllib.parse import quote
-
-    from pyharness.bpe.splitting.text_splitter import TextSplitter
-
-    return f"file:{file}?pattern={quote(TextSplitter(request.pattern or 'gpt2').name, safe='')}"
 
 
 def bytes_per_token(specification: str, text: Text) -> tuple[float, int]:

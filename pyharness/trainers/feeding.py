@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from typing import Any
 
 from pyharness.corpora.batching import batches
 from pyharness.trainers import TrainedTokenizer, TrainingRequest
@@ -17,7 +18,7 @@ BATCH_BYTES = 8 << 20
 class Feed:
     """The texts of a request, once: counts them, says how far it is, and times the library."""
 
-    def __init__(self, request: TrainingRequest) -> None:
+    def __init__(self, request: TrainingRequest[Any]) -> None:
         self.request = request
         self.phases = Phases(request.progress)
         self.documents = self.bytes = 0
@@ -75,7 +76,7 @@ class Feed:
         self, files: dict[str, bytes], size: int, merges: int | None, notes: Iterable[str] = ()
     ) -> TrainedTokenizer:
         """Describe what a library made of the texts."""
-        wanted = self.request.vocab_size
+        wanted = self.request.options.vocab_size
         if size > wanted:  # such a tokenizer would be compared with others as what it is not
             raise InputError(
                 f"a vocabulary of {wanted:,} has no room for the alphabet of this text and the special tokens; ask "

@@ -6,6 +6,7 @@ import json
 import os
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -13,6 +14,7 @@ from pyharness.bpe.splitting.text_splitter import TextSplitter
 from pyharness.system.threads import pool_of
 from pyharness.trainers import TrainedTokenizer, TrainerSpec, TrainingRequest
 from pyharness.trainers.feeding import Feed
+from pyharness.trainers.options import MinFrequency, Sized, SpecialTokens, Split, option
 from pyharness.types import InputError
 
 FILE = "tokenizer.json"
@@ -20,50 +22,85 @@ UNKNOWN = "[UNK]"
 MOST = 1 << 24  # the library allocates for the vocabulary that is asked for, before it reads
 
 
-def train_bpe(request: TrainingRequest) -> TrainedTokenizer:
+@dataclass(frozen=True, kw_only=True)
+class WordOptions(MinFrequency, SpecialTokens, Sized):
+    """What a trainer of words, or of their parts, is told."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordPieceOptions(WordOptions):
+    """What WordPiece is told."""
+
+    initial_alphabet: str = option("Characters that get a token in any case", default="")
+    limit_alphabet: int | None = option(
+        "Keep the N most frequent characters; the others are left out", default=None, instead="1000, the library's"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ByteLevelOptions(SpecialTokens, Split, Sized):
+    """What byte-level trainers of the library are told."""
+
+    max_token_length: int | None = option("Longest token, in bytes", default=None, instead="any")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ByteLevelBpeOptions(MinFrequency, ByteLevelOptions):
+    """What byte-level BPE is told."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ByteLevelUnigramOptions(ByteLevelOptions):
+    """What byte-level Unigram is told."""
+
+    max_token_length: int | None = option("Longest piece, in bytes", default=None, instead="16")
+
+
+def train_bpe(request: TrainingRequest[ByteLevelBpeOptions]) -> TrainedTokenizer:
     """Train byte-level BPE: pieces of the pattern, in the byte alphabet of GPT-2."""
     from tokenizers import models, trainers
 
-    _room(request, 256)
-    tokenizer = _byte_level(models.BPE(), request)
+    options = request.options
+    _room(options, 256)
+    tokenizer = _byte_level(models.BPE(), options)
     trainer = trainers.BpeTrainer(
-        vocab_size=request.vocab_size, min_frequency=request.min_frequency or 1, special_tokens=list(request.special),
-        max_token_length=request.max_token_length, initial_alphabet=_bytes(), show_progress=False,
+        vocab_size=options.vocab_size, min_frequency=options.min_frequency or 1, special_tokens=list(options.special),
+        max_token_length=options.max_token_length, initial_alphabet=_bytes(), show_progress=False,
     )  # fmt: skip
     return _train(tokenizer, trainer, request)
 
 
-def train_unigram(request: TrainingRequest) -> TrainedTokenizer:
+def train_unigram(request: TrainingRequest[ByteLevelUnigramOptions]) -> TrainedTokenizer:
     """Train a byte-level Unigram model on the same pieces."""
     from tokenizers import models, trainers
 
-    _room(request, 256)
-    tokenizer = _byte_level(models.Unigram(), request)
+    _room(request.options, 256)
+    tokenizer = _byte_level(models.Unigram(), request.options)
     trainer = trainers.UnigramTrainer(
-        vocab_size=request.vocab_size, special_tokens=list(request.special), initial_alphabet=_bytes(),
-        max_piece_length=request.max_token_length or 16, show_progress=False,
+        vocab_size=request.options.vocab_size, special_tokens=list(request.options.special), initial_alphabet=_bytes(),
+        max_piece_length=request.options.max_token_length or 16, show_progress=False,
     )  # fmt: skip
     return _train(tokenizer, trainer, request, ["a piece has at most 16 bytes unless max_token_length says otherwise"])
 
 
-def train_wordpiece(request: TrainingRequest) -> TrainedTokenizer:
+def train_wordpiece(request: TrainingRequest[WordPieceOptions]) -> TrainedTokenizer:
     """Train WordPiece with BERT's normaliser (cased, accents kept) and pre-tokenizer."""
     from tokenizers import decoders, models, trainers
 
-    special = with_unknown(request)
+    options, special = request.options, with_unknown(request.options)
     tokenizer = bert_words(models.WordPiece(unk_token=UNKNOWN))
     tokenizer.decoder = decoders.WordPiece()
-    limit: Any = {} if request.limit_alphabet is None else {"limit_alphabet": request.limit_alphabet}
+    limit: Any = {} if options.limit_alphabet is None else {"limit_alphabet": options.limit_alphabet}
     trainer = trainers.WordPieceTrainer(
-        vocab_size=request.vocab_size, min_frequency=request.min_frequency or 1, special_tokens=special,
-        initial_alphabet=list(request.initial_alphabet), show_progress=False,
+        vocab_size=options.vocab_size, min_frequency=options.min_frequency or 1, special_tokens=special,
+        initial_alphabet=list(options.initial_alphabet), show_progress=False,
         **limit,
     )  # fmt: skip
     note = "not deterministic: ids of ## pieces follow a hash map's order and break ties, so runs differ"
     return _train(tokenizer, trainer, request, [note])
 
 
-def train_words(request: TrainingRequest) -> TrainedTokenizer:
+def train_words(request: TrainingRequest[WordOptions]) -> TrainedTokenizer:
     """Keep the most frequent words, as BERT's pre-tokenizer finds them; all others are the unknown token."""
     from tokenizers import decoders, models
 
@@ -72,7 +109,7 @@ def train_words(request: TrainingRequest) -> TrainedTokenizer:
     return _train_whole(tokenizer, request)
 
 
-def train_characters(request: TrainingRequest) -> TrainedTokenizer:
+def train_characters(request: TrainingRequest[WordOptions]) -> TrainedTokenizer:
     """Keep the most frequent code points; all others are the unknown token."""
     from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
 
@@ -82,21 +119,22 @@ def train_characters(request: TrainingRequest) -> TrainedTokenizer:
     return _train_whole(tokenizer, request)
 
 
-def _train_whole(tokenizer: Any, request: TrainingRequest) -> TrainedTokenizer:
+def _train_whole(tokenizer: Any, request: TrainingRequest[WordOptions]) -> TrainedTokenizer:
     from tokenizers import trainers
 
+    options = request.options
     trainer = trainers.WordLevelTrainer(
-        vocab_size=request.vocab_size, min_frequency=request.min_frequency or 1, special_tokens=with_unknown(request),
+        vocab_size=options.vocab_size, min_frequency=options.min_frequency or 1, special_tokens=with_unknown(options),
         show_progress=False,
     )  # fmt: skip
     return _train(tokenizer, trainer, request)
 
 
-def with_unknown(request: TrainingRequest) -> list[str]:
+def with_unknown(options: WordOptions) -> list[str]:
     """Special tokens, the unknown token first, of a vocabulary with room for more."""
-    special = list(dict.fromkeys((UNKNOWN, *request.special)))
-    if request.vocab_size <= len(special):
-        raise InputError(f"a vocabulary of {request.vocab_size:,} has no room for more than its special tokens")
+    special = list(dict.fromkeys((UNKNOWN, *options.special)))
+    if options.vocab_size <= len(special):
+        raise InputError(f"a vocabulary of {options.vocab_size:,} has no room for more than its special tokens")
     return special
 
 
@@ -110,12 +148,12 @@ def bert_words(model: Any) -> Any:
     return tokenizer
 
 
-def _room(request: TrainingRequest, alphabet: int) -> None:
-    needed = alphabet + len(request.special)
-    if request.vocab_size < needed:
+def _room(options: ByteLevelOptions, alphabet: int) -> None:
+    needed = alphabet + len(options.special)
+    if options.vocab_size < needed:
         raise InputError(
-            f"a vocabulary of {request.vocab_size:,} has no room for the alphabet of {alphabet} bytes and "
-            f"{len(request.special)} special tokens; ask for at least {needed:,}"
+            f"a vocabulary of {options.vocab_size:,} has no room for the alphabet of {alphabet} bytes and "
+            f"{len(options.special)} special tokens; ask for at least {needed:,}"
         )
 
 
@@ -125,10 +163,10 @@ def _bytes() -> list[str]:
     return sorted(pre_tokenizers.ByteLevel.alphabet())  # the library's own order is that of a hash map
 
 
-def _byte_level(model: Any, request: TrainingRequest) -> Any:
+def _byte_level(model: Any, options: ByteLevelOptions) -> Any:
     from tokenizers import Regex, Tokenizer, decoders, pre_tokenizers
 
-    splitter = TextSplitter(request.pattern or "gpt2")
+    splitter = TextSplitter(options.pattern or "gpt2")
     tokenizer: Any = Tokenizer(model)
     try:
         splits = [pre_tokenizers.Split(Regex(oniguruma(one)), "isolated") for one in splitter.expressions]
@@ -148,8 +186,8 @@ def oniguruma(expression: str) -> str:
     return re.sub(r"(\{\d+,\d*\})\+", r"\1", expression)
 
 
-def _train(tokenizer: Any, trainer: Any, request: TrainingRequest, notes: Iterable[str] = ()) -> TrainedTokenizer:
-    if request.vocab_size > MOST:
+def _train(tokenizer: Any, trainer: Any, request: TrainingRequest[Any], notes: Iterable[str] = ()) -> TrainedTokenizer:
+    if request.options.vocab_size > MOST:
         raise InputError(f"tokenizers allocates a vocabulary before it reads: at most {MOST:,}, or trainer 'bpe'")
     feed = Feed(request)
     pool_of("tokenizers", "RAYON_NUM_THREADS").start(request.threads)
@@ -164,43 +202,42 @@ def _train(tokenizer: Any, trainer: Any, request: TrainingRequest, notes: Iterab
 
 
 _OF_LIBRARY = partial(TrainerSpec, library="tokenizers")
-_OF_WORDS = partial(_OF_LIBRARY, patterns=())
 TRAINERS = (
-    _OF_WORDS(
+    _OF_LIBRARY(
         name="wordpiece",
         train=train_wordpiece,
+        options=WordPieceOptions,
         summary="WordPiece as BERT has it: BertNormalizer (cased), BertPreTokenizer, ##",
         algorithm="wordpiece",
-        options=frozenset({"min_frequency", "special", "initial_alphabet", "limit_alphabet"}),
         deterministic=False,
     ),
-    _OF_WORDS(
+    _OF_LIBRARY(
         name="words",
         train=train_words,
+        options=WordOptions,
         summary="the most frequent words of BertPreTokenizer, cased; the rest is unknown",
         algorithm="words",
-        options=frozenset({"min_frequency", "special"}),
     ),
-    _OF_WORDS(
+    _OF_LIBRARY(
         name="characters",
         train=train_characters,
+        options=WordOptions,
         summary="the most frequent characters; the rest is unknown",
         algorithm="characters",
-        options=frozenset({"min_frequency", "special"}),
     ),
     _OF_LIBRARY(
         name="tokenizers-bpe",
         train=train_bpe,
+        options=ByteLevelBpeOptions,
         summary="byte-level BPE of the tokenizers library",
         algorithm="bpe",
-        options=frozenset({"min_frequency", "max_token_length", "special"}),
     ),
     _OF_LIBRARY(
         name="tokenizers-unigram",
         train=train_unigram,
+        options=ByteLevelUnigramOptions,
         summary="byte-level Unigram of the tokenizers library",
         algorithm="unigram",
-        options=frozenset({"max_token_length", "special"}),
         deterministic=False,  # the same pieces, but scores and order follow a hash map's order
     ),
 )

@@ -7,27 +7,28 @@ from typing import Any
 
 from pyharness.trainers import TrainedTokenizer, TrainerSpec, TrainingRequest
 from pyharness.trainers.feeding import Feed
-from pyharness.trainers.huggingface import FILE, MOST, UNKNOWN, bert_words, with_unknown
+from pyharness.trainers.huggingface import FILE, MOST, UNKNOWN, WordOptions, bert_words, with_unknown
 from pyharness.trainers.pair_scores import PREFIX, train
 from pyharness.types import InputError
 
 LONGEST_WORD = 100  # characters: the model calls longer words unknown
 
 
-def train_wordpiece(request: TrainingRequest) -> TrainedTokenizer:
+def train_wordpiece(request: TrainingRequest[WordOptions]) -> TrainedTokenizer:
     """Train WordPiece by likelihood, into a tokenizer.json of model WordPiece."""
-    if request.vocab_size > MOST:
-        raise InputError(f"tokenizers loads at most {MOST:,} ids here: vocab_size is {request.vocab_size:,}")
-    special = with_unknown(request)
+    options = request.options
+    if options.vocab_size > MOST:
+        raise InputError(f"tokenizers loads at most {MOST:,} ids here: vocab_size is {options.vocab_size:,}")
+    special = with_unknown(options)
     feed = Feed(request)
     with feed.phases.timed("counting"):
         words = _counted(feed)
     feed.check()
     short = {word: count for word, count in words.items() if len(word) <= LONGEST_WORD}
     with feed.phases.timed("merging"):
-        merged = feed.phases.gauge("merging", "tokens", request.vocab_size)
+        merged = feed.phases.gauge("merging", "tokens", options.vocab_size)
         trained = train(
-            short, request.vocab_size, special=special, min_frequency=request.min_frequency or 1,
+            short, options.vocab_size, special=special, min_frequency=options.min_frequency or 1,
             progress=merged if request.progress else None,
         )  # fmt: skip
         merged(len(trained.vocabulary))
@@ -67,10 +68,9 @@ TRAINERS = (
     TrainerSpec(
         name="wordpiece-likelihood",
         train=train_wordpiece,
+        options=WordOptions,
         summary="WordPiece by the score of the papers, count(ab) / (count(a) count(b)), on the words of 'wordpiece'",
         algorithm="wordpiece",
         library="pyharness",
-        patterns=(),
-        options=frozenset({"min_frequency", "special"}),
     ),
 )

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal, Self
 
 import numpy as np
 
 from pyharness.bpe.formats.own.file import save_bytes
+from pyharness.bpe.model.model import DemolitionRule
 from pyharness.bpe.splitting.text_splitter import TextSplitter
 from pyharness.bpe.training.piece_counter import PieceCounter
 from pyharness.bpe.training.piece_symbols import in_forms, of_characters
 from pyharness.bpe.training.trained_model import model_of_training
-from pyharness.bpe.training.trainer import TrainedBpe, WeightedPieces, train
+from pyharness.bpe.training.trainer import TieRule, TrainedBpe, WeightedPieces, train
 from pyharness.trainers import TrainedTokenizer, TrainerSpec, TrainingRequest
 from pyharness.trainers.feeding import Feed, read_in_batches
+from pyharness.trainers.options import MinFrequency, Sized, SpecialTokens, Split, option
 from pyharness.types import InputError
 
 PATTERN = "gpt2"
@@ -23,96 +27,169 @@ TRACE = "scaffold-trace.jsonl"
 _NEWER = ("max_token_characters", "limit_alphabet", "continuing_subword_prefix", "end_of_word_suffix")  # said if given
 
 
-def train_bpe(request: TrainingRequest) -> TrainedTokenizer:
+@dataclass(frozen=True, kw_only=True)
+class Symbols(SpecialTokens):
+    """Tokens are made of bytes, or of characters."""
+
+    symbols: Literal["bytes", "characters"] = option("What is merged", default="bytes")
+    initial_alphabet: str = option("Over characters: these get a token in any case", default="")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unknown(SpecialTokens):
+    """A token stands for what has none."""
+
+    unknown: str | None = option(
+        "Over characters: the special token for a character without a token; it comes after the others",
+        default=None, instead="such characters are left out",
+    )  # fmt: skip
+
+    @property
+    def added(self) -> tuple[str, ...]:
+        """Special tokens and the unknown token, in the order of their ids."""
+        return (*self.special, *(() if self.unknown is None else (self.unknown,)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnOptions(MinFrequency, Symbols, Split, Sized):
+    """What both of our trainers are told."""
+
+    limit_alphabet: int | None = option(
+        "Over characters: keep the N most frequent ones; the others have no token and are left out of the text",
+        default=None, instead="all",
+    )  # fmt: skip
+    max_token_length: int | None = option("Longest token, in bytes", default=None, instead="any")
+    max_token_characters: int | None = option("Longest token, in characters", default=None, instead="any")
+
+
+@dataclass(frozen=True, kw_only=True)
+class BpeOptions(Unknown, OwnOptions):
+    """What plain BPE is told."""
+
+    continuing_subword_prefix: str = option(
+        "Written before every symbol that does not start a piece, such as ##", default=""
+    )
+    end_of_word_suffix: str = option(
+        "Written behind the last symbol of a piece, such as </w>, so that it gets tokens of its own", default=""
+    )
+    tie_rule: TieRule = option(
+        "Which of equally frequent pairs is merged first: as tokenizers (which numbers bytes in another order), "
+        "minbpe, by bytes, or as SentencePiece",
+        default="smallest_ids",
+    )
+
+    def smallest(self) -> Self:
+        """As many ids as one letter needs."""
+        initial = 0 if self.symbols == "bytes" else len(self.initial_alphabet)
+        return dataclasses.replace(self, vocab_size=257 + len(self.added) + initial)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScaffoldOptions(OwnOptions):
+    """What Scaffold-BPE is told."""
+
+    demolition: DemolitionRule = option("How tokens that left are written: eq6, the paper's, or shortest",
+                                        default="eq6")  # fmt: skip
+    trace: bool = option("Also write every demotion and promotion, as JSON lines", default=False)
+
+
+_PLAIN, _SCAFFOLD = BpeOptions(vocab_size=1), ScaffoldOptions(vocab_size=1)  # what the one is not told is as it is here
+
+
+def train_bpe(request: TrainingRequest[BpeOptions]) -> TrainedTokenizer:
     """Train plain BPE."""
-    return _train(request, scaffold=False)
+    return _train(request, request.options, _SCAFFOLD, scaffold=False)
 
 
-def train_scaffold(request: TrainingRequest) -> TrainedTokenizer:
+def train_scaffold(request: TrainingRequest[ScaffoldOptions]) -> TrainedTokenizer:
     """Train Scaffold-BPE (arXiv 2404.17808)."""
-    return _train(request, scaffold=True)
+    return _train(request, _PLAIN, request.options, scaffold=True)
 
 
-def _train(request: TrainingRequest, *, scaffold: bool) -> TrainedTokenizer:
-    _check(request)
-    splitter = TextSplitter(request.pattern or PATTERN)
+def _train(
+    request: TrainingRequest[OwnOptions], plain: BpeOptions, scaffolds: ScaffoldOptions, *, scaffold: bool
+) -> TrainedTokenizer:
+    options = request.options
+    _check(options, plain.unknown)
+    splitter = TextSplitter(options.pattern or PATTERN)
     feed = Feed(request)
     phases = feed.phases
     counted = PieceCounter(splitter)
     read_in_batches(feed, counted.add)
     with phases.timed("counting"):
         spelled = counted.pieces()
-        pieces = _symbols(spelled, request)
+        pieces = _symbols(spelled, options, plain)
     base = len(pieces.data_offsets) - 1
-    size = request.vocab_size - len(request.added)
+    size = options.vocab_size - len(options.added)
     if size < base:
-        raise too_small(request, base)
+        raise too_small(options.vocab_size, options, base)
     with phases.timed("merging"):
         merged = phases.gauge("merging", "tokens", size, base)
         trained = train(
-            pieces, size, scaffold=scaffold, tie_rule=request.tie_rule, min_frequency=request.min_frequency or 1,
-            max_token_length=request.max_token_length, max_token_characters=request.max_token_characters,
-            keep_events=request.trace,
+            pieces, size, scaffold=scaffold, tie_rule=plain.tie_rule, min_frequency=options.min_frequency or 1,
+            max_token_length=options.max_token_length, max_token_characters=options.max_token_characters,
+            keep_events=scaffolds.trace,
             progress=merged if request.progress else None,
         )  # fmt: skip
         merged(trained.vocab_size)
     with phases.timed("writing"):
         model = model_of_training(
-            trained, splitter, special=request.added, unknown=request.unknown, demolition=request.demolition,
-            origin=_origin(feed, splitter, pieces),
+            trained, splitter, special=options.added, unknown=plain.unknown, demolition=scaffolds.demolition,
+            origin=_origin(feed, splitter, pieces, plain.tie_rule),
         )  # fmt: skip
         files = {MODEL: save_bytes(model)}
-        if request.trace:
+        if scaffolds.trace:
             files[TRACE] = _trace(trained)
     return TrainedTokenizer(
         files=files,
         model=model,
-        vocab_size=trained.vocab_size + len(request.added),
+        vocab_size=trained.vocab_size + len(options.added),
         merges=len(trained.rules),
         complete=trained.complete,
         seconds=phases.seconds,
-        notes=_notes(request, trained, splitter),
+        notes=_notes(options, plain.unknown, trained, splitter),
         details={
             "documents": feed.documents,
             "bytes": feed.bytes,
             "distinct_pieces": len(pieces.weights),
             "alphabet": base,
-            **_left_out(spelled, pieces, request),
-            "scaffold_tokens": int(trained.scaffold.sum()),
+            **_left_out(spelled, pieces, options.limit_alphabet),
+            "scaffold_tokens": (left := int(trained.scaffold.sum())),
         },
+        summary={"scaffold": f"{left:,} tokens that only lead to others"} if scaffold else {},
     )
 
 
-def _check(request: TrainingRequest) -> None:
-    if request.symbols == "bytes":
-        if request.unknown is not None:
+def _check(options: OwnOptions, unknown: str | None) -> None:
+    if options.symbols == "bytes":
+        if unknown is not None:
             raise InputError("every byte has a token: an unknown token is for symbols 'characters'")
-        if request.initial_alphabet:
+        if options.initial_alphabet:
             raise InputError("every byte is in the alphabet already: an initial alphabet is for symbols 'characters'")
-        if request.limit_alphabet is not None:
+        if options.limit_alphabet is not None:
             raise InputError("every byte stays in the alphabet: limit_alphabet is for symbols 'characters'")
-        if request.vocab_size < 256 + len(request.added):
-            raise too_small(request, 256)
-    elif request.limit_alphabet is not None and request.limit_alphabet < len(set(request.initial_alphabet)):
+        if options.vocab_size < 256 + len(options.added):
+            raise too_small(options.vocab_size, options, 256)
+    elif options.limit_alphabet is not None and options.limit_alphabet < len(set(options.initial_alphabet)):
         raise InputError(
-            f"limit_alphabet is {request.limit_alphabet}, and the initial alphabet has "
-            f"{len(set(request.initial_alphabet))} characters: raise the one or leave out some of the others"
+            f"limit_alphabet is {options.limit_alphabet}, and the initial alphabet has "
+            f"{len(set(options.initial_alphabet))} characters: raise the one or leave out some of the others"
         )
 
 
-def too_small(request: TrainingRequest, alphabet: int) -> InputError:
+def too_small(size: int, options: Symbols, alphabet: int) -> InputError:
     """Return the error for a vocabulary without room for its alphabet."""
-    special = f" and {len(request.added)} special tokens" if request.added else ""
-    advice = "" if request.symbols == "bytes" else ", or train on bytes, whose alphabet is 256"
+    special = f" and {len(options.added)} special tokens" if options.added else ""
+    advice = "" if options.symbols == "bytes" else ", or train on bytes, whose alphabet is 256"
     return InputError(
-        f"a vocabulary of {request.vocab_size:,} has no room for the alphabet of {alphabet:,} "
-        f"{request.symbols}{special}; ask for at least {alphabet + len(request.added):,}{advice}"
+        f"a vocabulary of {size:,} has no room for the alphabet of {alphabet:,} {options.symbols}{special}; ask for at "
+        f"least {alphabet + len(options.added):,}{advice}"
     )
 
 
-def _left_out(spelled: WeightedPieces, pieces: WeightedPieces, request: TrainingRequest) -> dict[str, int]:
+def _left_out(spelled: WeightedPieces, pieces: WeightedPieces, limit: int | None) -> dict[str, int]:
     """How many characters of the text, with repetitions, limit_alphabet left out."""
-    if request.limit_alphabet is None:
+    if limit is None:
         return {}
     starts = np.zeros(len(spelled.symbols) + 1, np.int64)
     np.cumsum((spelled.symbols & 0xC0) != 0x80, out=starts[1:])
@@ -120,14 +197,14 @@ def _left_out(spelled: WeightedPieces, pieces: WeightedPieces, request: Training
     return {"characters_left_out": int((lost.astype(np.uint64) * pieces.weights).sum())}
 
 
-def _symbols(pieces: WeightedPieces, request: TrainingRequest) -> WeightedPieces:
+def _symbols(pieces: WeightedPieces, options: OwnOptions, plain: BpeOptions) -> WeightedPieces:
     """Pieces in the symbols that are asked for; they come as bytes."""
-    by_characters = request.symbols == "characters"
+    by_characters = options.symbols == "characters"
     if by_characters:
-        pieces = of_characters(pieces, request.initial_alphabet)
+        pieces = of_characters(pieces, options.initial_alphabet)
     return in_forms(
-        pieces, prefix=request.continuing_subword_prefix, suffix=request.end_of_word_suffix,
-        limit=request.limit_alphabet, initial=request.initial_alphabet,
+        pieces, prefix=plain.continuing_subword_prefix, suffix=plain.end_of_word_suffix,
+        limit=options.limit_alphabet, initial=options.initial_alphabet,
         every_form=not by_characters,  # so that text of any bytes has symbols
     )  # fmt: skip
 
@@ -151,56 +228,56 @@ def _trace(trained: TrainedBpe) -> bytes:
     return "".join(lines).encode()
 
 
-def _origin(feed: Feed, splitter: TextSplitter, pieces: WeightedPieces) -> dict[str, Any]:
-    request = feed.request
+def _origin(feed: Feed, splitter: TextSplitter, pieces: WeightedPieces, tie_rule: TieRule) -> dict[str, Any]:
+    options = feed.request.options
     return {
-        "trained_on": {**request.source(), "documents": feed.documents, "bytes": feed.bytes},
+        "trained_on": {**feed.request.source(), "documents": feed.documents, "bytes": feed.bytes},
         "pattern": splitter.name,
-        "symbols": request.symbols,
-        "tie_rule": request.tie_rule,
-        "min_frequency": request.min_frequency or 1,
-        "max_token_length": request.max_token_length,
-        **{name: value for name in _NEWER if (value := getattr(request, name))},
+        "symbols": options.symbols,
+        "tie_rule": tie_rule,
+        "min_frequency": options.min_frequency or 1,
+        "max_token_length": options.max_token_length,
+        **{name: value for name in _NEWER if (value := getattr(options, name, None))},
         "distinct_pieces": len(pieces.weights),
     }
 
 
-def _notes(request: TrainingRequest, trained: TrainedBpe, splitter: TextSplitter) -> tuple[str, ...]:
+def _notes(
+    options: OwnOptions, unknown: str | None, trained: TrainedBpe, splitter: TextSplitter
+) -> tuple[str, ...]:  # fmt: skip
     notes = []
     if not trained.complete:
-        limits = f" at least {request.min_frequency} times" if (request.min_frequency or 1) > 1 else ""
-        length = f" within {request.max_token_length} bytes" if request.max_token_length else ""
-        length += f" within {request.max_token_characters} characters" if request.max_token_characters else ""
+        limits = f" at least {options.min_frequency} times" if (options.min_frequency or 1) > 1 else ""
+        length = f" within {options.max_token_length} bytes" if options.max_token_length else ""
+        length += f" within {options.max_token_characters} characters" if options.max_token_characters else ""
         notes.append(
             f"stopped after {len(trained.rules):,} merges: no pair occurs{limits}{length} any more; the vocabulary has "
-            f"{trained.vocab_size + len(request.added):,} ids, not {request.vocab_size:,}"
+            f"{trained.vocab_size + len(options.added):,} ids, not {options.vocab_size:,}"
         )
-    if request.symbols == "characters" and request.unknown is None:
+    if options.symbols == "characters" and unknown is None:
         notes.append("without an unknown token, characters outside the alphabet are left out when encoding")
     if splitter.engine == "regex":
         notes.append(f"split by the package regex, which is slower than compiled patterns: {splitter.reason}")
     return tuple(notes)
 
 
-_OPTIONS = frozenset({
-    "min_frequency", "max_token_length", "max_token_characters", "special", "symbols", "initial_alphabet",
-    "limit_alphabet",
-})  # fmt: skip
 TRAINERS = (
     TrainerSpec(
         name="bpe",
         train=train_bpe,
+        options=BpeOptions,
         summary="byte-pair encoding, exact counts, four tie rules",
         algorithm="bpe",
         library="pyharness",
-        options=_OPTIONS | {"tie_rule", "unknown", "continuing_subword_prefix", "end_of_word_suffix"},
+        not_exported=None,
     ),
     TrainerSpec(
         name="scaffold-bpe",
         train=train_scaffold,
+        options=ScaffoldOptions,
         summary="Scaffold-BPE (arXiv 2404.17808): tokens that only lead to longer ones leave the vocabulary",
         algorithm="scaffold-bpe",
         library="pyharness",
-        options=_OPTIONS | {"demolition", "trace"},
+        not_exported="no other library can express Scaffold-BPE",
     ),
 )

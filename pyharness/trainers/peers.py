@@ -4,42 +4,57 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import dataclasses
 import os
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from typing import IO, Any
+from dataclasses import dataclass
+from typing import IO, Any, Literal
 
 from pyharness.bpe.splitting.text_splitter import TextSplitter
 from pyharness.plugins import libraries
 from pyharness.trainers import TrainedTokenizer, TrainerSpec, TrainingRequest
 from pyharness.trainers.feeding import Feed
+from pyharness.trainers.options import Sized, Split, option
 from pyharness.types import InputError
 
 FILE = "ranks.tiktoken"
 EXTRA = "trainers"
 
 
-def train_rustbpe(request: TrainingRequest) -> TrainedTokenizer:
+@dataclass(frozen=True, kw_only=True)
+class RustBpeOptions(Split, Sized):
+    """What rustbpe is told."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnePatternOptions(Sized):
+    """What those are told that split by GPT-2's expression alone."""
+
+    pattern: Literal["gpt2"] | None = option("How text is split first", default=None, instead="gpt2")
+
+
+def train_rustbpe(request: TrainingRequest[RustBpeOptions]) -> TrainedTokenizer:
     """Train with rustbpe, on its expression for the pattern."""
     rustbpe, feed = _begin("rustbpe", request)
-    (expression,) = _expressions(request)
+    (expression,) = _expressions(request.options.pattern)
     tokenizer = rustbpe.Tokenizer()
     with feed.training("rustbpe"):
-        tokenizer.train_from_iterator(iter(feed), request.vocab_size, pattern=expression)
+        tokenizer.train_from_iterator(iter(feed), request.options.vocab_size, pattern=expression)
     ranks = {bytes(data): rank for data, rank in tokenizer.get_mergeable_ranks()}
     return _result(feed, ranks)
 
 
-def train_ffbpe(request: TrainingRequest) -> TrainedTokenizer:
+def train_ffbpe(request: TrainingRequest[OnePatternOptions]) -> TrainedTokenizer:
     """Train with ffbpe, which splits by GPT-2's expression."""
     ffbpe, feed = _begin("ffbpe", request)
     with feed.training("ffbpe"):
-        model = ffbpe.train_bpe(iter(feed), vocab_size=request.vocab_size)
+        model = ffbpe.train_bpe(iter(feed), vocab_size=request.options.vocab_size)
     return _result(feed, model.vocab)
 
 
-def train_gigatoken(request: TrainingRequest) -> TrainedTokenizer:
+def train_gigatoken(request: TrainingRequest[OnePatternOptions]) -> TrainedTokenizer:
     """Train with gigatoken, which reads a file, splits by GPT-2's expression and takes all cores."""
     gigatoken, feed = _begin("gigatoken", request)
     with tempfile.TemporaryFile() as file:  # without a name: a training that is killed leaves no copy of the text
@@ -50,7 +65,7 @@ def train_gigatoken(request: TrainingRequest) -> TrainedTokenizer:
         feed.check()
         path = f"/dev/fd/{file.fileno()}"
         with feed.training("gigatoken"), silenced():
-            tokens, _ = gigatoken.train_bpe(path, request.vocab_size, [], separator=b"\0")
+            tokens, _ = gigatoken.train_bpe(path, request.options.vocab_size, [], separator=b"\0")
     note = "documents were first written to a file, timed apart"
     return _result(feed, {data: token for token, data in tokens.items()}, [note])
 
@@ -66,18 +81,18 @@ def _append(file: IO[bytes], data: bytes) -> None:
         ) from None
 
 
-def _begin(module: str, request: TrainingRequest) -> tuple[Any, Feed]:
+def _begin(module: str, request: TrainingRequest[Sized]) -> tuple[Any, Feed]:
     libraries.require(f"trainer {module!r}", module, EXTRA)
-    if request.vocab_size < 256:
-        raise InputError(f"a vocabulary of {request.vocab_size} has no room for the alphabet of 256 bytes")
+    if request.options.vocab_size < 256:
+        raise InputError(f"a vocabulary of {request.options.vocab_size} has no room for the alphabet of 256 bytes")
     os.environ.setdefault("RAYON_NUM_THREADS", str(request.threads))  # read once, when a pool starts
     return libraries.load(f"trainer {module!r}", module, EXTRA), Feed(request)
 
 
-def _expressions(request: TrainingRequest) -> tuple[str, ...]:
-    expressions = TextSplitter(request.pattern or "gpt2").expressions
+def _expressions(pattern: str | None) -> tuple[str, ...]:
+    expressions = TextSplitter(pattern or "gpt2").expressions
     if len(expressions) != 1:
-        raise InputError(f"rustbpe splits by one expression; the pattern {request.pattern!r} has {len(expressions)}")
+        raise InputError(f"rustbpe splits by one expression; the pattern {pattern!r} has {len(expressions)}")
     return expressions
 
 
@@ -102,13 +117,15 @@ def silenced() -> Iterator[None]:
 def _result(feed: Feed, ranks: Mapping[bytes, int], notes: Iterable[str] = ()) -> TrainedTokenizer:
     ordered = sorted(ranks.items(), key=lambda entry: entry[1])
     lines = (base64.b64encode(data) + b" %d\n" % rank for data, rank in ordered)
-    return feed.result({FILE: b"".join(lines)}, len(ranks), len(ranks) - 256, notes)
+    result = feed.result({FILE: b"".join(lines)}, len(ranks), len(ranks) - 256, notes)
+    return dataclasses.replace(result, loading={"pattern": feed.request.options.pattern or "gpt2"})
 
 
 TRAINERS = (
     TrainerSpec(
         name="rustbpe",
         train=train_rustbpe,
+        options=RustBpeOptions,
         summary="byte-level BPE of rustbpe",
         algorithm="bpe",
         library="rustbpe",
@@ -117,19 +134,19 @@ TRAINERS = (
     TrainerSpec(
         name="ffbpe",
         train=train_ffbpe,
+        options=OnePatternOptions,
         summary="byte-level BPE of ffbpe",
         algorithm="bpe",
         library="ffbpe",
-        patterns=("gpt2",),
         extra=EXTRA,
     ),
     TrainerSpec(
         name="gigatoken",
         train=train_gigatoken,
+        options=OnePatternOptions,
         summary="byte-level BPE of gigatoken",
         algorithm="bpe",
         library="gigatoken",
-        patterns=("gpt2",),
         extra=EXTRA,
     ),
 )

@@ -5,11 +5,13 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from pyharness.trainers import TrainedTokenizer, TrainerSpec, TrainingRequest
 from pyharness.trainers.feeding import Feed
+from pyharness.trainers.options import Sized, SpecialTokens, option
 from pyharness.types import InputError
 
 FILE = "tokenizer.model"
@@ -25,25 +27,33 @@ SETTINGS: Mapping[str, Any] = {
 }
 
 
-def train_unigram(request: TrainingRequest) -> TrainedTokenizer:
+@dataclass(frozen=True, kw_only=True)
+class SentencePieceOptions(SpecialTokens, Sized):
+    """What the library is told."""
+
+    max_token_length: int | None = option("Longest piece, in characters", default=None, instead="16", most=LONGEST)
+    character_coverage: float | None = option(
+        "Share of the text whose characters get a token", default=None, instead="1", least=0.98, most=1.0
+    )
+    byte_fallback: bool = option("Bytes for characters without a token", default=True, instead="with")
+    sentences: int = option("Train on N random lines", default=0, instead="all", least=0)
+
+
+def train_unigram(request: TrainingRequest[SentencePieceOptions]) -> TrainedTokenizer:
     """Train a Unigram language model."""
     return _train(request, "unigram")
 
 
-def train_bpe(request: TrainingRequest) -> TrainedTokenizer:
+def train_bpe(request: TrainingRequest[SentencePieceOptions]) -> TrainedTokenizer:
     """Train BPE over characters."""
     return _train(request, "bpe")
 
 
-def _train(request: TrainingRequest, kind: str) -> TrainedTokenizer:
-    if request.vocab_size > MOST:
+def _train(request: TrainingRequest[SentencePieceOptions], kind: str) -> TrainedTokenizer:
+    if request.options.vocab_size > MOST:
         raise InputError(f"sentencepiece starts from {MOST:,} candidates: vocab_size must be at most that")
-    if not 0.98 <= _coverage(request) <= 1.0:
-        raise InputError(f"character_coverage is {request.character_coverage}; sentencepiece takes 0.98 to 1")
-    if request.max_token_length is not None and request.max_token_length > LONGEST:
-        raise InputError(f"max_token_length is {request.max_token_length:,}; sentencepiece takes at most {LONGEST}")
     feed = Feed(request)
-    with feed.training("sentencepiece", partial(_explained, request)):
+    with feed.training("sentencepiece", partial(_explained, request.options.vocab_size)):
         data = _run(request, kind, feed)
     size, merges = _sizes(data)
     notes = ["lines without a space in 1,024 characters are cut there; white space is kept, text is not normalised"]
@@ -52,16 +62,18 @@ def _train(request: TrainingRequest, kind: str) -> TrainedTokenizer:
     return feed.result({FILE: data}, size, merges if kind == "bpe" else None, notes)
 
 
-def _run(request: TrainingRequest, kind: str, texts: Iterable[str]) -> bytes:
+def _run(request: TrainingRequest[SentencePieceOptions], kind: str, texts: Iterable[str]) -> bytes:
     import sentencepiece
 
+    options = request.options
     written = io.BytesIO()
     sentencepiece.set_random_generator_seed(SEED)
     sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=_lines(texts), model_writer=written, model_type=kind, vocab_size=request.vocab_size,
-        character_coverage=_coverage(request), byte_fallback=request.byte_fallback,
-        control_symbols=list(request.special), max_sentencepiece_length=request.max_token_length or 16,
-        input_sentence_size=request.sentences, shuffle_input_sentence=request.sentences > 0,
+        sentence_iterator=_lines(texts), model_writer=written, model_type=kind, vocab_size=options.vocab_size,
+        character_coverage=1.0 if options.character_coverage is None else options.character_coverage,
+        byte_fallback=options.byte_fallback,
+        control_symbols=list(options.special), max_sentencepiece_length=options.max_token_length or 16,
+        input_sentence_size=options.sentences, shuffle_input_sentence=options.sentences > 0,
         num_threads=request.threads, **SETTINGS,
     )  # fmt: skip
     return written.getvalue()
@@ -81,8 +93,8 @@ def _lines(texts: Iterable[str]) -> Iterator[str]:
                 yield line[start:]
 
 
-def _explained(request: TrainingRequest, message: str) -> InputError | None:
-    asked = f"{request.vocab_size:,}"
+def _explained(size: int, message: str) -> InputError | None:
+    asked = f"{size:,}"
     if high := re.search(r"Vocabulary size too high.*<= (\d+)", message):
         most = f"{int(high[1]):,}"
         return InputError(
@@ -111,29 +123,22 @@ def _sizes(data: bytes) -> tuple[int, int]:
     return len(model.pieces), sum(several)
 
 
-def _coverage(request: TrainingRequest) -> float:
-    return 1.0 if request.character_coverage is None else request.character_coverage
-
-
-_OPTIONS = frozenset({"max_token_length", "special", "byte_fallback", "character_coverage", "sentences"})
 TRAINERS = (
     TrainerSpec(
         name="unigram",
         train=train_unigram,
+        options=SentencePieceOptions,
         summary="Unigram language model of SentencePiece; pieces depend on the number of threads",
         algorithm="unigram",
         library="sentencepiece",
-        patterns=(),
-        options=_OPTIONS,
         depends_on_threads=True,
     ),
     TrainerSpec(
         name="sentencepiece-bpe",
         train=train_bpe,
+        options=SentencePieceOptions,
         summary="BPE of SentencePiece: over characters, from the score of pieces",
         algorithm="bpe",
         library="sentencepiece",
-        patterns=(),
-        options=_OPTIONS,
     ),
 )

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from claims.verdicts import Claim, Row, estimated, run, shown, within
 from pyharness import bpe, trainers
 from pyharness.statistics.jackknife import Groups
 from pyharness.symbol_models import SymbolModel
+from pyharness.trainers.native import BpeOptions
 
 SIZE, TIMES = 16384, 8
 MOST = 1.05
@@ -32,11 +33,14 @@ UNKNOWN = "<unk>"
 PATTERN = r"\s?\S+|\s+"
 
 
-def trained(text: Text, size: int, symbols: trainers.Symbols) -> bpe.BpeModel:
+def trained(text: Text, size: int, symbols: Literal["bytes", "characters"]) -> bpe.BpeModel:
     """Train on the documents that are not held out."""
     request = trainers.TrainingRequest(
-        texts=lambda: text.learnt.documents, vocab_size=size, symbols=symbols, pattern=PATTERN, min_frequency=2,
-        unknown=UNKNOWN if symbols == "characters" else None,
+        texts=lambda: text.learnt.documents,
+        options=BpeOptions(
+            vocab_size=size, symbols=symbols, pattern=PATTERN, min_frequency=2,
+            unknown=UNKNOWN if symbols == "characters" else None,
+        ),
     )  # fmt: skip
     made = trainers.train("bpe", request).model
     assert made is not None  # it is our own trainer

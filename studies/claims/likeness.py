@@ -81,7 +81,9 @@ def trained(kind: str, documents: list[str], size: int) -> Trained:
         pieces = bpe.WeightedPieces.of_characters({f" {word}": count for word, count in weights.items()})
         return _bpe(bpe.model_of_training(bpe.train(pieces, size), "none"))
     lines = documents if kind == "unigram" else side_by_side(weights)
-    request = trainers.TrainingRequest(texts=lambda: lines, vocab_size=size, byte_fallback=kind != "unigram")
+    bare = {"byte_fallback": False} if kind == "unigram" else {}
+    options = trainers.options_of(kind, vocab_size=size, **bare)
+    request = trainers.TrainingRequest(texts=lambda: lines, options=options)
     content = next(iter(trainers.train(kind, request).files.values()))
     return _unigram(content) if kind == "unigram" else _word_piece(content)
 

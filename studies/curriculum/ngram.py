@@ -23,8 +23,10 @@ from pyharness.features.curriculum import model as curriculum_model
 from pyharness.features.curriculum.groups import expand
 from pyharness.features.curriculum.model import CurriculumModel
 from pyharness.features.curriculum.tokenizer import CurriculumTokenizer, FixpointEncoder
+from pyharness.features.curriculum.trainer import CurriculumOptions
 from pyharness.symbol_models import SymbolModel
 from pyharness.trainers import TrainingRequest
+from pyharness.trainers.native import BpeOptions
 from pyharness.types import HasVocabulary, InputError, Tokenizer, Tokens, offsets_of
 from small_model.results import Key, Results
 from small_model.texts import HeldOut, Texts, ordered
@@ -101,8 +103,8 @@ class Tier:
         """The curriculum of the text; how it went is kept with its symbols."""
         name = f"curriculum {epsilon}"
         request = TrainingRequest(
-            texts=lambda: self.source.documents, rounds=ROUNDS, per_round=PER_ROUND, epsilon=epsilon, order=ORDER,
-            threads=THREADS,
+            texts=lambda: self.source.documents, threads=THREADS,
+            options=CurriculumOptions(rounds=ROUNDS, per_round=PER_ROUND, epsilon=epsilon, order=ORDER),
         )  # fmt: skip
         start = time.perf_counter()
         trained = trainers.train("curriculum", request)
@@ -115,7 +117,7 @@ class Tier:
 
     def _bpe(self, size: int, pattern: str) -> Tokenizer:
         request = TrainingRequest(
-            texts=lambda: self.source.documents, vocab_size=size, pattern=pattern, threads=THREADS
+            texts=lambda: self.source.documents, options=BpeOptions(vocab_size=size, pattern=pattern), threads=THREADS
         )
         model = trainers.train("bpe", request).model
         assert model is not None  # of our own trainer

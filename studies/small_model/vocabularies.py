@@ -12,6 +12,7 @@ import numpy as np
 from pyharness import bpe, tokenizers, trainers
 from pyharness.system import atomic_file
 from pyharness.trainers import TrainingRequest
+from pyharness.trainers.native import BpeOptions
 from pyharness.types import HasVocabulary, InputError, Tokenizer, TokenKind
 
 BEGINNING = "<|endoftext|>"
@@ -20,7 +21,9 @@ NAME: Final = "tokenizer.json"
 
 def train_base(texts: Sequence[str], size: int, path: Path) -> None:
     """Train a tokenizer with the settings of GPT-2 and write its file."""
-    request = TrainingRequest(texts=lambda: texts, vocab_size=size, pattern="gpt2", special=(BEGINNING,))
+    request = TrainingRequest(
+        texts=lambda: texts, options=BpeOptions(vocab_size=size, pattern="gpt2", special=(BEGINNING,))
+    )
     model = trainers.train("bpe", request).model
     assert model is not None  # of our own trainer
     _write(path, bpe.export_model(model, NAME))
@@ -28,7 +31,9 @@ def train_base(texts: Sequence[str], size: int, path: Path) -> None:
 
 def extend(base: Path, texts: Sequence[str], tokens: int, path: Path) -> None:
     """Go on training a tokenizer.json and write the new one."""
-    request = TrainingRequest(texts=lambda: texts, base=str(base), tokens=tokens)
+    request = TrainingRequest(
+        texts=lambda: texts, options=trainers.options_of("continued-bpe", base=str(base), tokens=tokens)
+    )
     files = trainers.train("continued-bpe", request).files
     if NAME not in files:
         raise InputError(f"the study needs a base that is a {NAME}, and {base} is none")

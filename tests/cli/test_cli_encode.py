@@ -14,9 +14,9 @@ from click.testing import CliRunner, Result
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from cases.trainings import asked
 from pyharness import tokenizers, trainers
 from pyharness.cli import main
-from pyharness.trainers import TrainingRequest
 
 RUN = [sys.executable, "-P", "-m", "pyharness"]
 TEXT = "to be or not to be, that is the question; "
@@ -25,7 +25,7 @@ TEXT = "to be or not to be, that is the question; "
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("encode") / "model.json"
-    request = TrainingRequest(texts=lambda: [TEXT * 20], vocab_size=280, special=("<|end|>",))
+    request = asked("bpe", texts=lambda: [TEXT * 20], vocab_size=280, special=("<|end|>",))
     path.write_bytes(trainers.train("bpe", request).files["model.json"])
     return str(path)
 

@@ -13,6 +13,7 @@ from cases.command_line import call
 from pyharness import suite, trainers
 from pyharness.benchmarks import benchmarks
 from pyharness.cli import main
+from pyharness.commands.streams import trainings
 
 # Values that nothing stands in for: what is not written, compared or taken unless it is named.
 ONLY_IF_GIVEN = {
@@ -21,10 +22,8 @@ ONLY_IF_GIVEN = {
     "compare": {"--output", "--fail-on", "--for"},
     "gate": {"--head", "--pytest", "--counter", "--output", "--markdown", "--junit"},
     "profile": {"--corpus", "--tokenizer", "--output"},
-    "train": {"--vocab-size"},
     "adapt embed": {"--out", "--tokenizer", "--map", "--plan", "--plan-only"},
-    "adapt extend": {"--tokens", "--sizes", "--reuse"},
-    "adapt prune": {"--size", "--share"},
+    "adapt extend": {"--sizes"},
 }
 
 
@@ -33,7 +32,9 @@ def commands(command: click.Command = main, above: click.Context | None = None) 
     if not isinstance(command, click.Group):
         yield context
         return
-    for below in command.commands.values():
+    for name in command.list_commands(context):
+        below = command.get_command(context, name)
+        assert below is not None
         yield from commands(below, context)
 
 
@@ -44,10 +45,10 @@ def path_of(context: click.Context) -> str:
 def lacking(context: click.Context) -> set[str]:
     """Options with a value whose help does not say what holds without them."""
     found = set()
-    for option in context.command.params:
+    for option in context.command.get_params(context):
         if isinstance(option, click.Option) and not (option.is_flag or option.required or option.multiple):
             shown = (option.get_help_record(context) or ("", ""))[1]
-            if not re.search(r"\[default\b.*:", shown):
+            if not re.search(r"\[default\b.*:|\[required\]", shown):
                 found.add(option.opts[-1])
     return found
 
@@ -86,7 +87,7 @@ def test_shells_complete_commands_options_and_names() -> None:
     assert completed("run", "./some.tom") == ["./some.tom"], "files are the shell's own"
     assert set(completed("run", "-b", "")) == set(benchmarks())
     assert completed("run", "-t", "raw_bytes", "-b", "comp") == ["compression"]
-    assert set(completed("train", "")) == set(trainers.specs())
+    assert set(completed("train", "")) == {*trainers.specs(), *trainings()}
 
 
 def test_plug_ins_that_are_broken_complete_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,6 +32,7 @@ from pyharness.types import InputError, TrainingProgress
 SMALL = ("--vocab-size", "400", "-c", "sample:prose")
 STUCK = """
 from pyharness.trainers import TrainedTokenizer, TrainerSpec
+from pyharness.trainers.options import Sized
 import sys
 
 def train(request):
@@ -39,7 +40,9 @@ def train(request):
     print("stuck", flush=True)
     sum(range(10**12))  # as libraries do: it keeps the interpreter for minutes, and looks for no signal
 
-TRAINERS = (TrainerSpec(name="stuck", train=train, summary="never ends", algorithm="bpe", library="stuck"),)
+TRAINERS = (
+    TrainerSpec(name="stuck", train=train, options=Sized, summary="never ends", algorithm="bpe", library="stuck"),
+)
 """
 
 
@@ -93,7 +96,7 @@ def test_scaffold_with_its_trace_and_exports_of_plain_bpe(tmp_path: Path) -> Non
     ranks = tokenizers.load(f"file:{tmp_path / 'b' / 'ranks.tiktoken'}?pattern=r50k_base").encode_batch([text]).ids
     assert own == exported == ranks.tolist()
     assert "Scaffold-BPE" in refused("scaffold-bpe", *SMALL, "--out", tmp_path / "x", "--export", "tiktoken")
-    assert "--export is for bpe" in refused("unigram", *SMALL, "--out", tmp_path / "x", "--export", "tiktoken")
+    assert "trainers with it: bpe" in refused("unigram", *SMALL, "--out", tmp_path / "x", "--export", "tiktoken")
     assert not (tmp_path / "x").exists()
 
 

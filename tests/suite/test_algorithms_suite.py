@@ -13,6 +13,7 @@ from pyharness.commands import session
 from pyharness.running import runner
 from pyharness.tokenizers.families import trained
 from pyharness.tokenizers.training.recipe import Recipe
+from pyharness.trainers import options
 from pyharness.types import InputError, Tally
 
 ALGORITHMS = ("bpe", "scaffold-bpe", "wordpiece", "unigram", "sentencepiece-bpe")
@@ -128,7 +129,7 @@ def test_the_suite_of_trainings_has_every_trainer_twice(monkeypatch: pytest.Monk
     monkeypatch.delenv("PYHARNESS_TRAINING_TEXT", raising=False)
     by_label = recipes(suite.read(suite.find("training")))
     from_nothing = {name for name, spec in trainers.specs().items() if not spec.adapts}
-    sized = {name for name in from_nothing if trainers.resolve(name).sized}
+    sized = {name for name in from_nothing if options.declared(trainers.resolve(name).options)["vocab_size"].required}
     for size in (8192, 32768):
         assert {one.trainer.name for one in by_label.values() if one.options.get("vocab_size") == size} == sized
     assert {recipe.options["pattern"] for recipe in by_label.values() if "pattern" in recipe.options} == {"gpt2"}

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from cases.training_texts import VECTORS
+from cases.trainings import asked
 from oracles import wordpiece as oracle
 from pyharness import corpora, tokenizers, trainers
-from pyharness.trainers import TrainingRequest, likelihood, pair_scores
+from pyharness.trainers import likelihood, pair_scores
 from pyharness.types import InputError, Tally
 
 # Few letters, so that ties are common; "#" makes strings that look like symbols inside words, "[UNK]" the token itself.
@@ -48,7 +49,7 @@ def test_vectors_of_training(vector: dict[str, Any]) -> None:
 
 def train(texts: list[str], vocab_size: int, **options: Any) -> trainers.TrainedTokenizer:
     return trainers.train(
-        "wordpiece-likelihood", TrainingRequest(texts=lambda: texts, vocab_size=vocab_size, **options)
+        "wordpiece-likelihood", asked("wordpiece-likelihood", texts=lambda: texts, vocab_size=vocab_size, **options)
     )
 
 

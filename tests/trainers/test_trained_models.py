@@ -7,11 +7,11 @@ import dataclasses
 import pytest
 
 from bpe_models import same
+from cases.trainings import asked
 from pyharness import trainers
 from pyharness.bpe import export_model
 from pyharness.bpe.formats.own.file import load_bytes
 from pyharness.commands import training
-from pyharness.trainers import TrainingRequest
 
 TEXTS = ["to be or not to be, that is the question", "tobe tobe 1234 é"]
 EXTRAS: dict[str, dict[str, object]] = {
@@ -27,7 +27,7 @@ EXTRAS: dict[str, dict[str, object]] = {
 def test_the_model_is_that_of_the_file(name: str) -> None:
     options = {"vocab_size": 270, **EXTRAS[name]}
     trainer = str(options.pop("trainer", "bpe"))
-    request = TrainingRequest(texts=lambda: TEXTS, **options)  # type: ignore[arg-type]
+    request = asked(trainer, texts=lambda: TEXTS, **options)
     trained = trainers.train(trainer, request)
     assert trained.model is not None
     read = load_bytes(trained.files["model.json"], "model.json")
@@ -43,7 +43,7 @@ def test_the_model_is_that_of_the_file(name: str) -> None:
 
 
 def test_an_export_without_a_model_is_refused() -> None:
-    trained = trainers.train("bpe", TrainingRequest(texts=lambda: TEXTS, vocab_size=270))
+    trained = trainers.train("bpe", asked("bpe", texts=lambda: TEXTS, vocab_size=270))
     without = dataclasses.replace(trained, model=None)
     assert training._exported(without, ["tiktoken"]) == (
         {},

@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 
 from bpe_models import sample
+from cases.trainings import asked
 from oracles import bpe as oracle
 from pyharness import trainers
 from pyharness.bpe import BpeTokenizer, TrainedBpe, WeightedPieces, export_model, model_of_training, train
 from pyharness.bpe.formats.own.file import load_bytes, save_bytes
 from pyharness.bpe.training.piece_symbols import in_forms, of_characters
-from pyharness.trainers import TrainedTokenizer, TrainingRequest
+from pyharness.trainers import TrainedTokenizer
 from pyharness.types import InputError
 
 AFFIXES = [("", ""), ("##", ""), ("", "</w>"), ("##", "</w>"), ("é", "a")]
@@ -181,7 +182,7 @@ def test_a_suffix_makes_tokens_of_the_ends_of_words() -> None:
 
 
 def run(texts: list[str], size: int, **options: Any) -> TrainedTokenizer:
-    return trainers.train("bpe", TrainingRequest(texts=lambda: texts, vocab_size=size, **options))
+    return trainers.train("bpe", asked("bpe", texts=lambda: texts, vocab_size=size, **options))
 
 
 def loaded(trained: TrainedTokenizer) -> BpeTokenizer:
@@ -225,7 +226,7 @@ def test_options_that_cannot_be(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         run(["abc abc"], 300, **options)
     with pytest.raises(InputError, match="has no option 'end_of_word_suffix'"):
-        trainers.train("scaffold-bpe", TrainingRequest(texts=lambda: ["a"], vocab_size=300, end_of_word_suffix="</w>"))
+        trainers.options_of("scaffold-bpe", vocab_size=300, end_of_word_suffix="</w>")
     with pytest.raises(InputError, match="without prefix and suffix"):
         train(in_forms(pieces_of({"ab": 1}), suffix="</w>"), 9, scaffold=True)
 

@@ -12,10 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cases.trainings import asked
 from pyharness import bpe, corpora, tokenizers, trainers
 from pyharness.bpe.formats.own.file import load_bytes
 from pyharness.bpe.training.piece_symbols import of_characters
-from pyharness.trainers import TrainedTokenizer, TrainingRequest, native
+from pyharness.trainers import TrainedTokenizer, native
+from pyharness.trainers.options import declared
 from pyharness.types import InputError, Tally, TrainingProgress
 
 PEERS = ("rustbpe", "ffbpe", "gigatoken")
@@ -27,7 +29,7 @@ def sample() -> Iterator[str]:
 
 def train(name: str, texts: Iterable[str], vocab_size: int, **options: Any) -> TrainedTokenizer:
     kept = list(texts)
-    return trainers.train(name, TrainingRequest(texts=lambda: kept, vocab_size=vocab_size, **options))
+    return trainers.train(name, asked(name, texts=lambda: kept, vocab_size=vocab_size, **options))
 
 
 def test_a_trainer_is_found_by_name() -> None:
@@ -41,7 +43,7 @@ def test_what_is_trained_loads_and_encodes(name: str, tmp_path: Path) -> None:
     spec = trainers.resolve(name)
     if spec.extra:
         pytest.importorskip(spec.library, reason="an optional library")
-    size = 600 if spec.patterns is None or spec.patterns else 1500
+    size = 600 if "pattern" in declared(spec.options) else 1500
     if spec.algorithm == "characters":
         size = 300
     trained = train(name, sample(), size, threads=2)
@@ -160,7 +162,7 @@ def test_a_corpus_without_pairs_stops_early_and_says_so() -> None:
         ("bpe", 256, {"special": ("<e>",)}, "ask for at least 257"),
         ("scaffold-bpe", 3, {"symbols": "characters"}, "ask for at least 8, or train on bytes"),
         ("bpe", 0, {}, "vocab_size is 0"),
-        ("bpe", 2**31, {}, "vocab_size is 2147483648"),
+        ("bpe", 2**31, {}, "vocab_size is 2,147,483,648"),
         ("bpe", 300, {"special": ("<e>", "<e>")}, "'<e>' is given twice"),
         ("bpe", 300, {"special": ("",)}, "empty"),
         ("bpe", 300, {"pattern": "gtp2"}, "did you mean 'gpt2'"),
@@ -169,16 +171,16 @@ def test_a_corpus_without_pairs_stops_early_and_says_so() -> None:
         ("bpe", 300, {"initial_alphabet": "a"}, "for symbols 'characters'"),
         ("bpe", 300, {"trace": True}, "no option 'trace'; trainers with it: scaffold-bpe"),
         ("scaffold-bpe", 300, {"tie_rule": "first_seen"}, "no option 'tie_rule'"),
-        ("unigram", 300, {"pattern": "gpt2"}, "splits by rules of its own"),
-        ("ffbpe", 300, {"pattern": "cl100k"}, "it trains on gpt2"),
+        ("unigram", 300, {"pattern": "gpt2"}, "no option 'pattern'"),
+        ("ffbpe", 300, {"pattern": "cl100k"}, "pattern is 'cl100k'; it must be gpt2"),
         ("tokenizers-bpe", 200, {}, "at least 256"),
         ("tokenizers-bpe", 2**30, {}, "at most 16,777,216"),
         ("tokenizers-unigram", 300, {"pattern": "(a"}, "compile"),
         ("wordpiece", 1, {}, "no room"),
         ("unigram", 2**30, {}, "at most"),
         ("unigram", 100_000, {"byte_fallback": False}, r"ask for at most \d+"),
-        ("unigram", 300, {"character_coverage": 0.5}, "takes 0.98 to 1"),
-        ("unigram", 300, {"max_token_length": 1000}, "at most 512"),
+        ("unigram", 300, {"character_coverage": 0.5}, r"character_coverage is 0\.5; it must be in 0\.98\.\.1"),
+        ("unigram", 300, {"max_token_length": 1000}, r"max_token_length is 1,000; it must be in 1\.\.512"),
         ("sentencepiece-bpe", 5, {}, r"ask for at least \d+"),
         ("bpe", 300, {"threads": 0}, "threads is 0"),
     ],
@@ -208,7 +210,7 @@ def test_what_reading_raises_is_what_training_raises(name: str) -> None:
         raise InputError("line 7 is damaged")
 
     with pytest.raises(InputError, match="line 7 is damaged"):
-        trainers.train(name, TrainingRequest(texts=texts, vocab_size=300))
+        trainers.train(name, asked(name, texts=texts, vocab_size=300))
 
 
 def test_a_pattern_that_backtracks_without_end_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -249,7 +251,7 @@ def test_gigatoken_leaves_no_copy_of_the_text(tmp_path: Path, monkeypatch: pytes
             assert not list(tmp_path.iterdir())
             yield text
 
-    trained = trainers.train("gigatoken", TrainingRequest(texts=texts, vocab_size=300))
+    trained = trainers.train("gigatoken", asked("gigatoken", texts=texts, vocab_size=300))
     assert trained.vocab_size == 300
 
 

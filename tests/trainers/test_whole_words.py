@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from cases.trainings import asked
 from pyharness import corpora, tokenizers, trainers
 from pyharness.benchmarks.compression import CorpusPass
-from pyharness.trainers import TrainingRequest
 from pyharness.types import HasVocabulary, InputError, Tally, Tokenizer
 
 UNITS: dict[str, Callable[[str], list[str]]] = {
@@ -22,7 +22,7 @@ TEXTS = ["to be or not to be, that is 2 be", "be\nquick, too"]
 
 
 def trained(name: str, size: int, folder: Path, texts: list[str]) -> tuple[list[str], Tokenizer]:
-    result = trainers.train(name, TrainingRequest(texts=lambda: texts, vocab_size=size))
+    result = trainers.train(name, asked(name, texts=lambda: texts, vocab_size=size))
     (folder / "tokenizer.json").write_bytes(result.files["tokenizer.json"])
     tokenizer = tokenizers.load(f"file:{folder / 'tokenizer.json'}")
     assert isinstance(tokenizer, HasVocabulary)
@@ -60,4 +60,4 @@ def test_the_share_of_unknown_tokens_is_measured(name: str, tmp_path: Path) -> N
 def test_what_cannot_be_trained_is_refused(name: str) -> None:
     for texts, size, said in (([], 9, "no text to train on"), (["a b"], 1, "no room for more than its special")):
         with pytest.raises(InputError, match=said):
-            trainers.train(name, TrainingRequest(texts=lambda texts=texts: texts, vocab_size=size))  # type: ignore[misc]
+            trainers.train(name, asked(name, texts=lambda texts=texts: texts, vocab_size=size))  # type: ignore[misc]

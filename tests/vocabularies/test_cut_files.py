@@ -17,10 +17,10 @@ from pathlib import Path
 
 import pytest
 
+from cases.trainings import asked
 from pyharness import tokenizers, trainers
 from pyharness.bpe.formats.exporting import export_model
 from pyharness.bpe.formats.own.file import load_bytes
-from pyharness.trainers import TrainingRequest
 from pyharness.trainers.native import MODEL
 from pyharness.types import InputError
 from pyharness.vocabularies import encodings
@@ -43,7 +43,7 @@ def text() -> tuple[str, ...]:
 
 @cache
 def trained(special: bool) -> bytes:
-    request = TrainingRequest(texts=lambda: iter(text()), vocab_size=SIZE, special=("<|end|>",) if special else ())
+    request = asked("bpe", texts=lambda: iter(text()), vocab_size=SIZE, special=("<|end|>",) if special else ())
     return trainers.train(trainers.resolve("bpe"), request).files[MODEL]
 
 
@@ -53,7 +53,7 @@ def exported(kind: str, special: bool) -> bytes:
 
 def sentencepiece() -> bytes:
     pytest.importorskip("sentencepiece")
-    request = TrainingRequest(texts=lambda: iter(text()), vocab_size=SIZE)
+    request = asked("sentencepiece-bpe", texts=lambda: iter(text()), vocab_size=SIZE)
     return next(iter(trainers.train(trainers.resolve("sentencepiece-bpe"), request).files.values()))
 
 

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from pyharness.commands.streams import Stream, Training
 from pyharness.commands.training import RECORD
 from pyharness.corpora import open_corpus
 from pyharness.features.actions.codecs import codec_files, streams
-from pyharness.features.actions.codecs.recipe import CodecRecipe, FittedCodec, open_motions, refuse_others
+from pyharness.features.actions.codecs.recipe import (
+    DEFAULT_SCALE,
+    DEFAULT_VOCABULARY,
+    CodecRecipe,
+    FittedCodec,
+    open_motions,
+    refuse_others,
+)
 from pyharness.features.actions.motions import Clip, Motions, check_clips, clips_of
 from pyharness.store.folders import check_new_folder, write_folder
 from pyharness.system import folders
+from pyharness.trainers.options import Options, option
 from pyharness.types import InputError, Tally
 
 FILE = "actions.json"
@@ -111,7 +119,15 @@ def decoded(codec: Path, sources: Iterable[tuple[str, IO[bytes]]], said: Callabl
         said(f"{zeros:,} chunks could not be decoded, and are zeros, as the authors' processor has it")
 
 
-def summary(corpora: Sequence[str], options: Mapping[str, Any], folder: Path, force: bool) -> list[tuple[str, str]]:
+@dataclass(frozen=True, kw_only=True)
+class FastOptions(Options):
+    """What the training of FAST is told."""
+
+    vocab_size: int = option("Ids in all", default=DEFAULT_VOCABULARY)
+    scale: float = option("Steps in half the range of a dimension", default=DEFAULT_SCALE)
+
+
+def summary(corpora: Sequence[str], options: FastOptions, folder: Path, force: bool) -> list[tuple[str, str]]:
     """Train, and say what came of it.
 
     Raises:
@@ -119,7 +135,8 @@ def summary(corpora: Sequence[str], options: Mapping[str, Any], folder: Path, fo
     """
     if not corpora:
         raise InputError("fast learns from clips of motion: name them, such as -c motions:clips.jsonl?chunk=32")
-    trained = train(corpora, CodecRecipe(**options), folder, force=force)
+    recipe = CodecRecipe(vocab_size=options.vocab_size, scale=options.scale)
+    trained = train(corpora, recipe, folder, force=force)
     codec, source = trained.fitted.codec, trained.fitted.source
     return [
         ("codec", ", ".join(f"{name} {value}" for name, value in codec.settings.items())),
@@ -132,6 +149,4 @@ def summary(corpora: Sequence[str], options: Mapping[str, Any], folder: Path, fo
 
 
 STREAMS = (Stream("actions", "a codec of actions", codec_file, encoded, decoded),)
-TRAININGS = (
-    Training(TRAINER, "a codec of actions (FAST), from clips of motion", frozenset({"vocab_size", "scale"}), summary),
-)
+TRAININGS = (Training(TRAINER, "a codec of actions (FAST), from clips of motion", FastOptions, summary),)

@@ -2,30 +2,74 @@
 
 from __future__ import annotations
 
+import importlib
+import re
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from pyharness.cli.console import check_output, reports_errors, show
 from pyharness.cli.examples import Example
+from pyharness.cli.training import click_options, given_of, in_flags, out, reading
 from pyharness.types import InputError, counted
 
 if TYPE_CHECKING:
     from pyharness.features.adaptation.resizing import Made
     from pyharness.features.adaptation.surgery.vocabulary_transfer import Embedded, Planned
     from pyharness.features.adaptation.trainers.base_file import BaseFile
+    from pyharness.trainers import TrainerSpec
 
-EXTENSIONS = {"continued": "continued-bpe", "naive": "naive-extension"}
-PRUNINGS = {
-    "leaf": "leaf-pruning", "frequency": "frequency-pruning", "last-n": "last-n", "leaf-last-n": "leaf-last-n",
-    "merge-based": "merge-based", "script": "script",
-}  # fmt: skip
-_NUMBER = click.IntRange(1, 2**31 - 1)  # as many tokens as ids can tell apart
 _SHOWN = 4  # of the tokens whose ids are used again
-Command = TypeVar("Command", bound=Callable[..., Any])
+_KIND = re.compile("-(bpe|extension|pruning)$")  # of the name of a trainer: a method goes without
+
+
+class OfMethods(click.Command):
+    """A command that has the options of all trainers of a kind, which ``--method`` chooses from."""
+
+    def __init__(self, *args: Any, of: str, **about: Any) -> None:
+        super().__init__(*args, **about)
+        self._of, self._derived = of, list[click.Parameter]()
+
+    @property
+    def methods(self) -> Mapping[str, TrainerSpec[Any]]:
+        """Trainers by what ``--method`` calls them."""
+        from pyharness import trainers
+
+        module, name = self._of.split(":")
+        kind = getattr(importlib.import_module(module), name)
+        specs = [spec for spec in trainers.specs().values() if issubclass(spec.options, kind)]
+        return {_KIND.sub("", spec.name): spec for spec in specs}
+
+    @reports_errors
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Options of the trainers, which are looked up now, and those of the command."""
+        from pyharness.trainers.options import declared
+
+        if not self._derived:
+            methods = self.methods
+            known = {one.name: one for spec in methods.values() for one in declared(spec.options).values()}
+            method = click.Option(
+                ["--method"], type=click.Choice([*methods]), default=next(iter(methods)), show_default=True,
+                help=f"{'; '.join(f'{name}: {spec.summary}' for name, spec in methods.items())}.",
+            )  # fmt: skip
+            self._derived = [*click_options(known.values()), method]
+        return [*self._derived, *super().get_params(ctx)]
+
+
+def _shared() -> list[click.Option]:
+    """Options that both commands have."""
+    return [
+        click.Option(["-c", "--corpus", "texts"], multiple=True, required=True, metavar="SPEC",
+                     help="Text; repeatable."),
+        click.Option(["--held-out"], multiple=True, metavar="SPEC", help="Judge on this text, of which no document may "
+                     "be in the corpus; repeatable [default: on the front of the corpus, which flatters]."),
+        click.Option(["--allow-overlap"], is_flag=True, help="Let documents be in both."),
+        *reading(),
+        *out(),
+    ]  # fmt: skip
 
 
 @click.group()
@@ -33,56 +77,13 @@ def adapt() -> None:
     """Change a tokenizer for another text, and fit a model to it."""
 
 
-def _shared(command: Command) -> Command:
-    """Options that both commands have."""
-    for option in reversed((
-        click.option("--base", required=True, metavar="FILE", help="The tokenizer: a tokenizer.json, tekken.json, "
-                     "SentencePiece BPE model or rank file, or its folder; file:PATH?pattern=cl100k_base for a rank "
-                     "file that is not known; or a row with such a file: mistral:v3, tiktoken:gpt2, hf:OWNER/NAME."),
-        click.option("-c", "--corpus", "texts", multiple=True, required=True, metavar="SPEC", help="Text; repeatable."),
-        click.option("--out", "folder", type=click.Path(path_type=Path), required=True, metavar="DIR",
-                     help="Folder to make."),
-        click.option("--held-out", multiple=True, metavar="SPEC", help="Judge on this text, of which no document may "
-                     "be in the corpus; repeatable [default: on the front of the corpus, which flatters]."),
-        click.option("--allow-overlap", is_flag=True, help="Let documents be in both."),
-        click.option("--max-bytes", metavar="SIZE", help="Read no more of the corpus than this: 100MB, 2GiB "
-                     "[default: all of it]."),
-        click.option("--min-frequency", type=int, metavar="N", help="Merge no pair that occurs less often "
-                     "[default: 2]."),
-        click.option("--max-token-length", type=int, metavar="N", help="Longest new token, in bytes [default: any]."),
-        click.option("--max-token-characters", type=int, metavar="N", help="Longest new token, in characters "
-                     "[default: for SentencePiece what its model says]."),
-        click.option("--whole-pieces/--no-whole-pieces", default=None, help="While counting and learning, take pieces "
-                     "that are tokens of FILE for these tokens [default: as FILE does]."),
-        click.option("--deny", metavar="REGEX", help="Make no token in whose text this is found [default: none]."),
-        click.option("--coverage", "character_coverage", type=float, metavar="X", help="Models of characters: first "
-                     "make tokens of those that FILE has none for, up to this share of the text, such as 0.99995 "
-                     "[default: none]."),
-        click.option("--balance", is_flag=True, default=None, help="Let each --corpus count as much as the largest, in "
-                     "tokens of FILE."),
-        click.option("--multiple-of", type=click.IntRange(1, 2**16), metavar="N", help="Rows of a model for it are to "
-                     "be a multiple: recorded, and part of the next command. The tokenizer stays as it is "
-                     "[default: 1]."),
-        click.option("--threads", type=int, metavar="N", help="Threads [default: all cores]."),
-        click.option("--force", is_flag=True, help="Replace DIR, if this command made it."),
-        click.option("-q", "--quiet", is_flag=True, help="No progress and no summary; errors only."),
-    )):  # fmt: skip
-        command = option(command)
-    return command
-
-
-@adapt.command()
-@_shared
-@click.option("--tokens", type=_NUMBER, metavar="N", help="New tokens.")
-@click.option("--sizes", metavar="N,N,...", help="Instead: several numbers of new tokens, learnt once; the folders are "
-              "DIR-N.")  # fmt: skip
-@click.option("--method", type=click.Choice([*EXTENSIONS]), default="continued", show_default=True,
-              help="continued: the training of FILE goes on. naive: strings of another one, to compare.")  # fmt: skip
-@click.option("--auxiliary-size", type=int, metavar="N", help="naive: size of that training [default: 64000].")
-@click.option("--reuse", metavar="REGEX", help="Take first the ids of added or unused tokens that match whole, such as "
-              "'<.reserved_special_token_[0-9]+.>', and gaps.")  # fmt: skip
+@adapt.command(cls=OfMethods, of="pyharness.features.adaptation.trainers.extension:ExtensionOptions", params=[
+    click.Option(["--sizes"], metavar="N,N,...", help="Instead of --tokens: several numbers of new tokens, learnt "
+                 "once; the folders are DIR-N."),
+    *_shared(),
+])  # fmt: skip
 @reports_errors
-def extend(folder: Path, tokens: int | None, sizes: str | None, method: str, quiet: bool, **options: Any) -> None:
+def extend(folder: Path, tokens: int | None, sizes: str | None, **options: Any) -> None:
     """Teach a tokenizer new tokens; none of its ids moves.
 
     \b
@@ -99,22 +100,14 @@ def extend(folder: Path, tokens: int | None, sizes: str | None, method: str, qui
     Exit status: 0 done (the summary says if the text gave fewer tokens than asked), 2 bad input, 130 interrupted,
     143 told to end.
     """
-    wanted = _numbers(folder, tokens, sizes)
-    _run(EXTENSIONS[method], wanted, quiet=quiet, **options)
+    _run(_numbers(folder, tokens, sizes), **options)
 
 
-@adapt.command()
-@_shared
-@click.option("--size", "vocab_size", type=_NUMBER, metavar="N", help="Tokens of any kind that are left.")
-@click.option("--share", type=float, metavar="X", help="Instead: share of the removable tokens that goes, 0 to 1.")
-@click.option("--extend", "tokens", type=_NUMBER, metavar="N", help="Learn N tokens of the corpus after that; they are "
-              "among those of --size [default size: as large as FILE].")  # fmt: skip
-@click.option("--method", type=click.Choice([*PRUNINGS]), default="leaf", show_default=True, help="What goes first. "
-              "leaf: the least frequent token that no other is made of. The others are there to compare.")  # fmt: skip
-@click.option("--script", "scripts", multiple=True, metavar="NAME", help="script: whose tokens go first, such as "
-              "Cyrillic; repeatable.")  # fmt: skip
+@adapt.command(
+    cls=OfMethods, of="pyharness.features.adaptation.trainers.pruning:PruningOptions", params=_shared()
+)  # fmt: skip
 @reports_errors
-def prune(folder: Path, method: str, quiet: bool, **options: Any) -> None:
+def prune(folder: Path, **options: Any) -> None:
     """Take away the tokens that a text needs least.
 
     \b
@@ -128,32 +121,7 @@ def prune(folder: Path, method: str, quiet: bool, **options: Any) -> None:
     \b
     Exit status: 0 done, 2 bad input, 130 interrupted, 143 told to end.
     """
-    _check_amount(method, **options)
-    _run(PRUNINGS[method], [(folder, {})], quiet=quiet, **options)
-
-
-def _check_amount(
-    method: str, *, vocab_size: int | None, share: float | None, tokens: int | None, scripts: Sequence[str],
-    **others: Any,
-) -> None:  # fmt: skip
-    """Refuse, in the names of the options, what the trainer refuses in its own."""
-    from pyharness.features.adaptation.trainers.extension import LEARNING
-
-    if vocab_size is not None and share is not None:
-        raise InputError("prune to a size or by a share: give one of --size and --share")
-    if vocab_size is None and share is None and tokens is None:
-        raise InputError(
-            "say how much goes: --size N (tokens that are left), --share X (of those that can go), or --extend N (new "
-            "ones, in the place of as many)"
-        )
-    options = {option.name: option.opts[0] for option in click.get_current_context().command.params}
-    given = [options[name] for name in sorted(LEARNING) if others[name] is not None]
-    if given and tokens is None:
-        raise InputError(f"{given[0]} is for tokens that are learnt, and none are: give --extend N, or leave it out")
-    if method == "script" and not scripts:
-        raise InputError("name the scripts whose tokens go first: --script Cyrillic --script Greek")
-    if method != "script" and scripts:
-        raise InputError(f"--script is for --method script, and not for {method}")
+    _run([(folder, {})], **options)
 
 
 def _numbers(folder: Path, tokens: int | None, sizes: str | None) -> list[tuple[Path, dict[str, Any]]]:
@@ -176,31 +144,26 @@ def _numbers(folder: Path, tokens: int | None, sizes: str | None) -> list[tuple[
 
 
 def _run(
-    name: str, wanted: Sequence[tuple[Path, dict[str, Any]]], *, texts: Sequence[str], held_out: Sequence[str],
-    allow_overlap: bool, max_bytes: str | None, threads: int | None, force: bool, quiet: bool,
-    **options: Any,
+    wanted: Sequence[tuple[Path, dict[str, Any]]], *, method: str, texts: Sequence[str], held_out: Sequence[str],
+    allow_overlap: bool, max_bytes: str | None, threads: int | None, force: bool, quiet: bool, **options: Any,
 ) -> None:  # fmt: skip
-    from pyharness import trainers
     from pyharness.cli.progress import training_listener
+    from pyharness.commands import training
     from pyharness.commands.held_out import HeldOut
-    from pyharness.corpora.options import size
     from pyharness.corpora.texts import Text
     from pyharness.features.adaptation import resizing
-    from pyharness.system.environment import cores
-    from pyharness.tokenizers.training.bases import file_of
 
     if not quiet:
         check_output()
-    trainer = trainers.resolve(name)
-    text = Text.of(texts, size("--max-bytes", max_bytes) if max_bytes else None)
-    given = {option: value for option, value in options.items() if value is not None and value != ()}
-    given["base"] = file_of(given["base"])
+    command = click.get_current_context().command
+    assert isinstance(command, OfMethods)  # noqa: S101 -- of this module
+    trainer = command.methods[method]
     with training_listener(quiet) as progress:
-        request = trainers.TrainingRequest(
-            texts=text.documents, parts=text.parts if len(texts) > 1 else None, source=text.source,
-            text_bytes=text.max_bytes, progress=progress, threads=cores() if threads is None else threads,
-            **given, **wanted[0][1],
-        )  # fmt: skip
+        with in_flags(trainer.options):
+            text, request = training.requested(
+                trainer, texts, given_of(options) | wanted[0][1], max_bytes=max_bytes, threads=threads,
+                progress=progress,
+            )  # fmt: skip
         base = resizing.check(trainer, request, [folder for folder, _ in wanted], force=force)
         other = Text.of(held_out)
         held = HeldOut.read(other, allow=allow_overlap, progress=progress) if held_out else None
@@ -208,7 +171,7 @@ def _run(
         for made in resizing.make(trainer, request, base, wanted, text, held, force=force):
             if not quiet:
                 notes = [note for note in made.trained.notes if note not in said]
-                _summarise(base, made, notes, request.multiple_of)
+                _summarise(base, made, notes, request.options.multiple_of)
             said.update(made.trained.notes)
 
 

@@ -28,7 +28,7 @@ Listener: TypeAlias = Callable[[TrainingProgress], None]
 JUDGED_BYTES = 2_000_000  # of the training text, where no other is held out
 
 
-def apart(request: TrainingRequest, held: HeldOut | None) -> TrainingRequest:
+def apart(request: TrainingRequest[Any], held: HeldOut | None) -> TrainingRequest[Any]:
     """Let a request refuse documents that are held out."""
     if held is None:
         return request
@@ -91,20 +91,22 @@ class Made:
     judged: Judged
 
 
-def check(trainer: TrainerSpec, request: TrainingRequest, folders: Sequence[Path], *, force: bool) -> BaseFile:
+def check(
+    trainer: TrainerSpec[Any], request: TrainingRequest[Any], folders: Sequence[Path], *, force: bool
+) -> BaseFile:
     """Refuse what cannot be done, before any text is read; return the base."""
     for folder in folders:
         training.check(trainer, request, folder, (), force)
-    base = BaseFile.read(request.base or "")
-    named = expanded((request.base or "").removeprefix("file:").partition("?")[0])
+    base = BaseFile.read(request.options.base)
+    named = expanded(request.options.base.removeprefix("file:").partition("?")[0])
     for folder in folders:
         check_apart(folder, (base.path, named))  # named may be the folder of the base, which has its settings, too
     return base
 
 
 def make(
-    trainer: TrainerSpec,
-    request: TrainingRequest,
+    trainer: TrainerSpec[Any],
+    request: TrainingRequest[Any],
     base: BaseFile,
     wanted: Sequence[tuple[Path, dict[str, Any]]],
     text: Text,
@@ -118,7 +120,7 @@ def make(
         InputError: the base or the corpus will not do; nothing is written of the size in hand, then.
     """
     for folder, size in wanted:
-        one = dataclasses.replace(request, **size)
+        one = dataclasses.replace(request, options=dataclasses.replace(request.options, **size))
         trained = trainers.train(trainer, one)
         request = dataclasses.replace(request, learnt=trained.learnt)
         outcome = training.keep(trainer, one, trained, text, folder, force=force)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 
@@ -15,7 +16,8 @@ from pyharness.features.curriculum.tokenizer import Alphabet, FixpointEncoder, c
 from pyharness.symbol_models import HIGHEST_ORDER, SymbolModel
 from pyharness.trainers import TrainedTokenizer, TrainerSpec, TrainingRequest
 from pyharness.trainers.feeding import Feed
-from pyharness.trainers.native import too_small
+from pyharness.trainers.native import Symbols, Unknown, too_small
+from pyharness.trainers.options import BIGGEST_VOCABULARY, option
 from pyharness.trainers.phases import Phases
 from pyharness.types import InputError, Tokens
 
@@ -25,31 +27,72 @@ PHASES = ("encoding", "modelling", "scoring", "grouping", "growing")  # of a rou
 AT_ONCE = 1 << 22  # tokens whose signals are held
 
 
-def train_curriculum(request: TrainingRequest) -> TrainedTokenizer:
+@dataclass(frozen=True, kw_only=True)
+class CurriculumOptions(Unknown, Symbols):
+    """What a curriculum is told."""
+
+    vocab_size: int = option(
+        "Ids in all, with alphabet and special tokens", default=0, most=BIGGEST_VOCABULARY,
+        instead="what the rounds give", example="8192",
+    )  # fmt: skip
+    rounds: int = option("Of training a model and adding what it finds easy", default=5, most=1000)
+    epsilon: float = option("What is easy has a signal below it, in nats", default=0.3)
+    per_round: int = option("Groups whose beginnings are added in a round", default=3000, most=1 << 24)
+    order: int = option("Of the n-gram that is the model", default=5, most=HIGHEST_ORDER)
+    signal: Literal["entropy", "nll"] = option(
+        "Entropy of the prediction, or its error on the token that came", default="entropy"
+    )
+    strict: bool = option("Every token of a group is easier than the one before, not only no harder", default=False)
+    row_quantile: float | None = option(
+        "The bound is no higher than this quantile of a document's signals (released code: 0.6)",
+        default=None, least=0, most=1,
+    )  # fmt: skip
+    selection: Literal["count", "shuffle"] = option("Which groups are taken, the most frequent or any", default="count")
+    seed: int = option("Of the shuffle", default=0, least=0)
+    max_token_length: int | None = option("Longest token, in bytes", default=None, instead="any")
+    pattern: Literal["none"] | None = option("How text is split first", default=None)
+
+    def check(self) -> None:
+        """Refuse a bound that is none, a seed without a draw, and an alphabet that has no room."""
+        super().check()
+        if not (math.isfinite(self.epsilon) and self.epsilon > 0):
+            raise InputError(f"epsilon is {self.epsilon:g}; it is a bound on the {self.signal} in nats, above 0")
+        if self.seed and self.selection == "count":
+            raise InputError("the most frequent groups are taken without a draw: seed= is for selection=shuffle")
+        if self.symbols == "bytes" and (self.unknown is not None or self.initial_alphabet):
+            raise InputError(
+                "every byte has a token: an unknown token and an initial alphabet are for symbols 'characters'"
+            )
+        least = (256 if self.symbols == "bytes" else 1) + len(self.added)
+        if self.vocab_size and self.vocab_size < least:
+            raise too_small(self.vocab_size, self, least - len(self.added))
+
+
+def train_curriculum(request: TrainingRequest[CurriculumOptions]) -> TrainedTokenizer:
     """Grow a vocabulary in rounds."""
-    feed = Feed(request)
+    options, feed = request.options, Feed(request)
     with feed.phases.timed("reading"):
         texts = list(_bounded(feed))
     feed.check()
     start = _start(texts, feed)
-    least = len(start.strings) + len(request.added)
-    if request.vocab_size and request.vocab_size < least:
-        raise too_small(request, len(start.strings))
-    most = request.vocab_size - len(request.added) if request.vocab_size else None
+    least = len(start.strings) + len(options.added)
+    if options.vocab_size and options.vocab_size < least:
+        raise too_small(options.vocab_size, options, len(start.strings))
+    most = options.vocab_size - len(options.added) if options.vocab_size else None
     growth = Growth(request, feed.phases, start, texts)
     del texts
     while not growth.finished(most):
         growth.round(feed.bytes)
     model = growth.model(most)
     tokens = growth.tokens(model.strings)
-    size = len(model.strings) + len(request.added)
+    size = len(model.strings) + len(options.added)
     return TrainedTokenizer(
         files={MODEL: save_bytes(model)},
         vocab_size=size,
         merges=None,
-        complete=not growth.dry and request.vocab_size in (0, size),
+        complete=not growth.dry and options.vocab_size in (0, size),
         seconds=feed.phases.seconds,
-        notes=tuple(_notes(request, growth, size)),
+        notes=tuple(_notes(options, growth, size)),
         details={
             "documents": feed.documents, "bytes": feed.bytes, "alphabet": len(start.strings),
             "sizes": list(model.sizes), "rounds": growth.rounds, "tokens": len(tokens.ids),
@@ -66,18 +109,19 @@ def _bounded(feed: Feed) -> Iterator[str]:
 
 def _start(texts: Iterable[str], feed: Feed) -> CurriculumModel:
     """The model before the first round: bytes, or the characters of the text in the order of their code points."""
-    request = feed.request
+    request: TrainingRequest[CurriculumOptions] = feed.request
+    options = request.options
     alphabet = [bytes([byte]) for byte in range(256)]
-    if request.symbols == "characters":
-        points = [np.unique(code_points([text])) for text in (*texts, request.initial_alphabet)]
+    if options.symbols == "characters":
+        points = [np.unique(code_points([text])) for text in (*texts, options.initial_alphabet)]
         alphabet = [chr(point).encode() for point in np.unique(np.concatenate(points))]
-    options = ("symbols", "epsilon", "per_round", "signal", "order", "strict", "row_quantile", "selection", "seed")
+    said = ("symbols", "epsilon", "per_round", "signal", "order", "strict", "row_quantile", "selection", "seed")
     return CurriculumModel(
-        strings=tuple(alphabet), symbols=request.symbols, sizes=(len(alphabet),), special=request.special,
-        unknown=request.unknown,
+        strings=tuple(alphabet), symbols=options.symbols, sizes=(len(alphabet),), special=options.special,
+        unknown=options.unknown,
         origin={
             "trained_on": {**request.source(), "documents": feed.documents, "bytes": feed.bytes},
-            **{name: getattr(request, name) for name in options},
+            **{name: getattr(options, name) for name in said},
         },
     )  # fmt: skip
 
@@ -85,7 +129,9 @@ def _start(texts: Iterable[str], feed: Feed) -> CurriculumModel:
 class Growth:
     """A vocabulary between two rounds, and the text in symbols."""
 
-    def __init__(self, request: TrainingRequest, phases: Phases, start: CurriculumModel, texts: Sequence[str]) -> None:
+    def __init__(
+        self, request: TrainingRequest[CurriculumOptions], phases: Phases, start: CurriculumModel, texts: Sequence[str]
+    ) -> None:
         self._request, self._phases, self._start = request, phases, start
         self._symbols, self._offsets = Alphabet(start).symbols(texts)
         self.strings, self.sizes = list(start.strings), list(start.sizes)
@@ -95,7 +141,7 @@ class Growth:
     def finished(self, most: int | None) -> bool:
         """Whether another round would change nothing, or was not asked for."""
         full = most is not None and len(self.strings) >= most
-        return self.dry or full or len(self.rounds) == self._request.rounds
+        return self.dry or full or len(self.rounds) == self._request.options.rounds
 
     def model(self, most: int | None) -> CurriculumModel:
         """The model of the strings, of the first ``most`` if there are more."""
@@ -109,18 +155,18 @@ class Growth:
 
     def round(self, size: int) -> None:
         """Encode the text of ``size`` bytes, train a model on it, and add what it finds easy."""
-        request = self._request
+        request, options = self._request, self._request.options
         before = dict(self._phases.seconds)
         tokens = self.tokens(self.strings)
         with self._phases.timed("modelling"):
             ids = [(tokens.ids, tokens.offsets)]
-            model = SymbolModel.train(ids, len(self.strings), request.order, request.threads)
-        counter = GroupCounter(request.epsilon, strict=request.strict, row_quantile=request.row_quantile)
+            model = SymbolModel.train(ids, len(self.strings), options.order, request.threads)
+        counter = GroupCounter(options.epsilon, strict=options.strict, row_quantile=options.row_quantile)
         entropy, nll = self._count(tokens, model, counter)
         with self._phases.timed("growing"):
-            seed = request.seed + len(self.rounds) if request.selection == "shuffle" else None
-            groups = counter.first(request.per_round, seed)
-            added = expand(self.strings, groups, request.max_token_length)
+            seed = options.seed + len(self.rounds) if options.selection == "shuffle" else None
+            groups = counter.first(options.per_round, seed)
+            added = expand(self.strings, groups, options.max_token_length)
         seconds = {name: self._phases.seconds[name] - before.get(name, 0.0) for name in PHASES}
         bits = math.log(2)
         self.rounds.append({
@@ -143,7 +189,7 @@ class Growth:
             with self._phases.timed("scoring"):
                 scores = model.score(ids, offsets, self._request.threads)
             with self._phases.timed("grouping"):
-                signal = scores.entropy if self._request.signal == "entropy" else scores.nll
+                signal = scores.entropy if self._request.options.signal == "entropy" else scores.nll
                 counter.add(ids, signal, offsets, self._request.threads)
             sums.append((float(scores.entropy.sum()), float(scores.nll.sum())))
             report(int(end))
@@ -160,55 +206,27 @@ def _document_ranges(tokens: Tokens) -> Iterator[tuple[int, int]]:
         first = last
 
 
-def _notes(request: TrainingRequest, growth: Growth, size: int) -> Iterator[str]:
-    yield f"the {request.signal} is that of an n-gram of order {request.order} on the text that it was trained on"
+def _notes(options: CurriculumOptions, growth: Growth, size: int) -> Iterator[str]:
+    yield f"the {options.signal} is that of an n-gram of order {options.order} on the text that it was trained on"
     if growth.dry:
         yield f"stopped in round {len(growth.rounds)}, which added nothing"
-    if request.vocab_size > size:
+    if options.vocab_size > size:
         yield (
-            f"{len(growth.rounds)} rounds gave {size:,} ids, not {request.vocab_size:,}: ask for more rounds=, or a "
+            f"{len(growth.rounds)} rounds gave {size:,} ids, not {options.vocab_size:,}: ask for more rounds=, or a "
             "larger per_round= or epsilon="
         )
-    if request.symbols == "characters" and request.unknown is None:
+    if options.symbols == "characters" and options.unknown is None:
         yield "without an unknown token, characters outside the alphabet are left out when encoding"
-
-
-def _refuse(request: TrainingRequest) -> None:
-    if not (math.isfinite(request.epsilon) and request.epsilon > 0):
-        raise InputError(f"epsilon is {request.epsilon:g}; it is a bound on the {request.signal} in nats, above 0")
-    if request.row_quantile is not None and not 0 <= request.row_quantile <= 1:
-        raise InputError(f"row_quantile is {request.row_quantile:g}; it must be in 0..1")
-    for name, most in (("rounds", 1000), ("per_round", 1 << 24), ("order", HIGHEST_ORDER)):
-        if not 1 <= (value := getattr(request, name)) <= most:
-            raise InputError(f"{name} is {value:,}; it must be in 1..{most:,}")
-    if request.signal not in ("entropy", "nll"):
-        raise InputError(f"signal is {request.signal!r}; it must be entropy or nll")
-    if request.selection not in ("count", "shuffle"):
-        raise InputError(f"selection is {request.selection!r}; it must be count or shuffle")
-    if request.seed and request.selection == "count":
-        raise InputError("the most frequent groups are taken without a draw: seed= is for selection=shuffle")
-    if request.symbols == "bytes" and (request.unknown is not None or request.initial_alphabet):
-        raise InputError(
-            "every byte has a token: an unknown token and an initial alphabet are for symbols 'characters'"
-        )
-    least = (256 if request.symbols == "bytes" else 1) + len(request.added)
-    if request.vocab_size and request.vocab_size < least:
-        raise too_small(request, least - len(request.added))
 
 
 TRAINERS = (
     TrainerSpec(
         name="curriculum",
         train=train_curriculum,
+        options=CurriculumOptions,
         summary="vocabulary curriculum (arXiv 2502.17910): runs of tokens that an n-gram finds ever easier, in rounds",
         algorithm="curriculum",
         library="pyharness",
-        patterns=("none",),
-        options=frozenset({
-            "rounds", "epsilon", "per_round", "order", "signal", "strict", "row_quantile", "selection", "seed",
-            "max_token_length", "special", "unknown", "symbols", "initial_alphabet",
-        }),
-        sized=False,
-        refuse=_refuse,
+        not_exported="no other library can express a vocabulary that grew in rounds",
     ),
 )  # fmt: skip

@@ -27,7 +27,6 @@ from pyharness.tokenizers.training import cache as trained_cache
 from pyharness.tokenizers.training import process as training_process
 from pyharness.tokenizers.training.recipe import Recipe, keys_file, text_of
 from pyharness.types import InputError, Tokenizer, TokenizerFamily, TokenizerSpec, TrainingProgress, Unsupported
-from pyharness.vocabularies.files import vocabulary_file
 
 
 def prepare(
@@ -69,8 +68,8 @@ def precedence(argument: str, options: Mapping[str, str]) -> tuple[str, int]:
     """Rows that share what they learn, and whose turn it is, the smallest first: more tokens serve those for fewer."""
     sizes = trainers.resolve(argument).sizes
     shared = TOKENIZER.write("trained", argument, {name: options[name] for name in sorted(options.keys() - sizes)})
-    tokens = options.get("tokens", "")
-    return shared, -int(tokens) if tokens.isdecimal() else 0
+    given = [int(options[name]) for name in sizes & options.keys() if options[name].isdecimal()]
+    return shared, -max(given, default=0)
 
 
 def expand(argument: str, options: Mapping[str, str]) -> TokenizerSpec:
@@ -97,15 +96,8 @@ def expand(argument: str, options: Mapping[str, str]) -> TokenizerSpec:
 
 
 def row_of(recipe: Recipe, path: Path, options: Mapping[str, str]) -> TokenizerSpec:
-    """Describe the file that a training gave, with the options of ``file:`` that came with it.
-
-    A rank file does not say how text is split: if they do not either, the recipe does.
-    """
-    if options:
-        return file.row(f"trained:{recipe.trainer.name}", path, options)
-    ranks = vocabulary_file.detect(vocabulary_file.read(path), str(path)) == "rank_file"
-    pattern = recipe.options.get("pattern") or (recipe.trainer.patterns or ("gpt2",))[0]
-    return file.row(f"trained:{recipe.trainer.name}", path, {"pattern": str(pattern)} if ranks else {})
+    """Describe the file that a training gave, with the options of ``file:`` that came with it."""
+    return file.row(f"trained:{recipe.trainer.name}", path, options)
 
 
 def _refuse(recipe: Recipe, kept: trained_cache.Kept | None, spec: TokenizerSpec) -> Tokenizer:

@@ -19,20 +19,10 @@ from pyharness.system import folders
 from pyharness.system.environment import version_of
 from pyharness.tokenizers.training.bases import file_of
 from pyharness.trainers import TrainerSpec, TrainingRequest
+from pyharness.trainers.options import declared
 from pyharness.trainers.phases import Phases
 from pyharness.types import InputError, Tally, TrainingProgress
 
-NUMBERS = (
-    "vocab_size", "min_frequency", "max_token_length", "max_token_characters", "limit_alphabet", "tokens",
-    "multiple_of", "auxiliary_size", "rounds", "per_round", "order", "seed",
-)  # fmt: skip
-NAMES = (
-    "pattern", "symbols", "tie_rule", "demolition", "continuing_subword_prefix", "end_of_word_suffix", "base", "reuse",
-    "deny", "signal", "selection",
-)  # fmt: skip
-SHARES = ("share", "character_coverage", "epsilon", "row_quantile")
-SWITCHES = ("balance", "whole_pieces", "cascade", "strict")  # 0 or 1
-OPTIONS = ("corpus", *NUMBERS, *NAMES, *SWITCHES, *SHARES, "scripts")
 # A row is to be the same tokenizer on every machine: of 4,000 tokens of SentencePiece's Unigram, trained on 2 MB of
 # English, 6 are others with 8 threads in place of 1.
 ROW_THREADS = 4
@@ -42,25 +32,27 @@ ROW_THREADS = 4
 class Recipe:
     """A trainer, its options and a corpus: all that decides the result, but for the present content of the corpus."""
 
-    trainer: TrainerSpec
+    trainer: TrainerSpec[Any]
     corpus: str  # several are separated by |
-    options: Mapping[str, Any] = field(default_factory=dict)  # fields of TrainingRequest that were given
+    options: Mapping[str, Any] = field(default_factory=dict)  # of the trainer, that were given
 
     @classmethod
     def of(cls, trainer: str, options: Mapping[str, str]) -> Recipe:
         """Read a specification's options; all that can be checked without the text is checked."""
-        name = f"trained:{trainer}"
-        check_options(name, options, OPTIONS)
-        spec = trainers.resolve(trainer)
-        example = "base=tokenizer.json&tokens=8192" if spec.adapts else "vocab_size=8192"
-        first = ("base",) if spec.adapts else ("vocab_size",) if spec.sized else ()
-        for needed in (*first, "corpus"):
-            if needed not in options:
-                raise InputError(f"{name!r} lacks {needed}=; write trained:{trainer}?{example}&corpus=sample")
-        given = {key: _value(name, key, value) for key, value in options.items() if key != "corpus"}
+        name, spec = f"trained:{trainer}", trainers.resolve(trainer)
+        check_options(
+            name, options, {"corpus"}.union(*(declared(other.options) for other in trainers.specs().values()))
+        )
+        trainers.refuse_others(spec, options.keys() - {"corpus"})
+        known = declared(spec.options)
+        needed = {one.name: one.example for one in known.values() if one.required} | {"corpus": "sample"}
+        for missing in needed.keys() - options.keys():
+            example = "&".join(f"{key}={value}" for key, value in needed.items())
+            raise InputError(f"{name!r} lacks {missing}=; write {name}?{example}")
+        given = {key: known[key].read(name, value) for key, value in options.items() if key != "corpus"}
         recipe = cls(spec, options["corpus"], given)
         recipe.text()
-        trainers.check(recipe.trainer, recipe.request())
+        recipe.request()
         return recipe
 
     @property
@@ -68,11 +60,12 @@ class Recipe:
         """Number of threads that the row is trained on wherever that is; None where any number gives the same."""
         return ROW_THREADS if self.trainer.depends_on_threads else None
 
-    def request(self, threads: int = 1, **more: Any) -> TrainingRequest:
+    def request(self, threads: int = 1, **more: Any) -> TrainingRequest[Any]:
         """Return the request for the trainer; ``texts`` may be given in ``more``."""
+        base = {"base": file_of(self.options["base"])} if self.trainer.adapts else {}
+        options = trainers.options_of(self.trainer, **{**self.options, **base})
         parts = {"parts": self.text().parts} if "|" in self.corpus else {}
-        base = {"base": file_of(self.options["base"])} if "base" in self.options else {}
-        return TrainingRequest(**{"texts": self.texts, "threads": threads, **parts, **self.options, **base, **more})
+        return TrainingRequest(**{"texts": self.texts, "options": options, "threads": threads, **parts, **more})
 
     def text(self) -> Text:
         """Open the corpus, or several."""
@@ -105,27 +98,6 @@ class Recipe:
         """The recipe without what says how much of its training is taken; None where nothing in it does."""
         rest = {name: value for name, value in self.options.items() if name not in self.trainer.sizes}
         return replace(self, options=rest) if rest.keys() != self.options.keys() else None
-
-
-def _value(name: str, key: str, value: str) -> Any:
-    if key in NUMBERS:
-        return _number(name, key, value)
-    if key in SWITCHES:
-        if value not in ("0", "1"):
-            raise InputError(f"{name!r}: {key}={value} is neither 0 nor 1")
-        return value == "1"
-    if key in SHARES:
-        try:
-            return float(value)
-        except ValueError:
-            raise InputError(f"{name!r}: {key}={value} is no number, such as 0.25") from None
-    return tuple(value.split(",")) if key == "scripts" else value
-
-
-def _number(name: str, key: str, value: str) -> int:
-    if not (value.isascii() and value.isdecimal() and len(value) < 16):
-        raise InputError(f"{name!r}: {key}={value} is not a whole number")
-    return int(value)
 
 
 @cache

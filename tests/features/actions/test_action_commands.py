@@ -142,7 +142,7 @@ def test_a_stream_that_is_not_as_it_was_is_refused(folder: Path, kind: str, mess
             ("train", "fast", "-c", "motions:{folder}/farthest.jsonl?chunk=3", "--out", "{folder}/new"),
             "dimension 1 spans",
         ),
-        (("train", "fast", "-c", "motions:made", "--threads", "-3", "--out", "{folder}/new"), "--threads is for text"),
+        (("train", "fast", "-c", "motions:made", "--threads", "-3", "--out", "{folder}/new"), "no option 'threads'"),
         (("encode", "{codec}", "{folder}/clips.jsonl", "--lines"), "--lines is for text"),
         (("decode", "{codec}", "{folder}/ids.jsonl", "--format", "json"), "--format is for text"),
         (("decode", "{codec}", "{folder}/empty"), "is no header of a stream of actions"),
@@ -150,13 +150,16 @@ def test_a_stream_that_is_not_as_it_was_is_refused(folder: Path, kind: str, mess
         (("train", "fast", "-c", "sample", "--out", "{folder}/new"), "'sample' is text"),
         (
             ("train", "fast", "-c", "motions:made", "--pattern", "gpt2", "--out", "{folder}/new"),
-            "--pattern is for text",
+            "no option 'pattern'",
         ),
         (("train", "fast", "-c", "motions:made", "--scale", "0", "--out", "{folder}/new"), "scale=0 is not from"),
         (("train", "fast", "-c", "motions:made", "--vocab-size", "20", "--out", "{folder}/new"), "is too small"),
         (("train", "fast", "-c", "motions:made", "--out", "{folder}/codec"), "replace it with --force"),
-        (("train", "bpe", "--vocab-size", "300", "--scale", "3", "--out", "{folder}/new"), "--scale is for fast"),
-        (("train", "bpe", "--out", "{folder}/new"), "vocab_size is 0; it must be in 1.."),
+        (
+            ("train", "bpe", "--vocab-size", "300", "--scale", "3", "--out", "{folder}/new"),
+            "no option 'scale'; trainers with it: fast",
+        ),
+        (("train", "bpe", "--out", "{folder}/new"), "needs vocab_size: give --vocab-size"),
     ],
 )
 def test_what_is_wrong_is_said(folder: Path, arguments: tuple[str, ...], message: str) -> None:

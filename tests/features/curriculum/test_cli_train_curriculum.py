@@ -48,7 +48,7 @@ def test_what_is_trained_encodes_decodes_and_is_measured(folder: Path) -> None:
         (["--epsilon", "0"], "epsilon is 0; it is a bound on the entropy in nats, above 0"),
         (["--vocab-size", "200"], "a vocabulary of 200 has no room for the alphabet of 256 bytes"),
         (["--rounds", "0"], "rounds is 0"),
-        (["--export", "tiktoken"], "gives no model that could be exported"),
+        (["--export", "tiktoken"], "has no --export"),
         (["--tie-rule", "lexicographic"], "has no option 'tie_rule'"),
     ],
 )

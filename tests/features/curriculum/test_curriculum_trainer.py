@@ -7,40 +7,42 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cases.trainings import asked
 from oracles import curriculum as oracle
 from pyharness import corpora, trainers
 from pyharness.features.curriculum import trainer as trainer
 from pyharness.features.curriculum.model import CurriculumModel, load_bytes
 from pyharness.features.curriculum.tokenizer import CurriculumTokenizer
+from pyharness.features.curriculum.trainer import CurriculumOptions
 from pyharness.symbol_models import SymbolModel
 from pyharness.tokenizers.training.recipe import Recipe
-from pyharness.trainers import TrainedTokenizer, TrainingRequest
+from pyharness.trainers import TrainedTokenizer
 from pyharness.types import InputError, Tally, Tokens
 
 TEXTS = list(corpora.open_corpus("sample:prose").documents(Tally()))[:30]
 
 
 def train(texts: list[str] = TEXTS, **options: Any) -> TrainedTokenizer:
-    return trainers.train("curriculum", TrainingRequest(texts=lambda: texts, **options))
+    return trainers.train("curriculum", asked("curriculum", texts=lambda: texts, **options))
 
 
 def model_of(trained: TrainedTokenizer) -> CurriculumModel:
     return load_bytes(trained.files["model.json"], "it")
 
 
-def by_definition(texts: list[str], request: TrainingRequest) -> list[str]:
+def by_definition(texts: list[str], options: CurriculumOptions) -> list[str]:
     """Strings of a vocabulary over characters, by the slow references alone but for the symbol model."""
     vocabulary = dict(enumerate(sorted(set("".join(texts)))))
-    for _ in range(request.rounds):
+    for _ in range(options.rounds):
         tokens = Tokens.from_lists([oracle.encode(text, vocabulary) for text in texts])
-        model = SymbolModel.train([(tokens.ids, tokens.offsets)], len(vocabulary), request.order)
+        model = SymbolModel.train([(tokens.ids, tokens.offsets)], len(vocabulary), options.order)
         scores = model.score(tokens.ids, tokens.offsets)
-        signal = scores.entropy if request.signal == "entropy" else scores.nll
+        signal = scores.entropy if options.signal == "entropy" else scores.nll
         found = list[oracle.Group]()
         for start, end in zip(tokens.offsets[:-1], tokens.offsets[1:], strict=True):
             ids, values = tokens.ids[start:end].tolist(), signal[start:end].tolist()
-            found += oracle.groups(ids, values, request.epsilon, request.row_quantile, request.strict)
-        taken = [group for group, _ in oracle.selected(found, request.per_round)]
+            found += oracle.groups(ids, values, options.epsilon, options.row_quantile, options.strict)
+        taken = [group for group, _ in oracle.selected(found, options.per_round)]
         vocabulary, _ = oracle.expand(vocabulary, taken)
     return list(vocabulary.values())
 
@@ -58,8 +60,8 @@ def test_rounds_are_those_of_the_definition(options: dict[str, Any], monkeypatch
     texts = [text[:1500] for text in TEXTS[:6]]
     monkeypatch.setattr(trainer, "AT_ONCE", 1000)  # several batches
     trained = train(texts, symbols="characters", **options)
-    request = TrainingRequest(texts=lambda: texts, symbols="characters", **options)
-    assert [string.decode() for string in model_of(trained).strings] == by_definition(texts, request)
+    request = asked("curriculum", texts=lambda: texts, symbols="characters", **options)
+    assert [string.decode() for string in model_of(trained).strings] == by_definition(texts, request.options)
 
 
 def test_what_is_said_of_the_rounds_is_so() -> None:
@@ -141,7 +143,7 @@ def test_no_token_is_longer_than_asked() -> None:
         ({"selection": "best"}, "selection is 'best'"),
         ({"seed": 3}, "seed= is for selection=shuffle"),
         ({"unknown": "?"}, "for symbols 'characters'"),
-        ({"pattern": "gpt2"}, "cannot split by 'gpt2'"),
+        ({"pattern": "gpt2"}, "pattern is 'gpt2'; it must be none"),
         ({"tie_rule": "lexicographic"}, "has no option 'tie_rule'"),
     ],
 )

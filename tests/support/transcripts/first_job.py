@@ -8,6 +8,7 @@ import random
 from collections.abc import Sequence
 from pathlib import Path
 
+from cases.trainings import asked
 from pyharness import trainers
 from pyharness.bpe.formats.exporting import export_model
 from pyharness.bpe.formats.own.file import save_bytes
@@ -97,6 +98,6 @@ def _words(text: str, seed: int) -> list[str]:
 
 
 def _model(texts: Sequence[str], vocab_size: int) -> BpeModel:
-    model = trainers.train("bpe", trainers.TrainingRequest(texts=lambda: texts, vocab_size=vocab_size)).model
+    model = trainers.train("bpe", asked("bpe", texts=lambda: texts, vocab_size=vocab_size)).model
     assert model is not None
     return model

@@ -11,6 +11,7 @@ import pytest
 
 import pyharness
 from cases.trained_rows import TEXT, row
+from cases.trainings import asked
 from pyharness import tokenizers, trainers
 from pyharness.cli import progress
 from pyharness.plugins.closure import import_closure
@@ -80,7 +81,7 @@ def test_a_run_says_which_row_it_trains(text: Path, capfd: pytest.CaptureFixture
 def test_what_another_number_of_threads_changes(trainer: str, text: Path) -> None:
     def trained_on(threads: int) -> object:
         texts = [one["text"] for one in map(json.loads, PROSE.read_text(encoding="utf-8").splitlines())]
-        request = trainers.TrainingRequest(texts=lambda: texts, vocab_size=1100, threads=threads)
+        request = asked(trainer, texts=lambda: texts, vocab_size=1100, threads=threads)
         content = trainers.train(trainer, request).files
         if "tokenizer.model" not in content:
             return content

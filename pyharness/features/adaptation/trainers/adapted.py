@@ -21,7 +21,8 @@ from pyharness.types import Ids, TokenKind
 
 RECORD = "adaptation.json"
 ID_MAP = "id_map.json"
-_TEXT = frozenset({"documents", "bytes", "distinct_pieces"})
+NOT_EXPORTED = "it writes the file of its base, edited"
+_TEXT = ("documents", "bytes", "distinct_pieces")
 _TOGETHER = 64  # strings in one text
 
 
@@ -83,7 +84,7 @@ def _merges(model: BpeModel) -> int:
     return len(merges.rules) if merges.rules is not None else int(np.count_nonzero(merges.ranks != NEVER))
 
 
-def _record(trainer: str, request: TrainingRequest, adapted: Adapted) -> dict[str, Any]:
+def _record(trainer: str, request: TrainingRequest[Any], adapted: Adapted) -> dict[str, Any]:
     base, model = adapted.base, adapted.model
     before, after = (remembered_self_tokenization(one.merges, request.threads) for one in (base.model, model))
     gone = (adapted.ids.new < 0) & (base.model.vocabulary.kinds != TokenKind.ABSENT)

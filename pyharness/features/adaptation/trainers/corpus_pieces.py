@@ -34,9 +34,9 @@ def counted(feed: Feed, base: BaseFile) -> WeightedPieces:
     Raises:
         InputError: there is no text, or a token occurs in it whose id is to be used again.
     """
-    rules, emitted = rules_of(base), Emitted(base.model, feed.request.reuse)
+    rules, emitted = rules_of(base), Emitted(base.model, getattr(feed.request.options, "reuse", None))
     parts = [one.pieces() for one in each_corpus(feed, lambda: ModelPieces(base.model, rules), emitted.checked)]
-    return joined(parts, balance(base.model, parts, feed.request.threads)) if feed.request.balance else parts[0]
+    return joined(parts, balance(base.model, parts, feed.request.threads)) if feed.request.options.balance else parts[0]
 
 
 def each_corpus(
@@ -52,7 +52,7 @@ def each_corpus(
     Raises:
         InputError: there is no text, or there are no corpora to balance.
     """
-    if not feed.request.balance:
+    if not feed.request.options.balance:
         counter = new()
         read_in_batches(feed, checked(counter.add))
         return [counter]

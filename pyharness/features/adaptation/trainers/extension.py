@@ -2,28 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from pyharness.bpe.model.model import BpeModel
-from pyharness.features.adaptation.bpe.coverage import ADVISED, Missing, check_share, read_as
+from pyharness.features.adaptation.bpe.coverage import ADVISED, Missing, read_as
 from pyharness.features.adaptation.bpe.edited_file import Put, put
 from pyharness.features.adaptation.bpe.extension import Extension
 from pyharness.features.adaptation.bpe.placement import compiled, place
 from pyharness.features.adaptation.id_maps import IdMap
-from pyharness.features.adaptation.trainers.adapted import Adapted, texts_of, trained
-from pyharness.features.adaptation.trainers.base_file import BaseFile, digest_of, located
-from pyharness.features.adaptation.trainers.growth import Learnt, learn
+from pyharness.features.adaptation.trainers.adapted import NOT_EXPORTED, Adapted, texts_of, trained
+from pyharness.features.adaptation.trainers.base_file import BaseFile, digest_of
+from pyharness.features.adaptation.trainers.growth import AdaptingOptions, Learnt, learn
 from pyharness.features.adaptation.trainers.learnt_classes import classes
 from pyharness.features.adaptation.trainers.reserved_tokens import reserved
 from pyharness.trainers import TrainedTokenizer, TrainerSpec, TrainingRequest
 from pyharness.trainers.feeding import Feed
+from pyharness.trainers.options import BIGGEST_VOCABULARY, declared, option
 from pyharness.types import InputError
 
 
-def train_continued(request: TrainingRequest) -> TrainedTokenizer:
+@dataclass(frozen=True, kw_only=True)
+class ExtensionOptions(AdaptingOptions):
+    """What an extension is told."""
+
+    tokens: int | None = option("New tokens", default=None, most=BIGGEST_VOCABULARY, example="8192", is_size=True)
+    reuse: str | None = option(
+        "Take first the ids of added or unused tokens that match whole, such as '<.reserved_special_token_[0-9]+.>', "
+        "and gaps",
+        default=None, metavar="REGEX",
+    )  # fmt: skip
+
+    def check(self) -> None:
+        """Refuse an expression that is none, and an extension by nothing."""
+        super().check()
+        compiled("reuse", self.reuse or "")
+        if self.tokens is None:
+            raise InputError("say how many tokens the base gains: tokens=8192")
+
+
+@dataclass(frozen=True, kw_only=True)
+class NaiveOptions(ExtensionOptions):
+    """What a naive extension is told."""
+
+    auxiliary_size: int | None = option("Size of that other training", default=None, instead="64000")
+
+
+def train_continued(request: TrainingRequest[ExtensionOptions]) -> TrainedTokenizer:
     """Go on training the base of a request.
 
     Raises:
@@ -32,7 +60,7 @@ def train_continued(request: TrainingRequest) -> TrainedTokenizer:
     return _train(CONTINUED, request)
 
 
-def train_naive(request: TrainingRequest) -> TrainedTokenizer:
+def train_naive(request: TrainingRequest[NaiveOptions]) -> TrainedTokenizer:
     """Give the base strings of a training of its own.
 
     Raises:
@@ -41,24 +69,23 @@ def train_naive(request: TrainingRequest) -> TrainedTokenizer:
     return _train(NAIVE, request)
 
 
-def _train(name: str, request: TrainingRequest) -> TrainedTokenizer:
-    feed = Feed(request)
+def _train(name: str, request: TrainingRequest[ExtensionOptions]) -> TrainedTokenizer:
+    options, feed = request.options, Feed(request)
     with feed.phases.timed("reading the base"):
-        base = BaseFile.read(request.base or "")
-        gone = reserved(base.model, request.reuse)
-        place(base.model, 0, multiple_of=request.multiple_of)
-    tokens = request.tokens or 0
-    learnt = learn(feed, base, tokens, naive=name == NAIVE)
+        base = BaseFile.read(options.base)
+        gone = reserved(base.model, options.reuse)
+        place(base.model, 0, multiple_of=options.multiple_of)
+    learnt = learn(feed, base, options.tokens or 0, naive=name == NAIVE)
     with feed.phases.timed("writing"):
-        adapted = _extended(base, learnt, gone, request, reachable=name == CONTINUED and request.cascade)
+        adapted = _extended(base, learnt, gone, options, reachable=name == CONTINUED and options.cascade)
     return trained(name, feed, adapted, learnt.as_arrays())
 
 
 def _extended(
-    base: BaseFile, learnt: Learnt, gone: Mapping[int, str], request: TrainingRequest, *, reachable: bool
+    base: BaseFile, learnt: Learnt, gone: Mapping[int, str], options: ExtensionOptions, *, reachable: bool
 ) -> Adapted:
     model = base.model
-    extension, made = put_in(base, learnt, request, reachable=reachable)
+    extension, made = put_in(base, learnt, options, reachable=reachable)
     reused = {str(token): gone[token] for token in made.placement.ids.tolist() if token in gone}
     return Adapted(
         base=base,
@@ -67,33 +94,33 @@ def _extended(
         ids=IdMap(np.arange(model.id_limit, dtype=np.int64), made.placement.size),
         added=made.placement.ids,
         complete=extension.complete,
-        notes=notes_of(request, model, learnt, extension),
-        details={**asked(request, EXTENDING), **said_of(model, learnt, extension), "reused": reused},
+        notes=notes_of(options, model, learnt, extension),
+        details={**asked(options, ExtensionOptions), **said_of(model, learnt, extension), "reused": reused},
     )
 
 
-def put_in(base: BaseFile, learnt: Learnt, request: TrainingRequest, *, reachable: bool) -> tuple[Extension, Put]:
+def put_in(base: BaseFile, learnt: Learnt, options: AdaptingOptions, *, reachable: bool) -> tuple[Extension, Put]:
     """Put what was learnt into the file, so much of it as is asked for.
 
     Raises:
         InputError: the corpus has nothing that the base gains, or the file cannot be edited so.
     """
-    extension = learnt.extension.first(request.tokens or 0)
+    extension = learnt.extension.first(options.tokens or 0)
     if not extension.tokens:
         raise InputError(
             "the corpus has nothing to add: no pair of tokens that a rule may join occurs often enough; give more "
             "text, or lower min_frequency"
         )
     made = put(
-        base.data, base.model, extension, base.label, texts_of(extension.tokens), reuse=request.reuse,
-        multiple_of=request.multiple_of, reachable=reachable,
+        base.data, base.model, extension, base.label, texts_of(extension.tokens), multiple_of=options.multiple_of,
+        reuse=getattr(options, "reuse", None), reachable=reachable,
     )  # fmt: skip
     return extension, made
 
 
-def asked(request: TrainingRequest, options: Iterable[str]) -> dict[str, Any]:
-    """Options as they were given, or their defaults."""
-    return {"asked": {name: getattr(request, name) for name in sorted(options)}}
+def asked(options: AdaptingOptions, shared: type[AdaptingOptions]) -> dict[str, Any]:
+    """Options as they were given, or their defaults: those that all adaptations of a kind have, but for their size."""
+    return {"asked": {name: getattr(options, name) for name in sorted(declared(shared)) if name != "vocab_size"}}
 
 
 def said_of(model: BpeModel, learnt: Learnt, extension: Extension) -> dict[str, Any]:
@@ -118,12 +145,12 @@ def said_of(model: BpeModel, learnt: Learnt, extension: Extension) -> dict[str, 
     }
 
 
-def notes_of(request: TrainingRequest, model: BpeModel, learnt: Learnt, extension: Extension) -> tuple[str, ...]:
+def notes_of(options: AdaptingOptions, model: BpeModel, learnt: Learnt, extension: Extension) -> tuple[str, ...]:
     """Facts about an extension without which it is misread."""
-    tokens, whole_pieces = request.tokens or 0, request.whole_pieces
+    tokens, whole_pieces = options.tokens or 0, options.whole_pieces
     notes: list[str] = []
     spelled = _spelled(learnt.missing, extension)
-    if request.character_coverage is None or spelled < len(learnt.missing.first):
+    if options.character_coverage is None or spelled < len(learnt.missing.first):
         notes += _unspelled(model, learnt.missing, spelled)
     if len(extension.tokens) < tokens:
         notes.append(
@@ -157,50 +184,26 @@ def _unspelled(model: BpeModel, missing: Missing, spelled: int) -> Iterator[str]
     )
 
 
-def refuse(request: TrainingRequest) -> None:
-    """Refuse what no text can mend.
-
-    Raises:
-        InputError: the file of the base is not there, a number is missing, or an expression is none.
-    """
-    located(request.base or "")
-    compiled("deny", request.deny or "")
-    compiled("reuse", request.reuse or "")
-    if request.character_coverage is not None:
-        check_share(request.character_coverage)
-    if request.tokens is None:
-        raise InputError("say how many tokens the base gains: tokens=8192")
-    if request.vocab_size:
-        raise InputError("an extension is as large as its base and what it gains: give tokens=, and no vocab_size=")
-
-
 CONTINUED, NAIVE = "continued-bpe", "naive-extension"
-LEARNING = frozenset({"deny", "min_frequency", "max_token_length", "max_token_characters", "character_coverage"})
-ADAPTING = LEARNING | {"base", "tokens", "multiple_of", "balance", "whole_pieces", "cascade", "tie_rule"}
-EXTENDING = ADAPTING | {"reuse"}
 TRAINERS = (
     TrainerSpec(
         name=CONTINUED,
         train=train_continued,
+        options=ExtensionOptions,
         summary="continued BPE (arXiv 2512.03989): the training of base= goes on; tokens= new ones",
         algorithm="bpe",
         library="pyharness",
-        patterns=(),
-        options=EXTENDING,
         base_digest=digest_of,
-        sizes=frozenset({"tokens"}),
-        refuse=refuse,
+        not_exported=NOT_EXPORTED,
     ),
     TrainerSpec(
         name=NAIVE,
         train=train_naive,
+        options=NaiveOptions,
         summary="naive extension: base= gains tokens= strings of a training of its own, to compare with continued-bpe",
         algorithm="bpe",
         library="pyharness",
-        patterns=(),
-        options=EXTENDING | {"auxiliary_size"},
         base_digest=digest_of,
-        sizes=frozenset({"tokens"}),
-        refuse=refuse,
+        not_exported=NOT_EXPORTED,
     ),
 )

@@ -12,8 +12,8 @@ import numpy as np
 
 from pyharness.bpe.formats.importing import import_model
 from pyharness.bpe.model.model import BpeModel
-from pyharness.bpe.training.trainer import WeightedPieces
-from pyharness.features.adaptation.bpe.coverage import Missing, missing_characters
+from pyharness.bpe.training.trainer import TieRule, WeightedPieces
+from pyharness.features.adaptation.bpe.coverage import Missing, check_share, missing_characters
 from pyharness.features.adaptation.bpe.edited_file import extended
 from pyharness.features.adaptation.bpe.extension import (
     AUXILIARY_SIZE,
@@ -25,11 +25,69 @@ from pyharness.features.adaptation.bpe.extension import (
     extend_naively,
 )
 from pyharness.features.adaptation.bpe.placement import compiled, place
-from pyharness.features.adaptation.trainers.base_file import BaseFile
+from pyharness.features.adaptation.trainers.base_file import BaseFile, located
 from pyharness.features.adaptation.trainers.corpus_pieces import counted, rules_of
 from pyharness.trainers import Array, TrainingRequest
 from pyharness.trainers.feeding import Feed
+from pyharness.trainers.options import BIGGEST_VOCABULARY, Options, option
 from pyharness.types import offsets_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearningOptions(Options):
+    """What is told of tokens that are learnt."""
+
+    min_frequency: int | None = option("Merge no pair that occurs less often", default=None, instead="2")
+    max_token_length: int | None = option("Longest new token, in bytes", default=None, instead="any")
+    max_token_characters: int | None = option(
+        "Longest new token, in characters", default=None, instead="for SentencePiece what its model says"
+    )
+    deny: str | None = option("Make no token in whose text this is found", default=None, metavar="REGEX")
+    character_coverage: float | None = option(
+        "Models of characters: first make tokens of those that FILE has none for, up to this share of the text, such "
+        "as 0.99995",
+        default=None, flag="--coverage",
+    )  # fmt: skip
+
+    def check(self) -> None:
+        """Refuse an expression that is none, and a share that is none."""
+        super().check()
+        compiled("deny", self.deny or "")
+        if self.character_coverage is not None:
+            check_share(self.character_coverage)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdaptingOptions(LearningOptions):
+    """What is told of any change to a tokenizer."""
+
+    base: str = option(
+        "The tokenizer: a tokenizer.json, tekken.json, SentencePiece BPE model or rank file, or its folder; "
+        "file:PATH?pattern=cl100k_base for a rank file that is not known; or a row with such a file: mistral:v3, "
+        "tiktoken:gpt2, hf:OWNER/NAME",
+        metavar="FILE", example="tokenizer.json",
+    )  # fmt: skip
+    tokens: int | None = option("New tokens", default=None, most=BIGGEST_VOCABULARY, example="8192")
+    whole_pieces: bool | None = option(
+        "While counting and learning, take pieces that are tokens of FILE for these tokens",
+        default=None, instead="as FILE does",
+    )  # fmt: skip
+    balance: bool = option("Let each --corpus count as much as the largest, in tokens of FILE", default=False)
+    multiple_of: int = option(
+        "Rows of a model for it are to be a multiple: recorded, and part of the next command. The tokenizer stays as "
+        "it is",
+        default=1, most=(1 << 24) - 1,
+    )  # fmt: skip
+    cascade: bool = option(
+        "Let old rules merge on what a new one makes of a string that FILE has", default=True, instead="with"
+    )
+    tie_rule: TieRule = option("Which of equally frequent pairs is merged first", default="smallest_ids")
+
+    def check(self) -> None:
+        """Refuse a base that is not there."""
+        super().check()
+        located(self.base)
+
 
 Read: TypeAlias = Mapping[str, int]  # documents, bytes and distinct_pieces of the text
 
@@ -85,7 +143,7 @@ def learn(feed: Feed, base: BaseFile, tokens: int, *, naive: bool) -> Learnt:
         known = Learnt.of_arrays(request.learnt)
         if len(known.extension.tokens) >= tokens or not known.extension.complete:
             return known
-    options = options_of(request, base)
+    options = extending_options(request, base)
     check_growth(base.model, tokens, request, options, naive=naive)
     with feed.phases.timed("counting"):
         pieces = counted(feed, base)
@@ -98,7 +156,7 @@ def grow(
     """Learn so many strings from pieces: first the characters that a coverage asks for."""
     request, model = feed.request, base.model
     with feed.phases.timed("counting"):
-        missing = missing_characters(model, pieces, request.character_coverage, options.get("denies"))
+        missing = missing_characters(model, pieces, request.options.character_coverage, options.get("denies"))
     characters = missing.first[:tokens]
     with feed.phases.timed("merging"):
         report = feed.phases.gauge("merging", "tokens", tokens)
@@ -112,7 +170,12 @@ def grow(
 
 
 def check_growth(
-    model: BpeModel, tokens: int, request: TrainingRequest, options: ExtendingOptions, *, naive: bool = False
+    model: BpeModel,
+    tokens: int,
+    request: TrainingRequest[AdaptingOptions],
+    options: ExtendingOptions,
+    *,
+    naive: bool = False,
 ) -> None:
     """Refuse, before the text is read, what no text can mend.
 
@@ -136,28 +199,28 @@ def _spelling(base: BaseFile, characters: tuple[bytes, ...]) -> BpeModel:
 
 
 def _learn(
-    model: BpeModel, pieces: WeightedPieces, tokens: int, request: TrainingRequest, options: ExtendingOptions,
-    *, naive: bool,
+    model: BpeModel, pieces: WeightedPieces, tokens: int, request: TrainingRequest[AdaptingOptions],
+    options: ExtendingOptions, *, naive: bool,
 ) -> Extension:  # fmt: skip
     if naive:
         return extend_naively(model, pieces, tokens, auxiliary_size=_auxiliary_size(request), **options)
     return extend(model, pieces, tokens, **options)
 
 
-def _auxiliary_size(request: TrainingRequest) -> int:
-    return request.auxiliary_size or AUXILIARY_SIZE
+def _auxiliary_size(request: TrainingRequest[AdaptingOptions]) -> int:
+    return getattr(request.options, "auxiliary_size", None) or AUXILIARY_SIZE
 
 
-def options_of(request: TrainingRequest, base: BaseFile) -> ExtendingOptions:
+def extending_options(request: TrainingRequest[AdaptingOptions], base: BaseFile) -> ExtendingOptions:
     """Options of the training, as the request and the base have them."""
-    rules = rules_of(base)
-    characters = request.max_token_characters or (rules.longest if rules else None)
+    rules, asked = rules_of(base), request.options
+    characters = asked.max_token_characters or (rules.longest if rules else None)
     options = ExtendingOptions(
-        tie_rule=request.tie_rule, min_frequency=2 if request.min_frequency is None else request.min_frequency,
-        max_token_length=request.max_token_length, max_token_characters=characters, piece_rules=rules,
-        whole_pieces=request.whole_pieces, cascade=request.cascade, threads=request.threads,
+        tie_rule=asked.tie_rule, min_frequency=2 if asked.min_frequency is None else asked.min_frequency,
+        max_token_length=asked.max_token_length, max_token_characters=characters, piece_rules=rules,
+        whole_pieces=asked.whole_pieces, cascade=asked.cascade, threads=request.threads,
     )  # fmt: skip
-    if request.deny is not None:
-        found = compiled("deny", request.deny).search
+    if asked.deny is not None:
+        found = compiled("deny", asked.deny).search
         options["denies"] = lambda text: found(text) is not None
     return options

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,14 +11,13 @@ import numpy as np
 from pyharness.bpe.model.model import BpeModel
 from pyharness.bpe.training.trainer import WeightedPieces
 from pyharness.features.adaptation.bpe import pruning as orders
-from pyharness.features.adaptation.bpe.coverage import check_share
 from pyharness.features.adaptation.bpe.edited_file import Pruned, prune
 from pyharness.features.adaptation.bpe.model_pieces import ModelPieces, TokenCounter
-from pyharness.features.adaptation.bpe.placement import compiled, place
+from pyharness.features.adaptation.bpe.placement import place
 from pyharness.features.adaptation.bpe.pruning import first_of, leaf_order
 from pyharness.features.adaptation.id_maps import IdMap
-from pyharness.features.adaptation.trainers.adapted import Adapted, present, texts_of, trained
-from pyharness.features.adaptation.trainers.base_file import BaseFile, digest_of, located
+from pyharness.features.adaptation.trainers.adapted import NOT_EXPORTED, Adapted, present, texts_of, trained
+from pyharness.features.adaptation.trainers.base_file import BaseFile, digest_of
 from pyharness.features.adaptation.trainers.corpus_pieces import (
     Counts,
     balance,
@@ -27,10 +26,17 @@ from pyharness.features.adaptation.trainers.corpus_pieces import (
     rules_of,
     scaled,
 )
-from pyharness.features.adaptation.trainers.extension import ADAPTING, LEARNING, asked, notes_of, put_in, said_of
-from pyharness.features.adaptation.trainers.growth import check_growth, grow, options_of
+from pyharness.features.adaptation.trainers.extension import asked, notes_of, put_in, said_of
+from pyharness.features.adaptation.trainers.growth import (
+    AdaptingOptions,
+    LearningOptions,
+    check_growth,
+    extending_options,
+    grow,
+)
 from pyharness.trainers import Array, TrainedTokenizer, TrainerSpec, TrainingRequest
 from pyharness.trainers.feeding import Feed
+from pyharness.trainers.options import BIGGEST_VOCABULARY, declared, option
 from pyharness.types import Ids, InputError
 
 COMPARED = 4_096  # tokens that stay, in texts that the library of the format has to encode as we do
@@ -50,91 +56,107 @@ class Order:
         return {"order": self.ids, "numbers": np.array([self.documents, self.bytes], np.int64)}
 
 
-def train_leaf(request: TrainingRequest) -> TrainedTokenizer:
-    """Remove the least frequent tokens that no other is made of.
+@dataclass(frozen=True, kw_only=True)
+class PruningOptions(AdaptingOptions):
+    """What a pruning is told."""
 
-    Raises:
-        InputError: the base cannot be pruned so far, or the corpus will not do.
-    """
-    return _train("leaf-pruning", request)
+    vocab_size: int = option(
+        "Tokens of any kind that are left", default=0, most=BIGGEST_VOCABULARY, flag="--size",
+        instead="by --share, or as large as FILE", is_size=True,
+    )  # fmt: skip
+    share: float | None = option(
+        "Instead: share of the removable tokens that goes", default=None, least=0, most=1, is_size=True
+    )
+    tokens: int | None = option(
+        "Learn N tokens of the corpus after that; they are among those that are left",
+        default=None, most=BIGGEST_VOCABULARY, flag="--extend",
+    )  # fmt: skip
 
-
-def train_frequency(request: TrainingRequest) -> TrainedTokenizer:
-    """Remove the least frequent tokens, whatever is made of them."""
-    return _train("frequency-pruning", request)
-
-
-def train_last(request: TrainingRequest) -> TrainedTokenizer:
-    """Remove the largest ids."""
-    return _train("last-n", request)
-
-
-def train_leaf_last(request: TrainingRequest) -> TrainedTokenizer:
-    """Remove the largest ids that no other token is made of."""
-    return _train("leaf-last-n", request)
-
-
-def train_merge_based(request: TrainingRequest) -> TrainedTokenizer:
-    """Remove the tokens that occur and are merged least."""
-    return _train("merge-based", request)
-
-
-def train_script(request: TrainingRequest) -> TrainedTokenizer:
-    """Remove the tokens of some scripts first."""
-    return _train("script", request)
+    def check(self) -> None:
+        """Refuse a pruning of nothing, or to two sizes, and what is said of tokens that are not learnt."""
+        super().check()
+        if self.vocab_size and self.share is not None:
+            raise InputError("prune to a size or by a share: give one of vocab_size= and share=")
+        if not self.vocab_size and self.share is None and self.tokens is None:
+            raise InputError(
+                "say how much goes: vocab_size= (tokens that are left), share= (of those that can go), or tokens= (new "
+                "ones, in the place of as many)"
+            )
+        given = sorted(name for name in declared(LearningOptions) if getattr(self, name) is not None)
+        if given and self.tokens is None:
+            raise InputError(f"{given[0]}= is for tokens that are learnt, and none are: give tokens=, or leave it out")
 
 
-_ORDERS: Mapping[str, Callable[[BpeModel, Counts, TrainingRequest], Ids]] = {
-    "leaf-pruning": lambda model, counts, request: leaf_order(model, counts, request.threads),
-    "frequency-pruning": lambda model, counts, _: orders.frequency_order(model, counts),
-    "last-n": lambda model, *_: orders.last_n(model),
-    "leaf-last-n": lambda model, _, request: orders.leaf_last_n(model, request.threads),
-    "merge-based": lambda model, counts, request: orders.merge_based(model, counts, request.threads),
-    "script": lambda model, counts, request: orders.script_order(model, counts, request.scripts),
-}
-_UNCOUNTED = frozenset({"last-n", "leaf-last-n"})  # orders that ask for no count of the text
+@dataclass(frozen=True, kw_only=True)
+class ScriptOptions(PruningOptions):
+    """What a pruning by scripts is told."""
+
+    scripts: tuple[str, ...] = option(
+        "Whose tokens go first, such as Cyrillic; repeatable", default=(), flag="--script", metavar="NAME"
+    )
+
+    def check(self) -> None:
+        """Refuse a pruning by no script."""
+        super().check()
+        if not self.scripts:
+            raise InputError("name the scripts whose tokens go first: scripts=Cyrillic")
 
 
-def _train(name: str, request: TrainingRequest) -> TrainedTokenizer:
-    feed = Feed(request)
-    with feed.phases.timed("reading the base"):
-        base = BaseFile.read(request.base or "")
-        model = base.model
-        _check(name, base, request)
-    order = _order(name, feed, base, model)
-    adapted = _pruned(feed, base, order) if order.pieces is None else _replaced(feed, base, order, order.pieces)
-    return trained(name, feed, adapted, order.as_arrays())
+@dataclass(frozen=True, slots=True)
+class Method:
+    """What goes first."""
+
+    name: str
+    order: Callable[[BpeModel, Counts, Any, int], Ids]  # of a model, its counts, options and threads
+    summary: str
+    options: type[PruningOptions] = PruningOptions
+    counts: bool = True  # whether it asks how often tokens occur
+
+    def train(self, request: TrainingRequest[PruningOptions]) -> TrainedTokenizer:
+        """Remove tokens, and learn others.
+
+        Raises:
+            InputError: the base cannot be pruned so far, or the corpus will not do.
+        """
+        feed = Feed(request)
+        with feed.phases.timed("reading the base"):
+            base = BaseFile.read(request.options.base)
+            _check(self, base, request)
+        order = _order(self, feed, base)
+        adapted = _pruned(feed, base, order) if order.pieces is None else _replaced(feed, base, order, order.pieces)
+        return trained(self.name, feed, adapted, order.as_arrays())
 
 
-def _check(name: str, base: BaseFile, request: TrainingRequest) -> None:
+def _check(method: Method, base: BaseFile, request: TrainingRequest[PruningOptions]) -> None:
     """Refuse, before the text is read, what no count of its tokens can mend: how many can go does not depend on it."""
-    model = base.model
-    if request.balance and request.tokens is None and name in _UNCOUNTED:
-        raise InputError(f"there is nothing to balance: the order of {name} does not depend on the text")
-    if request.tokens is not None:
-        check_growth(model, request.tokens, request, options_of(request, base))
+    model, options = base.model, request.options
+    if options.balance and options.tokens is None and not method.counts:
+        raise InputError(f"there is nothing to balance: the order of {method.name} does not depend on the text")
+    if options.tokens is not None:
+        check_growth(model, options.tokens, request, extending_options(request, base))
     if request.learnt is None:
-        _removed(model, _ORDERS[name](model, np.zeros(model.id_limit, np.uint64), request), request)
+        none = np.zeros(model.id_limit, np.uint64)
+        _removed(model, method.order(model, none, options, request.threads), options)
 
 
-def _order(name: str, feed: Feed, base: BaseFile, model: BpeModel) -> Order:
-    request = feed.request
-    if request.learnt is not None and request.tokens is None:
+def _order(method: Method, feed: Feed, base: BaseFile) -> Order:
+    request, model, tokens = feed.request, base.model, feed.request.options.tokens
+    if request.learnt is not None and tokens is None:
         return Order(request.learnt["order"], *request.learnt["numbers"].tolist())
     counts, pieces = np.zeros(model.id_limit, np.uint64), None
-    if name not in _UNCOUNTED or request.tokens is not None:
+    if method.counts or tokens is not None:
         counts, pieces = _counted(feed, base)
     with feed.phases.timed("ordering"):
-        ids = _ORDERS[name](model, counts, request)
-    return Order(ids, feed.documents, feed.bytes, None if request.tokens is None else pieces)
+        ids = method.order(model, counts, request.options, request.threads)
+    return Order(ids, feed.documents, feed.bytes, None if tokens is None else pieces)
 
 
 class _Counter:
     """Counts tokens, and the pieces that they are of where tokens are learnt or corpora weighed."""
 
-    def __init__(self, base: BaseFile, request: TrainingRequest) -> None:
-        self.tokens = TokenCounter(base.model, whole_pieces=request.whole_pieces)
-        wanted = request.tokens is not None or request.balance
+    def __init__(self, base: BaseFile, options: PruningOptions) -> None:
+        self.tokens = TokenCounter(base.model, whole_pieces=options.whole_pieces)
+        wanted = options.tokens is not None or options.balance
         self.pieces = ModelPieces(base.model, rules_of(base)) if wanted else None
 
     def add(self, texts: list[str], threads: int = 1) -> None:
@@ -145,59 +167,65 @@ class _Counter:
 
 def _counted(feed: Feed, base: BaseFile) -> tuple[Counts, WeightedPieces | None]:
     """Read the texts and count tokens and pieces, each corpus as often as its weight says."""
-    corpora = each_corpus(feed, lambda: _Counter(base, feed.request))
+    corpora = each_corpus(feed, lambda: _Counter(base, feed.request.options))
     with feed.phases.timed("counting"):
         parts = [corpus.pieces.pieces() for corpus in corpora if corpus.pieces is not None]
-        if not feed.request.balance:
+        if not feed.request.options.balance:
             return corpora[0].tokens.counts, parts[0] if parts else None
         factors = balance(base.model, parts, feed.request.threads)
         counts = [scaled(corpus.tokens.counts, factor) for corpus, factor in zip(corpora, factors, strict=True)]
         return np.sum(counts, axis=0, dtype=np.uint64), joined(parts, factors)
 
 
-def _removed(model: BpeModel, order: Ids, request: TrainingRequest) -> Ids:
+def _removed(model: BpeModel, order: Ids, options: PruningOptions) -> Ids:
     """Tokens that go.
 
     Raises:
         InputError: more than can go, or none, and none comes.
     """
-    tokens = request.tokens or 0
-    if request.share is not None:
-        removed = first_of(model, order, share=request.share)
+    tokens = options.tokens or 0
+    if options.share is not None:
+        removed = first_of(model, order, share=options.share)
     else:
-        size = request.vocab_size or present(model)
+        size = options.vocab_size or present(model)
         if tokens > size:
             raise InputError(f"{tokens:,} new tokens do not fit into {size:,}")
         removed = first_of(model, order, size=size - tokens)
     if not len(removed) and not tokens:
         can = f"of {present(model):,} tokens {len(order):,} can go"
-        if request.share is not None:
-            raise InputError(f"share {request.share:g} removes nothing: {can}")
+        if options.share is not None:
+            raise InputError(f"share {options.share:g} removes nothing: {can}")
         raise InputError(f"nothing would go: {can}; ask for fewer that stay")
     return removed
 
 
 def _pruned(feed: Feed, base: BaseFile, order: Order) -> Adapted:
-    request = feed.request
+    options: PruningOptions = feed.request.options
     done = _cut(feed, base, order)
-    rows = place(done.model, 0, multiple_of=request.multiple_of).size
+    rows = place(done.model, 0, multiple_of=options.multiple_of).size
     return Adapted(
         base=base,
         data=done.data,
         model=done.model,
         ids=IdMap(done.ids.new, rows),
         added=np.zeros(0, np.uint32),
-        details={**asked(request, PRUNING), **_read(order), **_removable(order)},
+        details={
+            **asked(options, PruningOptions),
+            "documents": order.documents,
+            "bytes": order.bytes,
+            "removable": len(order.ids),
+        },
     )
 
 
 def _replaced(feed: Feed, base: BaseFile, order: Order, pieces: WeightedPieces) -> Adapted:
     """Prune the base, and extend what is left of it."""
-    request, done = feed.request, _cut(feed, base, order)
+    options: PruningOptions = feed.request.options
+    done = _cut(feed, base, order)
     left = base.edited(done.data, done.model)
-    learnt = grow(feed, left, pieces, request.tokens or 0, options_of(request, base))
+    learnt = grow(feed, left, pieces, options.tokens or 0, extending_options(feed.request, base))
     with feed.phases.timed("writing"):
-        extension, made = put_in(left, learnt, request, reachable=request.cascade)
+        extension, made = put_in(left, learnt, options, reachable=options.cascade)
     return Adapted(
         base=base,
         data=made.data,
@@ -205,24 +233,20 @@ def _replaced(feed: Feed, base: BaseFile, order: Order, pieces: WeightedPieces) 
         ids=IdMap(done.ids.new, made.placement.size),
         added=made.placement.ids,
         complete=extension.complete,
-        notes=notes_of(request, left.model, learnt, extension),
-        details={**asked(request, PRUNING), **_removable(order), **said_of(left.model, learnt, extension)},
+        notes=notes_of(options, left.model, learnt, extension),
+        details={
+            **asked(options, PruningOptions),
+            "removable": len(order.ids),
+            **said_of(left.model, learnt, extension),
+        },
     )
 
 
 def _cut(feed: Feed, base: BaseFile, order: Order) -> Pruned:
     model = base.model
-    removed = _removed(model, order.ids, feed.request)
+    removed = _removed(model, order.ids, feed.request.options)
     with feed.phases.timed("writing"):
         return prune(base.data, model, removed, base.label, _compared(model, removed))
-
-
-def _read(order: Order) -> dict[str, Any]:
-    return {"documents": order.documents, "bytes": order.bytes}
-
-
-def _removable(order: Order) -> dict[str, Any]:
-    return {"removable": len(order.ids)}
 
 
 def _compared(model: BpeModel, removed: Ids) -> list[str]:
@@ -231,64 +255,45 @@ def _compared(model: BpeModel, removed: Ids) -> list[str]:
     return texts_of([model.merges[token] for token in (*stays[-COMPARED:].tolist(), *removed[-COMPARED:].tolist())])
 
 
-def refuse(request: TrainingRequest) -> None:
-    """Refuse what no text can mend.
-
-    Raises:
-        InputError: the file of the base is not there, or it is not said how much goes.
-    """
-    located(request.base or "")
-    compiled("deny", request.deny or "")
-    if request.vocab_size and request.share is not None:
-        raise InputError("prune to a size or by a share: give one of vocab_size= and share=")
-    if not request.vocab_size and request.share is None and request.tokens is None:
-        raise InputError(
-            "say how much goes: vocab_size= (tokens that are left), share= (of those that can go), or tokens= (new "
-            "ones, in the place of as many)"
-        )
-    if request.character_coverage is not None:
-        check_share(request.character_coverage)
-    given = sorted(name for name in LEARNING if getattr(request, name) is not None)
-    if given and request.tokens is None:
-        raise InputError(f"{given[0]} is for tokens that are learnt, and none are: say how many, or leave it out")
-    if request.share is not None and not 0 <= request.share <= 1:
-        raise InputError(f"a share of {request.share:g} cannot be removed; it lies between 0 and 1")
-
-
-def refuse_script(request: TrainingRequest) -> None:
-    """Refuse what :func:`refuse` does, and a request without scripts."""
-    refuse(request)
-    if not request.scripts:
-        raise InputError("name the scripts whose tokens go first: scripts=Cyrillic,Greek")
-
-
-PRUNING = ADAPTING | {"share"}
-_SIZES = frozenset({"vocab_size", "share"})
-
-
-def _spec(name: str, train: Callable[[TrainingRequest], TrainedTokenizer], summary: str, **more: Any) -> TrainerSpec:
-    settings = {"options": PRUNING, "refuse": refuse, **more}
-    return TrainerSpec(
-        name=name, train=train, summary=summary, algorithm="bpe", library="pyharness", patterns=(),
-        base_digest=digest_of, sizes=_SIZES, **settings,
-    )  # fmt: skip
-
-
-TRAINERS = (
-    _spec(
+METHODS = (
+    Method(
         "leaf-pruning",
-        train_leaf,
+        lambda model, counts, _, threads: leaf_order(model, counts, threads),
         "leaf pruning (arXiv 2512.03989): base= loses the least frequent tokens that no other is made of",
     ),
-    _spec("frequency-pruning", train_frequency, "base= loses its least frequent tokens, to compare with leaf-pruning"),
-    _spec("last-n", train_last, "base= loses its largest ids, to compare with leaf-pruning"),
-    _spec("leaf-last-n", train_leaf_last, "base= loses its largest ids, but none that another token is made of"),
-    _spec("merge-based", train_merge_based, "base= loses the tokens that occur and are merged least"),
-    _spec(
+    Method(
+        "frequency-pruning",
+        lambda model, counts, *_: orders.frequency_order(model, counts),
+        "base= loses its least frequent tokens, to compare with leaf-pruning",
+    ),
+    Method(
+        "last-n",
+        lambda model, *_: orders.last_n(model),
+        "base= loses its largest ids, to compare with leaf-pruning",
+        counts=False,
+    ),
+    Method(
+        "leaf-last-n",
+        lambda model, *rest: orders.leaf_last_n(model, rest[-1]),
+        "base= loses its largest ids, but none that another token is made of",
+        counts=False,
+    ),
+    Method(
+        "merge-based",
+        lambda model, counts, _, threads: orders.merge_based(model, counts, threads),
+        "base= loses the tokens that occur and are merged least",
+    ),
+    Method(
         "script",
-        train_script,
+        lambda model, counts, options, _: orders.script_order(model, counts, options.scripts),
         "base= loses the tokens of some scripts= first, then the least frequent",
-        options=PRUNING | {"scripts"},
-        refuse=refuse_script,
+        ScriptOptions,
     ),
 )
+TRAINERS = tuple(
+    TrainerSpec(
+        name=method.name, train=method.train, options=method.options, summary=method.summary, algorithm="bpe",
+        library="pyharness", base_digest=digest_of, not_exported=NOT_EXPORTED,
+    )
+    for method in METHODS
+)  # fmt: skip

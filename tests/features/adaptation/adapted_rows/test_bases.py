@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from adapted.bases import NEW, OLD, write_base
+from cases.trainings import asked
 from pyharness import tokenizers, trainers
 from pyharness.features.adaptation.trainers.base_file import BaseFile
 from pyharness.tokenizers.families import openai_files
 from pyharness.tokenizers.training.bases import file_of
-from pyharness.trainers import TrainingRequest
 from pyharness.types import InputError
 from pyharness.vocabularies.encodings import OPENAI_ENCODINGS
 
@@ -41,7 +41,7 @@ def test_files_are_what_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_a_row_of_the_hub_is_its_file_in_the_cache(hub: Path) -> None:
     assert file_of("hf:me/mine") == str(hub)
-    request = TrainingRequest(texts=lambda: NEW, base=file_of("hf:me/mine"), tokens=3)
+    request = asked("continued-bpe", texts=lambda: NEW, base=file_of("hf:me/mine"), tokens=3)
     assert trainers.train("continued-bpe", request).files["tokenizer_config.json"] == b'{"a": 1}'
 
 
@@ -92,7 +92,7 @@ def test_a_published_encoding(data: Path, tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
     name = hashlib.sha1(str(OPENAI_ENCODINGS["r50k_base"].url).encode()).hexdigest()
     shutil.copy(data / "tokenizers" / "tiktoken" / "r50k_base.tiktoken", tmp_path / name)
-    request = TrainingRequest(texts=lambda: [*NEW, *OLD], base=file_of("tiktoken:gpt2"), tokens=3)
+    request = asked("continued-bpe", texts=lambda: [*NEW, *OLD], base=file_of("tiktoken:gpt2"), tokens=3)
     trained = trainers.train("continued-bpe", request)
     assert (next(iter(trained.files)), trained.vocab_size) == ("gpt2-adapted.tiktoken", 50_260)
     assert trained.loading["special"] == "<|endoftext|>:50256"

@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 
 from adapted.bases import NEW, write_base
 from bpe_files import characters_file
+from cases.trainings import asked
 from pyharness import trainers
 from pyharness.bpe import BpeTokenizer, WeightedPieces, import_model, self_tokenization
 from pyharness.corpora import open_corpus
 from pyharness.features.adaptation.bpe.coverage import missing_characters
-from pyharness.trainers import TrainedTokenizer, TrainingRequest
+from pyharness.trainers import TrainedTokenizer
 from pyharness.types import InputError, Tally
 
 TEXTS = ["hell õõ õhe", "õhe\tõhe w\n", "日本 日本語 ø", "hello õhe 日本"] * 3
@@ -43,7 +44,7 @@ def bases() -> dict[str, bytes]:
 
 
 def extend(base: Path, tokens: int, texts: list[str] = TEXTS, **options: Any) -> TrainedTokenizer:
-    request = TrainingRequest(texts=lambda: texts, base=str(base), tokens=tokens, **options)
+    request = asked("continued-bpe", texts=lambda: texts, base=str(base), tokens=tokens, **options)
     return trainers.train("continued-bpe", request)
 
 
@@ -120,9 +121,8 @@ def test_sizes_are_of_one_training(tmp_path: Path) -> None:
 def test_what_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "tokenizer.json"
     path.write_bytes(bases()["tokenizer.json True"])
-    unread = TrainingRequest(texts=lambda: pytest.fail("read"), base=str(path), tokens=4, character_coverage=1.5)
     with pytest.raises(InputError, match=r"a coverage of 1\.5 is no share"):
-        trainers.train("continued-bpe", unread)
+        trainers.options_of("continued-bpe", base=str(path), tokens=4, character_coverage=1.5)
 
 
 def test_bytes_lack_no_character(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from bpe_files import metaspace
+from cases.trainings import asked
 from extended_models import extended_model
 from pyharness import trainers
 from pyharness.bpe import BpeModel, BpeTokenizer, WeightedPieces, import_model
@@ -21,7 +22,6 @@ from pyharness.features.adaptation.bpe.extension import continued
 from pyharness.features.adaptation.bpe.model_pieces import ModelPieces, encoded
 from pyharness.features.adaptation.bpe.piece_rules import PieceRules
 from pyharness.features.adaptation.trainers.corpus_pieces import mass
-from pyharness.trainers import TrainingRequest
 from pyharness.types import TokenKind
 from tokenizer_files import sequence, split
 
@@ -129,7 +129,7 @@ def test_adapted_files_are_read_alike(name: str, tmp_path: Path) -> None:
     path, changed = tmp_path / "tokenizer.json", 0
     for data, texts in cases(name):
         path.write_bytes(data)
-        request = TrainingRequest(texts=partial(list, texts), base=str(path), tokens=6, min_frequency=1)
+        request = asked("continued-bpe", texts=partial(list, texts), base=str(path), tokens=6, min_frequency=1)
         trained = trainers.train("continued-bpe", request)
         assert trained.model is not None
         tokens = BpeTokenizer(trained.model).encode_batch(texts)

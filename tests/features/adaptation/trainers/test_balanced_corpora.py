@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 from adapted.bases import NEW, OLD, metaspace_file, write_base
+from cases.trainings import asked
 from pyharness import trainers
 from pyharness.bpe import WeightedPieces, import_model
 from pyharness.features.adaptation.bpe.model_pieces import ModelPieces, encoded
 from pyharness.features.adaptation.trainers.corpus_pieces import balance, joined, scaled
-from pyharness.trainers import TrainedTokenizer, TrainingRequest
+from pyharness.trainers import TrainedTokenizer
 from pyharness.types import InputError
 
 
@@ -22,7 +23,7 @@ def train(
     base: Path | str, tokens: int = 20, texts: Iterable[str] = NEW, name: str = "continued-bpe", **options: Any
 ) -> TrainedTokenizer:
     kept = list(texts)
-    return trainers.train(name, TrainingRequest(texts=lambda: kept, base=str(base), tokens=tokens, **options))
+    return trainers.train(name, asked(name, texts=lambda: kept, base=str(base), tokens=tokens, **options))
 
 
 def strings(trained: TrainedTokenizer, first: int) -> list[bytes]:
@@ -45,7 +46,7 @@ def test_corpora_are_balanced_by_tokens_of_the_base(tmp_path: Path) -> None:
 
 
 def test_balanced_corpora_have_equal_mass() -> None:
-    model = trainers.train("bpe", TrainingRequest(texts=lambda: OLD, vocab_size=270)).model
+    model = trainers.train("bpe", asked("bpe", texts=lambda: OLD, vocab_size=270)).model
     assert model is not None
     parts = [WeightedPieces.of_bytes(words) for words in ({b"the": 1000, b" cat": 7}, {b" sat": 3, b"qqq": 1})]
     masses = []

@@ -13,11 +13,12 @@ import pytest
 
 from adapted.bases import NEW, write_base
 from adapted.edited_files import changed_keys
+from cases.trainings import asked
 from pyharness import trainers
 from pyharness.bpe import BpeTokenizer, import_model
 from pyharness.features.adaptation.bpe.extension import extend
 from pyharness.features.adaptation.bpe.model_pieces import ModelPieces
-from pyharness.trainers import TrainedTokenizer, TrainingRequest
+from pyharness.trainers import TrainedTokenizer
 from pyharness.types import InputError
 
 
@@ -25,7 +26,7 @@ def train(
     base: Path | str, tokens: int = 20, texts: Iterable[str] = NEW, name: str = "continued-bpe", **options: Any
 ) -> TrainedTokenizer:
     kept = list(texts)
-    return trainers.train(name, TrainingRequest(texts=lambda: kept, base=str(base), tokens=tokens, **options))
+    return trainers.train(name, asked(name, texts=lambda: kept, base=str(base), tokens=tokens, **options))
 
 
 def record(trained: TrainedTokenizer) -> dict[str, Any]:

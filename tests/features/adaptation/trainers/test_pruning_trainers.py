@@ -11,11 +11,12 @@ import pytest
 
 from adapted.bases import NEW, OLD, metaspace_file, write_base
 from bpe_files import FILES, characters_file
+from cases.trainings import asked
 from pyharness import trainers
 from pyharness.bpe import import_model, self_tokenization
 from pyharness.features.adaptation.bpe.model_pieces import TokenCounter
 from pyharness.features.adaptation.bpe.pruning import id_map, leaf_order
-from pyharness.trainers import TrainedTokenizer, TrainingRequest
+from pyharness.trainers import TrainedTokenizer
 from pyharness.types import InputError
 
 PIECES = "sentencepiece, byte fallback"
@@ -24,7 +25,7 @@ NAMES = ("leaf-pruning", "frequency-pruning", "last-n", "leaf-last-n", "merge-ba
 
 def prune(base: Path | str, texts: Iterable[str] = OLD, name: str = "leaf-pruning", **options: Any) -> TrainedTokenizer:
     kept = list(texts)
-    return trainers.train(name, TrainingRequest(texts=lambda: kept, base=str(base), **options))
+    return trainers.train(name, asked(name, texts=lambda: kept, base=str(base), **options))
 
 
 def record(trained: TrainedTokenizer) -> dict[str, Any]:
@@ -163,17 +164,15 @@ def test_plain_frequency_leaves_tokens_that_nothing_makes(tmp_path: Path) -> Non
 def test_sizes_that_no_text_can_mend_are_refused_before_it_is_read(
     tmp_path: Path, name: str, options: dict[str, Any], said: str
 ) -> None:
-    scripts = ("Latin",) if name == "script" else ()
-    request = TrainingRequest(
-        texts=lambda: pytest.fail("read"), base=str(write_base(tmp_path)), scripts=scripts, **options
-    )
+    scripts = {"scripts": ("Latin",)} if name == "script" else {}
+    values = {"texts": lambda: pytest.fail("read"), "base": str(write_base(tmp_path)), **scripts, **options}
     with pytest.raises(InputError, match=said):
-        trainers.train(name, request)
+        trainers.train(name, asked(name, **values))
 
 
 @pytest.mark.parametrize("name", ["last-n", "leaf-last-n"])
 def test_orders_that_count_nothing_read_nothing(tmp_path: Path, name: str) -> None:
-    request = TrainingRequest(texts=lambda: pytest.fail("read"), base=str(write_base(tmp_path)), vocab_size=268)
+    request = asked(name, texts=lambda: pytest.fail("read"), base=str(write_base(tmp_path)), vocab_size=268)
     trained = trainers.train(name, request)
     assert (trained.vocab_size, record(trained)["documents"]) == (268, 0)
 
@@ -195,6 +194,5 @@ def test_what_only_a_lookup_finds_is_counted_as_the_base_writes_it(tmp_path: Pat
 def test_what_no_text_can_mend_is_refused_before_it_is_read(
     tmp_path: Path, name: str, options: dict[str, Any], said: str
 ) -> None:
-    request = TrainingRequest(texts=lambda: pytest.fail("read"), base=str(write_base(tmp_path)), **options)
     with pytest.raises(InputError, match=said):
-        trainers.train(name, request)
+        trainers.train(name, asked(name, texts=lambda: pytest.fail("read"), base=str(write_base(tmp_path)), **options))

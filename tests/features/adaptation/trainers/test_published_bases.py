@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from cases.trainings import asked
 from pyharness import trainers
 from pyharness.bpe import BpeTokenizer, import_model
 from pyharness.corpora.texts import Text
-from pyharness.trainers import TrainingRequest
 
 DATA = Path(os.environ.get("PYHARNESS_DATA", "/nowhere"))
 CORPUS = DATA / "corpora" / "multilingual" / "et" / "riigiteataja_laws.jsonl.xz"
@@ -21,8 +21,10 @@ pytestmark = pytest.mark.skipif(not CORPUS.is_file(), reason="PYHARNESS_DATA has
 def test_gpt2_learns_estonian_and_keeps_its_english() -> None:
     base = DATA / "tokenizers" / "gpt2" / "tokenizer.json"
     text = Text.of([f"shard:1/5:path:{CORPUS}"], 2_000_000)
-    request = TrainingRequest(texts=text.documents, base=str(base), tokens=1000, threads=2)
-    continued, naive = (trainers.train(name, request) for name in ("continued-bpe", "naive-extension"))
+    continued, naive = (
+        trainers.train(name, asked(name, texts=text.documents, base=str(base), tokens=1000, threads=2))
+        for name in ("continued-bpe", "naive-extension")
+    )
     assert continued.vocab_size == naive.vocab_size == 51257
     assert json.loads(continued.files["adaptation.json"])["unreachable"]["added"] == {"layer_1": 0, "layer_2": 0}
     held_out = list(Text.of([f"shard:0/5:path:{CORPUS}"], 300_000).documents())

@@ -12,9 +12,10 @@ import pytest
 
 from adapted.bases import NEW, OLD, write_base
 from bpe_files import unused
+from cases.trainings import asked
 from pyharness import trainers
 from pyharness.features.adaptation.bpe import placement
-from pyharness.trainers import TrainedTokenizer, TrainingRequest
+from pyharness.trainers import TrainedTokenizer
 from pyharness.types import InputError, TokenKind
 
 
@@ -22,7 +23,7 @@ def train(
     base: Path | str, tokens: int = 20, texts: Iterable[str] = NEW, name: str = "continued-bpe", **options: Any
 ) -> TrainedTokenizer:
     kept = list(texts)
-    return trainers.train(name, TrainingRequest(texts=lambda: kept, base=str(base), tokens=tokens, **options))
+    return trainers.train(name, asked(name, texts=lambda: kept, base=str(base), tokens=tokens, **options))
 
 
 def test_ids_without_which_other_tokens_are_lost_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,7 +46,7 @@ def test_ids_without_which_other_tokens_are_lost_are_refused(tmp_path: Path, mon
         ({"deny": "a{99999999999}"}, "deny 'a.99999999999.' is no regular expression"),
         ({"deny": "(" * 9999 + ")" * 9999}, "no regular expression: maximum recursion depth"),
         ({"reuse": "["}, "no regular expression"),
-        ({"vocab_size": 300}, "give tokens="),
+        ({"vocab_size": 300}, "no option 'vocab_size'"),
         ({"share": 0.5}, "no option 'share'"),
         ({"base": "nowhere.json"}, "no file nowhere.json"),
     ],
@@ -59,7 +60,7 @@ def test_bad_requests_are_refused_in_words(tmp_path: Path, options: dict[str, An
     ("name", "options", "said"),
     [
         ("continued-bpe", {"tokens": (1 << 31) - 1}, "cannot be added"),
-        ("continued-bpe", {"multiple_of": 1 << 30}, "cannot be a multiple of"),
+        ("continued-bpe", {"multiple_of": 1 << 30}, "multiple_of is 1,073,741,824; it must be in"),
         ("continued-bpe", {"reuse": "nothing"}, "matches no added or unused token"),
         ("continued-bpe", {"balance": True}, "there must be several"),
         ("naive-extension", {"auxiliary_size": 255}, "the symbols alone are 256"),
@@ -68,11 +69,9 @@ def test_bad_requests_are_refused_in_words(tmp_path: Path, options: dict[str, An
 def test_what_no_text_can_mend_is_refused_before_it_is_read(
     tmp_path: Path, name: str, options: dict[str, Any], said: str
 ) -> None:
-    request = TrainingRequest(
-        texts=lambda: pytest.fail("read"), base=str(write_base(tmp_path)), **{"tokens": 5, **options}
-    )
+    values = {"texts": lambda: pytest.fail("read"), "base": str(write_base(tmp_path)), "tokens": 5, **options}
     with pytest.raises(InputError, match=said):
-        trainers.train(name, request)
+        trainers.train(name, asked(name, **values))
 
 
 def test_bases_that_have_no_merges_are_refused_with_the_reason(tmp_path: Path) -> None:
@@ -86,12 +85,12 @@ def test_bases_that_have_no_merges_are_refused_with_the_reason(tmp_path: Path) -
         with pytest.raises(InputError, match=str(model["type"])):
             train(path)
     (tmp_path / "model.json").write_bytes(
-        trainers.train("bpe", TrainingRequest(texts=lambda: OLD, vocab_size=270)).files["model.json"]
+        trainers.train("bpe", asked("bpe", texts=lambda: OLD, vocab_size=270)).files["model.json"]
     )
     with pytest.raises(InputError, match=r"export it as tokenizer\.json first"):
         train(tmp_path / "model.json")
-    with pytest.raises(InputError, match="changes a tokenizer, and none is named"):
-        trainers.train("continued-bpe", TrainingRequest(texts=lambda: OLD, tokens=3))
+    with pytest.raises(InputError, match="needs base: give base="):
+        trainers.train("continued-bpe", asked("continued-bpe", texts=lambda: OLD, tokens=3))
 
 
 def test_a_stage_at_which_the_library_panics_is_refused(tmp_path: Path) -> None:
