@@ -233,7 +233,8 @@ def _train_other(
     if not quiet:
         check_output()
     with in_flags(training.options):
-        rows = training.train(texts, training.options(**given_of(options)), folder, force)
+        asked = training.options(**given_of(options))
+    rows = training.train(texts, asked, folder, force)
     if not quiet:
         show("".join(f"{name:11} {visible(value)}\n" for name, value in rows))
 

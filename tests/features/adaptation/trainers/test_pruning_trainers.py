@@ -102,7 +102,7 @@ def test_balanced_corpora_choose_what_goes_and_what_comes(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("option", [{"deny": "x"}, {"character_coverage": 0.5}, {"min_frequency": 3}])
 def test_options_of_learning_are_refused_where_nothing_is_learnt(tmp_path: Path, option: dict[str, Any]) -> None:
-    with pytest.raises(InputError, match=f"{next(iter(option))} is for tokens that are learnt, and none are"):
+    with pytest.raises(InputError, match=f"{next(iter(option))}= is for tokens that are learnt, and none are"):
         prune(write_base(tmp_path), vocab_size=262, **option)
 
 
@@ -125,7 +125,7 @@ def test_settings_follow_the_ids(tmp_path: Path) -> None:
     [
         ({}, "say how much goes"),
         ({"vocab_size": 265, "share": 0.5}, "give one of"),
-        ({"share": 1.5}, "lies between 0 and 1"),
+        ({"share": 1.5}, "must be in 0..1"),
         ({"vocab_size": 258}, "15 of 273 tokens would have to go for 258 to be left, and 14 can"),
         ({"vocab_size": 500}, "500 tokens cannot be left of 273"),
         ({"share": 0.5, "name": "script"}, "name the scripts"),
