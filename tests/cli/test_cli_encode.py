@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cases.trainings import asked
+from cases.trained_rows import asked
 from pyharness import tokenizers, trainers
 from pyharness.cli import main
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from cases.trained_rows import asked
 from cases.training_texts import VECTORS
-from cases.trainings import asked
 from oracles import wordpiece as oracle
 from pyharness import corpora, tokenizers, trainers
 from pyharness.trainers import likelihood, pair_scores

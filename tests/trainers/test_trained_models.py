@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from bpe_models import same
-from cases.trainings import asked
+from cases.trained_rows import asked
 from pyharness import trainers
 from pyharness.bpe import export_model
 from pyharness.bpe.formats.own.file import load_bytes

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from bpe_models import sample
-from cases.trainings import asked
+from cases.trained_rows import asked
 from oracles import bpe as oracle
 from pyharness import trainers
 from pyharness.bpe import BpeTokenizer, TrainedBpe, WeightedPieces, export_model, model_of_training, train

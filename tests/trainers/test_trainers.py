@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cases.trainings import asked
+from cases.trained_rows import asked
 from pyharness import bpe, corpora, tokenizers, trainers
 from pyharness.bpe.formats.own.file import load_bytes
 from pyharness.bpe.training.piece_symbols import of_characters

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cases.trainings import asked
+from cases.trained_rows import asked
 from pyharness import corpora, tokenizers, trainers
 from pyharness.benchmarks.compression import CorpusPass
 from pyharness.types import HasVocabulary, InputError, Tally, Tokenizer

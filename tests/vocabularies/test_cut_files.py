@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from cases.trainings import asked
+from cases.trained_rows import asked
 from pyharness import tokenizers, trainers
 from pyharness.bpe.formats.exporting import export_model
 from pyharness.bpe.formats.own.file import load_bytes

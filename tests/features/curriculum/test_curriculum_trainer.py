@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cases.trainings import asked
+from cases.trained_rows import asked
 from oracles import curriculum as oracle
 from pyharness import corpora, trainers
 from pyharness.features.curriculum import trainer as trainer

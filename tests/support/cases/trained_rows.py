@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from pyharness import trainers
 from pyharness.tokenizers.training import process as training_process
 from pyharness.tokenizers.training import recipe as training_recipe
+from pyharness.trainers import TrainingRequest
 
 TEXT = "the cat sat on the mat; the rat sat on the cat\n"
 
@@ -35,3 +39,13 @@ def text(tmp_path: Path) -> Path:
     path = tmp_path / "text.txt"
     path.write_text(TEXT * 20, encoding="utf-8")
     return path
+
+
+_OF_REQUEST = {field.name for field in dataclasses.fields(TrainingRequest)}
+
+
+def asked(trainer: str, **values: Any) -> TrainingRequest[Any]:
+    """A request, whose options are all values that are none of its own."""
+    options = {name: value for name, value in values.items() if name not in _OF_REQUEST}
+    own = {name: value for name, value in values.items() if name in _OF_REQUEST}
+    return TrainingRequest(options=trainers.options_of(trainer, **options), **own)

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 import pyharness
-from cases.trained_rows import TEXT, row
-from cases.trainings import asked
+from cases.trained_rows import TEXT, asked, row
 from pyharness import tokenizers, trainers
 from pyharness.cli import progress
 from pyharness.plugins.closure import import_closure

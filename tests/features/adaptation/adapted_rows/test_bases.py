@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from adapted.bases import NEW, OLD, write_base
-from cases.trainings import asked
+from cases.trained_rows import asked
 from pyharness import tokenizers, trainers
 from pyharness.features.adaptation.trainers.base_file import BaseFile
 from pyharness.tokenizers.families import openai_files

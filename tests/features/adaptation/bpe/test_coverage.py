@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from adapted.bases import NEW, write_base
 from bpe_files import characters_file
-from cases.trainings import asked
+from cases.trained_rows import asked
 from pyharness import trainers
 from pyharness.bpe import BpeTokenizer, WeightedPieces, import_model, self_tokenization
 from pyharness.corpora import open_corpus

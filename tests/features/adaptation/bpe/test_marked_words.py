@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from bpe_files import metaspace
-from cases.trainings import asked
+from cases.trained_rows import asked
 from extended_models import extended_model
 from pyharness import trainers
 from pyharness.bpe import BpeModel, BpeTokenizer, WeightedPieces, import_model

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from adapted.bases import NEW, OLD, metaspace_file, write_base
-from cases.trainings import asked
+from cases.trained_rows import asked
 from pyharness import trainers
 from pyharness.bpe import WeightedPieces, import_model
 from pyharness.features.adaptation.bpe.model_pieces import ModelPieces, encoded

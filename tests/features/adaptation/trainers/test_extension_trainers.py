@@ -13,7 +13,7 @@ import pytest
 
 from adapted.bases import NEW, write_base
 from adapted.edited_files import changed_keys
-from cases.trainings import asked
+from cases.trained_rows import asked
 from pyharness import trainers
 from pyharness.bpe import BpeTokenizer, import_model
 from pyharness.features.adaptation.bpe.extension import extend

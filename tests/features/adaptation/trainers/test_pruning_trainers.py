@@ -11,7 +11,7 @@ import pytest
 
 from adapted.bases import NEW, OLD, metaspace_file, write_base
 from bpe_files import FILES, characters_file
-from cases.trainings import asked
+from cases.trained_rows import asked
 from pyharness import trainers
 from pyharness.bpe import import_model, self_tokenization
 from pyharness.features.adaptation.bpe.model_pieces import TokenCounter

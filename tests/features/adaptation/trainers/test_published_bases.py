@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cases.trainings import asked
+from cases.trained_rows import asked
 from pyharness import trainers
 from pyharness.bpe import BpeTokenizer, import_model
 from pyharness.corpora.texts import Text

@@ -12,7 +12,7 @@ import pytest
 
 from adapted.bases import NEW, OLD, write_base
 from bpe_files import unused
-from cases.trainings import asked
+from cases.trained_rows import asked
 from pyharness import trainers
 from pyharness.features.adaptation.bpe import placement
 from pyharness.trainers import TrainedTokenizer
