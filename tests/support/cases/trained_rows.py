@@ -1,4 +1,4 @@
-"""Specs of rows that are trained, and trainers that are planted."""
+"""Specs of rows that are trained, trainers that are planted, and what a trainer is asked."""
 
 from __future__ import annotations
 
