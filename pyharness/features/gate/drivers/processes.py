@@ -39,7 +39,7 @@ FIGURES: tuple[Figure, ...] = ("memory", "instructions")
 LONGEST = 1 << 62  # nanoseconds, bytes or instructions
 
 
-class Asked:
+class AskedArm:
     """A process of an arm's interpreter that answers messages in turn; see ``driver.py``.
 
     Args:
@@ -164,7 +164,7 @@ class Asked:
         return ArmFailed(how)
 
 
-class DriverProcess(Asked):
+class DriverProcess(AskedArm):
     """One arm in one launch.
 
     Args:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pyharness.features.gate.builds.arms import Arm, Arms
-from pyharness.features.gate.drivers.processes import TIME_LIMIT_SECONDS, Asked
+from pyharness.features.gate.drivers.processes import TIME_LIMIT_SECONDS, AskedArm
 from pyharness.features.gate.drivers.project_tests import FOLDER, PlantedTests
 from pyharness.features.gate.measurement.plan import Start
 from pyharness.features.gate.measurement.series import Measured
@@ -39,7 +39,7 @@ PLUGIN = Path(__file__).with_name("pytest_plugin.py")
 SCRATCH = "temporary"  # beside the tests: pytest's folder for them
 
 
-class PytestProcess(Asked):
+class PytestProcess(AskedArm):
     """One arm in one launch: pytest, in which the test of a benchmark waits for what it is asked.
 
     Args:
