@@ -22,8 +22,8 @@ from pyharness.report.rows.trained_on import row_cell
 from pyharness.report.rows.variants import variant
 from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.report.sheet.shortening import shorten_apart
-from pyharness.statistics.family import Parts, parts_of, told_apart
-from pyharness.statistics.jackknife import GROUPS, MIN_GROUPS, exceeds
+from pyharness.statistics.family import Parts, agreed, parts_of, told_apart
+from pyharness.statistics.jackknife import GROUPS, MIN_GROUPS
 from pyharness.store import Record
 from pyharness.types import COUNT, CaseResult, Column, InputError, Measurement
 
@@ -116,7 +116,8 @@ def ranked(rows: Sequence[Row], metric: str) -> dict[str, Ranked]:
     competing = [row for row, _ in ordered if row.result.ranks]
     unranked = _unranked(competing, metric)
     judged = [row for row in competing if row.label not in unranked]
-    ranks = dict(zip((row.label for row in judged), ranks_of(judged, _apart(judged, metric)), strict=True))
+    found = ranks_of(judged, _apart(judged, metric)) if judged else []
+    ranks = dict(zip((row.label for row in judged), found, strict=True))
     return {row.label: Ranked(row, value, ranks.get(row.label), unranked.get(row.label)) for row, value in ordered}
 
 
@@ -175,19 +176,19 @@ def parts_on_text(rows: Sequence[Row], metric: str) -> Parts:
 
 
 def _apart(rows: Sequence[Row], metric: str) -> Callable[[Row, Row], bool]:
-    """Say whether a row is worse than another: by all pairs at once, and by ``compare``, which judges the two alone."""
-    told = told_apart(parts_on_text(rows, metric)) if len(rows) > 1 else None
+    """Say whether a row is worse than another: by all pairs at once, and by ``compare``, which judges the two alone.
+
+    Where a few documents leave ``compare`` without an interval, groups of documents have to agree in its place.
+    """
     places = {row.label: place for place, row in enumerate(rows)}
+    parts = parts_on_text(rows, metric)
+    told, agree = told_apart(parts), agreed(parts)
 
     def apart(better: Row, row: Row) -> bool:
-        if told is None or not told[places[better.label], places[row.label]]:
+        pair = places[better.label], places[row.label]
+        if not told[pair] or (found := difference(better, row, metric)) is None:
             return False
-        found = difference(better, row, metric)
-        if found is None or found.interval is not None:
-            return found is not None and found.verdict == "worse"
-        # No interval is shown. Signs alone erred in up to 21 % of tables of code: docs/measuring.md, "Ranks".
-        one, other = better.measured(metric), row.measured(metric)
-        return one is not None and other is not None and exceeds(one, other)
+        return bool(agree[pair]) if found.interval is None else found.verdict == "worse"
 
     return apart
 

@@ -26,6 +26,7 @@ from pyharness.types import Measurement
 
 Parts = NDArray[np.float64]  # [rows, GROUPS]
 
+OPPOSED = 1  # groups that may say otherwise, where a pair of rows has no interval
 CHANGES = 1999  # of signs; with the signs as they are, 2,000
 _LEVEL = 0.95
 _AT_ONCE = 2_000_000  # statistics
@@ -56,6 +57,20 @@ def told_apart(parts: Parts) -> NDArray[np.bool_]:
     told = np.zeros((len(parts), len(parts)), np.bool_)
     told[first, second] = told[second, first] = found > bound(parts)
     return told
+
+
+def agreed(parts: Parts) -> NDArray[np.bool_]:
+    """Tell for each two rows whether all groups say the same of which is better: bool [rows, rows].
+
+    ``OPPOSED`` may say otherwise; those without documents say nothing. It heeds no size, and so no document that is
+    large: what a few of them carry, one way or the other, the others have to bear out.
+    """
+    agree = np.zeros((len(parts), len(parts)), np.bool_)
+    for place, row in enumerate(parts):
+        differences = parts - row
+        above, below = (differences > 0).sum(axis=1), (differences < 0).sum(axis=1)
+        agree[place] = (np.minimum(above, below) <= OPPOSED) & (above != below)
+    return agree
 
 
 def bound(parts: Parts) -> float:

@@ -292,14 +292,6 @@ def paired_interval(a: Measurement, b: Measurement) -> tuple[float, float] | Non
     return interval(b.value - a.value, _differences(a, b))
 
 
-def exceeds(a: Measurement, b: Measurement) -> bool:
-    """Whether two values differ by more than half of their paired interval, were it shown: for ranks."""
-    known = [one for one in _differences(a, b) if one is not None]
-    if a.value is None or b.value is None or len(known) < MIN_GROUPS:
-        return False
-    return abs(b.value - a.value) > half_width(known)
-
-
 def paired_lack(a: Measurement, b: Measurement) -> str | None:
     """Say why ``b - a`` has no interval, if so; None where one of the two has no replicates and does not say why."""
     if no_pair := a.no_pair or b.no_pair:

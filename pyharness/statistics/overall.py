@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from pyharness.statistics.jackknife import GROUPS, MIN_GROUPS, half_width, interval
+from pyharness.statistics.jackknife import GROUPS, MIN_GROUPS, interval
 from pyharness.types import Measurement
 
 Pair: TypeAlias = tuple[Measurement, Measurement]  # one metric of A and of B, of the very same documents
@@ -24,8 +24,7 @@ class Overall:
     """B relative to A; above 1 where B has more."""
 
     ratio: float
-    interval: tuple[float, float] | None  # 95 %; None where a text has none
-    resolved: bool = False  # whether the interval, shown or not, says which of the two has more
+    interval: tuple[float, float] | None  # 95 %; None where a text has none, or a few documents decide it
 
 
 def overall(pairs: Sequence[Pair]) -> Overall | None:
@@ -43,11 +42,10 @@ def overall(pairs: Sequence[Pair]) -> Overall | None:
     if not all(replicates):
         return Overall(ratio, None)
     means = [math.fsum(of_group) / len(of_group) for of_group in zip(*replicates, strict=True)]
-    resolved = abs(math.log(ratio)) > half_width(means)
     bounds = interval(math.log(ratio), means)
     if bounds is None or any(one.no_pair for pair in pairs for one in pair):
-        return Overall(ratio, None, resolved)
-    return Overall(ratio, (math.exp(bounds[0]), math.exp(bounds[1])), resolved)
+        return Overall(ratio, None)
+    return Overall(ratio, (math.exp(bounds[0]), math.exp(bounds[1])))
 
 
 def _replicates(a: Measurement, b: Measurement, of_all: float) -> list[float]:

@@ -19,7 +19,9 @@ rank behind that of the first; ``false``: tables in which the first of a rank is
 ``split``: tables in which any rows that are equally good have two ranks.
 
 ``--lacking``: tables of real rows in which some pair has no interval, and those with a second rank where such a pair is
-told apart by signs alone, by the width that is not shown as well (the rule), or never.
+told apart by signs at random alone, by a width that is not shown, by groups that agree (the rule), or never. Then what
+is left for rows that differ, by the width and by the rule: of ten rows as above, how often one that is worse by a share
+is told apart from the best of the others; and rows as they are, two by two. The rule was chosen on C++.
 """
 
 from __future__ import annotations
@@ -28,8 +30,9 @@ import argparse
 import math
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from itertools import permutations
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -37,9 +40,9 @@ from numpy.typing import NDArray
 
 from pyharness import corpora, tokenizers
 from pyharness.report.ranking import ranks_of
-from pyharness.statistics.family import bound, parts_of, told_apart
-from pyharness.statistics.jackknife import GROUPS, T_QUANTILES, exceeds, paired_interval
-from pyharness.types import Measurement, Tally
+from pyharness.statistics.family import agreed, bound, parts_of, told_apart
+from pyharness.statistics.jackknife import GROUPS, T_QUANTILES, half_width, paired_interval, unequal
+from pyharness.types import Measurement, Tally, Tokenizer
 
 Counts = NDArray[np.float64]  # [documents, 1 + rows]: bytes, then tokens of each row
 Draw = Callable[[np.random.Generator], Counts]
@@ -55,11 +58,20 @@ TEXTS = {
     "laws": "path:{data}/corpora/multilingual/et/riigiteataja_laws.jsonl.xz?max_bytes=3MB",
     "news": "path:{data}/corpora/multilingual/th/thaigov_news.jsonl.xz?max_bytes=2MB",
     "code": "path:{data}/corpora/code/cpp.jsonl.xz?max_bytes=3MB",
+    "Rust": "path:{data}/corpora/code/rust.jsonl.xz?max_bytes=3MB",
+    "Go": "path:{data}/corpora/code/go.jsonl.xz?max_bytes=3MB",
+    "Java": "path:{data}/corpora/code/java.jsonl.xz?max_bytes=3MB",
+    "JavaScript": "path:{data}/corpora/code/javascript.jsonl.xz?max_bytes=3MB",
+    "books": "path:{data}/corpora/english/books.jsonl.xz?max_bytes=6MB",
+    "Hindi": "path:{data}/corpora/multilingual/hi/classic_novels.jsonl.xz?max_bytes=3MB",
 }
+FIRST = ("laws", "news", "code")  # without --lacking
 ROWS = (5, 10, 30)
 DOCUMENTS = (64, 100, 1000)
 LACKING = (64, 100, 300)  # documents of texts whose pairs may lack an interval
 BETTER = (0.005, 0.01, 0.02, 0.05)
+WORSE = (0.05, 0.1, 0.2)  # shares by which a row of tables whose pairs may lack an interval is worse
+UNLIKE = {"raw_bytes, gpt2": (0, 1), "raw_bytes, o200k": (0, 4), "gpt2, o200k": (1, 4)}  # places in raw_bytes and FILES
 
 
 def made_up(documents: int, rows: int, spread: float = 1.0, better: float = 0.0) -> Draw:
@@ -95,15 +107,28 @@ def swapped(pool: Counts, documents: int, rows: int) -> Draw:
     return draw
 
 
-def pool_of(spec: str, data: str) -> Counts:
-    """Count the documents of a text in all rows, each scaled to as many tokens as the first has."""
-    texts = list(corpora.open_corpus(spec.format(data=data)).documents(Tally()))
-    columns = [np.array([len(text.encode()) for text in texts], np.float64)]
-    for file in FILES:
-        tokens = tokenizers.load(f"file:{data}/tokenizers/{file}").encode_batch(texts)
-        columns.append(np.diff(tokens.offsets.astype(np.float64)))
-        columns[-1] *= columns[1].sum() / columns[-1].sum()
-    return np.column_stack(columns)
+def scaled(pool: Counts) -> Counts:
+    """The same documents, where all rows have as many tokens as the first."""
+    pool = pool.copy()
+    pool[:, 1:] *= pool[:, 1].sum() / pool[:, 1:].sum(axis=0)
+    return pool
+
+
+def pool_of(spec: str, data: str, kept: Path | None = None) -> Counts:
+    """Count the documents of a text in all rows; ``kept``: the file that has the counts for another run."""
+    if kept is not None and kept.exists():
+        return np.asarray(np.load(kept), np.float64)
+    texts = list(corpora.open_corpus(spec).documents(Tally()))
+    counts = [np.diff(row.encode_batch(texts).offsets) for row in _rows(data)]
+    pool = np.column_stack([[len(text.encode()) for text in texts], *counts]).astype(np.float64)
+    if kept is not None:
+        np.save(kept, pool)
+    return pool
+
+
+@cache
+def _rows(data: str) -> list[Tokenizer]:
+    return [tokenizers.load(f"file:{data}/tokenizers/{file}") for file in FILES]
 
 
 # ---------------------------------------------------------------------------------------------- one table
@@ -112,12 +137,13 @@ def pool_of(spec: str, data: str) -> Counts:
 def measured(drawn: Counts, groups: NDArray[np.int64]) -> tuple[list[Measurement], list[list[float]]]:
     """Rows as a record has them, and their tokens by group."""
     byte, *counts = (np.bincount(groups, column, GROUPS) for column in drawn.T)
-    held = np.bincount(groups, minlength=GROUPS) > 0
-    rows = []
+    documents = np.bincount(groups, minlength=GROUPS)
+    lack, rows = unequal(documents.tolist(), byte.tolist()), []
     for of in counts:
         without = (byte.sum() - byte) / (of.sum() - of)
-        replicates = tuple(float(one) if there else None for one, there in zip(without, held, strict=True))
-        rows.append(Measurement("bytes_per_token", float(byte.sum() / of.sum()), replicates=replicates))
+        replicates = tuple(float(one) if held else None for one, held in zip(without, documents, strict=True))
+        value = float(byte.sum() / of.sum())
+        rows.append(Measurement("bytes_per_token", value, replicates=replicates, no_interval=lack, no_pair=lack))
     return rows, [of.tolist() for of in counts]
 
 
@@ -126,17 +152,58 @@ def excludes_zero(a: Measurement, b: Measurement) -> bool:
     return paired_interval(a, b) is not None and exceeds(a, b)
 
 
+def exceeds(a: Measurement, b: Measurement) -> bool:
+    """Whether two rows differ by more than half of their interval, were it shown."""
+    both = zip(a.replicates, b.replicates, strict=True)
+    known = [y - x for x, y in both if x is not None and y is not None]
+    return abs((b.value or 0) - (a.value or 0)) > half_width(known)
+
+
+class Table:
+    """Rows that are measured, and the rules that tell two of them apart, by their places."""
+
+    def __init__(self, drawn: Counts, generator: np.random.Generator) -> None:
+        self.rows, counts = measured(drawn, generator.integers(0, GROUPS, len(drawn)))
+        self.parts = parts_of(self.rows, counts)  # type: ignore[arg-type]
+        self._told, self._agreed = told_apart(self.parts), agreed(self.parts)
+
+    def shown(self, a: int, b: int) -> bool:
+        """Whether two rows have a paired interval."""
+        return paired_interval(self.rows[a], self.rows[b]) is not None
+
+    def signs(self, a: int, b: int) -> bool:
+        """By signs at random, and by the interval if there is one."""
+        return bool(self._told[a, b]) and (not self.shown(a, b) or exceeds(self.rows[a], self.rows[b]))
+
+    def width(self, a: int, b: int) -> bool:
+        """By signs at random, and by the interval, whether it is shown or not."""
+        return bool(self._told[a, b]) and exceeds(self.rows[a], self.rows[b])
+
+    def rule(self, a: int, b: int) -> bool:
+        """As reports do: by signs at random, and by the interval or, without one, by groups that agree."""
+        return self.signs(a, b) and (bool(self._agreed[a, b]) or self.shown(a, b))
+
+    def tied(self, a: int, b: int) -> bool:
+        """By signs at random and an interval; never without one."""
+        return self.signs(a, b) and self.shown(a, b)
+
+    def single(self, a: int, b: int) -> bool:
+        """By the paired interval alone."""
+        return excludes_zero(self.rows[a], self.rows[b])
+
+    def ranks(self, apart: Callable[[int, int], bool]) -> list[int]:
+        """Ranks of the rows by a rule, in their order."""
+        order = sorted(range(len(self.rows)), key=lambda row: -(self.rows[row].value or 0))
+        found = ranks_of(order, apart)
+        return [found[place] for place in np.argsort(order)]
+
+
 def ranks(drawn: Counts, generator: np.random.Generator) -> tuple[list[int], list[int], float]:
     """Ranks of rows in their order, by both rules, and how many times as wide as an interval the new one is."""
-    rows, counts = measured(drawn, generator.integers(0, GROUPS, len(drawn)))
-    parts = parts_of(rows, counts)  # type: ignore[arg-type]
-    told, statistic = told_apart(parts), bound(parts)
-    order = sorted(range(len(rows)), key=lambda row: -(rows[row].value or 0))
-    family = ranks_of(order, lambda a, b: bool(told[a, b]) and exceeds(rows[a], rows[b]))
-    single = ranks_of(order, lambda a, b: excludes_zero(rows[a], rows[b]))
+    table = Table(drawn, generator)
+    statistic = bound(table.parts)
     as_t = statistic * math.sqrt((GROUPS - 1) / (GROUPS - statistic**2))
-    places = np.argsort(order)
-    return [family[place] for place in places], [single[place] for place in places], as_t / T_QUANTILES[-1]
+    return table.ranks(table.rule), table.ranks(table.single), as_t / T_QUANTILES[-1]
 
 
 # ---------------------------------------------------------------------------------------------- the study
@@ -167,40 +234,67 @@ def _better(found: Sequence[list[int]]) -> Iterator[str]:
 
 
 def without_interval(draw: Draw, tables: int) -> str:
-    """Tables with a pair without an interval, as cells; and with a second rank, by three rules for such pairs."""
-    generator = np.random.default_rng(20261126)
-    found = np.array([_second_ranks(draw(generator), generator) for _ in range(tables)])
-    return " | ".join(f"{share:.1%}" for share in found.mean(axis=0))
+    """Tables with a pair without an interval, as cells; and with a second rank, by four rules for such pairs."""
+    generator, found = np.random.default_rng(20261126), []
+    for _ in range(tables):
+        table = Table(draw(generator), generator)
+        some = not all(table.shown(*pair) for pair in combinations(range(len(table.rows)), 2))
+        rules = (table.signs, table.width, table.rule, table.tied)
+        found.append([some, *(max(table.ranks(apart)) > 1 for apart in rules)])
+    return " | ".join(f"{share:.1%}" for share in np.mean(found, axis=0))
 
 
-def _second_ranks(drawn: Counts, generator: np.random.Generator) -> tuple[bool, bool, bool, bool]:
-    rows, counts = measured(drawn, generator.integers(0, GROUPS, len(drawn)))
-    told = told_apart(parts_of(rows, counts))  # type: ignore[arg-type]
-    shown = {
-        pair: paired_interval(rows[pair[0]], rows[pair[1]]) is not None for pair in permutations(range(len(rows)), 2)
-    }
-    order = sorted(range(len(rows)), key=lambda row: -(rows[row].value or 0))
+def found_worse(pool: Counts, documents: int, worse: float, tables: int) -> str:
+    """How often a row that is worse by a share is told apart from the best of nine others, by two rules."""
+    generator, found = np.random.default_rng(20261127), []
+    draw = real(pool, documents, 10)
+    for _ in range(tables):
+        drawn = draw(generator)
+        drawn[:, -1] *= 1 + worse
+        table = Table(drawn, generator)
+        best = max(range(len(table.rows)), key=lambda row: table.rows[row].value or 0)
+        found.append([best != 9 and apart(best, 9) for apart in (table.width, table.rule)])
+    return _before_and_after(found)
 
-    def second(apart: Callable[[int, int], bool]) -> bool:
-        return max(ranks_of(order, lambda a, b: bool(told[a, b]) and apart(a, b))) > 1
 
-    return (
-        not all(shown.values()),
-        second(lambda a, b: not shown[a, b] or exceeds(rows[a], rows[b])),
-        second(lambda a, b: exceeds(rows[a], rows[b])),
-        second(lambda a, b: shown[a, b] and exceeds(rows[a], rows[b])),
-    )
+def found_unlike(pool: Counts, documents: int, tables: int) -> str:
+    """How often rows as they are are told apart, in the table of all of them and of raw_bytes, as cells."""
+    generator, found = np.random.default_rng(20261128), []
+    pool = np.column_stack([pool[:, 0], pool])  # a token of raw_bytes is a byte
+    for _ in range(tables):
+        table = Table(pool[generator.integers(0, len(pool), documents)], generator)
+        found.append([[apart(*pair) for apart in (table.width, table.rule)] for pair in UNLIKE.values()])
+    return " | ".join(map(_before_and_after, np.swapaxes(found, 0, 1)))
+
+
+def _before_and_after(found: Sequence[Sequence[bool]] | NDArray[np.bool_]) -> str:
+    return " / ".join(f"{share:.0%}" for share in np.mean(found, axis=0))
 
 
 def lacking(given: argparse.Namespace) -> Iterator[str]:
-    """Table of what comes of pairs without an interval, on real text, in Markdown."""
-    yield "| text | documents | rows | some lack it | signs alone | the rule | tied |\n| :-- |" + " --: |" * 6
-    for name in given.texts if given.data else ():
-        pool = pool_of(TEXTS[name], given.data)
+    """Tables of what comes of pairs without an interval, on real text, in Markdown."""
+    pools = dict(_pools(given, TEXTS))
+    yield "| text | documents | rows | some lack it | signs alone | width | the rule | tied |\n| :-- |" + " --: |" * 7
+    for name, pool in pools.items():
         for documents in LACKING:
             for rows in ROWS[:2]:
-                cells = without_interval(real(pool, documents, rows), given.tables)
+                cells = without_interval(real(scaled(pool), documents, rows), given.tables)
                 yield f"| {name} | {documents} | {rows} | {cells} |"
+    heads = [*(f"{worse:.0%} worse" for worse in WORSE), *UNLIKE]
+    yield f"\n| text | documents | {' | '.join(heads)} |\n| :-- |" + " --: |" * (1 + len(heads))
+    for name, pool in pools.items():
+        for documents in LACKING:
+            cells = " | ".join(found_worse(scaled(pool), documents, worse, given.tables) for worse in WORSE)
+            yield f"| {name} | {documents} | {cells} | {found_unlike(pool, documents, given.tables)} |"
+
+
+def _pools(given: argparse.Namespace, texts: Iterable[str]) -> Iterator[tuple[str, Counts]]:
+    """Counts of the texts that were asked for, or of all of ``texts``."""
+    for name in given.texts or texts if given.data else ():
+        yield (
+            name,
+            pool_of(TEXTS[name].format(data=given.data), given.data, given.counts and given.counts / f"{name}.npy"),
+        )
 
 
 def lines(given: argparse.Namespace) -> Iterator[str]:
@@ -211,12 +305,11 @@ def lines(given: argparse.Namespace) -> Iterator[str]:
             for rows in ROWS:
                 cells = false_ranks(made_up(documents, rows, spread), given.tables)
                 yield f"| {name} | {documents:,} | {rows} | {cells} |"
-    for name in given.texts if given.data else ():
-        pool = pool_of(TEXTS[name], given.data)
+    for name, pool in _pools(given, FIRST):
         for how in (swapped, real):
             for documents in DOCUMENTS[:2]:
                 for rows in (*ROWS[:2], ROWS[2] if how is swapped else len(FILES)):
-                    cells = false_ranks(how(pool, documents, rows), given.tables)
+                    cells = false_ranks(how(scaled(pool), documents, rows), given.tables)
                     yield f"| {name}, {how.__name__} | {documents:,} | {rows} | {cells} |"
     yield "\n| better by | documents | ranked | false | split | single: ranked | false | split |\n|" + " --: |" * 8
     for documents in DOCUMENTS[1:]:
@@ -228,8 +321,9 @@ def main(arguments: Sequence[str] | None = None, emit: Callable[[str], object] =
     """Print the tables, a line as soon as it is there."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tables", type=int, default=1000, help="of each line")
-    parser.add_argument("--texts", nargs="*", default=list(TEXTS), choices=list(TEXTS))
+    parser.add_argument("--texts", nargs="*", choices=list(TEXTS), help="all; without --lacking: " + ", ".join(FIRST))
     parser.add_argument("--lacking", action="store_true", help="what comes of pairs without an interval, instead")
+    parser.add_argument("--counts", type=Path, help="a folder that keeps the counts of documents for another run")
     parser.add_argument("--output", type=Path, help="Markdown; standard output too")
     parser.add_argument("--data", default=os.environ.get("PYHARNESS_DATA"), help="default: PYHARNESS_DATA")
     given, said = parser.parse_args(arguments), []

@@ -24,6 +24,7 @@ from pyharness.report.ranking import (
     ranking_sheets,
 )
 from pyharness.statistics.family import told_apart
+from pyharness.statistics.jackknife import half_width
 from pyharness.types import InputError
 from ranked.records import GROUPS, METRIC, case, column, record
 
@@ -93,17 +94,21 @@ def test_without_an_interval_there_is_a_value_and_no_rank() -> None:
     assert all(row[2].reason == NO_INTERVAL for row in sheet.rows)
 
 
-@pytest.mark.parametrize(("more", "rank"), [(1.0, 1), (2.0, 2)])
-def test_rows_that_differ_in_a_few_groups_need_more_than_their_signs(more: float, rank: int) -> None:
-    """No interval is shown, as two groups carry the variance; where it would hold 0, the rows are tied."""
-    apart = [3, 3, 1, 1, 1, 1, 1, 1, 1, *[0] * 23]
-    lower = 4 - 0.001 * (sum(apart) + 13 * (more - 1))
-    below = [lower + 0.001 * one for one in apart]
+@pytest.mark.parametrize(("against", "rank"), [(0, 2), (1, 2), (2, 1)])
+def test_rows_without_an_interval_need_groups_that_agree(against: int, rank: int) -> None:
+    """Three groups carry the variance, and no interval is shown: all groups but one have to say the same.
+
+    Its half, with few degrees of freedom, would be wider than the difference, and tie what every group tells apart.
+    """
+    apart = [0.06, 0.06, 0.06, *[0.004] * (29 - against), *[-0.004] * against]  # what a group has less, as a share
+    lower = 4 * math.exp(-sum(apart) / 32)
+    below = [lower * math.exp((one - sum(apart) / 32) / 31) for one in apart]
     read = record(case("a", "text", 4.0, [4.0] * 32), case("b", "text", lower, below))
     (difference,) = comparison.rows(read, "a", "b")
     assert difference.interval is None
     rows = [Row(one.case.tokenizer, read, one) for one in read.results]
     assert told_apart(parts_on_text(rows, METRIC))[0, 1]
+    assert 4.0 - lower < half_width([of_group - 4.0 for of_group in below])
     assert ranks_of(read)["b"].rank == rank
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from pyharness.statistics import family
-from pyharness.statistics.family import bound, parts_of, told_apart
+from pyharness.statistics.family import agreed, bound, parts_of, told_apart
 from pyharness.statistics.jackknife import GROUPS, paired_interval
 from pyharness.types import Measurement
 
@@ -24,7 +26,14 @@ def table(
     rates = np.exp(generator.normal(0, 0.3, documents)[:, None] + generator.normal(0, 0.1, (documents, rows)))
     tokens = np.ceil(sizes[:, None] * rates / 4).astype(np.int64)
     tokens[:, : rows // 2] = tokens[:, : rows // 2] / (1 + better)
-    groups = generator.integers(0, GROUPS, documents)
+    return summed(sizes, tokens, generator)
+
+
+def summed(
+    sizes: NDArray[np.float64], tokens: NDArray[Any], generator: np.random.Generator
+) -> tuple[list[Measurement], Counts]:
+    """Rows whose documents fall into groups by chance; ``tokens`` [documents, rows]."""
+    groups = generator.integers(0, GROUPS, len(sizes))
     byte = np.bincount(groups, sizes, GROUPS)
     counts = np.stack([np.bincount(groups, of, GROUPS) for of in tokens.T]).astype(np.int64)
     held = np.bincount(groups, minlength=GROUPS) > 0
@@ -142,3 +151,13 @@ def test_many_rows_are_judged_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None
     at_once = told_apart(parts)
     monkeypatch.setattr(family, "_AT_ONCE", 1000)
     assert (told_apart(parts) == at_once).all()
+
+
+@pytest.mark.parametrize(("against", "empty", "expected"), [(0, 0, True), (1, 0, True), (2, 0, False), (1, 16, True)])
+def test_groups_agree_where_all_but_one_with_documents_say_the_same(against: int, empty: int, expected: bool) -> None:
+    differences = np.full(GROUPS, 0.01)
+    differences[:against] = -5.0  # however much
+    differences[GROUPS - empty :] = 0.0
+    shared = np.random.default_rng(11).normal(0, 1, GROUPS).round(3)
+    found = agreed(np.stack([shared, shared + differences, shared]))
+    assert found.tolist() == [[False, expected, False], [expected, False, expected], [False, expected, False]]

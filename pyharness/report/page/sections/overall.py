@@ -8,7 +8,7 @@ import numpy as np
 
 from pyharness.report.ranking import Ranked, parts_on_text, ranks_of
 from pyharness.report.sheet import Cell
-from pyharness.statistics.family import told_apart
+from pyharness.statistics.family import agreed, told_apart
 from pyharness.statistics.overall import Overall, overall
 from pyharness.types import COUNT, Format, Measurement
 
@@ -34,15 +34,18 @@ def overall_cells(columns: Columns, metric: str, rows: Sequence[str], reference:
 
 
 def _apart(columns: Columns, metric: str, rows: Sequence[str]) -> Callable[[str, str], bool]:
-    """Say whether two rows differ over all texts: by all pairs at once, and by the interval of the two."""
-    parts = [parts_on_text([column[row].row for row in rows], metric) for column in columns.values()]
-    told, places = told_apart(np.mean(parts, axis=0)), {row: place for place, row in enumerate(rows)}
+    """Say whether two rows differ over all texts, as ``ranking`` does on one."""
+    parts = np.mean([parts_on_text([column[row].row for row in rows], metric) for column in columns.values()], axis=0)
+    told, agree, places = told_apart(parts), agreed(parts), {row: place for place, row in enumerate(rows)}
 
     def apart(better: str, row: str) -> bool:
-        if not told[places[better], places[row]]:
+        pair = places[better], places[row]
+        if not told[pair] or (between := _between(columns, metric, better, row)) is None:
             return False
-        between = _between(columns, metric, better, row)
-        return between is not None and between.resolved
+        if between.interval is None:
+            return bool(agree[pair])
+        low, high = between.interval
+        return not low <= 1 <= high
 
     return apart
 

@@ -85,3 +85,21 @@ def test_the_table_says_how_many_are_shown_and_how_many_of_these_hold() -> None:
     said = concentration.summary([*cells, Cell("C headers", "works", 64, "gpt2", 100, 50, 40, 90)])
     assert "others: 1 figures, 1 shown in at least half of the samples" in said
     assert "1 below 93" in said
+
+
+def test_pools_are_chosen_by_name_and_counts_are_kept(tmp_path: Path) -> None:
+    """Counts that lie in the folder are those of the pool: no text and no tokenizer is opened."""
+    random = np.random.default_rng(5)
+    sizes = random.integers(500, 1500, 300)
+    for name, works in (("books", np.arange(300) % 30), ("news, Thai", np.full(300, -1))):
+        rows = {row: np.ceil(sizes / random.uniform(3, 5, 300)).astype(np.int64) for row in concentration.ROWS}
+        np.savez(tmp_path / f"{name}.npz", works=works, bytes=sizes, **rows)  # type: ignore[arg-type]  # as the study says
+    said: list[str] = []
+    given = ["--samples", "20", "--sizes", "64", "--counts", str(tmp_path), "--data", str(tmp_path)]
+    concentration.main([*given, "--pools", "books", "news, Thai"], said.append)
+    table = [line.split(" | ")[:2] for line in said[0].splitlines() if line.startswith("| ")]
+    assert table[1:] == [["| :--", ":--"], ["| books (chosen on)", "documents"], ["| books (chosen on)", "works"],
+                         ["| news, Thai", "documents"]]  # fmt: skip
+    with pytest.raises(SystemExit) as ended:
+        concentration.main([*given, "--pools", "a pool of ours"])
+    assert ended.value.code == 2

@@ -32,7 +32,7 @@ def pool(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture
 def study(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    folder = Path(__file__).parents[1] / "segments"
+    folder = Path(__file__).parents[2] / "segments"
     monkeypatch.setattr(sys, "path", [str(folder), *sys.path])
     return importlib.import_module("intervals")
 
