@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import click
 
-from pyharness.cli import encoding, examples, listing, reporting, running, showing, symbols, training
+from pyharness.cli import inspection, pipes, report, run, symbols, training, usage
 from pyharness.cli.console import reports_errors
 from pyharness.plugins import registry
 from pyharness.types import InputError
 
-_OWN = (encoding, listing, reporting, running, showing, symbols, training)
+_OWN = (inspection, pipes, report, run, symbols, training)
 _COLUMN = 40  # where what an example does begins
 
 
@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def _examples() -> Iterator[str]:
-    found = (*examples.EXAMPLES, *registry.of_features(__name__, "EXAMPLES").values())
+    found = (*usage.EXAMPLES, *registry.of_features(__name__, "EXAMPLES").values())
     for one in sorted(found, key=lambda one: one.place):
         yield f"{one.name:{_COLUMN}}{one.about}".rstrip()
 

@@ -109,8 +109,7 @@ def _leave_standard_error() -> None:
 
 def complain(line: str) -> None:
     """Write a line to standard error, with control characters made visible: they must not drive the terminal."""
-    from pyharness.report.sheet.escaping import visible
-    from pyharness.report.sheet.shortening import shorten
+    from pyharness.report.sheet.strings import shorten, visible
 
     _say(shorten(visible(line), LONGEST_LINE))
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from pyharness.commands.session import Silent
+from pyharness.commands.session import SilentListener
 from pyharness.report import case_in_words, visible
 from pyharness.running.progress import Stopwatch, in_words
 from pyharness.types import Case, CaseResult, TrainingProgress
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def listener(quiet: bool) -> Iterator[Listener]:
     """Pick what suits standard error."""
     if quiet:
-        yield Silent()
+        yield SilentListener()
     elif not sys.stderr.isatty():
         yield Lines()
     else:

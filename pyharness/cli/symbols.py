@@ -11,7 +11,7 @@ from pyharness.cli.console import check_output, reports_errors, show
 from pyharness.types import counted
 
 if TYPE_CHECKING:
-    from pyharness.commands.symbols import Trained
+    from pyharness.commands.symbols import TrainedSymbols
 
 
 @click.group()
@@ -69,7 +69,7 @@ def train(texts: tuple[str, ...], row: str, order: int, out: Path, held_out: tup
         _summarise(row, trained, out, flattering=not held_out)
 
 
-def _summarise(row: str, trained: Trained, out: Path, *, flattering: bool) -> None:
+def _summarise(row: str, trained: TrainedSymbols, out: Path, *, flattering: bool) -> None:
     from pyharness.report import visible
 
     model, judged, tally = trained.model, trained.judged, trained.tally

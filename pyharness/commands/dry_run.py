@@ -31,7 +31,7 @@ LEAST, MOST = 0.4, 1.6  # a run takes as many times what the rates say; of runs 
 
 
 @dataclass(frozen=True, slots=True)
-class Cases:
+class PlannedCases:
     """The cases of a benchmark."""
 
     benchmark: str
@@ -42,7 +42,7 @@ class Cases:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PlannedRow:
     """A tokenizer, and what comes before it can be measured."""
 
     tokenizer: str
@@ -51,7 +51,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class PlannedText:
     """What there is to read of a text."""
 
     corpus: str
@@ -76,9 +76,9 @@ class DryRun:
     """What a run would do."""
 
     suite: str
-    cases: tuple[Cases, ...]
-    tokenizers: tuple[Row, ...]
-    corpora: tuple[Text, ...]
+    cases: tuple[PlannedCases, ...]
+    tokenizers: tuple[PlannedRow, ...]
+    corpora: tuple[PlannedText, ...]
     estimate: Estimate
 
     def as_json(self) -> dict[str, Any]:
@@ -113,12 +113,12 @@ def foresee(declared: suite.Suite, record: Path | None = None, *, resume: bool =
     )
 
 
-def _rows(schedule: Schedule) -> Iterator[Row]:
+def _rows(schedule: Schedule) -> Iterator[PlannedRow]:
     for label, row in schedule.rows.items():
-        yield Row(label, row.name, tokenizers.lacking(row.name))
+        yield PlannedRow(label, row.name, tokenizers.lacking(row.name))
 
 
-def _others(schedule: Schedule) -> Iterator[Row]:
+def _others(schedule: Schedule) -> Iterator[PlannedRow]:
     """Rows that only cases of others load, as far as they are not here yet."""
     specs: dict[str, None] = {}
     for case in schedule.cases:
@@ -129,27 +129,27 @@ def _others(schedule: Schedule) -> Iterator[Row]:
     known = {row.name for row in schedule.rows.values()}
     for spec in specs:
         if spec not in known and (lacking := tokenizers.lacking(spec)):
-            yield Row(spec, spec, lacking)
+            yield PlannedRow(spec, spec, lacking)
 
 
-def _counted(cases: tuple[Case, ...], done: frozenset[str]) -> Iterator[Cases]:
+def _counted(cases: tuple[Case, ...], done: frozenset[str]) -> Iterator[PlannedCases]:
     for name in dict.fromkeys(case.benchmark for case in cases):
         mine = [case for case in cases if case.benchmark == name]
         texts = {case.corpus for case in mine} - {None}
         finished = sum(case.key in done for case in mine)
-        yield Cases(name, len(mine), len({case.tokenizer for case in mine}), len(texts), finished)
+        yield PlannedCases(name, len(mine), len({case.tokenizer for case in mine}), len(texts), finished)
 
 
-def _text(label: str, corpus: Corpus) -> Text:
+def _text(label: str, corpus: Corpus) -> PlannedText:
     if corpora.is_remote(corpus.name):
-        return Text(label, corpus.name, None, None, whole=False)
+        return PlannedText(label, corpus.name, None, None, whole=False)
     tally, until = Tally(), float("inf")
     for document in corpus.documents(tally):
         tally.add(document)
         until = min(until, time.monotonic() + READ_SECONDS)  # the first one may take long: a hundred files to open
         if time.monotonic() >= until:
-            return Text(label, corpus.name, tally.documents, tally.bytes, whole=False)
-    return Text(label, corpus.name, tally.documents, tally.bytes, whole=True)
+            return PlannedText(label, corpus.name, tally.documents, tally.bytes, whole=False)
+    return PlannedText(label, corpus.name, tally.documents, tally.bytes, whole=True)
 
 
 def _estimate(cases: list[Case], sizes: dict[str, int], workers: int) -> Estimate:
@@ -227,5 +227,5 @@ def _texts_sheet(run: DryRun) -> report.Sheet:
     return report.Sheet("Texts", headings, rows, tuple(notes))
 
 
-def _at_least(text: Text) -> str | None:
+def _at_least(text: PlannedText) -> str | None:
     return None if text.bytes is None else ("" if text.whole else "> ") + size(text.bytes)

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 INTERVAL = 0.2  # seconds between two drawings: each is a message to the browser
 
 
-def line() -> Line | None:
+def line() -> ProgressLine | None:
     """Return a listener that shows a line in this notebook; None elsewhere."""
     ipython: Any = sys.modules.get("IPython")  # whoever runs in a notebook has imported it
     shell = None if ipython is None else ipython.get_ipython()
-    return None if getattr(shell, "kernel", None) is None else Line()
+    return None if getattr(shell, "kernel", None) is None else ProgressLine()
 
 
 @contextmanager
@@ -42,7 +42,7 @@ def shown(listener: Listener | None) -> Iterator[Listener | None]:
             made.ended()
 
 
-class Line:
+class ProgressLine:
     """A bar with the case that runs and the text it has read; in the end, how long all cases took."""
 
     def __init__(self) -> None:

@@ -27,7 +27,7 @@ CORPORA = ("sample",)
 ADVICE = "pass overwrite=True to replace it, or another path"
 
 
-class Silent:
+class SilentListener:
     """A listener that says nothing."""
 
     def preparing(self, row: str, progress: TrainingProgress) -> None:
@@ -197,7 +197,7 @@ def _kept(
 ) -> Result:
     claimed = store.Journal(output, overwrite=overwrite, advice=ADVICE)  # before a row is trained
     with claimed as journal, notebook.shown(listener) as shown:
-        watching = shown or Silent()
+        watching = shown or SilentListener()
         plan = suite.plan(declared, watching.preparing)
         return Result(runner.run(plan, journal, watching, tracebacks=tracebacks, deadline=deadline))
 

@@ -24,7 +24,7 @@ Listener = Callable[[TrainingProgress], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class MeanScores:
     """What a model says of a text, on average over its symbols, in bits."""
 
     bytes: int
@@ -39,17 +39,17 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
-class Trained:
+class TrainedSymbols:
     """A model that has been written."""
 
     model: SymbolModel
     tally: Tally  # of the training text
-    judged: Judged
+    judged: MeanScores
     seconds: Mapping[str, float]
 
 
 def train(row: str, text: Text, order: int, out: Path, *, held: HeldOut | None = None, threads: int = 1,
-          progress: Listener | None = None, force: bool = False) -> Trained:  # fmt: skip
+          progress: Listener | None = None, force: bool = False) -> TrainedSymbols:  # fmt: skip
     """Train a model on the ids that a row gives a text, write it, and judge it.
 
     Args:
@@ -80,7 +80,7 @@ def train(row: str, text: Text, order: int, out: Path, *, held: HeldOut | None =
         model.save(out, overwrite=force)
     with phases.timed("judging"):
         judged = judge(model, tokenizer, held.text.documents() if held else front(text.documents(), JUDGED_BYTES))
-    return Trained(model, tally, judged, phases.seconds)
+    return TrainedSymbols(model, tally, judged, phases.seconds)
 
 
 def _ids(tokenizer: Tokenizer, texts: Iterable[str], report: Callable[[], None]) -> Iterator[tuple[SymbolIds, Offsets]]:
@@ -91,7 +91,7 @@ def _ids(tokenizer: Tokenizer, texts: Iterable[str], report: Callable[[], None])
         report()
 
 
-def judge(model: SymbolModel, tokenizer: Tokenizer, texts: Iterable[str]) -> Judged:
+def judge(model: SymbolModel, tokenizer: Tokenizer, texts: Iterable[str]) -> MeanScores:
     """What a model says of a text on average."""
     size = symbols = 0
     nll, entropy = [], []
@@ -103,4 +103,4 @@ def judge(model: SymbolModel, tokenizer: Tokenizer, texts: Iterable[str]) -> Jud
         nll.append(float(scores.nll.sum()))
         entropy.append(float(scores.entropy.sum()))
     bits = max(symbols, 1) * math.log(2)
-    return Judged(size, symbols, math.fsum(nll) / bits, math.fsum(entropy) / bits)
+    return MeanScores(size, symbols, math.fsum(nll) / bits, math.fsum(entropy) / bits)

@@ -6,7 +6,6 @@ cells of a ``Sheet`` until an exporter writes them; which numbers a table shows,
 
 from __future__ import annotations
 
-from pyharness.report.cases import case_in_words, case_name
 from pyharness.report.differences import difference_sheets, flat_differences
 from pyharness.report.exporters import (
     Comment,
@@ -20,12 +19,11 @@ from pyharness.report.exporters import (
     to_pull_request,
     to_text,
 )
-from pyharness.report.exporters.step_summary import append_step_summary
-from pyharness.report.flat import flat_sheet
+from pyharness.report.exporters.comment import append_step_summary
 from pyharness.report.sheet import Cell, Heading, Sheet
-from pyharness.report.sheet.escaping import visible
-from pyharness.report.sheet.shortening import shorten
-from pyharness.report.tables import sheets
+from pyharness.report.sheet.cases import case_in_words, case_name
+from pyharness.report.sheet.strings import shorten, visible
+from pyharness.report.tables import flat_sheet, sheets
 
 __all__ = [
     "Cell",

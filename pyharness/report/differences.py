@@ -1,14 +1,154 @@
-"""A comparison as sheets: one per pair of rows and text for people, one flat sheet for programs."""
+"""A difference of one number and its verdict, and differences as sheets.
+
+Three things judge: the paired interval over groups of documents; where there is none, of what goes with the number of
+tokens alone, the signed ranks of the documents; and of an exact metric the values themselves. Where none does, a
+primary metric that has a better is *inconclusive*: no verdict is no pass. Other numbers without a judge are shown.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
-from pyharness.report.comparison import Difference
-from pyharness.report.rows.trained_on import MARK
 from pyharness.report.sheet import NOTHING, Cell, Heading, Sheet
-from pyharness.report.sheet.escaping import writable
-from pyharness.types import Format
+from pyharness.report.sheet.cases import TRAINED_MARK
+from pyharness.report.sheet.strings import writable
+from pyharness.statistics.signed_ranks import SignedRanks
+from pyharness.types import Format, counted
+
+INCONCLUSIVE, NO_CURVE = "inconclusive", "no curve"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """``b - a`` of one metric of one case."""
+
+    title: str  # which rows and which text
+    metric: str
+    part: str | None
+    a: float | None
+    b: float | None
+    interval: tuple[float, float] | None
+    direction: str
+    tolerance: float = 0.0  # relative
+    grows_with_text: bool = False
+    exact: bool = False  # a difference counts without an interval
+    deterministic: bool = True
+    curve: tuple[float | None, ...] = ()  # b - a on nested parts of the text, the last of them all of it
+    no_interval: str | None = None  # why there is none, and nothing that judges in its place
+    primary: bool = False
+    ranks: SignedRanks | None = None  # of the tokens of every document, where they stand in for an interval
+
+    @property
+    def name(self) -> str:
+        """Metric, and what of it."""
+        return self.metric if self.part is None else f"{self.metric} {self.part}"
+
+    @property
+    def share(self) -> float | None:
+        """``b - a`` as a share of ``a``; None of nothing."""
+        return (self.b - self.a) / abs(self.a) if self.a and self.b is not None else None
+
+    @property
+    def holds_along_curve(self) -> bool:
+        """Whether the difference has one sign on every part of the text."""
+        known = [difference for difference in self.curve if difference is not None]
+        return len(known) == len(self.curve) > 1 and (min(known) > 0 or max(known) < 0)
+
+    def _has_a_sign(self, low: float, high: float) -> bool:
+        """Whether all of the interval is on the side of ``b - a``: medians may differ one way, and rounds another."""
+        return self.a is not None and self.b is not None and (low > 0 if self.b > self.a else high < 0)
+
+    @property
+    def verdict(self) -> str:
+        """``better`` or ``worse`` only when something judges, and more text is no reason to doubt it.
+
+        ``same`` when the values are equal, or within what machines differ by; ``size decides`` when a metric that grows
+        with the text has differences of both signs on parts of it, and ``no curve`` when these are not in the record;
+        ``inconclusive`` when nothing judges a primary metric.
+        """
+        if self.a is None or self.b is None:
+            return ""
+        if math.isclose(self.a, self.b, rel_tol=self.tolerance):
+            return "same"
+        if self.interval is None and not self.exact:
+            return self._without_interval()
+        if self.interval is not None and not self._has_a_sign(*self.interval):
+            return "not resolved"
+        if self.grows_with_text and not self.holds_along_curve:
+            return "size decides" if self.curve else NO_CURVE
+        return self._way
+
+    def _without_interval(self) -> str:
+        if self.judged_by_ranks:
+            return self._way
+        return INCONCLUSIVE if self.primary and self.deterministic and self.direction != "none" else ""
+
+    @property
+    def judged_by_ranks(self) -> bool:
+        """Whether the documents decide: more often than chance has it, B takes more tokens where it is worse, or fewer.
+
+        The number itself may go the other way, where one long document outweighs the others: then nothing decides.
+        """
+        if self.interval is not None or self.exact or self.ranks is None or not self.ranks.decides:
+            return False
+        return self._way == ("worse" if self.ranks.sign > 0 else "better")
+
+    @property
+    def _way(self) -> str:
+        """What the values alone say of two that differ."""
+        if self.direction == "none":
+            return "differs"
+        return "better" if ((self.b or 0) > (self.a or 0)) == (self.direction == "higher") else "worse"
+
+    @property
+    def unjudged(self) -> bool:
+        """Whether it differs, the text determines it, and it has a better, but nothing says how B is to A."""
+        known = self.a is not None and self.b is not None and self.deterministic and self.direction != "none"
+        return known and self.verdict in (INCONCLUSIVE, NO_CURVE, "")
+
+    @property
+    def looks_worse(self) -> bool:
+        """Whether the values alone, which chance may have moved, have B worse; what looks better can never fail."""
+        return self._way == "worse"
+
+    @property
+    def judged_by(self) -> str:
+        """What the verdict is from, in words; "" where nothing judges."""
+        if self.verdict == "same":
+            return ""
+        if self.judged_by_ranks and self.ranks is not None:
+            return said_of(self.ranks)
+        if self.interval is not None:
+            return "interval"
+        return "values" if self.exact else ""
+
+
+def said_of(ranks: SignedRanks) -> str:
+    """A test in words, as it is named wherever it judges."""
+    left = "" if ranks.differing == ranks.pairs else f", of which {ranks.differing:,} differ"
+    return f"signed-rank over {counted(ranks.pairs, 'document')}{left}, p = {ranks.p:.2g}"
+
+
+RESOLVED = ("worse", "better", "differs")  # verdicts that say how B is to A, in the order in which they are shown
+
+
+def resolved_first(found: Iterable[Difference]) -> tuple[list[Difference], list[Difference]]:
+    """Return what is resolved, the worse before the better and each largest first, and all others in their order.
+
+    What is inconclusive comes first of the others.
+    """
+    resolved: list[Difference] = []
+    others: list[Difference] = []
+    for one in found:
+        (resolved if one.verdict in RESOLVED else others).append(one)
+    return sorted(resolved, key=_order), sorted(others, key=lambda one: one.verdict != INCONCLUSIVE)
+
+
+def _order(one: Difference) -> tuple[int, float]:
+    return RESOLVED.index(one.verdict), -math.inf if one.share is None else -abs(one.share)
+
 
 _METRIC, _VERDICT = Heading("metric", "prose"), Heading("verdict", "word")
 _VALUE, _DIFFERENCE, _WIDTH = Format("{:.5g}"), Format("{:+.4g}"), Format("{:.2g}")
@@ -20,7 +160,7 @@ _FLAT = (
 _WORDS = ("cases", "metric", "part", "direction", "verdict", "judged_by", "reason")
 _OF_TEXT = "±: half of the paired 95 % interval of the difference, of as much other text of this kind;"
 _IN_TURN = "low, high: 95 % interval of the median over rounds of B - A, and may lie to one side of the B - A shown;"
-_TRAINED = f"{MARK} was trained on this text: what it gains there it need not gain on other text."
+_TRAINED = f"{TRAINED_MARK} was trained on this text: what it gains there it need not gain on other text."
 _NEITHER = "-: too few documents, or a metric without an interval."
 _OUT_OF_TURN = (
     "Times without an interval have no verdict: rows did not take turns, or in fewer than 6 rounds. Measure with "
@@ -59,7 +199,7 @@ def notes_below(shown: Sequence[Difference]) -> tuple[str, ...]:
     in_turn = any(_in_turn(one) for one in shown)
     out_of_turn = any(not one.deterministic and one.interval is None for one in shown)
     of_text = any(one.deterministic for one in shown) or not in_turn
-    trained = any(MARK in one.title for one in shown)
+    trained = any(TRAINED_MARK in one.title for one in shown)
     chosen = {_TRAINED: trained, _OF_TEXT: of_text, _IN_TURN: in_turn, _NEITHER: True, _OUT_OF_TURN: out_of_turn}
     return tuple(note for note, wanted in chosen.items() if wanted)
 

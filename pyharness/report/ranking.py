@@ -3,25 +3,28 @@
 A rank begins where each row from there on is told apart from the first row of each rank above, over all pairs of the
 table at once: a row is worse than the first of every rank above its own (family-wise 95 %). Nothing is said of rows of
 one rank; ``compare``, which judges two rows alone, may tell them apart. What cannot be judged has no rank.
+
+Rows of several records are ranked with each other where they read the very same text, and nowhere else. What makes two
+texts one is the digest of what was read, not its name: one name may stand for two texts, and two names one.
 """
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from pyharness.benchmarks import benchmarks
 from pyharness.benchmarks.notes import lossy
-from pyharness.report import comparison, texts
-from pyharness.report.columns import Rows, cell
-from pyharness.report.rows import trained_on
-from pyharness.report.rows.trained_on import row_cell
-from pyharness.report.rows.variants import variant
+from pyharness.report import comparison
+from pyharness.report.differences import Difference
 from pyharness.report.sheet import Cell, Heading, Sheet
-from pyharness.report.sheet.shortening import shorten_apart
+from pyharness.report.sheet.cases import row_cell, smoke_test, trained_note, variant
+from pyharness.report.sheet.columns import Rows, cell
+from pyharness.report.sheet.strings import shorten_apart
 from pyharness.statistics.family import Parts, agreed, parts_of, told_apart
 from pyharness.statistics.jackknife import GROUPS, MIN_GROUPS
 from pyharness.store import Record
@@ -45,7 +48,7 @@ OTHER_TEXT = "other text, or other groups of documents, than most rows"
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class Contender:
     """What is ranked: a case of a record, under a name that no other row of the table has."""
 
     label: str
@@ -66,7 +69,7 @@ class Row:
 class Ranked:
     """A row in one column."""
 
-    row: Row
+    row: Contender
     value: float
     rank: int | None  # from 1; None where it cannot be judged, or does not compete
     unranked: str | None = None  # why it cannot be judged, though it competes
@@ -95,14 +98,14 @@ def rankings(record: Record) -> list[tuple[str, str]]:
 def ranked_texts(record: Record, benchmark: str, metric: str) -> dict[str, dict[str, Ranked]]:
     """Ranks of rows on each text; a text is named with the parameters in which its cases differ."""
     measured = [result for result in record.of(benchmark) if result.status == "ok"]
-    by_text: dict[str, list[Row]] = {}
+    by_text: dict[str, list[Contender]] = {}
     for result in measured:
         about = filter(None, (result.case.corpus, variant(result, measured)))
-        by_text.setdefault(", ".join(about), []).append(Row(result.case.tokenizer, record, result))
+        by_text.setdefault(", ".join(about), []).append(Contender(result.case.tokenizer, record, result))
     return {text: ranked(rows, metric) for text, rows in by_text.items()}
 
 
-def ranked(rows: Sequence[Row], metric: str) -> dict[str, Ranked]:
+def ranked(rows: Sequence[Contender], metric: str) -> dict[str, Ranked]:
     """Ranks of rows on one text, by label, the best first; those that do not compete come last, without a rank.
 
     Args:
@@ -139,7 +142,7 @@ def ranks_of(rows: Sequence[T], apart: Callable[[T, T], bool]) -> list[int]:
     return ranks
 
 
-def _unranked(rows: Sequence[Row], metric: str) -> dict[str, str]:
+def _unranked(rows: Sequence[Contender], metric: str) -> dict[str, str]:
     """Why rows cannot be judged, by label."""
     texts = {row.label: _read(row) for row in rows}
     counted = Counter(texts[row.label] for row in rows if _lack(row, metric) is None)
@@ -153,12 +156,12 @@ def _unranked(rows: Sequence[Row], metric: str) -> dict[str, str]:
     return why | dict.fromkeys(left if len(left) == 1 else (), ALONE)
 
 
-def _read(row: Row) -> tuple[str | None, tuple[int, ...]]:
+def _read(row: Contender) -> tuple[str | None, tuple[int, ...]]:
     tally, groups = row.result.tally, row.result.groups
     return None if tally is None else tally.digest, groups.get("documents", ())
 
 
-def _lack(row: Row, metric: str) -> str | None:
+def _lack(row: Contender, metric: str) -> str | None:
     """What a row lacks to be judged beside others."""
     measured, counts = row.measured(metric), row.result.groups.get(COUNTED, ())
     if measured is None or len(measured.replicates) != GROUPS or measured.replicates.count(None) > GROUPS - MIN_GROUPS:
@@ -169,13 +172,13 @@ def _lack(row: Row, metric: str) -> str | None:
     return None if min(known) > 0 else NOT_POSITIVE
 
 
-def parts_on_text(rows: Sequence[Row], metric: str) -> Parts:
+def parts_on_text(rows: Sequence[Contender], metric: str) -> Parts:
     """What groups of documents say of rows that can be judged, on one text."""
     measured = [one for row in rows if (one := row.measured(metric)) is not None]
     return parts_of(measured, [row.result.groups[COUNTED] for row in rows])
 
 
-def _apart(rows: Sequence[Row], metric: str) -> Callable[[Row, Row], bool]:
+def _apart(rows: Sequence[Contender], metric: str) -> Callable[[Contender, Contender], bool]:
     """Say whether a row is worse than another: by all pairs at once, and by ``compare``, which judges the two alone.
 
     Where a few documents leave ``compare`` without an interval, groups of documents have to agree in its place.
@@ -184,7 +187,7 @@ def _apart(rows: Sequence[Row], metric: str) -> Callable[[Row, Row], bool]:
     parts = parts_on_text(rows, metric)
     told, agree = told_apart(parts), agreed(parts)
 
-    def apart(better: Row, row: Row) -> bool:
+    def apart(better: Contender, row: Contender) -> bool:
         pair = places[better.label], places[row.label]
         if not told[pair] or (found := difference(better, row, metric)) is None:
             return False
@@ -193,7 +196,7 @@ def _apart(rows: Sequence[Row], metric: str) -> Callable[[Row, Row], bool]:
     return apart
 
 
-def difference(one: Row, other: Row, metric: str) -> comparison.Difference | None:
+def difference(one: Contender, other: Contender, metric: str) -> Difference | None:
     """Compare two rows on one text; None where they did not read the same."""
     pair = comparison.Pair(one.record, one.result, other.record, other.result)
     try:
@@ -243,9 +246,9 @@ def ranking_notes(record: Record, benchmark: str, columns: Iterable[Mapping[str,
     data = record.data
     yield from NOTES
     yield from _not_ranked(columns)
-    yield from trained_on.note([result for result in record.of(benchmark) if result.status == "ok"], ranking=True)
+    yield from trained_note([result for result in record.of(benchmark) if result.status == "ok"], ranking=True)
     yield from lossy([result for result in record.of(benchmark) if result.status == "ok"], data)
-    yield from dict.fromkeys(note for label in data["corpora"] for note in texts.smoke_test(data, label))
+    yield from dict.fromkeys(note for label in data["corpora"] for note in smoke_test(data, label))
 
 
 def _not_ranked(columns: Iterable[Mapping[str, Ranked]]) -> Iterator[str]:
@@ -294,3 +297,80 @@ def _behind(column: Mapping[str, Ranked], label: str) -> float:
     """How far a row is behind the best, as a logarithm: at least 0."""
     best, mine = next(iter(column.values())).value, column[label].value
     return abs(math.log(mine / best)) if mine > 0 and best > 0 else math.inf
+
+
+# ---------------------------------------------------------------------------------------------- of several records
+
+
+_Text: TypeAlias = tuple[str, str, str]  # digest, parameters, and what the record says of the metric
+
+
+def ranking_of_records(records: Mapping[str, Record]) -> list[Sheet]:
+    """Sheets like those of one record, of the texts that rows of two and more records have read.
+
+    Args:
+        records: by a name; a row is called ROW (NAME), and no two rows alike.
+    """
+    labels = _labels(records)
+    named = [(one.name, one.ranks) for one in benchmarks().values() if one.ranks]
+    return [sheet for name, metric in named for sheet in _of_benchmark(records, labels, name, metric)]
+
+
+def _labels(records: Mapping[str, Record]) -> dict[tuple[str, str], str]:
+    """What each row of each record is called."""
+    labels: dict[tuple[str, str], str] = {}
+    for name, record in records.items():
+        for result in record.results:
+            if (row := (name, result.case.tokenizer)) not in labels:
+                labels[row] = _unlike(f"{result.case.tokenizer} ({name})", labels.values())
+    return labels
+
+
+def _of_benchmark(
+    records: Mapping[str, Record], labels: Mapping[tuple[str, str], str], benchmark: str, metric: str
+) -> list[Sheet]:
+    measured = {name: list(_measured(record, benchmark, metric)) for name, record in records.items()}
+    by_text: dict[_Text, dict[tuple[str, str], CaseResult]] = {}  # by the name of the record, and the row
+    for name, results in measured.items():
+        for one in results:
+            by_text.setdefault(_text(records[name], one, metric), {}).setdefault((name, one.case.tokenizer), one)
+    everything = [result for results in measured.values() for result in results]
+    columns: dict[str, dict[str, Ranked]] = {}
+    for (digest, *_), read in by_text.items():
+        if len({name for name, _ in read}) > 1:
+            title = _title(next(iter(read.values())), everything)
+            rows = [Contender(labels[name, row], records[name], result) for (name, row), result in read.items()]
+            columns[_unlike(title, columns, digest[:8])] = ranked(rows, metric)
+    return sheets_of(metric, columns, _notes(records, benchmark, columns))
+
+
+def _title(result: CaseResult, among: Sequence[CaseResult]) -> str:
+    return ", ".join(filter(None, (result.case.corpus, variant(result, among))))
+
+
+def _measured(record: Record, benchmark: str, metric: str) -> Iterator[CaseResult]:
+    """Results that can be ranked with those of other records: those that say which text they read."""
+    if metric in record.data["metrics"]:
+        yield from (one for one in record.of(benchmark) if one.status == "ok" and one.tally is not None)
+
+
+def _text(record: Record, result: CaseResult, metric: str) -> _Text:
+    about = record.data["metrics"][metric]
+    parameters = json.dumps(dict(result.case.parameters), sort_keys=True)
+    return result.tally.digest if result.tally else "", parameters, f"{about['unit']} {about['direction']}"
+
+
+def _unlike(title: str, known: Iterable[str], told_by: str = "") -> str:
+    """Return a title that is not known yet: as it is, with what tells it apart, or with a number."""
+    taken = set(known)
+    shapes = (title, f"{title} ({told_by})" if told_by else title)
+    numbered = (f"{title} ({number})" for number in range(2, len(taken) + 3))
+    return next(one for one in (*shapes, *numbered) if one not in taken)
+
+
+def _notes(records: Mapping[str, Record], benchmark: str, columns: Mapping[str, Mapping[str, Ranked]]) -> Iterator[str]:
+    """Notes of each record, under its name where another's are not the same."""
+    told = {name: list(ranking_notes(one, benchmark, columns.values())) for name, one in records.items()}
+    of_all = [note for note in next(iter(told.values()), []) if all(note in notes for notes in told.values())]
+    yield from of_all
+    yield from (f"{name}: {note}" for name, notes in told.items() for note in notes if note not in of_all)

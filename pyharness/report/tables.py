@@ -1,8 +1,8 @@
-"""The tables that benchmarks declare, filled from a record: no benchmark or metric is known here by its name.
+"""A record as sheets: the tables that its benchmarks declare, what they name, and a row for each number.
 
-A table is made per text and per value of the parameters in which its cases differ. A row is a tokenizer. A column finds
-its numbers among the results of the benchmark that declares the table, or, for a metric that this one does not report,
-among all results of the row on the same text.
+No benchmark or metric is known here by its name. A table is made per text and per value of the parameters in which its
+cases differ. A row is a tokenizer. A column finds its numbers among the results of the benchmark that declares the
+table, or, for a metric that this one does not report, among all results of the row on the same text.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from itertools import chain
 from typing import Any, TypeAlias
 
 from pyharness.benchmarks import benchmarks
-from pyharness.report import texts
-from pyharness.report.cases import not_measured
-from pyharness.report.columns import (
+from pyharness.report.ranking import ranking_sheets
+from pyharness.report.sheet import Cell, Heading, Sheet, cases, text_row
+from pyharness.report.sheet.cases import differing_parameters, not_measured, row_cell
+from pyharness.report.sheet.columns import (
     Measured,
     Rows,
     cell,
@@ -26,14 +27,49 @@ from pyharness.report.columns import (
     published_rows,
     with_undeclared,
 )
-from pyharness.report.listings import listing_sheets
-from pyharness.report.ranking import ranking_sheets
-from pyharness.report.rows import trained_on
-from pyharness.report.rows.trained_on import row_cell
-from pyharness.report.rows.variants import differing
-from pyharness.report.sheet import Heading, Sheet
+from pyharness.report.sheet.strings import shorten, writable
+from pyharness.statistics.intervals import interval_of, lack_of
 from pyharness.store import Record, case_record_kind
-from pyharness.types import CaseResult, Column, Fact, Measurement, Plot, Table, counted
+from pyharness.types import CaseResult, Column, Fact, Listing, Measurement, Plot, Table, counted
+
+# --------------------------------------------------------------------------- what benchmarks name, such as dead tokens
+
+
+FIRST_LISTED = 10  # entries of a row that are shown unasked
+LONGEST_ENTRY = 200  # characters of what an entry says: a token may be long, and fall apart into as many others
+
+
+def listing_sheets(record: Record, all_entries: bool = False) -> Iterator[Sheet]:
+    """One sheet for each benchmark that names something: the first entries of each row, or all that the record has."""
+    for benchmark in benchmarks().values():
+        if (listing := benchmark.listing) is not None:
+            results = [result for result in record.of(benchmark.name) if result.status == "ok"]
+            if results:
+                yield _listing_sheet(listing, results, all_entries)
+
+
+def _listing_sheet(listing: Listing, results: list[CaseResult], all_entries: bool) -> Sheet:
+    named: dict[str, dict[tuple[str, ...], None]] = {}  # by row, once for all texts that it was measured on
+    notes: list[str] = []
+    legend: dict[str, None] = {}
+    for result in results:
+        label = result.case.tokenizer
+        try:
+            entries = [tuple(shorten(str(text), LONGEST_ENTRY) for text in entry) for entry in listing.entries(result)]
+            legend |= dict.fromkeys(map(str, listing.legend(result)))
+        except Exception as error:  # details of a record that was edited, or a stranger's function
+            notes.append(f"{label}: what it names cannot be read ({type(error).__name__}: {str(error)[:200]}).")
+            continue
+        named[label] = named.get(label, {}) | dict.fromkeys(entries)
+    rows: list[tuple[Cell, ...]] = []
+    for label, known in named.items():
+        shown = list(known) if all_entries else list(known)[:FIRST_LISTED]
+        rows += [text_row(label, *entry) for entry in shown]
+        if len(shown) < len(known):
+            notes.append(f"{label}: {len(known) - len(shown):,} more; pyharness report --list-dead lists all.")
+    headings = (Heading("tokenizer", "name"), *(Heading(title, "prose") for title in listing.headings))
+    return Sheet(listing.title, headings, tuple(rows), (*legend, *dict.fromkeys(notes)))
+
 
 Used: TypeAlias = tuple[CaseResult, Sequence[Measurement]]
 NoteFunction: TypeAlias = Callable[[Sequence[CaseResult], Mapping[str, Any]], Iterable[str]]
@@ -136,7 +172,7 @@ class Filling:
     def _variants(self, own: Sequence[CaseResult]) -> Iterator[tuple[str, Sequence[CaseResult]]]:
         """Results by the parameters that tell their cases apart, with these in words."""
         per, joined = self.table.per, self.table.joined
-        names = [*per, *(name for name in differing(own, own) if name not in (*per, *joined))]
+        names = [*per, *(name for name in differing_parameters(own, own) if name not in (*per, *joined))]
         groups: dict[str, list[CaseResult]] = {} if own else {"": []}
         for result in own:
             given = {name: result.case.parameters.get(name) for name in names}
@@ -176,7 +212,7 @@ class Filling:
         for note in interval_notes(columns, known, rows):
             yield note
             if label is not None and note.startswith("No interval:") and "document" in note:
-                yield from texts.more_documents(self.data, label)
+                yield from cases.more_documents(self.data, label)
 
     def _used(self, label: str | None, own: Sequence[CaseResult]) -> dict[str, list[Used]]:
         """Results of every row with what is read of them: all of the benchmark's own, other metrics of others."""
@@ -210,9 +246,9 @@ class Filling:
     def _notes(self, label: str | None, results: Sequence[CaseResult]) -> Iterator[str]:
         if not results:
             return
-        yield from trained_on.note(results)
+        yield from cases.trained_note(results)
         if label is not None and self.table.sized:
-            yield from texts.notes(self.data, label)
+            yield from cases.text_notes(self.data, label)
         for note in self.table.notes:
             yield from [note] if isinstance(note, str) else _told(note, results, self.data)
 
@@ -220,7 +256,7 @@ class Filling:
         title = self.table.title
         if label is not None:
             describe = self.table.text
-            text = texts.describe(results, self.data, label) if self.table.sized else label
+            text = cases.text_in_words(results, self.data, label) if self.table.sized else label
             text = describe(results, self.data) if describe is not None and results else text
             title = f"{self.table.title_with_text or title}: {text}"
         return ", ".join(filter(None, (title, variant)))
@@ -249,3 +285,49 @@ def _named(name: str, value: object, is_count: bool) -> str:
     if not is_count:
         return f"{name}={value}"
     return counted(value, name.removesuffix("s")) if isinstance(value, int) else f"{value} {name}"
+
+
+# --------------------------------------------------------------------------------- a row for each number, for programs
+
+
+FLAT_COLUMNS = (
+    "benchmark", "tokenizer", "corpus", "parameters", "metric", "part", "value", "low", "high", "unit", "direction",
+    "status", "reason", "trained_on",
+)  # fmt: skip
+_NUMBERS = {"value", "low", "high", "trained_on"}
+
+
+def flat_sheet(record: Record) -> Sheet:
+    """One row per measurement, and one per case without any, so that nothing is silently dropped."""
+    headings = tuple(Heading(column, "number" if column in _NUMBERS else "word") for column in FLAT_COLUMNS)
+    return Sheet(
+        "rows", headings, tuple(tuple(Cell(row[column]) for column in FLAT_COLUMNS) for row in flat_rows(record))
+    )
+
+
+def flat_rows(record: Record) -> list[dict[str, Any]]:
+    """Rows of ``flat_sheet`` as dictionaries."""
+    listed: list[dict[str, Any]] = []
+    for result in record.results:
+        case = result.case
+        common = {
+            "benchmark": case.benchmark,
+            "tokenizer": case.tokenizer,
+            "corpus": case.corpus,
+            "parameters": json.dumps(dict(case.parameters), sort_keys=True),
+            "status": result.status,
+            "trained_on": result.trained_on,
+        }
+        for measurement in result.measurements:
+            about = record.data["metrics"].get(measurement.metric, {})
+            low, high = interval_of(measurement) or (None, None)
+            listed.append(
+                dict.fromkeys(FLAT_COLUMNS)
+                | common
+                | {"metric": measurement.metric, "part": measurement.part, "value": measurement.value}
+                | {"low": low, "high": high, "reason": lack_of(measurement)}
+                | {"unit": about.get("unit"), "direction": about.get("direction")}
+            )
+        if not result.measurements:
+            listed.append(dict.fromkeys(FLAT_COLUMNS) | common | {"reason": result.reason})
+    return [{column: writable(cell) for column, cell in row.items()} for row in listed]

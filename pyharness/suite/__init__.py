@@ -1,11 +1,8 @@
 """Suites: TOML -> Suite -> Cases. A suite names tokenizers, corpora and benchmarks; its cases are their product."""
 
-from pyharness.suite.declaration import Entry, Selection, Suite, entries, selections
-from pyharness.suite.naming import named
-from pyharness.suite.overriding import cut, override
-from pyharness.suite.parameters import powers_of_two
-from pyharness.suite.planning import Plan, plan
-from pyharness.suite.reading import DEFAULT, find, memory_limit, read, shipped, summary_of
+from pyharness.suite.declaration import Entry, Selection, Suite, cut, entries, named, override, selections
+from pyharness.suite.files import DEFAULT, find, memory_limit, read, shipped, summary_of
+from pyharness.suite.plans import Plan, plan, powers_of_two
 
 __all__ = [
     "DEFAULT",

@@ -6,14 +6,44 @@ import hashlib
 import json
 import os
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from pyharness.corpora import capped
 from pyharness.plugins.specification import CORPUS, TOKENIZER, escaped
-from pyharness.suite import naming
 from pyharness.types import InputError
+
+# A specification has no "=" before its first ":" or "?"; one in a path is behind a "/" or its family's colon.
+_NAMED = re.compile(r"([^:?=/]+)=(.+)", re.DOTALL)
+_BREAKS = ("Cc", "Zl", "Zp")  # categories of Unicode: controls, and ends of lines and paragraphs
+
+
+def named(text: str) -> tuple[str | None, str]:
+    """Take ``NAME=SPEC`` apart; a specification alone has no name. Raises ``InputError`` for a name that is none.
+
+    >>> named("o200k=file:/x/o200k_base.tiktoken?pattern=o200k_base")
+    ('o200k', 'file:/x/o200k_base.tiktoken?pattern=o200k_base')
+    >>> named("file:/x/a=b.json"), named("sample?max_bytes=2kB")
+    ((None, 'file:/x/a=b.json'), (None, 'sample?max_bytes=2kB'))
+    """
+    if (match := _NAMED.fullmatch(text)) is None:
+        return None, text
+    check_name(match[1])
+    if "," in match[1]:
+        raise InputError(f"the name {match[1]!r} has a comma, which stands between names in a list: leave it out")
+    return match[1], match[2]
+
+
+def check_name(name: str) -> None:
+    """Refuse a name that a line of a table could not hold, or that would be taken for another."""
+    if name != name.strip():
+        raise InputError(f"the name {name!r} is blank, or begins or ends with white space: write it without")
+    if any(unicodedata.category(character) in _BREAKS for character in name):
+        raise InputError(f"the name {name!r} has a line end or a control character: leave it out")
+
 
 DEVICES = ("cpu", "cuda")
 TIME_LIMIT_SECONDS = 600.0
@@ -132,7 +162,7 @@ def _identity(spec: str, key: str) -> Any:
 
 def _entry(item: str | Mapping[str, str], key: str, variables: Mapping[str, str]) -> Entry:
     if isinstance(item, str):
-        name, spec = naming.named(item)
+        name, spec = named(item)
         return Entry(name or spec, _fill_in(spec, key == "tokenizers", variables), named=name is not None)
     if not isinstance(item, Mapping):
         raise InputError(
@@ -145,7 +175,7 @@ def _entry(item: str | Mapping[str, str], key: str, variables: Mapping[str, str]
         if not isinstance(value, str) or not value:
             raise InputError(f"{name} = {shown(value)} in {key} is not text; write it in quotes")
     if "name" in item:
-        naming.check(item["name"])
+        check_name(item["name"])
     spec = _fill_in(item["spec"], key == "tokenizers", variables)
     return Entry(item.get("name", item["spec"]), spec, named="name" in item)
 
@@ -225,3 +255,63 @@ def shown(value: object) -> str:
     except ValueError:  # a number of thousands of digits
         return "a number"
     return text if len(text) <= 80 else text[:77] + "..."
+
+
+# ------------------------------------------------------------------------------- what stands in the place of its parts
+
+
+def override(base: Suite, rows: tuple[Entry, ...], texts: tuple[Entry, ...], chosen: tuple[Selection, ...]) -> Suite:
+    """Return the suite with the given parts in place of its own; limits to rows or corpora that are gone are dropped.
+
+    Labels that the suite never had stay: planning says that they are unknown.
+    """
+    gone_rows = _gone(base.tokenizers, rows)
+    gone_texts = _gone(base.corpora, texts)
+    return replace(
+        base,
+        tokenizers=rows or base.tokenizers,
+        corpora=texts or base.corpora,
+        selections=tuple(_narrowed(selection, gone_rows, gone_texts) for selection in chosen or base.selections),
+        reference=None if base.reference in gone_rows else base.reference,
+    )
+
+
+def cut(base: Suite, max_bytes: str) -> Suite:
+    """Return the suite with no more of each text read than ``max_bytes``, such as ``20MB``; labels stay.
+
+    Raises:
+        InputError: it is no size, or a corpus cannot be cut.
+    """
+    return replace(base, corpora=tuple(replace(entry, spec=capped(entry.spec, max_bytes)) for entry in base.corpora))
+
+
+def _gone(before: Iterable[Entry], given: Iterable[Entry]) -> set[str]:
+    """Labels that the given entries, if any, replace."""
+    now = {entry.label for entry in given}
+    return {entry.label for entry in before} - now if now else set()
+
+
+def _narrowed(selection: Selection, rows: set[str], texts: set[str]) -> Selection:
+    return replace(
+        selection,
+        parameters=_with_references(selection.parameters, rows),
+        tokenizers=_without(selection.tokenizers, rows),
+        corpora=_without(selection.corpora, texts),
+    )
+
+
+def _with_references(parameters: Mapping[str, Any], gone: set[str]) -> dict[str, Any]:
+    """Parameters whose ``reference``, one label or a list of them, names no row that is gone."""
+    given = parameters.get("reference")
+    names = given if isinstance(given, list) else [given]
+    kept = [name for name in names if not (isinstance(name, str) and name in gone)]
+    if len(kept) == len(names):
+        return dict(parameters)
+    others = {name: value for name, value in parameters.items() if name != "reference"}
+    return {**others, "reference": kept} if kept else others
+
+
+def _without(labels: tuple[str, ...] | None, gone: set[str]) -> tuple[str, ...] | None:
+    if labels is None or not gone.intersection(labels):
+        return labels
+    return tuple(label for label in labels if label not in gone) or None

@@ -13,7 +13,7 @@ from pyharness import report, store
 from pyharness.benchmarks.checks import round_trips
 from pyharness.benchmarks.checks.round_trips import STRESS, TEXT, TripsByPart
 from pyharness.benchmarks.checks.stress_set import RUNS, NotEncoded, encoded_runs
-from pyharness.report import comparison, failing
+from pyharness.report import comparison, failures
 from pyharness.tokenizers.families.raw_bytes import RawBytes
 from pyharness.types import Ids, Tokens
 
@@ -132,5 +132,5 @@ def test_an_older_record_is_compared_by_what_both_have() -> None:
         )
         for some in (numbers[:1], numbers, [{**numbers[0], "value": 0.8}, *numbers[1:]])
     )
-    assert failing.judge(comparison.pairs_of_records(older, newer), "worse").exit_code == 0
-    assert failing.judge(comparison.pairs_of_records(older, worse), "worse").exit_code == 1
+    assert failures.judge(comparison.pairs_of_records(older, newer), "worse").exit_code == 0
+    assert failures.judge(comparison.pairs_of_records(older, worse), "worse").exit_code == 1

@@ -15,7 +15,7 @@ from browsing.opened import opened
 from browsing.records import measured_once, page_of
 from browsing.strings import hostile as names_of_strangers
 from pyharness.report import visible
-from pyharness.report.page import rendering
+from pyharness.report.page import markup
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -58,7 +58,7 @@ def test_an_escape_that_fails_is_stopped_and_seen(
 
     record = tmp_path / "planted.json"
     record.write_text(json.dumps(hostile.of_rows(measured_once(), ["row", name, "other", "text"])), "utf-8")
-    monkeypatch.setattr(rendering, "visible", planted)
+    monkeypatch.setattr(markup, "visible", planted)
     with opened(browser, page_of(record)) as seen:
         seen.page.wait_for_timeout(200)
         assert seen.dialogs == [], "the policy has stopped it"

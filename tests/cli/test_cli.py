@@ -14,7 +14,7 @@ from rich.progress import Progress, TextColumn
 
 from cases.command_line import QUICK, RUN, call, refused
 from pyharness import suite
-from pyharness.cli import progress, running
+from pyharness.cli import progress, run
 from pyharness.types import Case, CaseResult, InputError, TrainingProgress
 
 
@@ -103,12 +103,12 @@ def test_parameters_on_the_command_line(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     results = json.loads(output.read_text(encoding="utf-8"))["results"]
     assert {"bytes": 20_000, "threads": 1} in [one["parameters"] for one in results]
-    assert running._benchmark("throughput?threads=1,2&bytes=2MB") == {
+    assert run._benchmark("throughput?threads=1,2&bytes=2MB") == {
         "name": "throughput",
         "threads": [1, 2],
         "bytes": "2MB",
     }
-    assert running._benchmark("x?corpora=a,1&tokenizers=b&u=\u00b2") == {
+    assert run._benchmark("x?corpora=a,1&tokenizers=b&u=\u00b2") == {
         "name": "x",
         "corpora": ["a", "1"],
         "tokenizers": ["b"],
@@ -123,14 +123,14 @@ def test_a_folder_named_like_a_suite_hides_nothing(tmp_path: Path) -> None:
 
 def test_resuming_finds_the_journals_of_its_own_suite_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    folder = tmp_path / running.RESULTS
+    folder = tmp_path / run.RESULTS
     folder.mkdir()
     latest = ("a-20260102-000000", "a-20260102-000000-9", "a-20260102-000000-10")
     for name in (*latest, "a-20260101-000000", "a-b-20270101-000000", "a-notes"):
         (folder / f"{name}.json.journal").touch()
-    assert running._unfinished("a") == Path(running.RESULTS) / "a-20260102-000000-10.json"
+    assert run._unfinished("a") == Path(run.RESULTS) / "a-20260102-000000-10.json"
     with pytest.raises(InputError, match="no unfinished run"):
-        running._unfinished("[ab]")
+        run._unfinished("[ab]")
 
 
 def test_what_is_printed_cannot_drive_the_terminal(

@@ -14,7 +14,7 @@ import pytest
 
 from cases.command_line import QUICK, RUN, call, refused
 from pyharness import corpora
-from pyharness.cli import running
+from pyharness.cli import run
 from pyharness.types import Tally
 
 
@@ -118,7 +118,7 @@ def test_two_runs_in_a_second_have_two_names(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr("time.strftime", lambda *_: "20260101-000000")
     names = []
     for _ in range(2):
-        with running._claimed("a", None, force=False, resume=False) as journal:
+        with run._claimed("a", None, force=False, resume=False) as journal:
             journal.start({}, resume=False)
             journal.add({})
             names.append(journal.record.name)

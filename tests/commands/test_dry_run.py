@@ -13,7 +13,7 @@ from pyharness.benchmarks import STARTED_IN
 from pyharness.commands import dry_run, session
 from pyharness.running import run_record, runner
 from pyharness.running.schedule import Schedule
-from pyharness.suite import obtaining
+from pyharness.suite import plans
 from pyharness.types import CaseResult, CorpusFamily
 
 ROW = "trained:bpe?vocab_size=300&corpus=sample:prose"
@@ -56,7 +56,7 @@ def test_what_a_journal_has_is_left_out(tmp_path: Path) -> None:
     declared = session.declare(["raw_bytes"], ["sample:prose", "sample:code"], ["compression"])
     output = tmp_path / "r.json"
 
-    class Impatient(session.Silent):
+    class Impatient(session.SilentListener):
         def finished(self, result: CaseResult) -> None:
             if result.case.benchmark == "compression":
                 raise KeyboardInterrupt
@@ -132,15 +132,15 @@ def test_rows_are_described_and_not_made(monkeypatch: pytest.MonkeyPatch, tmp_pa
     monkeypatch.setenv("PYHARNESS_CACHE", str(tmp_path / "cache"))
     declared = session.declare([ROW, f"native+{ROW}"], ["sample:prose"], ["compression"])
     problems: list[str] = []
-    rows = obtaining.resolved(declared, problems)
+    rows = plans.resolved(declared, problems)
     assert (list(rows), problems) == ([ROW, f"native+{ROW}"], [])
     assert not (tmp_path / "cache").exists()
     plan = suite.plan(declared, obtain=False)
     assert run_record.header(plan, Schedule.of(plan))["files"] == {}
     tokenizers.obtain(ROW)
     assert tokenizers.lacking(ROW) == tokenizers.lacking(f"native+{ROW}") == ""
-    assert obtaining.resolved(declared, problems)[f"native+{ROW}"].vocabulary
-    obtaining.resolved(session.declare([f"nativ+{ROW}"], ["sample:prose"], ["compression"]), problems)
+    assert plans.resolved(declared, problems)[f"native+{ROW}"].vocabulary
+    plans.resolved(session.declare([f"nativ+{ROW}"], ["sample:prose"], ["compression"]), problems)
     assert problems == ["unknown tokenizer engine 'nativ'; did you mean 'native'?"]
 
 

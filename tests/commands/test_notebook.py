@@ -89,7 +89,7 @@ def test_a_browser_gets_a_few_messages_a_second(output: Output, monkeypatch: pyt
 
 
 def test_a_run_shows_it_unless_somebody_listens(output: Output) -> None:
-    session.run(["raw_bytes"], ["sample:prose"], ["load"], listener=session.Silent())
+    session.run(["raw_bytes"], ["sample:prose"], ["load"], listener=session.SilentListener())
     assert not output.shown
     session.run(["raw_bytes"], ["sample:prose"], ["load"])
     assert output.outputs == 1

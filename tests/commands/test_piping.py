@@ -24,8 +24,8 @@ from pyharness.bpe.encoding.safe_cuts import SafeCuts
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer
 from pyharness.bpe.formats.own.file import save
 from pyharness.bpe.splitting.text_splitter import TextSplitter
-from pyharness.commands import piping
-from pyharness.commands.piping.ids import PART_BYTES
+from pyharness.commands import documents, ids
+from pyharness.commands.ids import PART_BYTES
 from pyharness.types import InputError
 from pyharness.vocabularies.patterns.split_patterns import SPLIT_PATTERNS
 from tokenizer_files import sentencepiece_data
@@ -64,12 +64,12 @@ def test_a_cut_changes_no_piece_in_any_context(pattern: str) -> None:
 
 
 def in_parts(one: BpeTokenizer, data: bytes, size: int, *, special: bool = False, longest: int = 1 << 20) -> Any:
-    cuts = piping.safe_cuts(one, special)
-    parts = list(piping.parts([("x", io.BytesIO(data))], False, cuts, size=size, longest=longest))
+    cuts = documents.safe_cuts(one, special)
+    parts = list(documents.parts([("x", io.BytesIO(data))], False, cuts, size=size, longest=longest))
     assert b"".join(part.data for part in parts) == data
     assert [part.at for part in parts] == list(itertools.accumulate([0, *(len(part.data) for part in parts[:-1])]))
     assert [part.ends for part in parts] == [False] * (len(parts) - 1) + [True]
-    ids = [ids for ids, _ in piping.encoded(one, parts, special=special)]
+    ids = [ids for ids, _ in documents.encoded(one, parts, special=special)]
     return np.concatenate(ids).tolist(), len(parts)
 
 
@@ -149,20 +149,20 @@ def test_dropout_wants_documents_whole() -> None:
 )
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_what_is_written_in_parts_is_read_in_parts(
-    form: piping.Format, documents: list[list[int]], size: int, step: int
+    form: ids.IdFormat, documents: list[list[int]], size: int, step: int
 ) -> None:
     parts = [
         (np.array(one[start : start + step], np.uint32), start + step >= len(one))
         for one in documents
         for start in range(0, max(len(one), 1), step)
     ]
-    data = b"".join(piping.written(parts, form))
+    data = b"".join(ids.written(parts, form))
     if form == "json":
         assert [json.loads(line) for line in data.splitlines()] == documents
     elif form == "text":
         assert data.decode() == "".join(" ".join(map(str, one)) + "\n" for one in documents)
     found = list[list[int]]([[]])
-    for part in piping.ids_of([("x", io.BytesIO(data))], form, size=size):
+    for part in ids.ids_of([("x", io.BytesIO(data))], form, size=size):
         found[-1] += part.ids.tolist()
         if part.ends:
             found.append([])
@@ -188,9 +188,9 @@ def test_what_is_written_in_parts_is_read_in_parts(
         ("uint32", b"abc" * 301, "903 bytes"),
     ],
 )
-def test_long_lines_that_are_no_ids_are_refused(form: piping.Format, data: bytes, said: str) -> None:
+def test_long_lines_that_are_no_ids_are_refused(form: ids.IdFormat, data: bytes, said: str) -> None:
     with pytest.raises(InputError, match=said):
-        list(piping.ids_of([("x", io.BytesIO(data))], form, size=64))
+        list(ids.ids_of([("x", io.BytesIO(data))], form, size=64))
 
 
 @given(text=st.lists(st.sampled_from(ATOMS), max_size=30).map("".join), step=st.integers(1, 5))
@@ -218,8 +218,8 @@ def test_documents_that_a_library_decodes_whole_have_a_limit() -> None:
     one = tokenizers.load("raw_bytes")
 
     def decoded(longest: int) -> bytes:
-        parts = piping.ids_of([("x", io.BytesIO(b"97 " * 100 + b"\n98\n"))], "text", size=10)
-        return b"".join(piping.decoded(one, parts, b"|", longest=longest))
+        parts = ids.ids_of([("x", io.BytesIO(b"97 " * 100 + b"\n98\n"))], "text", size=10)
+        return b"".join(ids.decoded(one, parts, b"|", longest=longest))
 
     assert decoded(400) == b"a" * 100 + b"|b|"
     with pytest.raises(InputError, match=r"x line 1 has more than 99 ids, and this tokenizer decodes a document whole"):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bpe_models import trained_model
 from pyharness.bpe import export_model
-from pyharness.commands import showing
+from pyharness.commands import units
 from pyharness.types import InputError
 
 
@@ -23,14 +23,14 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @given(st.text(max_size=30))
 def test_units_spell_the_text(text: str) -> None:
-    for shown in showing.show(["raw_bytes", "mistral:v3"], [text]):
+    for shown in units.show(["raw_bytes", "mistral:v3"], [text]):
         assert shown.spells
         assert b"".join(unit.data for unit in shown.units) in (text.encode(), b" " + text.encode())
 
 
 @pytest.mark.parametrize("engine", ["", "native+"])
 def test_merges_make_the_token_from_its_bytes(file: str, engine: str) -> None:
-    (shown,) = showing.show([f"{engine}file:{file}"], ["the cat sat on the mat, and there it stayed"])
+    (shown,) = units.show([f"{engine}file:{file}"], ["the cat sat on the mat, and there it stayed"])
     assert any(unit.merges and len(unit.merges) > 1 for unit in shown.units)
     for unit in shown.units:
         assert unit.merges is not None
@@ -44,39 +44,39 @@ def test_merges_make_the_token_from_its_bytes(file: str, engine: str) -> None:
 
 @pytest.mark.data
 def test_the_merges_of_published_ranks(data: Path) -> None:
-    (shown,) = showing.show([str(data / "tokenizers" / "tiktoken" / "cl100k_base.tiktoken")], ["strawberry"])
+    (shown,) = units.show([str(data / "tokenizers" / "tiktoken" / "cl100k_base.tiktoken")], ["strawberry"])
     assert [(unit.id, unit.text) for unit in shown.units] == [(496, "str"), (675, "aw"), (15717, "berry")]
     assert shown.units[0].merges == ((b"s", b"t"), (b"st", b"r"))
 
 
 def test_what_moved_is_what_the_other_text_has_not(file: str) -> None:
-    one, other = showing.show([file], ["a cat sat", "a cat, sat"])
+    one, other = units.show([file], ["a cat sat", "a cat, sat"])
     assert not any(unit.moved for unit in one.units)
     assert [unit.data for unit in other.units if unit.moved] == [b","]
-    same = showing.show([file], ["a cat sat"] * 2)
+    same = units.show([file], ["a cat sat"] * 2)
     assert not any(unit.moved for shown in same for unit in shown.units)
-    assert all(unit.moved for shown in showing.show(["raw_bytes"], ["abc", "xyz"]) for unit in shown.units)
-    assert [len(shown.units) for shown in showing.show(["raw_bytes"], ["", "a"])] == [0, 1]
+    assert all(unit.moved for shown in units.show(["raw_bytes"], ["abc", "xyz"]) for unit in shown.units)
+    assert [len(shown.units) for shown in units.show(["raw_bytes"], ["", "a"])] == [0, 1]
 
 
 def test_texts_come_in_turn_with_all_rows_of_each(file: str) -> None:
-    found = showing.show(["raw_bytes", file], ["ab", "ac"])
+    found = units.show(["raw_bytes", file], ["ab", "ac"])
     assert [(shown.row, shown.number) for shown in found] == [("raw_bytes", 0), (file, 0), ("raw_bytes", 1), (file, 1)]
-    said = showing.lines(found).splitlines()
+    said = units.lines(found).splitlines()
     assert said[0].split() == ["raw_bytes", "2", "a|[b]"]
     assert (said[2], said[3].split()) == ("", ["raw_bytes", "2", "a|[c]"])
 
 
 def test_a_text_drives_no_terminal_and_long_tables_end() -> None:
     text = "\x1b[31m\u202e\n" + "x" * 300
-    found = showing.show(["raw_bytes"], [text])
-    (sheet,) = showing.sheets(found)
-    assert "\x1b" not in showing.lines(found) + "".join(map(str, sheet.texts))
-    assert len(sheet.rows) == showing.MOST_LISTED
+    found = units.show(["raw_bytes"], [text])
+    (sheet,) = units.sheets(found)
+    assert "\x1b" not in units.lines(found) + "".join(map(str, sheet.texts))
+    assert len(sheet.rows) == units.MOST_LISTED
     assert sheet.notes == ("109 more are not listed: --format json has all.",)
-    assert len(showing.as_json(found, [text])["rows"][0]["units"]) == 309  # type: ignore[index]
+    assert len(units.as_json(found, [text])["rows"][0]["units"]) == 309  # type: ignore[index]
 
 
 def test_a_text_that_is_too_long_is_refused() -> None:
     with pytest.raises(InputError, match="1,048,577 bytes is too long"):
-        showing.show(["raw_bytes"], ["x" * (showing.LONGEST + 1)])
+        units.show(["raw_bytes"], ["x" * (units.LONGEST + 1)])

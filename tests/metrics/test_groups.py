@@ -19,6 +19,7 @@ from pyharness.corpora import open_corpus
 from pyharness.corpora.files.splitting import KEY_BYTES, Cut, Fragment, pieces
 from pyharness.corpora.shards import shard
 from pyharness.metrics import compression
+from pyharness.report.tables import flat_rows
 from pyharness.statistics.jackknife import MIN_DOCUMENTS, NO_SPREAD, group_of
 from pyharness.tokenizers.families.raw_bytes import RawBytes
 from pyharness.types import Corpus, InputError, Measurement, Tally, digest_of
@@ -253,7 +254,7 @@ def compressed(schema: int, cut: int, groups: object = None, **measured: object)
         "results": [result],
     }  # fmt: skip
     record = store.Record.from_json(data, "record")
-    assert report.flat.rows(record)[0]["reason"] == measured.get("no_interval")
+    assert flat_rows(record)[0]["reason"] == measured.get("no_interval")
     return report.to_text(report.sheets(record), 200)
 
 

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import click
 
 from pyharness.commands.streams import Training
-from pyharness.report.page.kinds import RecordKind
-from pyharness.report.page.parts import Page, Section
+from pyharness.report.record_kinds import RecordKind
+from pyharness.report.sheet.parts import Page, Section
 from pyharness.report.page.sections import OfferedSections
 from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.store import CaseRecordKind

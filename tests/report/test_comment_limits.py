@@ -9,7 +9,7 @@ import pytest
 from pyharness import report
 from pyharness.report import Cell, Heading, Sheet, comments
 from pyharness.report.exporters import comment as mechanism
-from pyharness.report.exporters.comment import MOST_BYTES, Comment, Part
+from pyharness.report.exporters.comment import MOST_BYTES, Comment, CommentPart
 from ranked.records import column, record
 from workflows.commented import acts, left_out, rows_not_shown, tables
 
@@ -41,9 +41,9 @@ def sheet(draw: random.Random) -> Sheet:
     return Sheet(title, (Heading(title, "name"), Heading("b")), rows, notes)
 
 
-def part(draw: random.Random) -> Part:
+def part(draw: random.Random) -> CommentPart:
     sheets = tuple(sheet(draw) for _ in range(draw.choice([0, 1, 3, 12])))
-    return Part(sheets, draw.choice([None, "fold"]), draw.choice([500, 8000, MOST_BYTES]), draw.random() < 0.5)
+    return CommentPart(sheets, draw.choice([None, "fold"]), draw.choice([500, 8000, MOST_BYTES]), draw.random() < 0.5)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -65,7 +65,7 @@ def test_what_has_its_room_first_is_not_crowded_out() -> None:
     long = Sheet("long", (Heading("a", "name"),), tuple((Cell(f"{n} " * 40),) for n in range(5000)))
     short = Sheet("short", (Heading("a", "name"),), ((Cell("present " * 40),),))
     for first, there in ((True, True), (False, False)):
-        text = report.to_pull_request(Comment("h", parts=(Part((long,)), Part((short,), first=first))))
+        text = report.to_pull_request(Comment("h", parts=(CommentPart((long,)), CommentPart((short,), first=first))))
         assert ("present" in text) == there
 
 

@@ -13,10 +13,9 @@ from browsing.strings import hostile
 from pyharness import report, store
 from pyharness.cli import main
 from pyharness.report import comments, comparison
-from pyharness.report.exporters import step_summary
-from pyharness.report.sheet import escaping
-from pyharness.report.sheet.escaping import visible
-from pyharness.report.sheet.shortening import shorten
+from pyharness.report.exporters.comment import MOST_BYTES_OF_STEP
+from pyharness.report.sheet import strings
+from pyharness.report.sheet.strings import shorten, visible
 from ranked.records import case, column, record
 from strangers.names import NAMES
 from strangers.records import named
@@ -124,7 +123,7 @@ def test_names_do_nothing_in_a_comparison() -> None:
 
 
 def test_a_planted_failure_of_the_escape_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(escaping, "_ACTS", re.compile("(?!)"))
+    monkeypatch.setattr(strings, "_ACTS", re.compile("(?!)"))
     assert acts(report.to_pull_request(comments.record_comment(named(NAMES[:8]), "x")))
 
 
@@ -164,9 +163,9 @@ def test_a_summary_that_github_would_not_show_is_not_made(
 ) -> None:
     summary = tmp_path / "summary.md"
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
-    text = "x" * (step_summary.MOST_BYTES - 2)
+    text = "x" * (MOST_BYTES_OF_STEP - 2)
     assert report.append_step_summary(text) is None
-    assert summary.stat().st_size == step_summary.MOST_BYTES - 1
+    assert summary.stat().st_size == MOST_BYTES_OF_STEP - 1
     code, output = run("compare", written, "a", "b", "--format", "markdown", "--for", "pr")
     assert code == 0
     assert "the summary of this step would have more than 1,048,576 bytes" in output

@@ -15,7 +15,7 @@ from pyharness.cli import main
 from pyharness.commands import session
 from pyharness.metrics import all_metrics
 from pyharness.report import comparison
-from pyharness.report.comparison import Difference
+from pyharness.report.differences import Difference
 from pyharness.types import InputError
 
 

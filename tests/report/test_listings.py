@@ -11,7 +11,7 @@ from click.testing import CliRunner
 import pyharness
 from pyharness import report, store
 from pyharness.cli import main
-from pyharness.report.listings import FIRST, listing_sheets
+from pyharness.report.tables import FIRST_LISTED, listing_sheets
 from tokenizer_files import byte_level, write
 
 TITLE = "Tokens that no text was found for"
@@ -37,7 +37,7 @@ def dead(token: int, because: str = "it is never made", argument: str = "never")
 def test_ten_are_listed_and_all_when_asked() -> None:
     read = record({"model": [{"id": 3, "spelled": ["<", "h3>"]}], "pipeline": [dead(token) for token in range(3, 20)]})
     (some,), (whole,) = listing_sheets(read), listing_sheets(read, all_entries=True)
-    assert (some.title, len(some.rows), len(whole.rows)) == (TITLE, FIRST, 17)
+    assert (some.title, len(some.rows), len(whole.rows)) == (TITLE, FIRST_LISTED, 17)
     assert some.texts[0] == ("a", "3", "'<h3>'", "'<' 'h3>'", "merge unreachable: never")
     assert some.texts[1] == ("a", "4", "'<h4>'", "ids 1, 2", "merge unreachable: never")
     assert some.notes == ("never: it is never made.", "a: 7 more; pyharness report --list-dead lists all.")
@@ -60,7 +60,7 @@ def test_a_row_names_its_tokens_once_for_all_texts() -> None:
     read = store.Record.from_json(data | {"corpora": {"x": {}, "y": {}}}, "record")
     (some,), (whole,) = listing_sheets(read), listing_sheets(read, all_entries=True)
     assert [row[1] for row in whole.texts] == [str(token) for token in range(3, 20)]
-    assert len(some.rows) == FIRST
+    assert len(some.rows) == FIRST_LISTED
     assert some.notes == ("never: it is never made.", "a: 7 more; pyharness report --list-dead lists all.")
 
 

@@ -17,8 +17,8 @@ from pyharness.report.ranking import (
     NOT_COUNTED,
     NOT_POSITIVE,
     OTHER_TEXT,
+    Contender,
     Ranked,
-    Row,
     parts_on_text,
     ranked,
     ranking_sheets,
@@ -30,7 +30,7 @@ from ranked.records import GROUPS, METRIC, case, column, record
 
 
 def ranks_of(read: store.Record) -> dict[str, Ranked]:
-    return ranked([Row(one.case.tokenizer, read, one) for one in read.results], METRIC)
+    return ranked([Contender(one.case.tokenizer, read, one) for one in read.results], METRIC)
 
 
 @pytest.mark.parametrize("direction", ["higher", "lower"])
@@ -106,7 +106,7 @@ def test_rows_without_an_interval_need_groups_that_agree(against: int, rank: int
     read = record(case("a", "text", 4.0, [4.0] * 32), case("b", "text", lower, below))
     (difference,) = comparison.rows(read, "a", "b")
     assert difference.interval is None
-    rows = [Row(one.case.tokenizer, read, one) for one in read.results]
+    rows = [Contender(one.case.tokenizer, read, one) for one in read.results]
     assert told_apart(parts_on_text(rows, METRIC))[0, 1]
     assert 4.0 - lower < half_width([of_group - 4.0 for of_group in below])
     assert ranks_of(read)["b"].rank == rank

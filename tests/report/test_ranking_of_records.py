@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from pyharness import store
 from pyharness.report import comparison
-from pyharness.report.ranking import ranking_sheets
-from pyharness.report.ranking_of_records import ranking_of_records
+from pyharness.report.ranking import ranking_of_records, ranking_sheets
 from ranked.records import case, column, record
 
 

@@ -18,6 +18,7 @@ import pyharness
 from pyharness import report, store
 from pyharness.commands import session
 from pyharness.report import comparison
+from pyharness.report.tables import flat_rows
 from pyharness.types import Case, InputError
 
 NASTY = ("=cmd()|'/c calc'!A0", "<script>alert(1)</script>", "a|b`c`", "\x1b[31mred\u202egnp.exe", "x" * 200)
@@ -204,5 +205,5 @@ def test_an_interval_of_very_many_samples(result: session.Result) -> None:
     data = json.loads(store.dump(result.record.data))
     (one, *_) = (one for case in data["results"] for one in case["measurements"] if one.get("samples"))
     one |= {"value": 2500.0, "samples": list(range(5001))}
-    (row, *_) = (row for row in report.flat.rows(store.Record.from_json(data, "long")) if row["value"] == 2500.0)
+    (row, *_) = (row for row in flat_rows(store.Record.from_json(data, "long")) if row["value"] == 2500.0)
     assert 2300 < row["low"] < 2500 < row["high"] < 2700

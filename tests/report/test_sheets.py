@@ -14,8 +14,9 @@ import pandas as pd
 import pytest
 
 from pyharness import report, store
-from pyharness.report import Cell, Heading, Sheet, texts
-from pyharness.report.comparison import Difference
+from pyharness.report import Cell, Heading, Sheet
+from pyharness.report.differences import Difference
+from pyharness.report.sheet import cases
 from pyharness.report.tables import Filling
 from pyharness.types import PERCENT, RATIO, CaseResult, Column, Format, InputError, Table
 
@@ -35,9 +36,9 @@ def test_text_is_text_in_a_notebook_too(monkeypatch: pytest.MonkeyPatch, capfd: 
 
 def test_numbers_of_things_in_words() -> None:
     data = {"corpora": {"a": {"tally": {"documents": 1, "bytes": 5, "digest": ""}}}}
-    assert texts.describe([], data, "a") == "a (5 B, 1 document)"
+    assert cases.text_in_words([], data, "a") == "a (5 B, 1 document)"
     data["corpora"]["a"]["tally"]["documents"] = 2000
-    assert texts.describe([], data, "a") == "a (5 B, 2,000 documents)"
+    assert cases.text_in_words([], data, "a") == "a (5 B, 2,000 documents)"
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from pyharness.types import Case, InputError
 REASON = "the time limit of 5m was reached before this case"
 
 
-class Watch(session.Silent):
+class Watch(session.SilentListener):
     """Notes which cases begin."""
 
     def __init__(self) -> None:
@@ -75,7 +75,7 @@ def test_cases_that_are_not_begun_are_skipped_and_resumed(tmp_path: Path) -> Non
     journal = store.Journal(output, resume=True)
     whole = runner.run(plan(), journal, again, resume=True)
     assert set(again.begun) == {one.case.key for one in left}
-    at_once = runner.run(plan(), store.Journal(tmp_path / "other.json"), session.Silent())
+    at_once = runner.run(plan(), store.Journal(tmp_path / "other.json"), session.SilentListener())
     assert deterministic(whole) == deterministic(at_once)
     assert store.read(output).data["complete"]
     assert not store.journal_of(output).exists()
@@ -107,5 +107,5 @@ def test_side_by_side_nothing_begins_and_nothing_is_cut_off(tmp_path: Path) -> N
 def test_a_limit_before_the_first_case_leaves_nothing(tmp_path: Path) -> None:
     output = tmp_path / "new" / "record.json"
     with pytest.raises(InputError, match="the time limit of 5m was reached before the first case"):
-        runner.run(plan(), store.Journal(output), session.Silent(), deadline=Deadline(0, "5m"))
+        runner.run(plan(), store.Journal(output), session.SilentListener(), deadline=Deadline(0, "5m"))
     assert not output.parent.exists()

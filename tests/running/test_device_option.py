@@ -70,7 +70,7 @@ def test_it_reaches_the_worker_and_leaves_keys_alone(monkeypatch: pytest.MonkeyP
     assert keys[0] == keys[1] == ["compression | raw_bytes | sample | list_unused=False"]
     for plan in plans:
         with store.Journal(tmp_path / "record.json") as journal:
-            going = Run(plan, Schedule.of(plan), session.Silent(), tmp_path, journal)
+            going = Run(plan, Schedule.of(plan), session.SilentListener(), tmp_path, journal)
             assert going.request(plan.cases[0]).device == plan.suite.device
 
 

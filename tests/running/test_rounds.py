@@ -192,7 +192,7 @@ def test_a_resumed_run_keeps_the_rounds_it_has(tmp_path: Path) -> None:
     plan = suite.plan(suite.read(write(tmp_path / "s.toml")))
     output = tmp_path / "r" / "record.json"
 
-    class Stopping(session.Silent):
+    class Stopping(session.SilentListener):
         def __init__(self, after: int) -> None:
             self.left, self.seen = after, list[str]()
 

@@ -179,7 +179,7 @@ def test_text_that_changed_is_noticed_without_a_compression_case(tmp_path: Path)
     text.write_text("".join(f"line {n}\n" for n in range(1000)), encoding="utf-8")
     chosen = session.declare(["raw_bytes"], [f"path:{text}?split=line"], ["throughput"])
     plan, output = suite.plan(chosen), tmp_path / "r" / "record.json"
-    record = runner.run(plan, store.Journal(tmp_path / "first.json"), session.Silent())
+    record = runner.run(plan, store.Journal(tmp_path / "first.json"), session.SilentListener())
     tally = record.data["corpora"][f"path:{text}?split=line"]
     assert tally["tally"]["documents"] == 1000
     assert not tally["whole"]
@@ -189,7 +189,7 @@ def test_text_that_changed_is_noticed_without_a_compression_case(tmp_path: Path)
     journal.close()
     text.write_text("".join(f"line {n + 1}\n" for n in range(1000)), encoding="utf-8")
     with pytest.raises(InputError, match="no longer the text that was measured"):
-        runner.run(plan, store.Journal(output), session.Silent(), resume=True)
+        runner.run(plan, store.Journal(output), session.SilentListener(), resume=True)
 
 
 @pytest.mark.data

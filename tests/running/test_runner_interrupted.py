@@ -88,7 +88,7 @@ def test_resuming_on_other_text_is_refused(tmp_path: Path) -> None:
     journal.close()
     text.write_text("other text\n", encoding="utf-8")
     with pytest.raises(InputError, match="no longer the text that was measured"):
-        runner.run(plan, store.Journal(output), session.Silent(), resume=True)
+        runner.run(plan, store.Journal(output), session.SilentListener(), resume=True)
 
 
 def test_interrupting_leaves_a_valid_partial_record(tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_a_finished_record_is_never_lost(tmp_path: Path) -> None:
     plan = suite.plan(session.declare(["raw_bytes"], ["sample:prose"], ["load"]))
     output = tmp_path / "record.json"
 
-    class Other(session.Silent):
+    class Other(session.SilentListener):
         def finished(self, result: CaseResult) -> None:
             output.write_text("another's", encoding="utf-8")
 
@@ -142,7 +142,7 @@ def test_a_finished_record_is_never_lost(tmp_path: Path) -> None:
         runner.run(plan, store.Journal(output), Other())
     assert "--resume --force" in str(refused.value)
     assert output.read_text(encoding="utf-8") == "another's"
-    record = runner.run(plan, store.Journal(output, overwrite=True, resume=True), session.Silent(), resume=True)
+    record = runner.run(plan, store.Journal(output, overwrite=True, resume=True), session.SilentListener(), resume=True)
     assert record.data["complete"]
     assert [file.name for file in tmp_path.iterdir()] == ["record.json"]
 
@@ -150,9 +150,9 @@ def test_a_finished_record_is_never_lost(tmp_path: Path) -> None:
 def test_an_interrupted_run_does_not_replace_a_whole_record(tmp_path: Path) -> None:
     plan = suite.plan(session.declare(["raw_bytes"], ["sample:prose"], ["load"]))
     output = tmp_path / "record.json"
-    whole = runner.run(plan, store.Journal(output), session.Silent())
+    whole = runner.run(plan, store.Journal(output), session.SilentListener())
 
-    class Impatient(session.Silent):
+    class Impatient(session.SilentListener):
         def finished(self, result: CaseResult) -> None:
             raise KeyboardInterrupt
 
@@ -167,7 +167,7 @@ def test_a_record_into_a_pipe(tmp_path: Path) -> None:
     plan = suite.plan(session.declare(["raw_bytes"], ["sample:prose"], ["load"]))
     with ThreadPoolExecutor(1) as pool:
         read = pool.submit((tmp_path / "pipe").read_text, encoding="utf-8")
-        record = runner.run(plan, store.Journal(tmp_path / "pipe"), session.Silent())
+        record = runner.run(plan, store.Journal(tmp_path / "pipe"), session.SilentListener())
         assert json.loads(read.result(timeout=10)) == json.loads(store.dump(record.data))
     assert [file.name for file in tmp_path.iterdir()] == ["pipe"]
 

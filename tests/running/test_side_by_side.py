@@ -53,7 +53,7 @@ def test_what_is_timed_is_alone(tmp_path: Path) -> None:
     """No case is begun or ended while a timed one is on."""
     events: list[tuple[str, Case]] = []
 
-    class Noting(session.Silent):
+    class Noting(session.SilentListener):
         def started(self, case: Case) -> None:
             events.append(("started", case))
 

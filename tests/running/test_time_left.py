@@ -37,7 +37,7 @@ SECONDS = [
 ]
 
 
-class Hearing(session.Silent):
+class Hearing(session.SilentListener):
     """Notes what it is told is left."""
 
     def __init__(self) -> None:

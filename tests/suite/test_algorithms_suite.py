@@ -74,7 +74,7 @@ def test_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, declared: suite
         selections=tuple(dataclasses.replace(one, tokenizers=None) for one in declared.selections),
         reference="bpe-1k",
     )
-    record = runner.run(suite.plan(small), store.Journal(tmp_path / "record.json"), session.Silent())
+    record = runner.run(suite.plan(small), store.Journal(tmp_path / "record.json"), session.SilentListener())
     tables = {table.title: table for table in report.sheets(record)}
     assert max(map(len, report.to_text(tables.values()).splitlines())) <= 80
     (compression,) = (table for title, table in tables.items() if title.startswith("Compression: held-out"))

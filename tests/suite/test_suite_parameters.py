@@ -9,7 +9,7 @@ import pytest
 from cases.suite_files import written
 from pyharness import suite
 from pyharness.commands import session
-from pyharness.suite import parameters as suite_parameters
+from pyharness.suite import plans as suite_parameters
 from pyharness.types import InputError
 
 

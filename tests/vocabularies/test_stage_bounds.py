@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from pyharness import store, suite, tokenizers
 from pyharness.store import json_lines
-from pyharness.suite import reading
+from pyharness.suite import files
 from pyharness.types import InputError
 from pyharness.vocabularies import encodings, rank_file
 from pyharness.vocabularies.files import stage_bounds
@@ -139,4 +139,4 @@ def test_records_are_bounded_in_what_becomes_of_them(tmp_path: Path, monkeypatch
     monkeypatch.setattr(json_lines, "MOST_BYTES", 1000)
     with pytest.raises(InputError, match="has more than 1,000 bytes"):
         store.read(path)
-    assert reading.MOST_BYTES > 100_000
+    assert files.MOST_BYTES > 100_000

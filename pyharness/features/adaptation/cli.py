@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pyharness.cli.console import check_output, reports_errors, show
-from pyharness.cli.examples import Example
 from pyharness.cli.training import click_options, given_of, in_flags, out, reading
+from pyharness.cli.usage import Example
 from pyharness.types import InputError, counted
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pyharness.cli.console import check_output, color, reports_errors, show, summarise, width
-from pyharness.cli.examples import Example
+from pyharness.cli.usage import Example
 from pyharness.features.gate.types import GateRules
 from pyharness.report import visible
 from pyharness.types import InputError

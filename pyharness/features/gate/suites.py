@@ -25,7 +25,7 @@ from pyharness.features.gate.builds.names import Pair, Revision
 from pyharness.features.gate.types import GateBenchmark
 from pyharness.plugins.registry import pick, suggest
 from pyharness.store import shape
-from pyharness.suite.reading import PACKAGED
+from pyharness.suite.files import PACKAGED
 from pyharness.system import bounded_file
 from pyharness.types import InputError
 

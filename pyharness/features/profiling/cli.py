@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pyharness.cli.console import check_output, color, complain, reports_errors, show, width
-from pyharness.cli.examples import Example
+from pyharness.cli.usage import Example
 from pyharness.types import InputError
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from pyharness.features.profiling.measuring import Samples
 from pyharness.features.profiling.record import OURS, Figures, Outcome, ProfileRecord, Roof
 from pyharness.features.profiling.types import Floor, Phase
 from pyharness.report.charts import Dot, dots
-from pyharness.report.page.parts import Figure, Section
 from pyharness.report.sheet import NOTHING, Cell, Heading, Sheet, size, text_row
+from pyharness.report.sheet.parts import Figure, Section
 from pyharness.store import CaseRecordKind, Record
 from pyharness.types import COUNT, Format, InputError
 

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from pyharness.report.charts.drawing import FONT_SIZE, Spec, draw
-from pyharness.report.charts.labels import labels, spoken
-from pyharness.report.charts.palette import INK, QUIET, SERIES
-from pyharness.report.charts.placing import LINE, Label, spread
+from pyharness.report.charts.drawing import Spec, draw
+from pyharness.report.charts.labels import LINE, Label, labels, spoken, spread
+from pyharness.report.charts.palette import FONT_SIZE, INK, QUIET, SERIES
 from pyharness.report.charts.scales import Scale
 
 MOST_LABELS = 30  # of one panel: more cover each other, and points are read from the table

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pyharness.report.charts.drawing import FONT_SIZE, LETTER, Spec, draw
+from pyharness.report.charts.drawing import Spec, draw
 from pyharness.report.charts.labels import labels, spoken
-from pyharness.report.charts.palette import INK, QUIET, SERIES
+from pyharness.report.charts.palette import FONT_SIZE, INK, LETTER, QUIET, SERIES
 from pyharness.report.charts.scales import Scale
 from pyharness.report.sheet import Cell
 

@@ -15,14 +15,12 @@ from xml.etree import ElementTree as ET
 
 from pyharness.plugins.libraries import load
 from pyharness.report.charts.labels import spoken
-from pyharness.report.charts.palette import GRID, INK, QUIET
-from pyharness.report.sheet.escaping import visible
+from pyharness.report.charts.palette import FONT_SIZE, GRID, INK, QUIET
+from pyharness.report.sheet.strings import visible
 
 Spec: TypeAlias = dict[str, Any]
 VEGA_LITE = "5.20"
 FONT = "Liberation Sans"  # comes with the library
-FONT_SIZE = 12
-LETTER = 7.0  # pixels that a letter takes at most, on average, whichever font a page has
 _SVG = "http://www.w3.org/2000/svg"
 _ELEMENTS = {"svg", "g", "path", "line", "rect", "text", "tspan", "circle"}
 _ATTRIBUTES = {

@@ -1,4 +1,4 @@
-"""Colours of charts, each for light and for dark pages.
+"""Colours and letters of charts; colours are each for light and for dark pages.
 
 Series are told apart by readers with any of three kinds of colour blindness, and stand out from the page by 3:1 at
 least; text by 4.5:1 (``tests/report/charts/test_palette.py`` computes both). A chart is drawn in light colours; a style
@@ -8,6 +8,9 @@ sheet gives the dark ones by the light: ``svg [fill="#003f7f"] { fill: #a8d2ff }
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+FONT_SIZE = 12
+LETTER = 7.0  # pixels that a letter takes at most, on average, whichever font a page has
 
 
 @dataclass(frozen=True, slots=True)

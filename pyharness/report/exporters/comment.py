@@ -8,6 +8,7 @@ take four times as many bytes (https://github.com/dead-claudia/github-limits/pul
 from __future__ import annotations
 
 import html
+import os
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,8 +16,7 @@ from itertools import accumulate
 
 from pyharness.report.exporters.markdown import row_lines, to_markdown
 from pyharness.report.sheet import Cell, Heading, Sheet
-from pyharness.report.sheet.escaping import markdown, markdown_line, visible
-from pyharness.report.sheet.shortening import shorten, shorten_apart
+from pyharness.report.sheet.strings import markdown, markdown_line, shorten, shorten_apart, visible
 from pyharness.types import counted
 
 MOST_BYTES = 60_000
@@ -28,7 +28,7 @@ _ROOM_FOR_LEFT_OUT = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class CommentPart:
     """Tables below each other, which may be folded."""
 
     sheets: tuple[Sheet, ...]
@@ -44,11 +44,11 @@ class Comment:
     headline: str
     about: str = ""  # what was measured or compared, as Markdown
     remarks: tuple[str, ...] = ()
-    parts: tuple[Part, ...] = ()
+    parts: tuple[CommentPart, ...] = ()
 
 
 def to_pull_request(comment: Comment) -> str:
-    """Return Markdown. Names in it notify nobody and link nowhere: ``report.sheet.escaping``.
+    """Return Markdown. Names in it notify nobody and link nowhere: ``report.sheet.strings``.
 
     There are whole rows alone; how many rows, tables and lines there was no room for is said where they are missing.
     """
@@ -69,13 +69,13 @@ def inert(text: str) -> str:
     return markdown(_shortened(text))
 
 
-def _folded(part: Part, content: str) -> str:
+def _folded(part: CommentPart, content: str) -> str:
     if part.fold is None:
         return content
     return f"<details><summary>{html.escape(part.fold)}</summary>\n\n{content}\n\n</details>"
 
 
-def _tables(part: Part, most: int) -> str:
+def _tables(part: CommentPart, most: int) -> str:
     """Return the tables of a part that there is room for, and how many there is none for."""
     tables: list[str] = []
     missing: list[Sheet] = []
@@ -155,3 +155,33 @@ def _shortened(text: str) -> str:
 
 def _size(text: str) -> int:
     return len(text.encode())
+
+
+# ---------------------------------------------------------------------------------------------- the summary of a step
+
+
+SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
+# Of all that a step says: of more, GitHub shows nothing, and marks the step (GitHub Docs).
+MOST_BYTES_OF_STEP = 1 << 20
+
+
+def append_step_summary(text: str) -> str | None:
+    """Append Markdown to the file that ``GITHUB_STEP_SUMMARY`` names; nothing happens where it names none.
+
+    Returns why that failed, or None: a verdict is not lost for a summary.
+    """
+    if not (name := os.environ.get(SUMMARY_VARIABLE)):
+        return None
+    try:
+        # A FIFO that nobody reads is refused, and not waited for.
+        handle = os.open(name, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK, 0o666)
+        with os.fdopen(handle, "ab") as file:
+            there = file.tell()
+            added = ("\n" * bool(there) + f"{text.rstrip()}\n").encode()
+            if there + len(added) > MOST_BYTES_OF_STEP:
+                most = f"{MOST_BYTES_OF_STEP:,} bytes"
+                return f"the summary of this step would have more than {most}, and GitHub would show none"
+            file.write(added)
+    except (OSError, ValueError) as error:  # ValueError: a name that no file can have, text that is no UTF-8
+        return f"the summary of this step, {SUMMARY_VARIABLE}={name!r}, cannot be written: {error}"
+    return None

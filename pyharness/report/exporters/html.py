@@ -6,7 +6,7 @@ import html
 from collections.abc import Iterable
 
 from pyharness.report.sheet import Cell, Heading, Sheet
-from pyharness.report.sheet.escaping import visible
+from pyharness.report.sheet.strings import visible
 
 _STYLE = (
     "body{font:15px/1.4 system-ui,sans-serif;margin:2em auto;max-width:75em;padding:0 1em}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from pyharness.report.sheet import Sheet
-from pyharness.report.sheet.escaping import markdown_cell, markdown_line
+from pyharness.report.sheet.strings import markdown_cell, markdown_line
 
 
 def to_markdown(sheets: Iterable[Sheet]) -> str:

@@ -9,8 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pyharness.report.sheet import Heading, Sheet
-from pyharness.report.sheet.escaping import visible
-from pyharness.report.sheet.shortening import LEAST_WIDTH, shorten_apart
+from pyharness.report.sheet.strings import LEAST_WIDTH, shorten_apart, visible
 
 if TYPE_CHECKING:
     from rich.console import Console

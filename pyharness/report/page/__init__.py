@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from pyharness.report.page.parts import Block, Download, Figure, Page, Section, Verbatim
-from pyharness.report.page.rendering import lack, render
-from pyharness.report.page.reports import (
-    Source,
-    page_of,
-    page_of_pairs,
-    page_of_sheets,
-    to_report,
-)
+from pyharness.report.page.contents import RecordFile, page_of, page_of_pairs, page_of_sheets, to_report
+from pyharness.report.page.markup import lack, render
+from pyharness.report.sheet.parts import Block, Download, Figure, Page, Section, Verbatim
 
 __all__ = [
     "Block",
     "Download",
     "Figure",
     "Page",
+    "RecordFile",
     "Section",
-    "Source",
     "Verbatim",
     "lack",
     "page_of",

@@ -96,7 +96,7 @@ def test_a_tokenizer_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         tokenizers=tuple(entry for entry in declared.tokenizers if entry.label in wanted),
         selections=tuple(one for one in declared.selections if wanted.intersection(one.tokenizers or ())),
     )
-    record = runner.run(suite.plan(fewer), store.Journal(tmp_path / "record.json"), session.Silent())
+    record = runner.run(suite.plan(fewer), store.Journal(tmp_path / "record.json"), session.SilentListener())
     assert {result.status for result in record.results} == {"ok"}
     (table,) = (table for table in report.sheets(record) if table.title.startswith("Adaptation"))
     assert [row[0] for row in table.texts] == ["continued 64", "leaf 0.5"]

@@ -11,7 +11,7 @@ import pytest
 
 from pyharness.features.gate import suites
 from pyharness.features.gate.types import GateBenchmark
-from pyharness.suite import reading
+from pyharness.suite import files
 from pyharness.types import InputError
 
 ROOT = Path(__file__).parents[3]
@@ -55,7 +55,7 @@ def test_a_wheel_has_them_beside_the_package(tmp_path: Path, monkeypatch: pytest
     (tmp_path / "gate" / "shipped.toml").write_text(ONE, encoding="utf-8")
     monkeypatch.setattr("pyharness.features.gate.suites.PACKAGED", tmp_path)
     assert suites.read(suites.find("shipped")).name == "shipped"
-    assert reading.PACKAGED.name == "suites"
+    assert files.PACKAGED.name == "suites"
 
 
 def test_defaults_and_what_is_said(tmp_path: Path) -> None:

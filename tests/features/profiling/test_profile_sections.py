@@ -8,9 +8,9 @@ from drawn.charts import spoken_marks
 from paged import made
 from pyharness.features.profiling import report as room
 from pyharness.features.profiling.cases import PROFILE_KIND
-from pyharness.report.page.parts import Figure
 from pyharness.report.page.sections import sections_of
 from pyharness.report.sheet import Cell, Heading, Sheet
+from pyharness.report.sheet.parts import Figure
 from pyharness.store import Record
 from pyharness.types import Format
 

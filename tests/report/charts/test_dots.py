@@ -10,8 +10,7 @@ from drawn.charts import COLOUR, HOSTILE, parsed, places, spoken_marks, strokes,
 from pyharness.report.charts import PALETTE, Dot, dots
 from pyharness.report.charts.dots import MOST_ROWS, MOST_SPOKEN
 from pyharness.report.sheet import Cell
-from pyharness.report.sheet.escaping import visible
-from pyharness.report.sheet.shortening import shorten
+from pyharness.report.sheet.strings import shorten, visible
 from pyharness.types import Format
 
 RATE = Format("{:.2f}", 1e-6, "MB/s")

@@ -8,7 +8,7 @@ from drawn.charts import parsed, spoken_marks, written
 from pyharness.report.charts import Axis, Dot, Line, Panel, Point, curves, dots
 from pyharness.report.charts.labels import labels
 from pyharness.report.sheet import Cell
-from pyharness.report.sheet.escaping import visible
+from pyharness.report.sheet.strings import visible
 
 OF_OBJECTS = ("constructor", "toString", "hasOwnProperty", "valueOf", "__proto__", "__defineGetter__")
 NO_XML = ("\x00", "\x1b[31m", "\ufffe", "\uffff", "\ud800", "a\udfff")

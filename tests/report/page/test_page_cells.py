@@ -7,7 +7,7 @@ import pytest
 from paged import made, reading
 from pyharness import store
 from pyharness.report import page
-from pyharness.report.page import cells
+from pyharness.report.page import markup
 from pyharness.report.sheet import Cell, Heading, Sheet, text_row
 from pyharness.statistics.intervals import interval_of
 from pyharness.statistics.stopping import noise
@@ -21,7 +21,7 @@ def record() -> store.Record:
 
 @pytest.fixture(scope="module")
 def tree(record: store.Record) -> reading.Element:
-    return reading.read(page.to_report([page.Source("a.json", record)]))
+    return reading.read(page.to_report([page.RecordFile("a.json", record)]))
 
 
 def traced(record: store.Record) -> dict[tuple[str, str], list[str]]:
@@ -74,16 +74,16 @@ def test_cells_with_more_to_say_are_reached_by_keyboard(tree: reading.Element) -
 def test_a_long_name_is_cut_and_whole_on_focus() -> None:
     names = [f"file:/models/{'x' * 100}/{number}/tokenizer.json" for number in range(3)]
     sheet = Sheet("t", (Heading("tokenizer", "name"),), tuple(text_row(name) for name in names))
-    shown = [row[0] for row in cells.shown_rows(sheet)]
+    shown = [row[0] for row in markup.shown_rows(sheet)]
     assert len({one.text for one in shown}) == 3
-    assert all(len(one.text) <= cells.LONGEST["name"] for one in shown)
+    assert all(len(one.text) <= markup.LONGEST["name"] for one in shown)
     assert [one.tip for one in shown] == names
 
 
 @pytest.mark.parametrize("names", [("a\x1b", r"a\x1b"), ("K", "k"), ("a", "a\u202e"), ("e", "e" + "x" * 60)])
 def test_names_that_look_alike_are_told_apart(names: tuple[str, str]) -> None:
     sheet = Sheet("t", (Heading("tokenizer", "name"),), tuple(text_row(name) for name in names))
-    assert len({row[0].text for row in cells.shown_rows(sheet)}) == 2
+    assert len({row[0].text for row in markup.shown_rows(sheet)}) == 2
 
 
 @pytest.mark.parametrize(
@@ -99,12 +99,12 @@ def test_names_that_look_alike_are_told_apart(names: tuple[str, str]) -> None:
     ],
 )
 def test_a_cell_says_what_it_is(cell: Cell, text: str, tip: str) -> None:
-    ((shown,),) = cells.shown_rows(Sheet("t", (Heading("x", unit="u"),), ((cell,),)))
+    ((shown,),) = markup.shown_rows(Sheet("t", (Heading("x", unit="u"),), ((cell,),)))
     assert (shown.text, shown.tip) == (text, tip)
 
 
 def test_a_tip_that_says_no_more_is_none() -> None:
-    ((shown,),) = cells.shown_rows(Sheet("t", (Heading("#"),), ((Cell(3, COUNT),),)))
+    ((shown,),) = markup.shown_rows(Sheet("t", (Heading("#"),), ((Cell(3, COUNT),),)))
     assert (shown.text, shown.tip) == ("3", "")
 
 
@@ -123,6 +123,6 @@ def test_many_columns_are_bounded_and_counted() -> None:
     rows = tuple((Cell(f"row {place}"), *(Cell(number) for number in range(300))) for place in range(3))
     tree = reading.read(page.render(page.page_of_sheets("t", [Sheet("wide", headings, rows)])))
     table = tree.one("main").one("table")
-    assert {len(row.all("td")) for row in table.one("tbody").all("tr")} == {cells.MOST_COLUMNS - 1}
-    assert len(table.one("thead").all("th")) == cells.MOST_COLUMNS
+    assert {len(row.all("td")) for row in table.one("tbody").all("tr")} == {markup.MOST_COLUMNS - 1}
+    assert len(table.one("thead").all("th")) == markup.MOST_COLUMNS
     assert tree.one("main").one("li").text.startswith("201 more columns")

@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 from paged import made, reading
 from pyharness import store
 from pyharness.cli import main
-from pyharness.report.page import rendering
+from pyharness.report.page import markup
 
 RECORD = made.record(["a", "b", "c"], ["x", "y"])
 
@@ -58,7 +58,7 @@ def test_a_large_record_is_not_carried(tmp_path: Path) -> None:
 
 def test_without_the_library_that_draws_there_are_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = kept(tmp_path / "a.json")
-    monkeypatch.setattr(rendering, "is_installed", lambda module: module != "vl_convert")
+    monkeypatch.setattr(markup, "is_installed", lambda module: module != "vl_convert")
     answer = call("report", path, "--format", "html")
     assert (answer.exit_code, answer.stderr.count("\n")) == (0, 1)
     assert "vl-convert-python" in answer.stderr

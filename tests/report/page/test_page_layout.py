@@ -8,7 +8,7 @@ import pytest
 
 from paged import made, reading
 from pyharness.report import page
-from pyharness.report.page import Figure, Page, Section, reports
+from pyharness.report.page import Figure, Page, Section, contents
 from pyharness.report.sheet import Cell, Heading, Sheet
 
 SVG = '<svg viewBox="0 0 200 100" class="chart" role="graphics-document" aria-label="a"><g role="x"></g></svg>'
@@ -16,7 +16,7 @@ SHEET = Sheet("numbers", (Heading("row", "name"), Heading("x")), ((Cell("a"), Ce
 NESTED = Section("inner", (Figure("dots", "what is drawn", SVG, SHEET), Section("innermost", (SHEET,))))
 MADE = Page("t", (Section("one", (NESTED, "a paragraph"), folded=True), Section("two", (SHEET, NESTED))), foot=(SHEET,))
 PAGES = {
-    "record": lambda: page.to_report([page.Source("a.json", made.record(["a", "b"], ["c", "d"]))]),
+    "record": lambda: page.to_report([page.RecordFile("a.json", made.record(["a", "b"], ["c", "d"]))]),
     "parts": lambda: page.render(MADE),
     "empty": lambda: page.render(Page("nothing", ())),
 }
@@ -73,11 +73,11 @@ def test_a_drawing_is_as_large_as_it_is_drawn() -> None:
 
 def test_the_same_record_is_the_same_page() -> None:
     record = made.record(["a", "b"], ["c", "d"])
-    assert page.to_report([page.Source("a", record)]) == page.to_report([page.Source("a", record)])
+    assert page.to_report([page.RecordFile("a", record)]) == page.to_report([page.RecordFile("a", record)])
 
 
 def test_thirty_rows_on_thirty_texts_are_three_megabytes_at_most() -> None:
-    text = page.to_report([page.Source("a.json", made.record(made.names("row", 30), made.names("text", 30)))])
+    text = page.to_report([page.RecordFile("a.json", made.record(made.names("row", 30), made.names("text", 30)))])
     assert len(text.encode()) <= 3_000_000
     assert reading.read(text).one("h1").text == "quick: 30 tokenizers on 30 texts, 2026-01-01"
 
@@ -85,11 +85,11 @@ def test_thirty_rows_on_thirty_texts_are_three_megabytes_at_most() -> None:
 def test_tables_that_have_no_room_are_counted_and_named() -> None:
     sheets = [Sheet(f"{kind} {number}", (Heading("x", "name"), Heading(kind)), ((Cell("a"), Cell(number)),) * 10)
               for kind in ("first", "second") for number in range(50)]  # fmt: skip
-    kept = reports._within(sheets, 20 * 10)
+    kept = contents._within(sheets, 20 * 10)
     assert {one.title for one in kept} == {f"{kind} {number}" for kind in ("first", "second") for number in range(5)}
-    assert reports._within(sheets, 0) == {sheets[0]}
-    assert reports._within(sheets, 10**6) == set(sheets)
-    assert reports._within([], 10) == set()
+    assert contents._within(sheets, 0) == {sheets[0]}
+    assert contents._within(sheets, 10**6) == set(sheets)
+    assert contents._within([], 10) == set()
 
 
 def test_prose_is_whole_and_titles_are_cut() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pyharness.report.page import rendering
+from pyharness.report.page import markup
 
 ROOT = Path(__file__).parents[3]
 
@@ -18,7 +18,7 @@ def test_the_wheel_has_templates_and_assets(tmp_path: Path, monkeypatch: pytest.
     name = backend.build_wheel(str(tmp_path), {"wheel.cmake": "false"})  # nothing is compiled
     with zipfile.ZipFile(tmp_path / name) as wheel:
         held = set(wheel.namelist())
-    folder = Path(rendering.__file__).parent
+    folder = Path(markup.__file__).parent
     files = [one for part in ("templates", "assets") for one in (folder / part).iterdir()]
     assert {one.suffix for one in files} == {".j2", ".css", ".js"}
     assert {f"pyharness/report/page/{one.relative_to(folder)}" for one in files} <= held
@@ -26,7 +26,7 @@ def test_the_wheel_has_templates_and_assets(tmp_path: Path, monkeypatch: pytest.
 
 def test_what_a_page_is_written_with_is_plain() -> None:
     for name in ("style.css", "script.js"):
-        text = rendering._asset(name)
+        text = markup._asset(name)
         assert text.isascii()
         assert "</" not in text, "it would end the element that it stands in"
         assert "http" not in text

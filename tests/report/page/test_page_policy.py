@@ -8,7 +8,7 @@ import hashlib
 from paged import made, reading
 from pyharness.report import page
 
-TREE = reading.read(page.to_report([page.Source("a.json", made.record(["a"], ["b"]))]))
+TREE = reading.read(page.to_report([page.RecordFile("a.json", made.record(["a"], ["b"]))]))
 
 
 def digest(element: reading.Element) -> str:

@@ -28,7 +28,7 @@ def with_other_text(record: store.Record, label: str) -> store.Record:
 
 
 def tree_of(*records: store.Record, names: str = "pqr") -> reading.Element:
-    return reading.read(page.to_report([page.Source(name, one) for name, one in zip(names, records, strict=False)]))
+    return reading.read(page.to_report([page.RecordFile(name, one) for name, one in zip(names, records, strict=False)]))
 
 
 def facts(tree: reading.Element) -> dict[str, list[str]]:

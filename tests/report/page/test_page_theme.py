@@ -7,8 +7,8 @@ import re
 import pytest
 
 from pyharness.report.charts import palette
-from pyharness.report.page import theme
-from pyharness.report.page.rendering import _asset
+from pyharness.report.page import markup
+from pyharness.report.page.markup import _asset
 
 CONTRAST = 4.5  # WCAG 2.2, 1.4.3
 
@@ -32,20 +32,20 @@ def test_contrast_of_known_pairs() -> None:
 
 @pytest.mark.parametrize("place", [0, 1])
 def test_text_stands_out(place: int) -> None:
-    for behind in theme.BEHIND:
-        written = theme.WRITTEN if behind in ("page", "raised") else ("ink",)
+    for behind in markup.BEHIND:
+        written = markup.WRITTEN if behind in ("page", "raised") else ("ink",)
         for text in written:
-            assert contrast(theme.COLOURS[text][place], theme.COLOURS[behind][place]) >= CONTRAST, (text, behind)
+            assert contrast(markup.COLOURS[text][place], markup.COLOURS[behind][place]) >= CONTRAST, (text, behind)
 
 
 @pytest.mark.parametrize("place", [0, 1])
 def test_shades_go_one_way_from_alike(place: int) -> None:
-    page = theme.COLOURS["shade-4"][place]
+    page = markup.COLOURS["shade-4"][place]
     worse, better = (
-        [contrast(theme.COLOURS[f"shade-{one}"][place], page) for one in steps]
+        [contrast(markup.COLOURS[f"shade-{one}"][place], page) for one in steps]
         for steps in ((4, 3, 2, 1, 0), (4, 5, 6, 7, 8))
     )
-    assert page == theme.COLOURS["page"][place]
+    assert page == markup.COLOURS["page"][place]
     assert worse == sorted(worse)
     assert better == sorted(better)
     assert min(worse[1], better[1]) > 1
@@ -54,17 +54,17 @@ def test_shades_go_one_way_from_alike(place: int) -> None:
 @pytest.mark.parametrize("place", ["fill", "stroke"])
 def test_drawings_take_the_colours_of_the_page(place: str) -> None:
     for colour in palette.PALETTE:
-        assert f'svg [{place}="{colour.light}"]{{{place}:var(--{colour.name})}}' in theme.theme()
-        assert theme.COLOURS[colour.name] == (colour.light, colour.dark)
+        assert f'svg [{place}="{colour.light}"]{{{place}:var(--{colour.name})}}' in markup.theme()
+        assert markup.COLOURS[colour.name] == (colour.light, colour.dark)
 
 
 def test_colours_of_the_style_sheet_are_named_in_the_theme() -> None:
     style = _asset("style.css")
-    assert {*re.findall(r"var\(--([\w-]+)\)", style)} <= {*theme.COLOURS}
+    assert {*re.findall(r"var\(--([\w-]+)\)", style)} <= {*markup.COLOURS}
     assert not re.findall(r"#[0-9a-f]{3,8}\b", style)
 
 
 def test_paper_is_light_and_nothing_moves() -> None:
-    for media, rule in re.findall(r"@media ([^{]*)\{(.*?\}\})", theme.theme()):
+    for media, rule in re.findall(r"@media ([^{]*)\{(.*?\}\})", markup.theme()):
         assert media.startswith("screen"), rule
     assert not re.search(r"transition|animation|scroll-behavior", _asset("style.css"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pyharness.report.listings import FIRST
+from pyharness.report.tables import FIRST_LISTED
 
 METRICS = ("bytes_per_token", "tokens_per_word")
 
@@ -76,6 +76,6 @@ def _dead(data: Mapping[str, Any], names: Sequence[str]) -> list[dict[str, Any]]
     first, *_ = case["details"]["model"]
     listed = [{**first, "id": number, "token": name, "spelled": [name[:50], name]} for number, name in enumerate(names)]
     return [
-        {**case, "tokenizer": name, "details": {**case["details"], "model": listed[start : start + FIRST]}}
-        for name, start in zip(names, range(0, len(listed), FIRST), strict=False)
+        {**case, "tokenizer": name, "details": {**case["details"], "model": listed[start : start + FIRST_LISTED]}}
+        for name, start in zip(names, range(0, len(listed), FIRST_LISTED), strict=False)
     ]

@@ -7,7 +7,7 @@ from typing import Any
 
 from pyharness.features.gate.types import Calibration
 from pyharness.report.sheet import Cell, Heading, Sheet
-from pyharness.report.sheet.escaping import CellValue
+from pyharness.report.sheet.strings import CellValue
 from pyharness.types import COUNT, Format
 
 _SHARE = Format("{:.1f} %", 100, "%")

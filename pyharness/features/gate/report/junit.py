@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 from pyharness.features.gate.report.sheets import judgement_sheet, reason, verdict_line
 from pyharness.features.gate.types import Gate, GateVerdict, Judgement
-from pyharness.report.sheet.escaping import visible
+from pyharness.report.sheet.strings import visible
 
 _NOT_IN_XML = re.compile("[\ufffe\uffff]")  # control characters and lone surrogates are visible already
 _OUTCOMES = {

@@ -21,9 +21,9 @@ from pyharness.features.gate.report.sheets import (
 )
 from pyharness.features.gate.types import Calibration, Gate, GateVerdict, Judgement
 from pyharness.report.charts import Dot, dots
-from pyharness.report.page.kinds import RecordKind
-from pyharness.report.page.parts import Block, Figure, Page, Section
+from pyharness.report.record_kinds import RecordKind
 from pyharness.report.sheet import Sheet
+from pyharness.report.sheet.parts import Block, Figure, Page, Section
 
 _TITLES = {"time": "Time", "memory": "Memory", "instructions": "Instructions"}
 

@@ -17,7 +17,7 @@ from pyharness.features.gate.report.sheets import (
     verdict_line,
 )
 from pyharness.features.gate.types import SIDES, Gate, GateVerdict, Judgement
-from pyharness.report.exporters.comment import MOST_BYTES_OF_A_TABLE, Comment, Part, inert
+from pyharness.report.exporters.comment import MOST_BYTES_OF_A_TABLE, Comment, CommentPart, inert
 from pyharness.report.sheet import Sheet
 
 _OF_A_VERSION = 12
@@ -35,9 +35,9 @@ def gate_comment(gate: Gate) -> Comment:
         _compared(gate),
         tuple(remarks(gate)),
         (
-            Part(_judged(gate, wrong)),
-            Part(_judged(gate, others), counts(others)),
-            Part(about, "self-test and environment", MOST_BYTES_OF_A_TABLE, first=True),
+            CommentPart(_judged(gate, wrong)),
+            CommentPart(_judged(gate, others), counts(others)),
+            CommentPart(about, "self-test and environment", MOST_BYTES_OF_A_TABLE, first=True),
         ),
     )
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from pyharness.features.gate.types import SIDES, Gate, GateVerdict, Judgement
 from pyharness.report.sheet import Cell, Heading, Sheet, text_row
-from pyharness.report.sheet.escaping import CellValue, writable
+from pyharness.report.sheet.strings import CellValue, writable
 from pyharness.types import COUNT, Format
 
 # Worst first: one word for a verdict's count, and for several.

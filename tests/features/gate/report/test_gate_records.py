@@ -28,7 +28,7 @@ from pyharness.features.gate.types import (
     Timing,
     Waiver,
 )
-from pyharness.report.page import kinds
+from pyharness.report import record_kinds
 from pyharness.types import InputError
 
 TEXT = st.text(max_size=8)
@@ -136,8 +136,8 @@ def test_samples_are_columns_one_line_for_a_benchmark_of_a_launch() -> None:
 
 
 def read(path: Path) -> object:
-    other = kinds.read(path)
-    assert isinstance(other, kinds.Other)
+    other = record_kinds.read(path)
+    assert isinstance(other, record_kinds.Other)
     return other.content
 
 

@@ -11,7 +11,7 @@ from pyharness.features.gate.report import kinds
 from pyharness.features.gate.report.kinds import calibration_sections, gate_sections
 from pyharness.features.gate.types import Calibration, Gate, GateRules, Judgement, Sensitivity
 from pyharness.report import page
-from pyharness.report.page.parts import Figure, Section
+from pyharness.report.sheet.parts import Figure, Section
 
 
 def section(gate: Gate, title: str) -> Section:

@@ -15,8 +15,7 @@ from gating.gates import gate, judgement
 from pyharness import report
 from pyharness.features.gate import report as gate_report
 from pyharness.features.gate.types import ArmFacts, SelfTest
-from pyharness.report.sheet.escaping import visible
-from pyharness.report.sheet.shortening import shorten
+from pyharness.report.sheet.strings import shorten, visible
 from strangers.names import NAMES
 from workflows.rendered import read
 

@@ -1,0 +1,295 @@
+"""``pyharness report`` and ``pyharness compare``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+import click
+
+from pyharness.cli.console import (
+    PULL_REQUEST,
+    check_target,
+    color,
+    complain,
+    discard_output,
+    for_a_pull_request,
+    reports_errors,
+    show,
+    summarise,
+    width,
+)
+from pyharness.types import InputError
+
+if TYPE_CHECKING:
+    from pyharness.report import Comment, Sheet
+    from pyharness.report.comparison import Pair
+    from pyharness.report.failures import FailOn
+    from pyharness.report.page import Page, RecordFile
+    from pyharness.report.record_kinds import Other, RecordKind
+    from pyharness.store import Record
+
+FORMATS = ["text", "markdown", "html", "csv", "json", "parquet", "table"]  # table: the older name of text
+JUNIT = "junit"  # of records that have verdicts
+FOR_PROGRAMS = ("csv", "json", "parquet")
+_FORMATS_IN_WORDS = "Tables as text or Markdown, a page as HTML; a row per number as CSV, JSON or Parquet"
+_FORMAT = click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True,
+                       help=f"{_FORMATS_IN_WORDS}.")  # fmt: skip
+_OUTPUT = click.option("-o", "--output", type=click.Path(path_type=Path),
+                       help="Write here instead of to standard output.")  # fmt: skip
+_FOR = click.option("--for", "reader", type=click.Choice(["pr"]),
+                    help="Markdown for a comment on a pull request: what matters first, the rest folded, at most "
+                    "60 kB; also appended to the file that GITHUB_STEP_SUMMARY names.")  # fmt: skip
+_FORCE = click.option("--force", is_flag=True, help="Replace the file that --output names, if there is one.")
+
+
+@click.command()
+@click.argument("records", metavar="RECORD...", type=click.Path(path_type=Path), nargs=-1, required=True)
+@click.option("--format", "form", type=click.Choice([*FORMATS, JUNIT]), default="text", show_default=True,
+              help=f"{_FORMATS_IN_WORDS}; JUnit XML of what has verdicts.")  # fmt: skip
+@click.option("--all", "every", is_flag=True, help="Show every metric in the tables, not only those they declare.")
+@click.option("--list-dead", "listed", is_flag=True,
+              help="List all dead tokens that the record names, not only ten; a page always does.")  # fmt: skip
+@_FOR
+@_OUTPUT
+@_FORCE
+@click.option("--rederive", is_flag=True,
+              help="Compute every number again from the state beside the record; print what differs.")  # fmt: skip
+@reports_errors
+def report(
+    records: tuple[Path, ...], form: str, every: bool, listed: bool, reader: str | None, output: Path | None,
+    force: bool, rederive: bool,
+) -> None:  # fmt: skip
+    """Show a RECORD as tables, as flat rows for other programs, or as a page with charts.
+
+    Several records, of runs, are one page: --format html, the first is what the others are compared with.
+    A record is of a run, of a profile, or of another kind that a command writes. One with verdicts is, as Markdown, a
+    comment on a pull request.
+    What --output names is never overwritten without --force; a device or a FIFO is written into.
+
+    \b
+    Exit status of --rederive: 0 all that can be derived is equal to the last bit, 1 something differs or lacks,
+    2 there is no state beside the record, or it is damaged or another run's.
+    """
+    from pyharness import report as room
+    from pyharness.report import comments, record_kinds
+    from pyharness.report import page as pages
+
+    check_target(output, force, records)
+    form = for_a_pull_request(form, reader)
+    if len(records) > 1:
+        if rederive:
+            raise InputError("--rederive is about one record: name one")
+        _report_several(records, form, output, force, every)
+        return
+    (record,) = records
+    read = record_kinds.read(record)
+    if isinstance(read, record_kinds.Other):
+        _refuse_for_other(record, read.kind, form, rederive=rederive)
+        _export_other(read, str(record), form, output, force)
+        return
+    if form == JUNIT:
+        raise InputError(f"record {str(record)!r} has no verdicts, and so no JUnit XML: choose another --format")
+    if rederive:
+        _rederive(read, form, output, force)
+    source = pages.RecordFile(record.name, read, record)
+    _export(
+        lambda: room.sheets(read, every, listed), lambda: room.flat_sheet(read),
+        str(record), form, output, force, lambda: pages.page_of([source], every),
+        lambda: comments.record_comment(read, record.name, every, listed),
+    )  # fmt: skip
+
+
+def _report_several(paths: Sequence[Path], form: str, output: Path | None, force: bool, every: bool) -> None:
+    """Write one page about several records."""
+    from pyharness import store
+    from pyharness.report import page as pages
+
+    if form != "html":
+        raise InputError("several records are shown by --format html alone: name one record, or choose that format")
+    if (lack := pages.lack()) is not None:
+        raise InputError(f"a page of several records cannot be written: {lack}")
+    sources = [pages.RecordFile(path.name, store.read(path), path) for path in paths]
+    _put(pages.render(pages.page_of(sources, every)), output, force)
+
+
+def _refuse_for_other(path: Path, kind: RecordKind, form: str, *, rederive: bool) -> None:
+    """Refuse what a file that is no record of a run cannot be shown as."""
+    if rederive:
+        raise InputError(f"{str(path)!r} is {kind.noun}: --rederive is for records of runs")
+    if form == PULL_REQUEST and kind.comment is None:
+        raise InputError(f"{str(path)!r} is {kind.noun}, and is nothing for a pull request: leave --for out")
+    if form == JUNIT and form not in kind.texts:
+        raise InputError(f"{str(path)!r} is {kind.noun}, and has no JUnit XML: choose another --format")
+
+
+def _export_other(read: Other, title: str, form: str, output: Path | None, force: bool) -> None:
+    from pyharness import report as room
+
+    kind, content = read.kind, read.content
+    comment = kind.comment
+    if form in kind.texts:
+        _put(kind.texts[form](content), output, force)
+    elif form == "markdown" and comment is not None:
+        _put(room.to_pull_request(comment(content)), output, force)
+    else:
+        _export(
+            lambda: kind.sheets(content), lambda: kind.rows(content), title, form, output, force,
+            lambda: kind.page(content), None if comment is None else lambda: comment(content),
+        )  # fmt: skip
+
+
+def _export(
+    tables: Callable[[], Sequence[Sheet]],
+    rows: Callable[[], Sheet],
+    title: str,
+    form: str,
+    output: Path | None,
+    force: bool,
+    page: Callable[[], Page] | None = None,
+    comment: Callable[[], Comment] | None = None,
+) -> None:
+    """Write tables for people or rows for programs; ``page``: shown by HTML, ``comment``: by a pull request."""
+    from pyharness import report as room
+
+    if form == PULL_REQUEST and comment is not None:
+        text = room.to_pull_request(comment())
+        _put(text, output, force)
+        summarise(text)
+        return
+    if form == "parquet":
+        if output is None:
+            raise InputError("Parquet is binary: name a file with --output")
+        room.to_parquet(rows(), output, overwrite=force)
+        return
+    text = {
+        "text": lambda: room.to_text(tables(), width=width(), color=color() and output is None),
+        "markdown": lambda: room.to_markdown(tables()),
+        "html": lambda: _page(page, tables, title),
+        "csv": lambda: room.to_csv(rows()),
+        "json": lambda: room.to_json(rows()),
+    }["text" if form == "table" else form]()
+    _put(text, output, force)
+
+
+def _page(page: Callable[[], Page] | None, tables: Callable[[], Sequence[Sheet]], title: str) -> str:
+    """Return a page or, where its libraries are missing, one of tables alone, and say so."""
+    from pyharness import report as room
+    from pyharness.report import page as pages
+
+    if (lack := pages.lack()) is not None:
+        complain(lack)
+        return room.to_page(tables(), title)
+    return pages.render(pages.page_of_sheets(title, tables()) if page is None else page())
+
+
+def _put(text: str, output: Path | None, force: bool) -> None:
+    from pyharness.system import atomic_file
+
+    if output is None:
+        show(text)
+    else:
+        atomic_file.write(output, text, overwrite=force)
+
+
+def _rederive(record: Record, form: str, output: Path | None, force: bool) -> NoReturn:
+    from pyharness.commands import rederivation
+
+    if form not in ("text", "table"):
+        raise InputError(f"--rederive prints lines of text, not {form}: leave --format out")
+    found = rederivation.rederive(record)
+    _put("".join(f"{line}\n" for line in rederivation.lines(found)), output, force)
+    sys.exit(1 if found.differs else 0)
+
+
+@click.command()
+@click.argument("record", type=click.Path(path_type=Path))
+@click.argument("a")
+@click.argument("others", metavar="[B]...", nargs=-1)
+@click.option("--fail-on", type=click.Choice(["worse", "any"]),
+              help="Be a gate: end with 1 where B is worse, or where anything differs; see exit status.")  # fmt: skip
+@_FORMAT
+@_FOR
+@_OUTPUT
+@_FORCE
+@reports_errors
+def compare(
+    record: Path, a: str, others: tuple[str, ...], fail_on: FailOn | None, form: str, reader: str | None,
+    output: Path | None, force: bool,
+) -> None:  # fmt: skip
+    """Compare tokenizers of one record, each with the first that is named, or two records.
+
+    \b
+    pyharness compare RECORD TOKENIZER_A TOKENIZER_B [TOKENIZER_C ...]
+    pyharness compare RECORD_A RECORD_B
+
+    Each difference B - A of a metric that the text determines has a paired 95 % interval over the same documents; text
+    that is not the same on both sides is refused. Where there are too few documents for one, a signed-rank test of
+    their numbers of tokens judges bytes/token and its kin, from 6 documents on. A primary number that nothing judges
+    is inconclusive. Times are compared within one record: with an interval and a verdict where the rows took turns
+    (rounds=10 of a benchmark), and without one where they did not.
+
+    With --fail-on the output ends with a line for each reason, what is worse first, then what is inconclusive. Ids that
+    differ are always named, with the first document: they fail under "any", and under "worse" where both are one
+    tokenizer with one vocabulary.
+
+    \b
+    Exit status of --fail-on, the first that is true of 1, 2, 3:
+    0 nothing fails, 1 something does, 2 something of A has nothing in B to be
+    compared with, or nothing can be compared, 3 a primary number looks worse
+    and could not be judged.
+    """
+    from pyharness import report as room
+    from pyharness import store
+    from pyharness.report import comments, comparison
+    from pyharness.report import page as pages
+
+    check_target(output, force, [record] if others else [record, Path(a)])
+    form = for_a_pull_request(form, reader)
+    first = store.read(record)
+    title = f"{record.name}: {' and '.join((a, *others))}" if others else f"{record.name} and {Path(a).name}"
+    sources = [pages.RecordFile(record.name, first, record)]
+    if others:
+        pairs = comparison.pairs_of_rows(first, a, *others)
+    else:
+        sources.append(pages.RecordFile(Path(a).name, store.read(Path(a)), Path(a)))
+        pairs = comparison.pairs_of_records(first, sources[1].record)
+    if fail_on is not None:
+        _gate(pairs, fail_on, title, sources, form, output, force)
+    differences = comparison.some(comparison.differences(pairs))
+    _export(
+        lambda: room.difference_sheets(differences),
+        lambda: room.flat_differences(differences),
+        title, form, output, force, lambda: pages.page_of_pairs(title, pairs, sources),
+        comment=lambda: comments.comparison_comment(differences, title),
+    )  # fmt: skip
+
+
+def _gate(
+    pairs: Sequence[Pair], fail_on: FailOn, title: str, sources: Sequence[RecordFile],
+    form: str, output: Path | None, force: bool,
+) -> NoReturn:  # fmt: skip
+    """Show a comparison and end with its exit status, whether somebody reads to the end or not."""
+    from pyharness import report as room
+    from pyharness.report import comments, failures
+    from pyharness.report import page as pages
+
+    judged = failures.judge(pairs, fail_on)
+    try:
+        _export(
+            lambda: [*room.difference_sheets(judged.differences), judged.sheet],
+            lambda: room.flat_differences(judged.differences),
+            title, form, output, force, lambda: pages.page_of_pairs(title, pairs, sources, [judged.sheet]),
+            comment=lambda: comments.comparison_comment(judged.differences, title, judged),
+        )  # fmt: skip
+    except BrokenPipeError:
+        discard_output()
+    if output is not None or form in FOR_PROGRAMS:
+        for line in judged.lines:
+            complain(line)
+    sys.exit(judged.exit_code)
+
+
+COMMANDS = (report, compare)

@@ -1,0 +1,252 @@
+"""``pyharness run``."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pyharness.cli import usage
+from pyharness.cli.console import check_output, color, complain, complain_of, reports_errors, show, width
+from pyharness.plugins.specification import BENCHMARK
+from pyharness.system import ending
+from pyharness.types import Failure, InputError
+
+if TYPE_CHECKING:
+    from pyharness.store import Journal, Record
+    from pyharness.suite import Suite
+    from pyharness.types import CaseResult
+
+RESULTS = "pyharness-results"
+
+
+@click.command()
+@click.argument("suite_name", metavar="[SUITE]", required=False, shell_complete=usage.suites)
+@click.option("-t", "--tokenizer", "rows", multiple=True, metavar="[NAME=]SPEC",
+              help="Measure this tokenizer, and call it NAME; repeatable.")  # fmt: skip
+@click.option("-c", "--corpus", "texts", multiple=True, metavar="[NAME=]SPEC",
+              help="Measure on this text, and call it NAME; repeatable.")  # fmt: skip
+@click.option(
+    "-b",
+    "--benchmark",
+    "chosen",
+    multiple=True,
+    metavar="NAME[?KEY=VALUE]",
+    shell_complete=usage.benchmarks,
+    help="Run only this; repeatable.",
+)
+@click.option("--device", type=click.Choice(["cpu", "cuda"]),
+              help="Where pairs are counted and language models run [default: the suite's, or cpu].")  # fmt: skip
+@click.option("--memory-limit", "memory", metavar="SIZE",
+              help="Memory that a case may take: 4GB [default: the suite's, or 3/4 of what is free].")  # fmt: skip
+@click.option("--max-bytes", metavar="SIZE", help="Read no more of each text than this, in whole documents: 20MB. Its "
+              "own max_bytes= holds where that is less [default: all of it].")  # fmt: skip
+@click.option("--time-limit", "limit", metavar="TIME", help="Begin no case after this long: 10m, 2h. --resume goes on "
+              "with the others [default: none; a case has the suite's time_limit_seconds].")  # fmt: skip
+@click.option("-o", "--output", type=click.Path(path_type=Path), help=f"Record to write [default: in {RESULTS}/].")
+@click.option("--force", is_flag=True, help="Replace the file that --output names, if there is one.")
+@click.option("--resume", is_flag=True, help="Continue an unfinished run: finished cases are kept.")
+@click.option("--dry-run", is_flag=True, help="Say what would run, on how much text and about how long; write nothing.")
+@click.option("--json", "as_json", is_flag=True, help="With --dry-run, for programs.")
+@click.option("--traceback", "tracebacks", is_flag=True, help="Say of failures where in the code they came from.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress, no tables; the record and errors only.")
+@reports_errors
+def run(
+    suite_name: str | None,
+    rows: tuple[str, ...],
+    texts: tuple[str, ...],
+    chosen: tuple[str, ...],
+    device: str | None,
+    memory: str | None,
+    max_bytes: str | None,
+    limit: str | None,
+    output: Path | None,
+    force: bool,
+    resume: bool,
+    dry_run: bool,
+    as_json: bool,
+    tracebacks: bool,
+    quiet: bool,
+) -> None:
+    """Run a SUITE (a TOML file, or a name of "pyharness list suites"), or the tokenizers and corpora given.
+
+    Without arguments the suite "quick" runs: production tokenizers that travel inside installed packages, on the
+    shipped sample and on text of your Python installation. Every tokenizer runs in processes of its own, its ids and
+    round trips are verified before anything is timed, and all results go to one JSON record.
+
+    \b
+    Exit status: 0 measured, 1 some cases failed, were not begun within
+    --time-limit, or nothing was measured, 2 bad input, 130 interrupted,
+    143 told to end. What was finished is kept: the last line says how to go on.
+
+    A file that is there already is never overwritten without --force.
+    """
+    from pyharness import report, suite
+    from pyharness.cli.progress import listener
+    from pyharness.commands import session
+    from pyharness.corpora.options import size
+    from pyharness.running import runner
+    from pyharness.running.progress import Deadline
+
+    if as_json and not dry_run:
+        raise InputError(
+            "--json is for --dry-run: the record of a run is JSON, and so is pyharness report --format json"
+        )
+    deadline = None if limit is None else Deadline.after(limit)
+    if not quiet:
+        check_output()
+    named = suite.DEFAULT if suite_name is None else suite_name
+    base = suite.read(suite.find(named)) if suite_name is not None or not rows else None
+    if max_bytes is not None:
+        size("--max-bytes", max_bytes)
+    declared = session.declare(rows, texts, [_benchmark(name) for name in chosen], base, device, memory, max_bytes)
+    if resume and (done := _finished(declared, output)) is not None:
+        anew = "; to measure it again, leave --resume out" if force else ""
+        complain(f"{done.path} is finished: nothing is left to resume{anew}")
+        sys.exit(_status(done))
+    if dry_run:
+        _foresee(declared, output, force, resume, as_json=as_json)
+        return
+    with _claimed(declared.name, output, force, resume) as journal, listener(quiet) as watching:
+        try:
+            plan = suite.plan(declared, watching.preparing)
+            record = runner.run(plan, journal, watching, resume, tracebacks, deadline)
+        except (KeyboardInterrupt, ending.Ended) as end:
+            if journal.resumable:
+                end.add_note(_to_go_on(journal.record, output))
+            raise
+    for result in record.results if tracebacks else ():
+        _show_traceback(result)
+    if not quiet:
+        show(report.to_text(report.sheets(record), width=width(), color=color()))
+    complain(f"record: {journal.record}")
+    if not record.data["complete"]:
+        complain(f"time limit of {limit} reached; {_to_go_on(journal.record, output)}")
+    sys.exit(_status(record))
+
+
+def _foresee(declared: Suite, output: Path | None, force: bool, resume: bool, *, as_json: bool) -> None:
+    """Say what a run would do, or be refused for."""
+    from pyharness import report, store
+    from pyharness.commands import dry_run
+    from pyharness.system import atomic_file
+
+    record = _unfinished(declared.name) if resume and output is None else output
+    if record is not None:
+        atomic_file.check(record, overwrite=force or store.journal_of(record).exists())
+    run = dry_run.foresee(declared, record, resume=resume)
+    if as_json:
+        show(json.dumps(run.as_json(), indent=1) + "\n")
+    else:
+        show(report.to_text(dry_run.sheets(run), width=width(), color=color()))
+
+
+def _to_go_on(record: Path, output: Path | None) -> str:
+    """Say with which command this very run goes on."""
+    words = [click.get_current_context().command_path, *map(shlex.quote, sys.argv[2:])]
+    words += [] if output is not None else ["-o", shlex.quote(str(record))]
+    return f"go on with: {' '.join(words if '--resume' in words else [*words, '--resume'])}"
+
+
+def _show_traceback(result: CaseResult) -> None:
+    """Write where in the code a failure came from, where that was asked for and is known."""
+    for line in str(result.details.get("traceback", "")).splitlines():
+        complain(line)
+
+
+def _benchmark(text: str) -> dict[str, Any]:
+    wanted = BENCHMARK.parse(text)
+    if "name" in wanted.options:
+        raise InputError(f"benchmark {text!r}: 'name' is no parameter; the name stands before the question mark")
+    return {"name": wanted.head} | {key: _value(key, value) for key, value in wanted.options.items()}
+
+
+def _value(key: str, value: str) -> Any:
+    if key == "reference":  # the label of one row, which may be a specification with a comma in it
+        return value
+    of_labels = key in ("tokenizers", "corpora")
+    literal = str if of_labels else _literal
+    return [literal(one) for one in value.split(",")] if of_labels or "," in value else literal(value)
+
+
+def _literal(value: str) -> Any:
+    if value in ("true", "false"):
+        return value == "true"
+    return int(value) if re.fullmatch(r"[0-9]{1,18}", value) else value
+
+
+def _claimed(name: str, output: Path | None, force: bool, resume: bool) -> Journal:
+    """Claim the name of the record; without ``output``, a new one in the usual folder, or that of an unfinished run."""
+    from pyharness.store import Journal
+
+    if output is not None:
+        return Journal(output, overwrite=force, resume=resume)
+    if resume:
+        return Journal(_unfinished(name), overwrite=force, resume=True)
+    return Journal.of_a_new_name(Path(RESULTS), f"{name}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}")
+
+
+def _unfinished(name: str) -> Path:
+    """Return the record to be of the latest unfinished run of a suite."""
+    if (journal := _latest(name, ".json.journal")) is None:
+        raise InputError(f"no unfinished run of suite {name!r} in {RESULTS}/; name its record with --output")
+    return journal.with_suffix("")
+
+
+def _latest(name: str, ending: str) -> Path | None:
+    """Return what the latest run of a suite left in the usual folder, of the files that end so."""
+    form = re.compile(rf"{re.escape(name)}-([0-9]{{8}}-[0-9]{{6}})(?:-([0-9]{{1,9}}))?{re.escape(ending)}")
+    folder = Path(RESULTS)
+    found = [
+        (match[1], int(match[2] or 1), path)
+        for path in (folder.iterdir() if folder.is_dir() else ())
+        if (match := form.fullmatch(path.name))
+    ]
+    return max(found)[2] if found else None
+
+
+def _finished(declared: Suite, output: Path | None) -> Record | None:
+    """Return the record of this very run where that was finished before, and no other of its name has begun."""
+    from pyharness import store
+
+    if output is None and _latest(declared.name, ".json.journal") is not None:
+        return None
+    record = _latest(declared.name, ".json") if output is None else output
+    if record is None or not record.is_file() or store.journal_of(record).exists():
+        return None
+    try:
+        read = store.read(record)
+    except InputError:  # somebody's file, which is in the way
+        return None
+    return read if read.data["complete"] and read.data["suite"].get("digest") == declared.digest else None
+
+
+def _status(record: Record) -> int:
+    failures = [result for result in record.results if result.status == "failed"]
+    if any(result.failure is Failure.INPUT for result in failures):
+        complain_of(list(dict.fromkeys(str(r.reason) for r in failures if r.failure is Failure.INPUT)))
+        return 2
+    if not failures and record.data["complete"] and (reasons := _nothing(record)):
+        complain(f"error: nothing was measured: {'; '.join(reasons[:3])}")
+        return 1
+    return 1 if failures or not record.data["complete"] else 0
+
+
+def _nothing(record: Record) -> list[str]:
+    """Reasons why a run without failures has no number of a benchmark it was asked for; empty when it has one."""
+    asked = {one["name"] for one in record.data["suite"]["benchmarks"]}
+    chosen = [result for result in record.results if result.case.benchmark in asked]
+    if any(measurement.value is not None for result in chosen for measurement in result.measurements):
+        return []
+    given = [result.reason or "it has no numbers" for result in chosen]
+    given += [one.reason for result in chosen for one in result.measurements if one.reason]
+    return list(dict.fromkeys(given)) or ["there were none"]
+
+
+COMMANDS = (run,)

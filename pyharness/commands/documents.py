@@ -1,0 +1,198 @@
+"""Documents in, ids out: files in parts, cut where that does not change the ids, each of which is encoded."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from pyharness import tokenizers
+from pyharness.bpe.encoding.safe_cuts import SafeCuts
+from pyharness.bpe.encoding.tokenizer import BpeTokenizer
+from pyharness.corpora.batching import batches
+from pyharness.corpora.files.reading import named_errors
+from pyharness.types import Ids, InputError, Tokenizer, TokenizerSpec, Tokens
+
+PART_BYTES = 256 << 10
+LONGEST_DOCUMENT = 4 << 20  # bytes that are held where there is no cut: `tokenizers` takes 130 times as much
+
+
+class DocumentPart(NamedTuple):
+    """Bytes of a document, the first of which is its byte ``at``."""
+
+    name: str  # of the document, for messages
+    data: bytes
+    at: int = 0
+    ends: bool = True  # whether the document ends behind it
+
+
+def parts(
+    sources: Iterable[tuple[str, IO[bytes]]],
+    lines: bool,
+    cuts: SafeCuts | None = None,
+    *,
+    longest: int = LONGEST_DOCUMENT,
+    size: int = PART_BYTES,
+) -> Iterator[DocumentPart]:
+    r"""Documents of files, whole files or their lines without the ``\n``, in parts of about ``size`` bytes.
+
+    Without ``cuts`` a part is a whole document.
+
+    Raises:
+        InputError: a file cannot be read; more than ``longest`` bytes would have to be held.
+    """
+    for name, source in sources:
+        with named_errors(Path(name), lambda: "reading it"):
+            number, held = 1, None
+            for data, ends in _lines(source, size) if lines else _whole(source, size):
+                document = f"{name} line {number}" if lines else name
+                if held is None and ends:  # most lines: nothing else is made for them
+                    yield DocumentPart(document, data)
+                else:
+                    held = _Held(document, cuts, longest, size) if held is None else held
+                    yield from held.add(data, ends)
+                if ends:
+                    number, held = number + 1, None
+
+
+class _Held:
+    """The part of a document that is not given yet."""
+
+    def __init__(self, name: str, cuts: SafeCuts | None, longest: int, size: int) -> None:
+        self._name, self._cuts, self._longest, self._size = name, cuts, longest, size
+        self._data = bytearray()
+        self._at = self._searched = 0
+
+    def add(self, data: bytes, ends: bool) -> Iterator[DocumentPart]:
+        self._data += data
+        if ends:
+            yield DocumentPart(self._name, bytes(self._data), self._at)
+        elif self._cuts is not None and len(self._data) >= self._size:
+            yield from self._cut(self._cuts)
+        if not ends and len(self._data) > self._longest:
+            raise self._too_long()
+
+    def _cut(self, cuts: SafeCuts) -> Iterator[DocumentPart]:
+        data = bytes(self._data)
+        if place := cuts.last(data, self._searched):
+            yield DocumentPart(self._name, data[:place], self._at, ends=False)
+            self._at += place
+            self._data = bytearray(data[place:])
+            self._searched = 0
+        else:
+            self._searched = max(0, len(data) - self._size)  # what is a token's or a character's first half may go on
+
+    def _too_long(self) -> InputError:
+        if self._cuts is None:
+            return InputError(
+                f"{self._name} has more than {self._longest:,} bytes, and this tokenizer needs a document whole: give "
+                "its lines one by one with --lines, take our own encoder (native+SPEC), or raise --max-document-bytes"
+            )
+        return InputError(
+            f"{self._name} has {len(self._data):,} bytes from byte {self._at:,} on without a place at which the split "
+            "pattern is sure to cut, such as a space behind a letter: raise --max-document-bytes if that is text"
+        )
+
+
+def _whole(source: IO[bytes], size: int) -> Iterator[tuple[bytes, bool]]:
+    while data := source.read(size):
+        yield data, False
+    yield b"", True
+
+
+def _lines(source: IO[bytes], size: int) -> Iterator[tuple[bytes, bool]]:
+    inside = False
+    while data := source.readline(size):
+        ends = data.endswith(b"\n")
+        yield data.removesuffix(b"\n"), ends
+        inside = not ends
+    if inside:
+        yield b"", True
+
+
+# ---------------------------------------------------------------------------------------------- encoding
+
+
+BATCH_BYTES = 4 << 20
+BATCH_PARTS = 4096
+
+
+def load(specification: str, special: bool = False) -> Tokenizer:
+    """Load a tokenizer by its specification, or by the path of its file.
+
+    Raises:
+        InputError: there is none, or ``special`` tokens are asked of an encoder that does not map them.
+    """
+    row = resolved(specification)
+    tokenizer = tokenizers.load(row)
+    if special and not isinstance(tokenizer, BpeTokenizer):
+        raise InputError(
+            f"--special is for our own encoder; {row.name!r} runs in {row.library}: try 'native+{row.name}'"
+        )
+    return tokenizer
+
+
+def resolved(specification: str) -> TokenizerSpec:
+    """Resolve a specification, or the path of a tokenizer's file.
+
+    Raises:
+        InputError: there is none.
+    """
+    path, mark, options = specification.partition("?")
+    if ":" not in path and path not in tokenizers.specs():
+        if os.path.exists(path):  # noqa: PTH110 - false, too, where a name is too long
+            specification = f"file:{path}{mark}{options}"
+        elif Path(path).suffix or os.sep in path:
+            raise InputError(f"there is no file {path[:200]!r}; tokenizers with a name: pyharness list tokenizers")
+    return tokenizers.obtain(specification)
+
+
+def safe_cuts(tokenizer: Tokenizer, special: bool = False) -> SafeCuts | None:
+    """Where documents can be cut for a tokenizer; None: it needs them whole."""
+    return tokenizer.safe_cuts(allowed_special=_allowed(special)) if isinstance(tokenizer, BpeTokenizer) else None
+
+
+def encoded(
+    tokenizer: Tokenizer, parts: Iterable[DocumentPart], threads: int = 1, special: bool = False
+) -> Iterator[tuple[Ids, bool]]:
+    """Ids of each part, and whether its document ends there.
+
+    Our encoder keeps bytes that are not UTF-8 where its model can; others get none. With ``special`` it maps the
+    special tokens that a document spells to their ids.
+
+    Raises:
+        InputError: a document cannot be encoded.
+    """
+    done = 0
+    for batch in batches(parts, size=BATCH_BYTES, count=BATCH_PARTS, size_of=lambda part: len(part.data)):
+        if isinstance(tokenizer, BpeTokenizer):
+            tokens = _of_bytes(tokenizer, batch, threads, done, special)
+        else:
+            tokens = tokenizer.encode_batch([_text(part) for part in batch], threads)
+        done += len(batch)  # documents: only dropout counts them, and then no part is less than one
+        yield from ((tokens.document(index), part.ends) for index, part in enumerate(batch))
+
+
+def _allowed(special: bool) -> str | tuple[()]:
+    return "all" if special else ()
+
+
+def _of_bytes(tokenizer: BpeTokenizer, batch: list[DocumentPart], threads: int, done: int, special: bool) -> Tokens:
+    try:
+        texts = [part.data for part in batch]
+        return tokenizer.encode_batch(texts, threads, first_document=done, allowed_special=_allowed(special))
+    except InputError:
+        for part in batch:  # say which, if that is what was wrong
+            _text(part)
+        raise
+
+
+def _text(part: DocumentPart) -> str:
+    try:
+        return part.data.decode()
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{part.name} is not UTF-8 at byte {part.at + error.start}, and this tokenizer needs text; a byte-level "
+            "model of ours (file:model.json, native+SPEC) takes any bytes"
+        ) from None

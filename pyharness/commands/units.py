@@ -1,0 +1,241 @@
+"""What rows make of a text: its units, their ids, bytes and merges; and which of them another text has not."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyharness import bpe, suite, tokenizers
+from pyharness.commands.documents import resolved
+from pyharness.report.sheet import Cell, Heading, Sheet
+from pyharness.report.sheet.strings import shorten_apart, visible
+from pyharness.tokenizers.segmenting import segmenter
+from pyharness.types import (
+    Format,
+    HasMergeModel,
+    HasVocabulary,
+    InputError,
+    MergeModel,
+    Tokenizer,
+    TokenizerSpec,
+    Unsupported,
+    counted,
+)
+
+LONGEST = 1 << 20  # bytes of a text
+MOST_LISTED = 200  # units in a table for people
+SPACE = "·"  # how tables write one
+SEPARATOR = "|"
+NAME_WIDTH = 24
+HIGHLIGHT = "\x1b[1;7m{}\x1b[0m"  # of what moved; without colours brackets say it, and with them too
+BANDS = ("\x1b[48;5;153m\x1b[30m{}\x1b[0m", "\x1b[48;5;223m\x1b[30m{}\x1b[0m")
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A token, or a unit of a row that has no vocabulary."""
+
+    id: int | None
+    data: bytes  # what it writes
+    merges: tuple[tuple[bytes, bytes], ...] | None  # that make it, in the order in which they come; None: not known
+    moved: bool = False  # not in the other text
+
+    @property
+    def text(self) -> str:
+        """What people see: a part of a character as escapes, a space as a dot."""
+        return visible(self.data.decode("utf-8", "backslashreplace")).replace(" ", SPACE)
+
+
+@dataclass(frozen=True, slots=True)
+class CutText:
+    """What a row makes of one of the texts."""
+
+    row: str
+    number: int  # of the text
+    size: int  # of the text, in bytes
+    units: tuple[Unit, ...]
+    spells: bool  # whether the units are the text, end to end
+
+
+def show(rows: Sequence[str], texts: Sequence[str]) -> list[CutText]:
+    """Cut one or two texts into the units of some rows, text by text; of two, units of one that the other lacks moved.
+
+    Raises:
+        InputError: there is no such row, it cannot be run, or a text is too long.
+        Unsupported: a row hides what would have to be shown.
+    """
+    for text in texts:
+        if (size := len(text.encode())) > LONGEST:
+            raise InputError(f"a text of {size:,} bytes is too long to be shown; give {LONGEST:,} at most")
+    found = [[_shown(label, number, text, units) for number, (text, units) in enumerate(zip(texts, cut, strict=True))]
+             for label, cut in ((label, _cut(resolved(spec), texts)) for label, spec in map(_named, rows))]  # fmt: skip
+    if len(texts) > 1:
+        found = [_compared(one, other) for one, other in found]
+    return [shown for number in range(len(texts)) for shown in (row[number] for row in found)]
+
+
+def _named(row: str) -> tuple[str, str]:
+    """Label and specification; the path of a file that is there is no name."""
+    is_file = os.path.exists(row)  # noqa: PTH110 -- Path raises for names that are too long
+    name, spec = (None, row) if is_file else suite.named(row)
+    return name or spec, spec
+
+
+def _shown(name: str, number: int, text: str, units: tuple[Unit, ...]) -> CutText:
+    data = text.encode()
+    return CutText(name, number, len(data), units, b"".join(unit.data for unit in units) in (data, b" " + data))
+
+
+def _cut(spec: TokenizerSpec, texts: Sequence[str]) -> list[tuple[Unit, ...]]:
+    if spec.instead is None:
+        return _tokens(tokenizers.load(spec), texts)
+    segments = segmenter(spec, lambda: tokenizers.load(spec)).segment_batch(texts)
+    parts = [pairwise([0, *segments.document(index).tolist()]) for index in range(len(texts))]
+    return [tuple(Unit(None, text.encode()[start:end], None) for start, end in bounds)
+            for text, bounds in zip(texts, parts, strict=True)]  # fmt: skip
+
+
+def _tokens(tokenizer: Tokenizer, texts: Sequence[str]) -> list[tuple[Unit, ...]]:
+    if not isinstance(tokenizer, HasVocabulary):
+        raise Unsupported("this engine does not expose the bytes of its tokens; show the row without the engine")
+    vocabulary, tokens = tokenizer.vocabulary(), tokenizer.encode_batch(texts)
+    merges = _Merges(tokenizer.merge_model()) if isinstance(tokenizer, HasMergeModel) else None
+    ids = [tokens.document(index).tolist() for index in range(len(texts))]
+    return [tuple(Unit(token, vocabulary[token], None if merges is None else merges.of(token)) for token in one)
+            for one in ids]  # fmt: skip
+
+
+class _Merges:
+    """The merges that make each token of a model."""
+
+    def __init__(self, model: MergeModel) -> None:
+        self.model = model
+        self.parts: NDArray[np.uint32] = bpe.self_tokenization(model).parts
+        ranks = {} if model.rules is None else {tuple(rule): rank for rank, rule in enumerate(model.rules.tolist())}
+        self.ranks: dict[tuple[int, ...], int] = ranks
+
+    def of(self, token: int) -> tuple[tuple[bytes, bytes], ...] | None:
+        """None: merging does not give it, or it has no string to merge."""
+        if token >= len(self.parts) or not (self.model.tested[token] or self.model.atomic[token]):
+            return None
+        made = sorted(self._made(token))
+        if not made and not self.model.atomic[token]:
+            return None
+        return tuple((self.model[left], self.model[right]) for _, left, right in made)
+
+    def _made(self, token: int) -> Iterator[tuple[int, int, int]]:
+        waiting = [token]
+        while waiting:
+            made = waiting.pop()
+            left, right = self.parts[made].tolist()
+            if left != bpe.NEVER:
+                yield self._rank(left, right, made), left, right
+                waiting += [left, right]
+
+    def _rank(self, left: int, right: int, made: int) -> int:
+        ranks = self.model.ranks
+        return self.ranks.get((left, right, made), bpe.NEVER) if ranks is None else int(ranks[made])
+
+
+def _compared(one: CutText, other: CutText) -> list[CutText]:
+    """Mark the units that are not where both texts agree."""
+    mine, theirs = ([(unit.id, unit.data) for unit in shown.units] for shown in (one, other))
+    matcher = difflib.SequenceMatcher(None, mine, theirs, autojunk=False)
+    kept: tuple[set[int], set[int]] = (set(), set())
+    for block in matcher.get_matching_blocks():
+        kept[0].update(range(block.a, block.a + block.size))
+        kept[1].update(range(block.b, block.b + block.size))
+    return [
+        CutText(shown.row, shown.number, shown.size, tuple(
+            Unit(unit.id, unit.data, unit.merges, index not in same) for index, unit in enumerate(shown.units)
+        ), shown.spells)
+        for shown, same in zip((one, other), kept, strict=True)
+    ]  # fmt: skip
+
+
+# ---------------------------------------------------------------------------------------------- for people, programs
+
+
+def lines(found: Sequence[CutText], *, color: bool = False) -> str:
+    """Each text, cut by every row: a line for each, with bars between units and brackets around what moved."""
+    names = shorten_apart([shown.row for shown in found], NAME_WIDTH)
+    width = max(len(name) for name in names.values())
+    written = []
+    for index, shown in enumerate(found):
+        if index and shown.number != found[index - 1].number:
+            written.append("")
+        units = SEPARATOR.join(_marked(unit, index, color=color) for index, unit in enumerate(shown.units))
+        written.append(f"{visible(names[shown.row]):{width}}  {len(shown.units):>5,}  {units}")
+    return "\n".join(written) + "\n"
+
+
+def _marked(unit: Unit, index: int, *, color: bool) -> str:
+    text = f"[{unit.text}]" if unit.moved else unit.text
+    if not color:
+        return text
+    return (HIGHLIGHT if unit.moved else BANDS[index % 2]).format(text)
+
+
+def sheets(found: Sequence[CutText]) -> list[Sheet]:
+    """A table of the units of each row and text."""
+    headings = (Heading("id"), Heading("text", "word"), Heading("bytes", "prose"), Heading("merges", "prose"))
+    return [Sheet(_title(shown), headings, tuple(map(_row, shown.units[:MOST_LISTED])), tuple(_notes(shown)))
+            for shown in found]  # fmt: skip
+
+
+def _title(shown: CutText) -> str:
+    count = len(shown.units)
+    what = "token" if any(unit.id is not None for unit in shown.units) else "unit"
+    ratio = f", {shown.size / count:.3f} bytes each" if count else ""
+    return f"{shown.row}: {counted(count, what)} of {counted(shown.size, 'byte')}{ratio}"
+
+
+def _row(unit: Unit) -> tuple[Cell, ...]:
+    text = f"[{unit.text}]" if unit.moved else unit.text
+    joined = None if unit.merges is None else ", ".join("+".join(map(_string, pair)) for pair in unit.merges)
+    return Cell(unit.id, Format("{}")), Cell(text), Cell(unit.data.hex(" ")), Cell(joined or None)
+
+
+def _string(data: bytes) -> str:
+    return visible(data.decode("utf-8", "backslashreplace")).replace(" ", SPACE)
+
+
+def _notes(shown: CutText) -> Iterator[str]:
+    if len(shown.units) > MOST_LISTED:
+        yield f"{len(shown.units) - MOST_LISTED:,} more are not listed: --format json has all."
+    if not shown.spells:
+        yield "These units do not spell the text: the tokenizer changes it."
+
+
+def as_json(found: Sequence[CutText], texts: Sequence[str]) -> dict[str, object]:
+    """Everything for programs: bytes in hexadecimal digits."""
+    return {
+        "texts": list(texts),
+        "rows": [
+            {
+                "tokenizer": shown.row,
+                "text": shown.number,
+                "bytes": shown.size,
+                "spells_text": shown.spells,
+                "units": [
+                    {
+                        "id": unit.id,
+                        "text": unit.data.decode("utf-8", "backslashreplace"),
+                        "bytes": unit.data.hex(),
+                        "merges": None
+                        if unit.merges is None
+                        else [[one.hex() for one in pair] for pair in unit.merges],
+                        **({"moved": unit.moved} if len(texts) > 1 else {}),
+                    }
+                    for unit in shown.units
+                ],
+            }
+            for shown in found
+        ],
+    }

@@ -1,0 +1,143 @@
+"""Comments on a pull request: of a record, and of a comparison of two. What matters comes first, the rest is folded."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from pyharness.report.differences import INCONCLUSIVE, Difference, judged_otherwise, resolved_first
+from pyharness.report.exporters.comment import MOST_BYTES_OF_A_TABLE, Comment, CommentPart, inert
+from pyharness.report.failures import JudgedComparison
+from pyharness.report.provenance import foot_blocks
+from pyharness.report.ranking import ranking_sheets
+from pyharness.report.sheet import Cell, Heading, Sheet
+from pyharness.report.sheet.cases import not_measured
+from pyharness.report.tables import listing_sheets, measured_sheets
+from pyharness.store import KIND, Record
+from pyharness.types import Format, counted
+
+_OF_A_DATE = 10
+
+
+def record_comment(record: Record, name: str, every: bool = False, all_entries: bool = False) -> Comment:
+    """Return what a comment says of a record: ranks and what has no numbers, then other tables, folded.
+
+    Args:
+        record: of a run, or another record of cases.
+        name: of the record, for readers.
+        every: with all metrics.
+        all_entries: with all that listings name.
+    """
+    of_a_run = record.data["kind"] == KIND
+    answer = ranking_sheets(record) if of_a_run else []
+    failed = _failed_first(not_measured(record.results))
+    listed = [sheet for sheet in listing_sheets(record, all_entries) if sheet.rows and of_a_run]
+    rest = [*measured_sheets(record, every), *listed]
+    if not answer:  # of one row, or of what has no ranks
+        answer, rest = rest[:1], rest[1:]
+    return Comment(
+        _measured(record),
+        f"Record {inert(name)} of {inert(str(record.data['created'])[:_OF_A_DATE])}",
+        parts=(
+            CommentPart(tuple(answer)),
+            CommentPart((failed,) if failed.rows else (), most=MOST_BYTES_OF_A_TABLE, first=True),
+            CommentPart(tuple(rest), counted(len(rest), "more table"), MOST_BYTES_OF_A_TABLE),
+            CommentPart(
+                tuple(one for one in foot_blocks(record) if isinstance(one, Sheet)),
+                "where this is from",
+                MOST_BYTES_OF_A_TABLE,
+            ),
+        ),
+    )
+
+
+def _failed_first(sheet: Sheet) -> Sheet:
+    return replace(sheet, rows=tuple(sorted(sheet.rows, key=lambda row: row[1].value != "failed")))
+
+
+def _measured(record: Record) -> str:
+    """How many cases there are of each outcome, in a line."""
+    found = Counter(result.status for result in record.results)
+    said = [f"{counted(found['ok'], 'case')} measured", f"{found['failed']:,} failed", f"{found['skipped']:,} skipped"]
+    broken = "" if record.data["complete"] else " The run was interrupted."
+    return f"{_of(record.data)}: {', '.join(said)}.{broken}"
+
+
+def _of(data: Mapping[str, Any]) -> str:
+    if not data["corpora"]:
+        return str(data["suite"].get("name", "Record")).capitalize()
+    rows = counted(len(data["tokenizers"]), str(data["suite"].get("rows", "tokenizer")))
+    return f"{rows} on {counted(len(data['corpora']), 'text')}"
+
+
+# --------------------------------------------------- a comparison: inconclusive, resolved, the worse before the better
+
+
+_VALUE, _DIFFERENCE, _SHARE = Format("{:.5g}"), Format("{:+.4g}"), Format("{:+.3g} %", 100, "%")
+_HEADINGS = (
+    Heading("cases", "name"), Heading("metric", "word"), Heading("verdict", "word"), Heading("A"), Heading("B"),
+    Heading("B - A"), Heading("of A"),
+)  # fmt: skip
+_OF_TEXT = "[low, high]: paired 95 % interval of B - A, of as much other text of this kind; none: too few documents, or"
+_NOTES = (f"{_OF_TEXT} a metric without an interval.",)
+_IN_TURN = "[low, high] of times: of the median over rounds of B - A, which may lie to one side of the B - A shown."
+_OUT_OF_TURN = "Times without an interval have no verdict: rows did not take turns, or in fewer than 6 rounds."
+_WITHOUT = "without a verdict"
+
+
+def comparison_comment(
+    differences: Sequence[Difference], title: str, judged: JudgedComparison | None = None
+) -> Comment:
+    """Return what a comment says of a comparison: what is inconclusive, what is resolved, and the rest, folded.
+
+    Args:
+        differences: of which there are numbers on both sides.
+        title: what was compared, for readers.
+        judged: the same comparison, where it was asked what of it fails: reasons without a number stand before all.
+    """
+    shown = [one for one in differences if one.a is not None and one.b is not None]
+    resolved, rest = resolved_first(shown)
+    inconclusive = [one for one in rest if one.verdict == INCONCLUSIVE]
+    opened, rest = [*inconclusive, *resolved], rest[len(inconclusive) :]
+    compared = f"{counted(len(shown), 'difference')} B - A: {_verdicts((*opened, *rest))}."
+    notes = _notes(shown)
+    return Comment(
+        compared if judged is None else f"{judged.verdict}; {compared}",
+        f"Compared: {inert(title)}",
+        () if judged is None else tuple(reason.line for reason in judged.reasons if not reason.of_a_number),
+        (
+            CommentPart((_sheet(opened, (*judged_otherwise(opened), *notes)),) if opened else ()),
+            CommentPart((_sheet(rest, notes),) if rest else (), _verdicts(rest)),
+        ),
+    )
+
+
+def _verdicts(differences: Iterable[Difference]) -> str:
+    found = Counter(one.verdict or _WITHOUT for one in differences)
+    return ", ".join(f"{count:,} {verdict}" for verdict, count in found.items()) or "none"
+
+
+def _notes(differences: Sequence[Difference]) -> tuple[str, ...]:
+    times = [one.interval is None for one in differences if not one.deterministic]
+    return (*_NOTES, *(_IN_TURN,) * (False in times), *(_OUT_OF_TURN,) * (True in times))
+
+
+def _sheet(differences: Sequence[Difference], notes: tuple[str, ...]) -> Sheet:
+    """Return a table whose title is the line above it."""
+    return Sheet("", _HEADINGS, tuple(_row(one) for one in differences), notes)
+
+
+def _row(one: Difference) -> tuple[Cell, ...]:
+    assert one.a is not None and one.b is not None  # noqa: S101, PT018 -- others are left out
+    interval, share = one.interval, Cell(None, reason="A is 0")
+    if one.a and interval is not None:
+        share = Cell(one.share, _SHARE, (interval[0] / abs(one.a), interval[1] / abs(one.a)), bounds=True)
+        interval = None  # once is enough
+    elif one.a:
+        share = Cell(one.share, _SHARE)
+    return (
+        Cell(one.title), Cell(one.name), Cell(one.verdict or None), Cell(one.a, _VALUE), Cell(one.b, _VALUE),
+        Cell(one.b - one.a, _DIFFERENCE, interval, bounds=True), share,
+    )  # fmt: skip

@@ -1,0 +1,284 @@
+"""Rows on the same text: what is compared, and the difference of every metric with its paired interval.
+
+Times are compared within one record. Where rows took turns, the rounds pair them; else there is no interval, and so no
+verdict: what the machine did meanwhile is between the two.
+
+An interval is about as much other text of the same kind. A metric that grows with the text (an entropy, the share of a
+vocabulary that occurs) may order two rows one way on little text and the other way on more: its differences on nested
+parts of the text are looked at, too, and there is a verdict only where all of them have one sign.
+
+What has too little text for intervals is judged by its documents. On one text, bytes per token and its kin differ as
+the numbers of tokens do, document by document: their logarithms of ratios are the same but for the sign. So there is
+one test of a case, and it counts once, however many numbers it is about.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import Any
+
+from pyharness.metrics import all_metrics
+from pyharness.metrics.counting.id_digests import paired_lengths
+from pyharness.plugins.registry import suggest
+from pyharness.report.differences import Difference, said_of
+from pyharness.report.sheet.cases import row_cell, variant
+from pyharness.statistics.intervals import MOST_SAMPLES
+from pyharness.statistics.jackknife import paired_interval, paired_lack
+from pyharness.statistics.samples import median_interval
+from pyharness.statistics.signed_ranks import FEWEST, SignedRanks, signed_ranks
+from pyharness.store import NoState, Record, StateReader
+from pyharness.types import CaseResult, InputError, Measurement, State
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A case of A, and what stands for it in B: None where there is nothing."""
+
+    a: Record
+    one: CaseResult
+    b: Record
+    other: CaseResult | None
+
+    @property
+    def title(self) -> str:
+        """Benchmark, rows and text."""
+        other = self.one if self.other is None else self.other
+        rows_named = dict.fromkeys(row_cell(one.case.tokenizer, [one]).text for one in (self.one, other))
+        measured = [result for result in self.a.of(self.one.case.benchmark) if result.status == "ok"]
+        about = [self.one.case.corpus, variant(self.one, measured)]
+        return " | ".join([self.one.case.benchmark, " -> ".join(rows_named), *filter(None, about)])
+
+    @property
+    def measured(self) -> bool:
+        """Whether there are numbers on both sides."""
+        return self.one.status == "ok" and self.other is not None and self.other.status == "ok"
+
+
+def pairs_of_records(a: Record, b: Record) -> list[Pair]:
+    """Every case of A with the one of the same tokenizer, text and parameters in B."""
+    known = {result.case.key: result for result in b.results}
+    pairs = [Pair(a, one, b, known.get(one.case.key)) for one in a.results]
+    if not any(pair.other for pair in pairs):
+        raise InputError("the two records share no case: they need the same tokenizers, corpora and benchmarks")
+    return pairs
+
+
+def pairs_of_rows(record: Record, first: str, second: str, *others: str) -> list[Pair]:
+    """Every case of one tokenizer of a record with that of each other."""
+    labels = list(record.data["tokenizers"])
+    for label in (first, second, *others):
+        if label not in labels:
+            raise suggest("tokenizer in this record", label, labels)
+    if first in (second, *others):
+        raise InputError(f"tokenizer {first[:200]!r} is named on both sides: name another to compare it with")
+    return [pair for other in dict.fromkeys((second, *others)) for pair in _pairs(record, first, other)]
+
+
+def _pairs(record: Record, first: str, second: str) -> list[Pair]:
+    known = {_without_row(result): result for result in record.results if result.case.tokenizer == second}
+    mine = [one for one in record.results if one.case.tokenizer == first]
+    pairs = [Pair(record, one, record, known.get(_without_row(one))) for one in mine]
+    if not any(pair.other for pair in pairs):
+        raise InputError(f"the record has no case of both {first!r} and {second!r}")
+    return pairs
+
+
+def _without_row(result: CaseResult) -> tuple[str, str | None, str]:
+    return result.case.benchmark, result.case.corpus, str(sorted(result.case.parameters.items()))
+
+
+def metrics_of(pair: Pair) -> Mapping[str, Any]:
+    """What the records say of the metrics of both sides."""
+    return {**pair.a.data["metrics"], **pair.b.data["metrics"]}
+
+
+def says(name: str, metric: Mapping[str, Any], fact: str) -> bool:
+    """What a record says of a metric or, where it is older than the question, the registry."""
+    return bool(metric[fact] if fact in metric else getattr(all_metrics().get(name), fact, False))
+
+
+# --------------------------------------------------------- states, which may be large: each is opened and checked once
+
+
+class States:
+    """States by record, opened when they are asked for, and closed together."""
+
+    def __init__(self) -> None:
+        self._stack = contextlib.ExitStack()
+        self._opened: dict[int, StateReader | NoState] = {}
+
+    def __enter__(self) -> States:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    def of(self, record: Record, result: CaseResult) -> State:
+        """Arrays of a case; raises ``NoState`` where there are none."""
+        state = self._of_record(record)
+        if result.case.key not in state:
+            raise NoState(f"state {str(state.path)!r} has no case {result.case.key[:200]!r}")
+        return state.of(result.case.key)
+
+    def _of_record(self, record: Record) -> StateReader:
+        if id(record) not in self._opened:
+            try:
+                self._opened[id(record)] = self._stack.enter_context(record.state())
+            except NoState as lack:
+                self._opened[id(record)] = lack
+        state = self._opened[id(record)]
+        if isinstance(state, NoState):
+            raise state
+        return state
+
+
+# ---------------------------------------------------------------------------------------------- documents
+
+
+def by_documents(pair: Pair, found: Sequence[Difference], states: States) -> list[Difference]:
+    """Put the test of the documents in the place of intervals that are missing, or why there is none."""
+    metrics = metrics_of(pair)
+    open_ = [one.unjudged and says(one.metric, metrics[one.metric], "counts_tokens") for one in found]
+    if not any(open_):
+        return list(found)
+    ranks = _ranks(pair, states)
+    return [_with(one, ranks) if wanted else one for one, wanted in zip(found, open_, strict=True)]
+
+
+def _ranks(pair: Pair, states: States) -> SignedRanks | str:
+    """Test of the tokens of all documents, or why there is none."""
+    assert pair.other is not None  # noqa: S101 -- it is measured
+    try:
+        first, second = paired_lengths(states.of(pair.a, pair.one), states.of(pair.b, pair.other))
+    except InputError as lack:
+        return f"no test of its documents: {lack}"
+    return signed_ranks(first, second)
+
+
+def _with(one: Difference, ranks: SignedRanks | str) -> Difference:
+    if isinstance(ranks, str):
+        return replace(one, no_interval="; ".join(filter(None, (one.no_interval, ranks))))
+    judged = replace(one, ranks=ranks)
+    if judged.judged_by_ranks:
+        return judged
+    if ranks.differing < FEWEST:
+        why = f"a signed-rank test needs {FEWEST} documents that differ in tokens, {ranks.differing} do"
+    elif ranks.decides:
+        why = f"{said_of(ranks)}, which is of the other sign: long documents outweigh the others"
+    else:
+        why = said_of(ranks)
+    return replace(judged, no_interval="; ".join(filter(None, (one.no_interval, why))))
+
+
+# ---------------------------------------------------------------------------------------------- differences
+
+
+def records(a: Record, b: Record) -> list[Difference]:
+    """Every case that both records hold, for the same tokenizer and text."""
+    return some(differences(pairs_of_records(a, b)))
+
+
+def rows(record: Record, first: str, second: str, *others: str) -> list[Difference]:
+    """Tokenizers of one record, each of the others with the first."""
+    return some(differences(pairs_of_rows(record, first, second, *others)))
+
+
+def differences(pairs: Iterable[Pair], metric: str | None = None) -> list[Difference]:
+    """Every metric that both sides of a pair have; text that is not the same is refused.
+
+    With ``metric`` that one alone, of all of the text, and by intervals alone: ranks are made of many such pairs, and
+    have none where there is no interval.
+    """
+    measured = [(pair, list(_differences(pair, metric))) for pair in pairs if pair.measured]
+    if metric is not None:
+        return [replace(one, primary=False) for _, found in measured for one in found]
+    with States() as states:
+        return [one for pair, found in measured for one in by_documents(pair, found, states)]
+
+
+def some(found: list[Difference]) -> list[Difference]:
+    """Return differences; raises ``InputError`` where there are none."""
+    if not found:
+        raise InputError(
+            "no metric that two records can be compared by was measured on both sides: there is nothing to compare; "
+            "pyharness gate compares times, in turns"
+        )
+    return found
+
+
+def _differences(pair: Pair, only: str | None) -> Iterator[Difference]:
+    one, other = pair.one, pair.other
+    assert other is not None  # noqa: S101 -- it is measured
+    digests = [None if result.tally is None else result.tally.digest for result in (one, other)]
+    if digests[0] != digests[1]:
+        raise InputError(
+            f"corpus {one.case.corpus!r} is not the same text on both sides (digests {str(digests[0])[:12]} and "
+            f"{str(digests[1])[:12]}): a comparison across different text is refused"
+        )
+    _check_groups(pair, other)
+    metrics = metrics_of(pair)
+    theirs = {(measurement.metric, measurement.part): measurement for measurement in other.measurements}
+    title, of_one_record = pair.title, pair.a is pair.b
+    in_rounds = bool(one.case.parameters.get("rounds"))
+    for mine in one.measurements:
+        if only is not None and (mine.metric, mine.part) != (only, None):
+            continue
+        metric = metrics.get(mine.metric)
+        match = theirs.get((mine.metric, mine.part))
+        if metric and match is not None and (metric["deterministic"] or of_one_record or metric.get("in_turn")):
+            in_turn = of_one_record and (in_rounds or bool(metric.get("in_turn")))
+            yield _difference(title, mine, match, metric, in_turn=in_turn and not metric["deterministic"])
+
+
+def _check_groups(pair: Pair, other: CaseResult) -> None:
+    """Refuse to pair replicates of other groups: of works on one side, of documents on the other.
+
+    A record is one in how it groups a text, so that any case of it can say so. Where only one record does, the text is
+    taken to be grouped alike unless its works are named, which older records did not heed.
+    """
+    sides = (pair.a, pair.one), (pair.b, other)
+    if pair.a is pair.b or not all(any(one.replicates for one in result.measurements) for _, result in sides):
+        return
+    mine, theirs = (_documents(record, result) for record, result in sides)
+    about = pair.b.data["corpora"].get(other.case.corpus, {})
+    if mine == theirs or (None in (mine, theirs) and "work=" not in str(about.get("spec"))):
+        return
+    raise InputError(
+        f"corpus {other.case.corpus!r} has its documents in other groups on the two sides, or one does not say, "
+        "so that no interval pairs them: one record is older than groups of works; measure it anew"
+    )
+
+
+def _documents(record: Record, wanted: CaseResult) -> tuple[int, ...] | None:
+    """Documents by group, of the text of a case; None where no case of the record says."""
+    for result in (wanted, *record.results):
+        if "documents" in result.groups and (result.case.corpus, result.tally) == (wanted.case.corpus, wanted.tally):
+            return result.groups["documents"]
+    return None
+
+
+def _difference(
+    title: str, mine: Measurement, match: Measurement, metric: Mapping[str, Any], *, in_turn: bool
+) -> Difference:
+    interval = _round_by_round(mine, match) if in_turn else paired_interval(mine, match)
+    no_interval = None if in_turn or interval is not None else paired_lack(mine, match)
+    pairs = zip(mine.curve, match.curve, strict=False)
+    return Difference(
+        title, mine.metric, mine.part, mine.value, match.value, interval, metric["direction"],
+        metric.get("tolerance", 0.0), says(mine.metric, metric, "grows_with_text"),
+        says(mine.metric, metric, "exact"), metric["deterministic"],
+        tuple(None if a is None or b is None else b - a for a, b in pairs),
+        no_interval, says(mine.metric, metric, "primary"),
+    )  # fmt: skip
+
+
+def _round_by_round(mine: Measurement, match: Measurement) -> tuple[float, float] | None:
+    """Interval of the median over rounds of what the second takes more than the first."""
+    return median_interval(
+        [other - one for one, other in zip(mine.samples, match.samples, strict=False)][:MOST_SAMPLES]
+    )

@@ -1,0 +1,274 @@
+"""What of a comparison fails: the deterministic gate. No clock is read; the records say it all.
+
+Whether ids are equal, digests in the records say; where they are not, the states beside these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal, TypeAlias
+
+from pyharness.metrics.counting.id_digests import first_difference, kept_of
+from pyharness.report.comparison import Pair, States, differences, metrics_of
+from pyharness.report.differences import Difference
+from pyharness.report.sheet import Cell, Heading, Sheet
+from pyharness.report.sheet.strings import shorten
+from pyharness.store import Record
+from pyharness.types import CaseResult, InputError, Measurement, counted
+
+
+def comparable(pair: Pair) -> bool:
+    """Whether both sides keep a digest of all their ids."""
+    return pair.measured and pair.one.ids is not None and pair.other is not None and pair.other.ids is not None
+
+
+def pairs_of_other_ids(pairs: Iterable[Pair]) -> Iterator[tuple[Pair, str]]:
+    """Pairs whose ids differ, with where they do, in words.
+
+    A record without digests of ids shows a difference only where it changes how many tokens some group of documents
+    has, and never where it is.
+    """
+    with States() as states:
+        for pair in pairs:
+            if comparable(pair) and pair.other is not None and pair.one.ids != pair.other.ids:
+                yield pair, _where(pair, pair.other, states)
+            elif _other_counts(pair):
+                yield pair, "by their number in groups of documents; a record is too old to say where"
+
+
+def share_a_vocabulary(pair: Pair) -> bool:
+    """Whether both sides are one row and claim one vocabulary, which must give the same ids."""
+    claims = [_vocabulary(record, pair.one) for record in (pair.a, pair.b)]
+    same_row = pair.other is not None and pair.other.case.tokenizer == pair.one.case.tokenizer
+    return same_row and claims[0] is not None and claims[0] == claims[1]
+
+
+def _vocabulary(record: Record, result: CaseResult) -> object:
+    about = record.data["tokenizers"].get(result.case.tokenizer)
+    return about.get("vocabulary") if isinstance(about, Mapping) else None
+
+
+def _other_counts(pair: Pair) -> bool:
+    if not pair.measured or pair.other is None or comparable(pair):
+        return False
+    return pair.one.groups.get("tokens") != pair.other.groups.get("tokens")
+
+
+def _where(pair: Pair, other: CaseResult, states: States) -> str:
+    try:
+        mine, theirs = (kept_of(states.of(*side)) for side in ((pair.a, pair.one), (pair.b, other)))
+    except InputError as error:
+        return f"where is not known: {error}"
+    found = first_difference(mine, theirs)
+    if found is None:
+        return f"behind the {min(len(mine.keys), len(theirs.keys)):,} documents whose digests are kept"
+    read = pair.one.tally.documents if pair.one.tally is not None else found.document + 1
+    behind = "" if found.document < read else f", behind the {read:,} of the corpus"
+    return (
+        f"in {found.documents:,} of {counted(found.compared, 'document')}, first in document {found.document} "
+        f"(from 0{behind}), at ids {found.token} to {found.last_token}{_of_text(pair, found.text)}"
+    )
+
+
+def _of_text(pair: Pair, text: range | None) -> str:
+    """Where ids stand in the text: in the document's own bytes, or in those that decoding gives where they differ."""
+    if text is None:
+        return ""
+    about = pair.a.data["tokenizers"].get(pair.one.case.tokenizer)
+    exact = isinstance(about, Mapping) and about.get("round_trip") == "exact"
+    return f", in {counted(len(text), 'byte')} from byte {text.start:,}{'' if exact else ' of what they decode to'}"
+
+
+# ---------------------------------------------------------------------------------------------- reasons
+
+
+FailOn: TypeAlias = Literal["worse", "any"]
+LONGEST_REASON = 2000  # characters
+_HEADINGS = (Heading("kind", "word"), Heading("reason", "word"))  # words are not wrapped: a line per reason
+
+
+class Kind(StrEnum):
+    """What a reason is, in the order in which reasons are said."""
+
+    WORSE = "worse"
+    INCONCLUSIVE = "inconclusive"  # a number that its benchmark is about looks worse, and nothing judges it
+    DIFFERS = "differs"
+    NOT_COMPARED = "not compared"  # no evidence, which is no pass
+    NOTE = "note"
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One line."""
+
+    kind: Kind
+    text: str
+    of_a_number: bool = False  # which a table of differences shows as well
+
+    @property
+    def line(self) -> str:
+        """Kind and text."""
+        return f"{self.kind}: {self.text}"
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedComparison:
+    """A comparison that was asked whether it fails."""
+
+    fail_on: FailOn
+    differences: tuple[Difference, ...]
+    reasons: tuple[Reason, ...]  # worse ones first
+
+    @property
+    def exit_code(self) -> int:
+        """0 nothing fails, 1 something does, 2 nothing does of what could be compared, 3 nothing does that was judged.
+
+        As of ``pyharness gate``, the first that is true of 1, 2, 3.
+        """
+        kinds = {reason.kind for reason in self.reasons}
+        if Kind.WORSE in kinds or (self.fail_on == "any" and Kind.DIFFERS in kinds):
+            return 1
+        if Kind.NOT_COMPARED in kinds:
+            return 2
+        return 3 if Kind.INCONCLUSIVE in kinds else 0
+
+    @property
+    def verdict(self) -> str:
+        """The outcome in words."""
+        said = {0: "passes", 1: "fails", 2: "cannot be said", 3: "is inconclusive"}[self.exit_code]
+        left = sum(one.unjudged for one in self.differences)
+        judged = f", {left:,} of them not judged" if left else ""
+        return f"--fail-on {self.fail_on} {said}: {len(self.differences):,} numbers compared{judged}"
+
+    @property
+    def lines(self) -> list[str]:
+        """The outcome, and a line for every reason."""
+        return [self.verdict, *(reason.line for reason in self.reasons)]
+
+    @property
+    def sheet(self) -> Sheet:
+        """The outcome, and a row for every reason."""
+        rows = tuple((Cell(str(one.kind)), Cell(shorten(one.text, LONGEST_REASON))) for one in self.reasons)
+        return Sheet(self.verdict, _HEADINGS, rows)
+
+
+def judge(pairs: Sequence[Pair], fail_on: FailOn) -> JudgedComparison:
+    """Compare every pair and say what fails.
+
+    Raises:
+        InputError: a pair read different text, so that nothing can be said.
+    """
+    found = [one for one in differences(pairs) if one.deterministic]
+    reasons = [reason for pair in pairs for reason in _of_case(pair, fail_on)]
+    reasons += [reason for one in found for reason in _of_number(one, fail_on)]
+    reasons += _of_documents(found, fail_on)
+    reasons += _of_ids(pairs, fail_on)
+    if not found:
+        reasons.append(Reason(Kind.NOT_COMPARED, "no number has one of the other side beside it"))
+    reasons += _of_new_cases(pairs)
+    kinds = list(Kind)
+    return JudgedComparison(fail_on, tuple(found), tuple(sorted(reasons, key=lambda reason: kinds.index(reason.kind))))
+
+
+def _of_case(pair: Pair, fail_on: FailOn) -> Iterator[Reason]:
+    """What became of a case and of its numbers."""
+    title, one, other = pair.title, pair.one, pair.other
+    if other is None:
+        if one.status == "ok":
+            yield Reason(Kind.NOT_COMPARED, f"{title}: B does not have this case")
+    elif one.status != other.status:
+        if other.status == "failed":
+            yield Reason(Kind.WORSE, f"{title}: fails in B: {other.reason}")
+        elif other.status == "skipped" and one.status == "ok":
+            yield Reason(Kind.NOT_COMPARED, f"{title}: skipped in B: {other.reason}")
+        elif other.status == "ok":
+            yield Reason(Kind.DIFFERS, f"{title}: {one.status} in A, measured in B")
+    elif one.status == "failed":
+        yield Reason(Kind.NOTE, f"{title}: fails on both sides")
+    elif one.status == "ok":
+        yield from _of_missing_numbers(pair, other, fail_on)
+
+
+def _of_missing_numbers(pair: Pair, other: CaseResult, fail_on: FailOn) -> Iterator[Reason]:
+    """Name the numbers that one side alone has, those that can be worse or, where any difference counts, all."""
+    metrics = metrics_of(pair)
+    theirs = {(measurement.metric, measurement.part): measurement for measurement in other.measurements}
+    for mine in pair.one.measurements:
+        about = metrics.get(mine.metric, {"deterministic": False})
+        if not about["deterministic"] or (fail_on == "worse" and about["direction"] == "none"):
+            continue
+        match = theirs.get((mine.metric, mine.part))
+        if mine.value is not None and (match is None or match.value is None):
+            why = "" if match is None else f": {match.reason}"
+            yield Reason(Kind.NOT_COMPARED, f"{pair.title}: {_named(mine)} has no number in B{why}")
+        elif mine.value is None and match is not None and match.value is not None and fail_on == "any":
+            yield Reason(Kind.DIFFERS, f"{pair.title}: {_named(mine)} has a number in B alone")
+
+
+def _of_number(one: Difference, fail_on: FailOn) -> Iterator[Reason]:
+    if one.a is None or one.b is None or one.verdict == "same" or (one.verdict == "worse" and one.judged_by_ranks):
+        return
+    if one.verdict != "worse" and fail_on != "any":
+        return
+    beside = f" ({one.verdict})" if one.verdict and one.verdict not in (Kind.WORSE, Kind.DIFFERS) else ""
+    kind = Kind.WORSE if one.verdict == "worse" else Kind.DIFFERS
+    yield Reason(kind, f"{one.title}: {_said(one)}{beside}", of_a_number=True)
+
+
+def _of_documents(found: Sequence[Difference], fail_on: FailOn) -> Iterator[Reason]:
+    """Say of each case what its documents judge, once for all its numbers, and what looks worse and nothing judges.
+
+    What looks better is no reason: no interval around it could be all on the worse side. Where any difference fails,
+    none has to be judged.
+    """
+    groups: dict[tuple[Kind, str, str], list[Difference]] = {}
+    for one in found:
+        if one.verdict == "worse" and one.judged_by_ranks:
+            groups.setdefault((Kind.WORSE, one.title, one.judged_by), []).append(one)
+        elif one.unjudged and one.looks_worse and fail_on == "worse":
+            kind, why = (
+                (Kind.INCONCLUSIVE, one.no_interval or one.verdict) if one.primary else (Kind.NOTE, "not judged")
+            )
+            groups.setdefault((kind, one.title, why), []).append(one)
+    for (kind, title, why), numbers in groups.items():
+        said = f"{title}: {', '.join(map(_said, numbers))} ({why})"
+        yield Reason(kind, said, of_a_number=kind is not Kind.INCONCLUSIVE)
+
+
+def _of_ids(pairs: Sequence[Pair], fail_on: FailOn) -> Iterator[Reason]:
+    """Say where ids differ, whether that fails or not: a mean may stay where it is."""
+    for pair, where in pairs_of_other_ids(pairs):
+        if share_a_vocabulary(pair):
+            yield Reason(Kind.WORSE, f"{pair.title}: other ids of the same vocabulary, {where}")
+        else:
+            yield Reason(Kind.DIFFERS, f"{pair.title}: other ids, {where}")
+    read = {pair.one.case.tokenizer: None for pair in pairs if pair.measured and pair.one.tally is not None}
+    known = {pair.one.case.tokenizer for pair in pairs if comparable(pair)}
+    kind = Kind.NOT_COMPARED if fail_on == "any" else Kind.NOTE
+    for row in read:
+        if row not in known:
+            yield Reason(kind, f"{row}: ids, of which no case has digests on both sides; an older pyharness kept none")
+
+
+def _of_new_cases(pairs: Sequence[Pair]) -> Iterator[Reason]:
+    """Name the cases of another record that have nothing in this one."""
+    if pairs and pairs[0].a is not pairs[0].b:
+        known = {pair.one.case.key for pair in pairs}
+        yield from (
+            Reason(Kind.NOTE, f"{one.case.key}: not in A") for one in pairs[0].b.results if one.case.key not in known
+        )
+
+
+def _named(one: Measurement) -> str:
+    return one.metric if one.part is None else f"{one.metric} {one.part}"
+
+
+def _said(one: Difference) -> str:
+    """A number and its two values, with as many digits as show that they differ."""
+    a, b = one.a, one.b
+    if isinstance(a, int) and isinstance(b, int):
+        return f"{one.name} {a:,} -> {b:,}"
+    ways = ((f"{a:.{digits}g}", f"{b:.{digits}g}") for digits in (5, 9, 17))
+    return f"{one.name} {' -> '.join(next((way for way in ways if way[0] != way[1]), (str(a), str(b))))}"

@@ -1,0 +1,276 @@
+"""The answer first: which rows are best on each text, by how much, and which of them are tied.
+
+Over all texts, a row is relative to the reference, with the paired interval, and has a rank as on one text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pyharness.report.charts import Dot, dots
+from pyharness.report.ranking import (
+    Ranked,
+    difference,
+    name_cell,
+    ordered,
+    parts_on_text,
+    rank_cell,
+    ranked_texts,
+    ranking_notes,
+    rankings,
+    ranks_of,
+    value_cell,
+)
+from pyharness.report.sheet import Cell, Heading, Sheet
+from pyharness.report.sheet.columns import amount
+from pyharness.report.sheet.parts import Block, Figure, Section
+from pyharness.statistics.family import agreed, told_apart
+from pyharness.statistics.overall import Overall, overall
+from pyharness.store import Record
+from pyharness.types import COUNT, Direction, Format, Measurement
+
+OVERALL_NOTE = (
+    "Overall: times as much as {reference}, the geometric mean over the texts, each of which counts alike; "
+    "[low, high]: its paired 95 % interval, of as much other text of each kind; #: as on one text."
+)
+_TIMES = Format("{:.4f} x")
+
+Columns = Mapping[str, Mapping[str, Ranked]]  # by text, then by row
+
+
+def overall_cells(columns: Columns, metric: str, rows: Sequence[str], reference: str) -> dict[str, tuple[Cell, Cell]]:
+    """What a row is relative to the reference over all texts, and its rank; nothing where it does not compete."""
+    found = {row: _between(columns, metric, reference, row) for row in rows}
+    higher = _higher(columns, metric)
+    known = [(row, one) for row, one in found.items() if one is not None]
+    known.sort(key=lambda pair: -pair[1].ratio if higher else pair[1].ratio)
+
+    judged = [row for row, _ in known if all(column[row].rank is not None for column in columns.values())]
+    ranks = dict(zip(judged, ranks_of(judged, _apart(columns, metric, judged)), strict=True)) if len(judged) > 1 else {}
+    return {row: (_cell(one, itself=row == reference), Cell(ranks.get(row), COUNT)) for row, one in known}
+
+
+def _apart(columns: Columns, metric: str, rows: Sequence[str]) -> Callable[[str, str], bool]:
+    """Say whether two rows differ over all texts, as ``ranking`` does on one."""
+    parts = np.mean([parts_on_text([column[row].row for row in rows], metric) for column in columns.values()], axis=0)
+    told, agree, places = told_apart(parts), agreed(parts), {row: place for place, row in enumerate(rows)}
+
+    def apart(better: str, row: str) -> bool:
+        pair = places[better], places[row]
+        if not told[pair] or (between := _between(columns, metric, better, row)) is None:
+            return False
+        if between.interval is None:
+            return bool(agree[pair])
+        low, high = between.interval
+        return not low <= 1 <= high
+
+    return apart
+
+
+def _cell(found: Overall, *, itself: bool) -> Cell:
+    return Cell(found.ratio, _TIMES, None if itself else found.interval, bounds=True, unit="times")
+
+
+def _between(columns: Columns, metric: str, a: str, b: str) -> Overall | None:
+    """B relative to A over all texts; None where one lacks a text, did not read the same, or does not compete."""
+    pairs = []
+    for column in columns.values():
+        one, other = column.get(a), column.get(b)
+        if one is None or other is None or one.result.tally != other.result.tally:
+            return None
+        if not (one.competes and other.competes):
+            return None
+        pairs.append((_measured(one, metric), _measured(other, metric)))
+    return overall(pairs)
+
+
+def _measured(ranked: Ranked, metric: str) -> Measurement:
+    return next(one for one in ranked.result.measurements if (one.metric, one.part) == (metric, None))
+
+
+def _higher(columns: Columns, metric: str) -> bool:
+    some = next(one for column in columns.values() for one in column.values())
+    return bool(some.row.record.data["metrics"][metric]["direction"] == "higher")
+
+
+# ---------------------------------------------------------------------------------------------- on each text
+
+
+MOST_TEXTS = 4  # that have a sentence of their own
+MOST_COLUMNS = 40  # texts of one table, and of one drawing: the tables of benchmarks have all
+_DIFFERENCE = Format("{:+.4g}")
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Rows on texts by one metric, as a record has them."""
+
+    record: Record
+    benchmark: str
+    metric: str
+    columns: Mapping[str, Mapping[str, Ranked]]  # by text, then by row, the best first
+    rows: list[str]  # the best over all texts first
+
+    @property
+    def name(self) -> str:
+        """The metric in words."""
+        return self.metric.replace("_", " ")
+
+    @property
+    def unit(self) -> str:
+        """Unit of its values."""
+        return str(self.record.data["metrics"][self.metric]["unit"])
+
+    @property
+    def direction(self) -> Direction:
+        """Which way is better."""
+        direction: Direction = self.record.data["metrics"][self.metric]["direction"]
+        return direction
+
+    @property
+    def texts(self) -> list[str]:
+        """Texts that a table has room for."""
+        return list(self.columns)[:MOST_COLUMNS]
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """How many texts are not in a table, as a note."""
+        more = len(self.columns) - MOST_COLUMNS
+        return (f"{more:,} more texts: in the tables below.",) * (more > 0)
+
+    @property
+    def reference(self) -> str:
+        """The row that others are compared with: that of the suite if it competes, or the best over all texts."""
+        named = self.record.data["suite"].get("reference")
+        competes = [column[named].competes for column in self.columns.values() if named in column]
+        return str(named) if competes and all(competes) else self.rows[0]
+
+    def name_cell(self, row: str) -> Cell:
+        """Return the name of a row, marked where it was trained on a text."""
+        return name_cell(self.columns, row)
+
+    def value(self, text: str, row: str) -> Cell:
+        """Return the value of a row on a text, with its interval."""
+        found = self.columns[text].get(row)
+        return Cell() if found is None else value_cell(found, self.metric)
+
+    def rank(self, text: str, row: str) -> Cell:
+        """Return the rank of a row on a text."""
+        found = self.columns[text].get(row)
+        return Cell() if found is None else rank_cell(found)
+
+    def difference(self, text: str, row: str) -> tuple[Cell, str | None]:
+        """What a row has more than the reference, with the paired interval and the verdict."""
+        mine, reference = (self.columns[text].get(label) for label in (row, self.reference))
+        if mine is None or reference is None or mine is reference:
+            return Cell(), None
+        if not reference.competes:
+            return Cell(reason=f"not compared: {self.reference} does not compete on this text"), None
+        found = difference(reference.row, mine.row, self.metric)
+        if found is None or found.a is None or found.b is None:
+            return Cell(reason="not compared: not the same text, or other groups of documents"), None
+        (measured,) = [one for one in mine.result.measurements if (one.metric, one.part) == (self.metric, None)]
+        return Cell(
+            found.b - found.a, _DIFFERENCE, found.interval, case=found.title,
+            n=amount(mine.result, measured), reason=found.no_interval,
+        ), found.verdict or None  # fmt: skip
+
+
+def rankings_of(record: Record) -> Iterator[Ranking]:
+    """Return what is ranked in a record: two rows on one text, at least."""
+    for benchmark, metric in rankings(record):
+        columns = ranked_texts(record, benchmark, metric)
+        if any(len(column) > 1 for column in columns.values()):
+            yield Ranking(record, benchmark, metric, columns, ordered(list(columns.values())))
+
+
+def answer(record: Record) -> Iterator[Section]:
+    """One section for each metric that rows are ranked by."""
+    for ranking in rankings_of(record):
+        yield Section(f"The answer: {ranking.name}", tuple(_blocks(ranking)))
+
+
+def _blocks(ranking: Ranking) -> Iterator[Block]:
+    several = len(ranking.columns) <= MOST_TEXTS
+    for text in ranking.columns if several else ():
+        if len(ranking.columns[text]) > 1:
+            yield _sentence(ranking, text)
+    yield _overall(ranking)
+    yield _differences(ranking)
+
+
+def _sentence(ranking: Ranking, text: str) -> str:
+    """Which row is first on a text, and which are tied with it."""
+    column = ranking.columns[text]
+    competing = [label for label, one in column.items() if one.competes]
+    if not competing:
+        return f"{text}: every row was trained on it, so that none is first."
+    ranked = {label: column[label].rank for label in competing if column[label].rank is not None}
+    first, *others = ranked or competing
+    amount = ranking.value(text, first).text
+    if len(competing) == 1:
+        only = "only row" if len(column) == 1 else "only row that was not trained on it"
+        return f"{text}: {first} is the {only}, with {amount} {ranking.name}."
+    if not ranked:
+        return f"{text}: {first} has {amount} {ranking.name}; how sure a difference is, nothing tells."
+    ties = ", ".join(label for label in others if ranked[label] == 1)
+    left = ", ".join(label for label in competing if label not in ranked)
+    shared = f", tied with {ties}," if ties else " alone,"
+    return f"{text}: {first} is first{shared} with {amount} {ranking.name}" + f"; not ranked: {left}" * bool(left) + "."
+
+
+def _overall(ranking: Ranking) -> Sheet:
+    """Rows by texts: values and ranks; of several texts, over all of them first."""
+    headings, several = [Heading("tokenizer", "name")], len(ranking.columns) > 1
+    over_all = overall_cells(ranking.columns, ranking.metric, ranking.rows, ranking.reference) if several else {}
+    if several:
+        headings += [Heading("overall", "number", "times", ranking.direction), Heading("#")]
+    for text in ranking.texts:
+        headings += [Heading(text, "number", ranking.unit, ranking.direction, ranking.metric), Heading("#")]
+    rows = tuple(
+        (
+            ranking.name_cell(row),
+            *(over_all.get(row, (Cell(), Cell())) if several else ()),
+            *(cell for text in ranking.texts for cell in (ranking.value(text, row), ranking.rank(text, row))),
+        )
+        for row in ranking.rows
+    )
+    note = (OVERALL_NOTE.format(reference=ranking.reference),) * several
+    notes = tuple(ranking_notes(ranking.record, ranking.benchmark, ranking.columns.values()))
+    return Sheet(f"All texts, by {ranking.name}", tuple(headings), rows, (*ranking.left_out, *note, *notes))
+
+
+def _better(direction: Direction) -> str:
+    return "" if direction == "none" else f", {direction} is better"
+
+
+def _differences(ranking: Ranking) -> Figure:
+    """What every row has more than the reference on every text."""
+    title = f"Difference from {ranking.reference} in {ranking.name}"
+    drawn, rows = [], []
+    for row in ranking.rows:
+        if row == ranking.reference:
+            continue
+        found = {text: ranking.difference(text, row) for text in ranking.texts}
+        drawn += [Dot(row, cell, panel=text) for text, (cell, _) in found.items()]
+        rows.append(
+            (ranking.name_cell(row), *(one for cell, verdict in found.values() for one in (cell, Cell(verdict))))
+        )
+    unit, direction, metric = ranking.unit, ranking.direction, ranking.metric
+    headings = [Heading("tokenizer", "name")]
+    for text in ranking.texts:
+        headings += [Heading(text, "number", unit, direction, metric), Heading("verdict", "word")]
+    description = (
+        f"{ranking.unit}{_better(ranking.direction)}. A dot is the difference on a text, a line its paired 95 % "
+        "interval: one that meets 0 leaves open which is better."
+    )
+    numbers = Sheet(
+        title,
+        tuple(headings),
+        tuple(rows),
+        (*ranking.left_out, "±: half of the paired 95 % interval of the difference, which the verdict is by."),
+    )
+    return Figure(title, description, dots(drawn, title, ranking.unit, at=0.0), numbers)

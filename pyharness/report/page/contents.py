@@ -1,0 +1,295 @@
+"""What is said on a page, and in which order: of a record, of several, and of a comparison.
+
+Of a comparison, the differences that are resolved come first, as dots around zero, then all others.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyharness.report import comparison, tables
+from pyharness.report.charts import Dot, dots
+from pyharness.report.comparison import Pair
+from pyharness.report.differences import Difference, along_curve, judged_otherwise, notes_below, resolved_first
+from pyharness.report.page.markup import render
+from pyharness.report.page.sections import sections_of
+from pyharness.report.provenance import download, foot_blocks, what_differs
+from pyharness.report.ranking import ranking_of_records
+from pyharness.report.sheet import Cell, Heading, Sheet, text_row
+from pyharness.report.sheet.columns import amount
+from pyharness.report.sheet.parts import Block, Download, Figure, Page, Section
+from pyharness.statistics.intervals import interval_of, lack_of
+from pyharness.store import Record
+from pyharness.types import CaseResult, Format, InputError, Measurement, counted
+
+MOST_FIGURES = 12  # of pairs; of others there are the tables
+_VALUE, _DIFFERENCE, _SHARE = Format("{:.5g}"), Format("{:+.4g}"), Format("{:+.2f} %", 100, "%")
+_HEADINGS = (
+    Heading("metric", "name"), Heading("unit", "word"), Heading("A"), Heading("B"), Heading("B - A"),
+    Heading("B - A, of A", unit="of A"), Heading("better", "word"), Heading("verdict", "word"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What was compared of two cases, or why nothing was."""
+
+    pair: Pair
+    differences: tuple[Difference, ...] = ()
+    refused: str | None = None
+
+
+def compare_pairs(pairs: Sequence[Pair]) -> list[Compared]:
+    """Compare each pair by itself: text that is not the same on both sides is in no comparison, and others are."""
+    return [_compared(pair) for pair in pairs]
+
+
+def comparison_sections(found: Sequence[Compared]) -> Iterator[Section]:
+    """Resolved differences, all others, and the cases that nothing was compared of."""
+    yield Section("Differences that are resolved", tuple(_resolved(found)))
+    left = [(one, resolved_first(one.differences)[1]) for one in found]
+    others = [_sheet(one, differences) for one, differences in left if differences]
+    if others:
+        yield Section("Differences that are not resolved", (*_notes(found), *others), folded=True)
+    if refused := [text_row(one.pair.title, one.refused) for one in found if one.refused is not None]:
+        headings = Heading("case", "prose"), Heading("reason", "prose")
+        yield Section("Not compared", (Sheet("Cases that nothing was compared of", headings, tuple(refused)),))
+
+
+def _compared(pair: Pair) -> Compared:
+    if pair.other is None:
+        return Compared(pair, refused="there is none in B")
+    if not pair.measured:
+        statuses = f"{pair.one.status} in A, {pair.other.status} in B"
+        return Compared(pair, refused=f"no numbers on both sides: {statuses}")
+    try:
+        found = comparison.differences([pair])
+    except InputError as error:
+        return Compared(pair, refused=str(error))
+    return Compared(pair, tuple(found), None if found else "no metric that two records can be compared by")
+
+
+def _resolved(found: Sequence[Compared]) -> Iterator[Block]:
+    resolved = [(one, resolved_first(one.differences)[0]) for one in found]
+    resolved = [(one, differences) for one, differences in resolved if differences]
+    total = sum(len(one.differences) for one in found)
+    count = sum(len(differences) for _, differences in resolved)
+    yield f"{count:,} of {total:,} differences B - A are resolved: the paired 95 % interval leaves zero out."
+    if resolved:
+        yield from _notes(found)
+    for place, (one, differences) in enumerate(resolved):
+        sheet = _sheet(one, differences)
+        if place >= MOST_FIGURES:
+            yield sheet
+            continue
+        drawn = [Dot(each.name, _relative(one, each)) for each in differences]
+        description = "B - A as a share of A; lines: paired 95 % intervals; at the broken line nothing differs."
+        svg = dots(drawn, one.pair.title, "B - A, % of A", at=0.0)
+        yield Figure(one.pair.title, description, svg, sheet)
+
+
+def _notes(found: Sequence[Compared]) -> Iterator[str]:
+    yield from notes_below([each for one in found for each in one.differences])
+
+
+def _sheet(one: Compared, differences: Sequence[Difference]) -> Sheet:
+    rows, notes = (
+        tuple(_row(one, each) for each in differences),
+        (*judged_otherwise(differences), *along_curve(differences)),
+    )
+    return Sheet(one.pair.title, _HEADINGS, rows, notes)
+
+
+def _row(one: Compared, each: Difference) -> tuple[Cell, ...]:
+    assert one.pair.other is not None  # noqa: S101 -- there are differences
+    unit = str(comparison.metrics_of(one.pair).get(each.metric, {}).get("unit", ""))
+    difference = None if each.a is None or each.b is None else each.b - each.a
+    cell = Cell(
+        difference, _DIFFERENCE, each.interval, bounds=not each.deterministic, case=one.pair.title,
+        n=_amount(one, each), unit=unit, reason=each.no_interval,
+    )  # fmt: skip
+    sides = (_side(result, each, unit) for result in (one.pair.one, one.pair.other))
+    return Cell(each.name), Cell(unit), *sides, cell, _relative(one, each), Cell(_way(each)), Cell(each.verdict)
+
+
+def _side(result: CaseResult, each: Difference, unit: str) -> Cell:
+    measured = _measured(result, each)
+    return Cell(
+        measured.value, _VALUE, interval_of(measured), case=result.case.key, n=amount(result, measured),
+        reason=lack_of(measured), unit=unit,
+    )  # fmt: skip
+
+
+def _relative(one: Compared, each: Difference) -> Cell:
+    share = each.share
+    if share is None or each.a is None:
+        return Cell(None, reason="A is 0, or there is no number: a share of it is none")
+    interval = None if each.interval is None else (each.interval[0] / abs(each.a), each.interval[1] / abs(each.a))
+    return Cell(share, _SHARE, interval, not each.deterministic, case=one.pair.title, n=_amount(one, each))
+
+
+def _amount(one: Compared, each: Difference) -> str | None:
+    return amount(one.pair.one, _measured(one.pair.one, each))
+
+
+def _measured(result: CaseResult, each: Difference) -> Measurement:
+    return next(mine for mine in result.measurements if (mine.metric, mine.part) == (each.metric, each.part))
+
+
+def _way(each: Difference) -> str | None:
+    return None if each.direction == "none" else each.direction
+
+
+MOST_CELLS = 6000  # of tables that no section shows: a megabyte
+
+
+@dataclass(frozen=True, slots=True)
+class RecordFile:
+    """A record and where it was read."""
+
+    name: str
+    record: Record
+    path: Path | None = None
+
+
+def to_report(sources: Sequence[RecordFile]) -> str:
+    """Return one HTML file about records, the first of which the others are compared with.
+
+    Raises:
+        InputError: a library of the extra ``report`` is not installed.
+    """
+    return render(page_of(sources))
+
+
+def page_of(sources: Sequence[RecordFile], every: bool = False) -> Page:
+    """Return the page about records, which lists all that benchmarks name; ``every``: with all metrics."""
+    if len(sources) == 1:
+        (source,) = sources
+        sections = _sections(source.record, every)
+        return Page(_title(source.record), tuple(sections), _about(source), *_ends(sources))
+    named = _named(sources)
+    return Page(
+        f"{len(sources)} records: {', '.join(named)}", tuple(_of_several(named, every)),
+        "What differs between them, then each by itself.", *_ends(sources),
+    )  # fmt: skip
+
+
+def page_of_pairs(
+    title: str, pairs: Sequence[Pair], sources: Sequence[RecordFile], before: Sequence[Sheet] = ()
+) -> Page:
+    """Return the page of a comparison.
+
+    Args:
+        title: what is compared.
+        pairs: cases of A with those of B.
+        sources: the records that they are of: one, or A and B.
+        before: what is said before any difference.
+    """
+    sections = [Section(sheet.title, (sheet,)) for sheet in before]
+    if len(sources) > 1:
+        sections.append(what_differs(_named(sources)))
+    sections += comparison_sections(compare_pairs(pairs))
+    return Page(title, tuple(sections), "B - A: each difference with its paired interval.", *_ends(sources))
+
+
+def page_of_sheets(title: str, sheets: Iterable[Sheet]) -> Page:
+    """Return a page of sheets alone: of what is no record of a run."""
+    return Page(title, tuple(Section(sheet.title, (sheet,)) for sheet in sheets))
+
+
+def _of_several(named: Mapping[str, Record], every: bool) -> Iterator[Section]:
+    """What differs, all rows on the same text, each record against the first, and each by itself."""
+    yield what_differs(named)
+    if ranking := ranking_of_records(named):
+        yield Section("All rows on the same text", tuple(ranking))
+    (first, base), *others = named.items()
+    for name, record in others:
+        yield Section(f"{name} (B) against {first} (A)", tuple(_comparison_blocks(base, record)))
+    for name, record in named.items():
+        yield Section(name, tuple(_sections(record, every)), folded=True)
+
+
+def _comparison_blocks(a: Record, b: Record) -> Iterator[Section | str]:
+    """Differences of two records, as far as they share cases."""
+    try:
+        yield from comparison_sections(compare_pairs(comparison.pairs_of_records(a, b)))
+    except InputError as error:
+        yield f"Nothing is compared: {error}."
+
+
+def _named(sources: Sequence[RecordFile]) -> dict[str, Record]:
+    """Return records by names of which no two are alike."""
+    alike = len({source.name for source in sources}) < len(sources)
+    return {
+        f"{source.name} ({number})" if alike else source.name: source.record for number, source in enumerate(sources, 1)
+    }
+
+
+def _title(record: Record) -> str:
+    """Say what was measured on what, and when: ``quick: 6 tokenizers on 3 texts, 2026-11-23``."""
+    data = record.data
+    suite, rows = (data["suite"].get(name, usual) for name, usual in (("name", data["kind"]), ("rows", "tokenizer")))
+    counts = (len(data["tokenizers"]), rows), (len(data["corpora"]), "text")
+    said = " on ".join(counted(count, noun) for count, noun in counts if count)
+    return f"{suite}: {', '.join(filter(None, (said, str(data['created'])[:10])))}"
+
+
+def _about(source: RecordFile) -> str:
+    """Say in a sentence what a record holds."""
+    missing = sum(result.status != "ok" for result in source.record.results)
+    lacking = f", {missing:,} of them without numbers" if missing else ""
+    return f"{source.name}: {counted(len(source.record.results), 'case')}{lacking}" + (
+        "." if source.record.data["complete"] else "; the run was interrupted."
+    )
+
+
+def _ends(sources: Sequence[RecordFile]) -> tuple[tuple[Block, ...], tuple[Download, ...]]:
+    """Where the numbers are from, and the records themselves."""
+    named = _named(sources)
+    foot = [block for one in named.values() for block in foot_blocks(one)]
+    if len(named) > 1:
+        foot = [Section(name, tuple(foot_blocks(one)), folded=True) for name, one in named.items()]
+    return tuple(foot), tuple(filter(None, (download(source.path) for source in sources)))
+
+
+def _sections(record: Record, every: bool) -> Iterator[Section]:
+    made = sections_of(record)
+    yield from made
+    shown = set(_sheets_of(made))
+    rest = [sheet for sheet in tables.measured_sheets(record, every) if sheet not in shown]
+    kept = _within(rest, MOST_CELLS)
+    blocks: list[Block] = [sheet for sheet in rest if sheet in kept]
+    if left_out := [sheet.title for sheet in rest if sheet not in kept]:
+        blocks.append(f"{len(left_out):,} more tables have no room here; pyharness report lists them all as text.")
+        blocks.append(Section("Tables that are left out", tuple(left_out), folded=True))
+    if blocks:
+        yield Section("All other tables" if made else "Tables", tuple(blocks), folded=bool(made))
+
+
+def _within(sheets: Sequence[Sheet], most: int) -> set[Sheet]:
+    """Return as many sheets as have so many cells in all: the first of each kind, then the second, and so on."""
+    met: Counter[tuple[Heading, ...]] = Counter()
+    ordered = []
+    for place, sheet in enumerate(sheets):
+        met[sheet.headings] += 1
+        ordered.append((met[sheet.headings], place, sheet))
+    kept, cells = set[Sheet](), 0
+    for _, _, sheet in sorted(ordered, key=lambda one: one[:2]):
+        cells += len(sheet.rows) * len(sheet.headings)
+        if cells > most and kept:
+            break
+        kept.add(sheet)
+    return kept
+
+
+def _sheets_of(blocks: Iterable[object]) -> Iterator[Sheet]:
+    for block in blocks:
+        if isinstance(block, Sheet):
+            yield block
+        elif isinstance(block, Figure):
+            yield block.numbers
+        elif isinstance(block, Section):
+            yield from _sheets_of(block.blocks)

@@ -1,0 +1,206 @@
+"""Histograms of a record, drawn beside each other: lengths of tokens, and tokens by rank, of one text, of few rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+
+from pyharness.metrics.counting.histograms import LENGTHS, RANKS, TEXT, TYPES, VOCABULARY
+from pyharness.report.charts import Axis, Line, Panel, Point, curves
+from pyharness.report.sheet import Cell, Heading, Sheet
+from pyharness.report.sheet.cases import row_cell, trained_note
+from pyharness.report.sheet.parts import Figure, Section
+from pyharness.report.sheet.strings import shorten, visible
+from pyharness.store import Record
+from pyharness.types import COUNT, CaseResult, Format, Histogram
+
+_DIGITS = Format("{:.0f}")
+MOST_ROWS = 8  # that are drawn, the reference first: lines of more are not told apart
+
+
+@dataclass(frozen=True, slots=True)
+class TextHistograms:
+    """Rows that have a histogram of the same text."""
+
+    name: str  # of the histogram
+    text: str
+    results: tuple[CaseResult, ...]  # one for each row
+    left_out: tuple[str, ...]  # what is not drawn, in sentences
+
+    @classmethod
+    def of(cls, record: Record, name: str, first: int, series: Sequence[str]) -> TextHistograms | None:
+        """Choose the text that most rows have the histogram of, of several the largest; None where no row has one.
+
+        A histogram begins at ``first`` and has counted something in each of ``series``: others are none of this name.
+        """
+        by_text: dict[tuple[str, str], dict[str, CaseResult]] = {}
+        for result in record.results:
+            if result.tally and result.case.corpus and _is_one(result.histograms.get(name), first, series):
+                rows = by_text.setdefault((result.case.corpus, result.tally.digest), {})
+                rows.setdefault(result.case.tokenizer, result)
+        if not by_text:
+            return None
+        (text, _), rows = max(by_text.items(), key=lambda one: (len(one[1]), _bytes(one[1])))
+        reference = record.data["suite"].get("reference")
+        ordered = sorted(rows.values(), key=lambda one: one.case.tokenizer != reference)
+        kept, others = tuple(ordered[:MOST_ROWS]), len(by_text) - 1
+        said = [f"Drawn on {text}; the record has the counts of {others:,} more."] if others else []
+        if len(ordered) > MOST_ROWS:
+            said.append(f"{MOST_ROWS} of {len(ordered):,} rows are drawn; the record has the counts of all.")
+        return cls(name, text, kept, tuple(said))
+
+    def histograms(self) -> Iterator[tuple[CaseResult, Histogram]]:
+        """Rows with their histogram."""
+        yield from ((result, result.histograms[self.name]) for result in self.results)
+
+    def edges(self) -> tuple[int, ...]:
+        """Edges of the longest histogram: bins are the same for every row."""
+        return max((known.edges for _, known in self.histograms()), key=len)
+
+
+def _is_one(known: Histogram | None, first: int, series: Sequence[str]) -> bool:
+    return known is not None and known.edges[:1] == (first,) and all(any(known.counts.get(one, ())) for one in series)
+
+
+def _bytes(rows: dict[str, CaseResult]) -> int:
+    return max(result.tally.bytes if result.tally else 0 for result in rows.values())
+
+
+def bin_headings(edges: Sequence[int]) -> tuple[Heading, ...]:
+    """Name bins by the whole numbers in them."""
+    bins = ((low, high - 1) for low, high in pairwise(edges))
+    return tuple(Heading(f"{low:,}" if low == last else f"{low:,}-{last:,}", "number") for low, last in bins)
+
+
+def bin_cells(known: Histogram, what: str, count: int) -> tuple[Cell, ...]:
+    """Counts by bin, as many as a table has; beyond the last there is nothing. What is shown is all that is to say."""
+    shown = [Cell(value, _DIGITS) for value in known.counts.get(what, ())]
+    return (*shown, *(Cell() for _ in range(count - len(shown))))
+
+
+def at_least(row: str, known: Histogram, what: str, noun: str) -> Line | None:
+    """Per cent of what is counted that lies at a bin's lower edge or above, edge by edge; None of nothing."""
+    counts = known.counts.get(what, ())
+    if not (total := sum(counts)):
+        return None
+    above = [*list(accumulate(reversed(counts)))[::-1], 0]
+    end = above.index(0) + 1  # nothing lies at that edge or above
+    points = [(low, 100 * count / total) for low, count in list(zip(known.edges, above, strict=True))[:end]]
+    return Line(row, tuple(Point(x, y, f"{y:.1f} % of {noun} from {x:,} on") for x, y in points), marked=False)
+
+
+# ---------------------------------------------------------------------------------------------- lengths in bytes
+
+
+_BY_LENGTH = "Lengths of tokens"
+_COUNTED = {TEXT: "tokens of the text", VOCABULARY: "entries of the vocabulary"}
+_LENGTHS_NOTE = (
+    "A cell: tokens, or entries, of these lengths in bytes. Drawn: those of a bin and of all longer ones / all."
+)
+
+
+def lengths(record: Record) -> Iterator[Section]:
+    """One section, where rows have counts by length."""
+    if (counted := TextHistograms.of(record, LENGTHS, 0, (TEXT,))) is not None:
+        yield Section(_BY_LENGTH, (*counted.left_out, _lengths_figure(counted)))
+
+
+def _lengths_figure(counted: TextHistograms) -> Figure:
+    panels = []
+    for what, noun in _COUNTED.items():
+        lines = (at_least(result.case.tokenizer, known, what, noun) for result, known in counted.histograms())
+        panels.append(Panel(noun, Axis("% so long or longer"), tuple(line for line in lines if line is not None)))
+    title = f"{_BY_LENGTH}: {counted.text}"
+    description = (
+        "Per cent of the tokens of the text, and of the entries of the vocabulary, that have so many bytes or more. "
+        "The further right a line of the left falls, the longer the tokens that the text is cut into."
+    )
+    drawn = curves(panels, title, Axis("bytes of a token", log=True))
+    return Figure(title, description, drawn, _lengths_sheet(counted, title))
+
+
+def _lengths_sheet(counted: TextHistograms, title: str) -> Sheet:
+    edges = counted.edges()
+    heads = (Heading("tokenizer", "name"), Heading("counted", "word"), Heading("all"), *bin_headings(edges))
+    rows = tuple(
+        (
+            row_cell(result.case.tokenizer, [result]),
+            Cell(noun),
+            Cell(sum(known.counts.get(what, ())), COUNT, case=result.case.key),
+            *bin_cells(known, what, len(edges) - 1),
+        )
+        for what, noun in _COUNTED.items()
+        for result, known in counted.histograms()
+    )
+    return Sheet(title, heads, rows, (*trained_note(counted.results), _LENGTHS_NOTE))
+
+
+# ---------------------------------------------------------------------------------------------- ranks
+
+
+_BY_RANK = "Tokens by rank"
+_RANKS_NOTES = (
+    "A cell: tokens of the text whose ids have these ranks; rank 1 is the commonest id. Ids: those that occur.",
+    "Occurrences of an id: tokens of a bin / its ids, at the geometric middle of its ranks.",
+    "Counts of this very text: no interval says what other text of the kind would give.",
+)
+_LONGEST = 22  # characters of a row above a panel
+_WIDE = 2.0  # what spans this factor is drawn on a logarithmic axis
+
+
+def ranks(record: Record) -> Iterator[Section]:
+    """One section, where rows have counts by rank."""
+    if (counted := TextHistograms.of(record, RANKS, 1, (TEXT, TYPES))) is not None:
+        yield Section(_BY_RANK, (*counted.left_out, _ranks_figure(counted)))
+
+
+def _ranks_figure(counted: TextHistograms) -> Figure:
+    (first, reference), *others = [(result.case.tokenizer, one) for result, one in counted.histograms()]
+    lines = (frequencies(row, known) for row, known in ((first, reference), *others))
+    panels = [Panel("occurrences of an id", Axis("times", log=True), tuple(lines))]
+    description = "How often an id occurs in the text, by its rank, both logarithmic: Zipf's law is a straight line."
+    if others:
+        panels.append(_beside(first, reference, others))
+        description += f" Beside it the tokens that ids of about a rank make, in per cent of those of {first}."
+    title = f"{_BY_RANK}: {counted.text}"
+    return Figure(title, description, curves(panels, title, Axis("rank", log=True)), _ranks_sheet(counted, title))
+
+
+def frequencies(row: str, known: Histogram) -> Line:
+    """Mean occurrences of the ids of a bin, at the geometric middle of their ranks."""
+    bins = zip(known.edges, known.counts[TEXT], known.counts[TYPES], strict=False)
+    points = [(math.sqrt(low * (low + types - 1)), tokens / types) for low, tokens, types in bins if types]
+    said = f"{sum(known.counts[TYPES]):,} ids, the commonest {known.counts[TEXT][0]:,} times"
+    return Line(row, tuple(Point(x, y, said) for x, y in points), marked=False)
+
+
+def relative(row: str, known: Histogram, reference: Histogram) -> Line:
+    """Tokens of a bin in per cent of the reference's, at the geometric middle of the bin."""
+    middles = (math.sqrt(low * (high - 1)) for low, high in zip(known.edges, known.edges[1:], strict=False))
+    pairs = zip(middles, known.counts[TEXT], reference.counts[TEXT], strict=False)
+    points = [(x, 100 * mine / theirs) for x, mine, theirs in pairs if theirs]
+    said = f"{min(y for _, y in points):.1f} to {max(y for _, y in points):.1f} %" if points else ""
+    return Line(row, tuple(Point(x, y, said) for x, y in points), marked=False)
+
+
+def _beside(first: str, reference: Histogram, others: list[tuple[str, Histogram]]) -> Panel:
+    lines = [relative(row, known, reference) for row, known in ((first, reference), *others)]
+    ends = [point.y for line in lines for point in line.points if point.y > 0]
+    log = bool(ends) and max(ends) >= _WIDE * min(ends)
+    return Panel(f"tokens, beside {shorten(visible(first), _LONGEST)}", Axis("%", log=log), tuple(lines))
+
+
+def _ranks_sheet(counted: TextHistograms, title: str) -> Sheet:
+    edges = counted.edges()
+    heads = (Heading("tokenizer", "name"), Heading("ids"), *bin_headings(edges))
+    rows = tuple(
+        (
+            row_cell(result.case.tokenizer, [result]),
+            Cell(sum(known.counts[TYPES]), COUNT, case=result.case.key),
+            *bin_cells(known, TEXT, len(edges) - 1),
+        )
+        for result, known in counted.histograms()
+    )
+    return Sheet(title, heads, rows, (*trained_note(counted.results), *_RANKS_NOTES))

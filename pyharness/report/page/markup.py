@@ -1,0 +1,249 @@
+"""A page as one HTML file: everything in it, nothing asked for from anywhere."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pyharness.plugins.libraries import is_installed
+from pyharness.report.charts.palette import PAGE, PALETTE
+from pyharness.report.sheet import Cell, Heading, Kind, Sheet
+from pyharness.report.sheet.parts import LONGEST_TIP, Figure, Page, Section, Verbatim
+from pyharness.report.sheet.strings import shorten, shorten_apart, visible
+
+# --------------------------------------------------------------------------------------- cells: a number can be traced
+
+
+LONGEST: dict[Kind, int] = {"name": 40, "word": 60, "number": 80, "prose": 300}  # characters of a cell
+LONGEST_LINE = 200  # of a title or a heading
+LONGEST_PROSE = 2000  # of a paragraph, a description or a note: all of ours are shorter
+MOST_COLUMNS = 100
+MOST_ROWS = 200  # of one table; of more, as many from the top as from the bottom
+
+
+@dataclass(frozen=True, slots=True)
+class ShownCell:
+    """A cell as it stands in the markup, before any escape."""
+
+    text: str
+    tip: str  # shown on hovering and focus: of a number, its value and then all else; "" where that says no more
+    kind: Kind
+    shade: int | None = None
+
+
+def narrowed(sheet: Sheet) -> Sheet:
+    """Return a sheet of columns that a browser can lay out, with a note on those that are left out."""
+    more = len(sheet.headings) - MOST_COLUMNS
+    if more <= 0:
+        return sheet
+    note = f"{more:,} more columns are left out here; pyharness report --format csv lists every number."
+    rows = tuple(row[:MOST_COLUMNS] for row in sheet.rows)
+    return Sheet(sheet.title, sheet.headings[:MOST_COLUMNS], rows, (*sheet.notes, note))
+
+
+def shown_rows(sheet: Sheet) -> list[list[ShownCell]]:
+    """Rows of a sheet: long names are cut, no two of a column alike."""
+    columns = [_names(sheet, place) if one.kind == "name" else {} for place, one in enumerate(sheet.headings)]
+    return [
+        [_shown(cell, heading, names) for cell, heading, names in zip(row, sheet.headings, columns, strict=True)]
+        for row in sheet.rows
+    ]
+
+
+def halves(rows: Sequence[Sequence[ShownCell]]) -> tuple[Sequence[Sequence[ShownCell]], Sequence[Sequence[ShownCell]]]:
+    """Rows that stand in the table, and those between the top and the bottom of it that do not."""
+    if len(rows) <= MOST_ROWS:
+        return rows, ()
+    half = MOST_ROWS // 2
+    return [*rows[:half], *rows[-half:]], rows[half:-half]
+
+
+def _names(sheet: Sheet, place: int) -> dict[str, str]:
+    """Names of a column by what they are in full: what cannot be seen is written out before any is cut."""
+    texts = dict.fromkeys(row[place].text for row in sheet.rows)
+    seen = dict.fromkeys(map(visible, texts))
+    if len(seen) < len(texts):  # one is spelled as another is written out
+        return {text: f"{shorten(visible(text), LONGEST['name'])} ({number})" for number, text in enumerate(texts, 1)}
+    short = shorten_apart(seen, LONGEST["name"])
+    return {text: short[visible(text)] for text in texts}
+
+
+def _shown(cell: Cell, heading: Heading, names: dict[str, str]) -> ShownCell:
+    whole = cell.text
+    text = names[whole] if names else shorten(visible(whole), LONGEST[heading.kind])
+    if isinstance(cell.value, int | float):
+        said = "; ".join(_said(cell, heading))
+        return ShownCell(text, "" if said == text else said, heading.kind, cell.shade)
+    cut = None if text == visible(whole) else whole
+    return ShownCell(text, "; ".join(_brief(cut, cell.reason, cell.case)), heading.kind, cell.shade)
+
+
+def _said(cell: Cell, heading: Heading) -> Iterator[str]:
+    """What a number is, from its value to its case."""
+    yield " ".join(filter(None, (repr(cell.value), cell.unit or heading.unit)))
+    if cell.interval is not None:
+        yield "95 % interval {:.6g} to {:.6g}".format(*cell.interval)
+    yield from _brief(cell.reason, f"of {cell.n}" if cell.n else None, cell.case)
+
+
+def _brief(*texts: str | None) -> Iterator[str]:
+    return (shorten(visible(text), LONGEST_TIP) for text in texts if text)
+
+
+def meaning(heading: Heading) -> str:
+    """Say what the numbers of a column are."""
+    better = "" if heading.direction == "none" else f"{heading.direction} is better"
+    return ", ".join(filter(None, (heading.metric, heading.unit, better)))
+
+
+# ------------------------------------------------------------------------ colours, which the style sheet takes by name
+
+
+COLOURS = {  # name: on light, on dark
+    **{one.name: (one.light, one.dark) for one in (PAGE, *PALETTE)},
+    "raised": ("#f3f5f7", "#20252a"),
+    "line": ("#c9cdd1", "#444a51"),
+    "link": ("#0b57a4", "#8ec5ff"),
+    # A cell beside the reference row: 0 is far worse, 4 is alike, 8 is far better.
+    "shade-0": ("#f6b27c", "#7a3e10"),
+    "shade-1": ("#f9c79d", "#5f3314"),
+    "shade-2": ("#fbdcc0", "#462917"),
+    "shade-3": ("#fdeee0", "#2e2018"),
+    "shade-4": (PAGE.light, PAGE.dark),
+    "shade-5": ("#e3effa", "#182735"),
+    "shade-6": ("#c6dff5", "#1a3650"),
+    "shade-7": ("#a5cdef", "#1c466c"),
+    "shade-8": ("#80b8e8", "#1e578a"),
+}
+WRITTEN = ("ink", "quiet", "link")  # in which there is text
+BEHIND = ("page", "raised", *(name for name in COLOURS if name.startswith("shade")))  # on which there is text
+
+
+def theme() -> str:
+    """Style sheet that sets the colours: by the system's setting, or as the reader chooses, and light on paper."""
+    light, dark = (_set(place) for place in (0, 1))
+    return "".join(
+        (
+            f":root{{color-scheme:light;{light}}}",
+            f"@media screen and (prefers-color-scheme:dark){{:root{{color-scheme:dark;{dark}}}}}",
+            f"@media screen{{:root:has(#light:checked){{color-scheme:light;{light}}}",
+            f":root:has(#dark:checked){{color-scheme:dark;{dark}}}}}",
+            *(f".{name}{{background:var(--{name})}}" for name in COLOURS if name.startswith("shade")),
+            *_drawings(),
+        )
+    )
+
+
+def _set(place: int) -> str:
+    return "".join(f"--{name}:{values[place]};" for name, values in COLOURS.items())
+
+
+def _drawings() -> Iterator[str]:
+    """Rules that give a drawing, which is in light colours, those of the page."""
+    for one in PALETTE:
+        for mark in ("fill", "stroke"):
+            yield f'svg [{mark}="{one.light}"]{{{mark}:var(--{one.name})}}'
+
+
+# ---------------------------------------------------------------------------------------------- what a browser may do
+
+
+def policy(style: str, script: str) -> str:
+    """Content-Security-Policy of a page with this style sheet and script: no requests, no other code, no forms.
+
+    Should an escape fail, an element made of a stranger's text can neither run code nor load anything. It can still be
+    a link, or lead elsewhere by itself (``<meta http-equiv="refresh">``): no policy within a page stops that.
+    """
+    return "; ".join(
+        (
+            "default-src 'none'",
+            f"style-src '{_digest(style)}'",
+            f"script-src '{_digest(script)}'",
+            "base-uri 'none'",
+            "form-action 'none'",
+        )
+    )
+
+
+def _digest(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+_VIEW = re.compile(r'<svg (?=[^<>]*viewBox="[\d.-]+ [\d.-]+ ([\d.]+) ([\d.]+)")')
+_FOLDER = Path(__file__).parent
+
+
+def lack() -> str | None:
+    """One line on the library that draws, and how to get it; None where it is there."""
+    if is_installed("vl_convert"):
+        return None
+    return (
+        "the HTML report is its tables alone, for want of vl-convert-python: for charts, "
+        "pip install 'pyharness[report]'"
+    )
+
+
+def render(page: Page) -> str:
+    """Return a page as HTML. The same page is the same text."""
+    style, script = theme() + _asset("style.css"), _asset("script.js")
+    template = _environment().get_template("page.html.j2")
+    return template.render(page=page, style=style, script=script, policy=policy(style, script))
+
+
+def _asset(name: str) -> str:
+    """Text of a file of ours, without the room between its lines and what it says to those who read it there."""
+    lines = map(str.strip, (_FOLDER / "assets" / name).read_text(encoding="utf-8").splitlines())
+    return "\n".join(line for line in lines if line and not line.startswith("//"))
+
+
+def _sized(svg: str) -> str:
+    """Give a drawing the size that it is drawn for: text in it is as large as other text, on narrow screens, too."""
+    return _VIEW.sub(r'<svg width="\1" height="\2" ', svg, count=1)
+
+
+@lru_cache(maxsize=1)
+def _environment() -> Environment:
+    import jinja2
+    from markupsafe import Markup
+
+    def shown(value: Any) -> Any:
+        """What an expression of a template writes: its text is shown, and then escaped; markup is ours."""
+        return value if isinstance(value, Markup) else visible(str(value))
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_FOLDER / "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.tests |= {
+        "sheet": lambda block: isinstance(block, Sheet),
+        "figure": lambda block: isinstance(block, Figure),
+        "section": lambda block: isinstance(block, Section),
+        "verbatim": lambda block: isinstance(block, Verbatim),
+    }
+    environment.filters |= {
+        "base64": lambda data: base64.b64encode(data).decode(),
+        "drawing": lambda svg: Markup(_sized(svg)),  # noqa: S704 -- drawn by us
+        "halves": halves,
+        "markup": Markup,
+        "brief": lambda text: shorten(visible(text), LONGEST_TIP),
+        "narrowed": narrowed,
+        "prose": lambda text: shorten(visible(text), LONGEST_PROSE),
+        "short": lambda text: shorten(visible(text), LONGEST_LINE),
+        "shown_rows": shown_rows,
+        "visible": visible,
+    }
+    environment.globals["meaning"] = meaning
+    return environment

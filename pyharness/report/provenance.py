@@ -1,0 +1,190 @@
+"""Where numbers are from: machine, versions, texts, the command; and what several records differ in of these."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pyharness.report.sheet import Cell, Heading, Sheet, text_row
+from pyharness.report.sheet.parts import LONGEST_TIP, Block, Download, Section, Verbatim
+from pyharness.report.sheet.strings import shorten
+from pyharness.store import Record, packed
+from pyharness.types import COUNT
+
+_MACHINE = ("cpu", "cores", "memory_bytes", "machine", "system")  # what times depend on
+_OF_A_TEXT = ("spec", "digest", "documents", "bytes")
+_OF_A_ROW = ("spec", "version", "revision", "sha256", "vocab_size")
+
+
+def what_differs(records: Mapping[str, Record]) -> Section:
+    """Return the first section of a page about several records, which are given by their names."""
+    facts = {name: _known_facts(record.data) for name, record in records.items()}
+    known = dict.fromkeys(fact for one in facts.values() for fact in one)
+    rows = [(fact, [one.get(fact) for one in facts.values()]) for fact in known]
+    unlike = [text_row(fact, *values) for fact, values in rows if _is_unlike(fact, values)]
+    headings = (Heading("what", "name"), *(Heading(name, "prose") for name in facts))
+    blocks: list[Block] = [*_sentences(records), Sheet("What differs", headings, tuple(unlike))]
+    return Section("What differs between the records", tuple(blocks if unlike else blocks[:-1]))
+
+
+def _sentences(records: Mapping[str, Record]) -> Iterator[str]:
+    """Say what can be compared."""
+    machines = {_said([record.data.get("environment", {}).get(one) for one in _MACHINE]) for record in records.values()}
+    if len(machines) > 1:
+        yield "The machines differ: times are not compared."
+    else:
+        yield "The machine is the same, as far as the records tell; times of two runs are not compared all the same."
+    digests: dict[str, set[object]] = {}
+    for record in records.values():
+        for label, about in record.data["corpora"].items():
+            digests.setdefault(label, set()).add((about.get("tally") or {}).get("digest"))
+    unlike = [label for label, known in digests.items() if len(known) > 1]
+    if unlike:
+        yield f"Not the same text in all records, and in no comparison: {', '.join(unlike)}."
+
+
+def _is_unlike(fact: str, values: Sequence[str | None]) -> bool:
+    """Whether a fact tells records apart: one about a row or a text, in those that have it."""
+    return len(set(values) - ({None} if ": " in fact else set())) > 1
+
+
+def _known_facts(data: Mapping[str, Any]) -> dict[str, str]:
+    """What a record says of how it was made, by name."""
+    facts = {"created": data.get("created"), "schema": data["schema"], "complete": data.get("complete")}
+    suite = data.get("suite", {})
+    facts |= {"suite": suite.get("name"), "digest of the suite": suite.get("digest")}
+    facts |= flat(data.get("environment", {}))
+    for label, about in data["corpora"].items():
+        known = {**about, **(about.get("tally") or {})}
+        facts |= {f"text {label}": "read"} | {f"text {label}: {one}": known.get(one) for one in _OF_A_TEXT}
+    for label, about in data["tokenizers"].items():
+        facts |= {f"row {label}": "measured"} | {f"row {label}: {one}": about.get(one) for one in _OF_A_ROW}
+    return {name: _said(value) for name, value in facts.items() if value is not None}
+
+
+def flat(about: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+    """Facts within facts, by a name of all its parts.
+
+    >>> flat({"cores": 2, "libraries": {"numpy": "2.0"}})
+    {'cores': 2, 'libraries numpy': '2.0'}
+    """
+    facts: dict[str, Any] = {}
+    for name, value in about.items():
+        facts |= flat(value, f"{before}{name} ") if isinstance(value, dict) else {before + name: value}
+    return facts
+
+
+def _said(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+# ---------------------------------------------------------------------------------------------- of one record
+
+
+LARGEST_DOWNLOAD = 1_000_000  # bytes of a record that the page carries
+LONGEST_NAME = 10_000  # characters
+LONGEST_FILE_NAME = 100  # characters
+_DEVICES = {"CON", "PRN", "AUX", "NUL", *(f"{port}{number}" for port in ("COM", "LPT") for number in range(1, 10))}
+_CUSTOM = "custom"  # the name of a suite that was given by options
+
+
+def foot_blocks(record: Record) -> Iterator[Block]:
+    """How, where and of what a record was made."""
+    data = record.data
+    yield _facts("How it was made", _made(data))
+    if (line := command(data)) is not None:
+        yield "A command that measures the same:"
+        yield Verbatim(line)
+    yield _facts("Machine and versions", flat(data.get("environment", {})))
+    if texts := [_text(label, about) for label, about in data["corpora"].items()]:
+        counts = Heading("documents"), Heading("bytes", unit="bytes")
+        yield Sheet("Texts", (Heading("text", "name"), Heading("specification", "prose"), *counts,
+                              Heading("digest", "prose")), tuple(texts))  # fmt: skip
+    if rows := [_row(label, about) for label, about in data["tokenizers"].items()]:
+        titles = ("specification", "library", "version", "source", "sha256")
+        yield Sheet("Rows", (Heading("row", "name"), *(Heading(one, "prose") for one in titles)), tuple(rows))
+    if long := [name for name in (*data["tokenizers"], *data["corpora"]) if len(name) > LONGEST_TIP]:
+        yield Section("Names that are cut elsewhere", tuple(Verbatim(_whole(name)) for name in long), folded=True)
+
+
+def _whole(name: str) -> str:
+    """Return a name or, where it is a book, its beginning and what tells the rest."""
+    if len(name) <= LONGEST_NAME:
+        return name
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{name[:LONGEST_NAME]}… ({len(name):,} characters, of which {LONGEST_NAME:,} are here; SHA-256 {digest})"
+
+
+def command(data: Mapping[str, Any]) -> str | None:
+    """Return a command that measures the same; None where the record does not tell.
+
+    >>> command({"kind": "pyharness-run", "suite": {"name": "quick"}})
+    'pyharness run quick'
+    """
+    suite = data.get("suite", {})
+    if data["kind"] != "pyharness-run" or not isinstance(suite.get("name"), str):
+        return None
+    if suite["name"] != _CUSTOM:
+        return shlex.join(["pyharness", "run", suite["name"]])
+    words = ["pyharness", "run"]
+    for option, entries in (("-t", suite.get("tokenizers", {})), ("-c", suite.get("corpora", {}))):
+        words += [word for name, spec in entries.items() for word in (option, f"{name}={spec}")]
+    for one in suite.get("benchmarks", ()):
+        given = "&".join(f"{name}={value}" for name, value in one.get("parameters", {}).items())
+        words += ["-b", "?".join(filter(None, (one.get("name"), given)))]
+    return shlex.join(words)
+
+
+def download(path: Path | None) -> Download | None:
+    """Return the file of a record, packed, if it is small enough for a page."""
+    if path is None or not path.is_file() or path.stat().st_size >= LARGEST_DOWNLOAD:
+        return None
+    return Download(f"{file_name(path.name.removesuffix('.xz'))}.xz", packed(path.read_bytes()), "application/x-xz")
+
+
+def file_name(name: str) -> str:
+    """Name a file so that every system takes it, and no name of a stranger is a path, hidden or a device.
+
+    >>> file_name("quick.json"), file_name("../CON"), file_name("\u202egnp.exe"), file_name("con.json")
+    ('quick.json', '_CON', '_gnp.exe', '_con.json')
+    """
+    plain = re.sub(r"[^A-Za-z0-9._-]+", "_", name).lstrip(".-")
+    kept = shorten(plain, LONGEST_FILE_NAME).replace("…", "_") or "record"
+    return f"_{kept}" if kept.partition(".")[0].upper() in _DEVICES else kept
+
+
+def _made(data: Mapping[str, Any]) -> dict[str, Any]:
+    suite = data.get("suite", {})
+    seconds = data.get("seconds")
+    return {
+        "created": data.get("created"),
+        "seconds": seconds,
+        "complete": "yes" if data.get("complete", True) else "no: the run was interrupted",
+        "suite": suite.get("name"),
+        "digest of the suite": suite.get("digest"),
+        "schema of the record": data["schema"],
+    }
+
+
+def _facts(title: str, facts: Mapping[str, Any]) -> Sheet:
+    rows = tuple(text_row(name, _said(value)) for name, value in facts.items() if value is not None)
+    return Sheet(title, (Heading("what", "name"), Heading("value", "prose")), rows)
+
+
+def _text(label: str, about: Mapping[str, Any]) -> tuple[Cell, ...]:
+    tally = about.get("tally") or {}
+    counts = (Cell(tally.get("documents"), COUNT), Cell(tally.get("bytes"), COUNT))
+    return Cell(label), Cell(_word(about.get("spec"))), *counts, Cell(tally.get("digest"))
+
+
+def _row(label: str, about: Mapping[str, Any]) -> tuple[Cell, ...]:
+    return text_row(label, *(_word(about.get(one)) for one in ("spec", "library", "version", "source", "sha256")))
+
+
+def _word(value: object) -> str | None:
+    return None if value is None else str(value)

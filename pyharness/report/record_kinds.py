@@ -1,0 +1,57 @@
+"""Kinds of files that ``pyharness report`` shows beside records of runs: features offer them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pyharness.plugins import registry
+from pyharness.report.exporters import Comment
+from pyharness.report.sheet import Sheet
+from pyharness.report.sheet.parts import Page
+from pyharness.store import KIND, Record
+from pyharness.store.json_lines import load
+
+GROUP, CONSTANT = "pyharness.records", "RECORDS"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordKind:
+    """How files of one kind are read and shown; what is read is handed to the other functions."""
+
+    name: str  # the value of "kind" in such a file
+    noun: str  # what messages call one
+    read: Callable[[Any, str], Any]  # (JSON values, what messages call the file) -> what the file is about
+    sheets: Callable[[Any], Sequence[Sheet]]  # tables for people
+    rows: Callable[[Any], Sheet]  # a row for each number, for programs
+    page: Callable[[Any], Page]
+    comment: Callable[[Any], Comment] | None = None  # on a pull request; its Markdown is this, too
+    texts: Mapping[str, Callable[[Any], str]] = field(default_factory=dict)  # by format: what no other kind has
+
+
+@dataclass(frozen=True, slots=True)
+class Other:
+    """A file that is no record of a run."""
+
+    kind: RecordKind
+    content: Any
+
+
+def kinds() -> Mapping[str, RecordKind]:
+    """Return the known kinds, by name."""
+    return registry.offered(GROUP, CONSTANT)
+
+
+def read(path: Path) -> Record | Other:
+    """Read a record of cases, or a file of another kind.
+
+    Raises:
+        InputError: it is of no known kind, or damaged.
+    """
+    data, name = load(path), f"record {str(path)!r}"
+    named = data.get("kind") if isinstance(data, dict) else None
+    if isinstance(named, str) and named != KIND and (kind := kinds().get(named)) is not None:
+        return Other(kind, kind.read(data, name))
+    return Record.from_json(data, name, path)

@@ -1,0 +1,157 @@
+"""Cases as people read of them: names, what tells them apart, their text, and whether a row was trained on it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from pyharness.corpora.files.formats import kind
+from pyharness.report.sheet import Cell, Heading, Sheet, size, text_row
+from pyharness.types import PERCENT, Case, CaseResult, counted
+from pyharness.types.results import TRAINED_ON_TOO_MUCH
+
+_AXES = {"threads": " x{}", "width": " d={}", "context": " context={}"}  # parameters that a suite gives several of
+_HEADINGS = (
+    Heading("tokenizer", "name"), Heading("status", "word"), Heading("cases", "prose"), Heading("reason", "prose"),
+)  # fmt: skip
+
+
+def case_name(case: Case) -> str:
+    """Name the benchmark of a case, with the parameters that a suite gives it several of."""
+    given = case.parameters
+    return case.benchmark + "".join(shape.format(given[key]) for key, shape in _AXES.items() if key in given)
+
+
+def case_in_words(case: Case) -> str:
+    """Name a case with its row and text, as progress does."""
+    return "  ".join(filter(None, (case_name(case), case.tokenizer, case.corpus)))
+
+
+def not_measured(results: Iterable[CaseResult]) -> Sheet:
+    """List the cases without numbers: once for all cases of a row that share a reason."""
+    cases: dict[tuple[str, str, str], list[str]] = {}
+    for result in results:
+        if result.status != "ok":
+            about = result.case
+            name = case_name(about) + (f" on {about.corpus}" if about.corpus else "")
+            cases.setdefault((about.tokenizer, result.status, str(result.reason)), []).append(name)
+    rows = tuple(text_row(row, status, ", ".join(names), reason) for (row, status, reason), names in cases.items())
+    return Sheet("Not measured", _HEADINGS, rows)
+
+
+# ---------------------------------------------------------------------------------------------- what tells them apart
+
+
+def differing_parameters(one: Sequence[CaseResult], among: Sequence[CaseResult]) -> list[str]:
+    """Parameters of some cases in which they differ from others: what tables must tell apart."""
+    given = {name: None for result in one for name in sorted(result.case.parameters)}
+    if not given:
+        return []
+    first = one[0].case.parameters
+    return [name for name in given if any(other.case.parameters.get(name) != first.get(name) for other in among)]
+
+
+def variant(result: CaseResult, among: Sequence[CaseResult]) -> str:
+    """Parameters of a case in which the cases of its benchmark differ, with their values."""
+    given = result.case.parameters
+    return ", ".join(f"{name}={given[name]}" for name in differing_parameters([result], among) if name in given)
+
+
+# ----------------------------------------------------------------------- rows that were trained on what they have read
+
+
+TRAINED_MARK = "†"
+_LEAST_SHOWN = 0.0001
+_NO_RANK = f" From {TRAINED_ON_TOO_MUCH:.0%} on there is no rank."
+
+
+def row_cell(row: str, results: Iterable[CaseResult]) -> Cell:
+    """Name of a row, marked where one of its ``results`` is of text that it was trained on."""
+    return Cell(row, part=TRAINED_MARK if any(result.trained_on for result in results) else None)
+
+
+def trained_note(results: Sequence[CaseResult], *, ranking: bool = False) -> Iterator[str]:
+    """Say which rows were trained on what they have read, and how much of it that is: the most over their results.
+
+    Below a ``ranking``, say as well which of them have no rank.
+    """
+    several = len({result.case.corpus for result in results}) > 1
+    shares: dict[str, float] = {}
+    for result in results:
+        if result.trained_on:
+            row = result.case.tokenizer + (f" on {result.case.corpus}" if several else "")
+            shares[row] = max(shares.get(row, 0.0), result.trained_on)
+    if shares:
+        named = ", ".join(f"{row} ({_shown(share)} of its bytes)" for row, share in shares.items())
+        yield f"{TRAINED_MARK} trained on this text: {named}." + (_NO_RANK if ranking else "")
+
+
+def _shown(share: float) -> str:
+    return f"{PERCENT.show(share)} %" if share >= _LEAST_SHOWN else "less than 0.01 %"
+
+
+# ---------------------------------------------------------------------------------------------- the text
+
+
+WHOLE_GROUPS_SINCE = 2  # schema of records whose groups hold whole documents
+_CAP = re.compile(r"[?&]max_bytes=([^&]*)")
+_SPLIT = re.compile(r"[?&]split=(line|paragraph)(?=&|$)")
+_MET = {
+    "empty_documents": "empty documents left out",
+    "cut_documents": "long documents cut",
+    "replaced_sequences": "invalid UTF-8 sequences replaced",
+}
+
+
+def text_in_words(results: Sequence[CaseResult], data: Mapping[str, Any], label: str) -> str:
+    """Label, size and documents of a text."""
+    corpus = data["corpora"].get(label, {})
+    tally = corpus.get("tally")
+    text = label
+    if tally:
+        read = counted(tally["documents"], "document")
+        if (uncut := _uncut(results)) is not None and uncut != tally["documents"]:
+            read = f"{counted(uncut, 'document')} in {counted(tally['documents'], 'piece')}"
+        text += f" ({size(tally['bytes'])}, {read})"
+    return text + (" [smoke test]" if corpus.get("smoke_test") else "")
+
+
+def _uncut(results: Sequence[CaseResult]) -> int | None:
+    """Count the documents before any was cut; None in a record that does not tell."""
+    groups = results[0].groups if results else {}
+    return sum(groups["documents"]) if {"pieces", "documents"} <= groups.keys() else None
+
+
+def text_notes(data: Mapping[str, Any], label: str) -> Iterator[str]:
+    """Say what was met in a text, and what its numbers are no evidence of."""
+    corpus = data["corpora"].get(label, {})
+    yield from smoke_test(data, label)
+    tally = corpus.get("tally") or {}
+    if tally.get("cut_documents") and data["schema"] < WHOLE_GROUPS_SINCE:
+        yield "Too narrow: this record's intervals take the pieces of a cut document for documents."
+    spec = str(corpus.get("spec", ""))
+    if (split := _SPLIT.search(spec)) and "work=" not in spec:
+        yield f"Documents are {split[1]}s here, taken for independent evidence: those of one work are none."
+    if met := [*_cap(corpus), *(f"{tally[name]:,} {what}" for name, what in _MET.items() if tally.get(name))]:
+        yield f"Text as read: {', '.join(met)}."
+
+
+def _cap(corpus: Mapping[str, Any]) -> list[str]:
+    """Say how much of a text may be read, where its specification does."""
+    found = _CAP.search(str(corpus.get("spec", "")))
+    return [f"at most {found[1]}"] if found else []
+
+
+def smoke_test(data: Mapping[str, Any], label: str) -> Iterator[str]:
+    """Say of a text that is too small to be evidence that it is."""
+    if data["corpora"].get(label, {}).get("smoke_test"):
+        yield "The sample is a smoke test: differences and premiums on it are not evidence."
+
+
+def more_documents(data: Mapping[str, Any], label: str) -> Iterator[str]:
+    """Say of files that are read as one document each how they become many: an interval needs them."""
+    specification = str(data["corpora"].get(label, {}).get("spec", ""))
+    head, _, options = specification.partition("?")
+    if head.startswith("path:") and kind(head) not in ("jsonl", "parquet") and "split=" not in options:
+        yield "Files of many texts have intervals with ?split=paragraph or ?split=line, which make documents of these."

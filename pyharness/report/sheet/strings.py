@@ -1,0 +1,180 @@
+"""Text from files and strangers: nothing in it acts on its reader, and long names are cut so that they stay apart."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeAlias
+
+CellValue: TypeAlias = float | int | str | None
+
+# What marks text in Markdown: an underscore within a word marks nothing.
+_SPECIAL = re.compile(r"([\\`*\[\]|~])|(?<![^\W_])(_)|(_)(?![^\W_])")
+# What GitHub acts on where it stands in text. It looks for names in the text of what Markdown has become, so that
+# neither a backslash nor an entity hides one; and it looks at nothing in code. (GitHub Docs, "Autolinked references and
+# URLs"; GitHub Desktop, app/src/lib/markdown-filters.) Each part takes more than GitHub does, and needs no word's end.
+_ACTS = re.compile(
+    r"@"  # people and teams, who are notified; commits of others (user@5e1b7e2), addresses of mail
+    r"|#\w|[a-z]-\d|ghsa-"  # issues (#1, owner/repo#1, GH-1), tickets of other systems, advisories
+    r"|/(?:issues|pull|discussions)/"  # issues, by their path: owner/repo/issues/1
+    r"|[0-9a-f]{7}"  # commits: seven to forty digits
+    r"|:/|www\.|mailto:|xmpp:"  # links: http, https, ftp and whatever else has two slashes
+    r"|:[\w+-]+:"  # symbols by name
+    r"|\$",  # formulas
+    re.IGNORECASE,
+)
+# A number with a fraction, which is no name of a commit, however long: measurements read as they were written.
+_DECIMAL = re.compile(r"(?<![\w.])\d{1,6}\.\d+(?:e[+-]?\d+)?(?!\w|\.\w)", re.IGNORECASE)
+# What begins a list, a heading, a quotation, the line below a heading or a table's head; an order to a robot (/merge).
+_BLOCK = re.compile(r"^(?=[-+=#>:/])|^(\d+)(?=[.)](?:\s|$))")
+_CLOSING = re.compile(r"(?<!\S)(?=#+$)")  # signs at the end of a heading are no part of it
+# Controls; lone surrogates, which no terminal or file can be given, and what no XML can hold; line ends; blanks that
+# are no plain space; and Unicode's Default_Ignorable_Code_Point, which has no glyph, or orders other text: names would
+# look alike.
+_UNSEEN = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029\xa0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000"
+    r"\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
+    r"\ufeff\uffa0\ufff0-\ufff8\ufffe\uffff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+
+
+def visible(text: str) -> str:
+    r"""Show what drives a terminal, or cannot be seen, as escapes: control, bidirectional and invisible characters.
+
+    >>> visible("a\x1b[31mb"), visible("a\N{ZERO WIDTH SPACE}b")
+    ('a\\x1b[31mb', 'a\\x200bb')
+    """
+    return _UNSEEN.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
+
+
+def writable(value: CellValue) -> CellValue:
+    r"""Escape lone surrogates, which come from file names: no UTF-8 file can hold them.
+
+    >>> writable("a\udcff"), writable(1.5)
+    ('a\\udcff', 1.5)
+    """
+    return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
+
+
+def markdown(text: str) -> str:
+    r"""Text of others within a line of GitHub's Markdown: it marks nothing, links nowhere and notifies nobody.
+
+    A word that GitHub would act on stands in a code span, where it acts on nothing; in others, marks are escaped. What
+    is rendered reads as ``visible(text)``.
+
+    >>> markdown("a*b"), markdown("ask @someone"), markdown("<b>|")
+    ('a\\*b', 'ask `@someone`', '&lt;b&gt;\\|')
+    """
+    return _inert(text, _code)
+
+
+def markdown_line(text: str) -> str:
+    r"""Text of others as a line, an item or a heading of its own, which begins nothing else.
+
+    >>> markdown_line("# a"), markdown_line("1. a"), markdown_line("a #")
+    ('\\# a', '1\\. a', 'a \\#')
+    """
+    return _CLOSING.sub(r"\\", _BLOCK.sub(r"\1\\", markdown(text.strip(" "))))
+
+
+def markdown_cell(text: str) -> str:
+    r"""Text of others in a cell of a table: a pipe ends the cell wherever it stands, in code as well.
+
+    >>> markdown_cell("a|b"), markdown_cell("@a|b")
+    ('a\\|b', '`@a\\|b`')
+    """
+    return _inert(text, lambda word: _code(word).replace("|", "\\|"))
+
+
+def _inert(text: str, code: Callable[[str], str]) -> str:
+    return " ".join(code(word) if _acts(word) else _escaped(word) for word in visible(text).split(" "))
+
+
+def _acts(word: str) -> bool:
+    return _ACTS.search(_DECIMAL.sub("0", word)) is not None
+
+
+def _escaped(word: str) -> str:
+    escaped = _SPECIAL.sub(lambda match: f"\\{match[0]}", word)
+    return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _code(word: str) -> str:
+    """Return a code span: its fence is longer than any in it."""
+    fence = "`" * (1 + max(map(len, re.findall("`+", word)), default=0))
+    pad = " " if word.startswith("`") or word.endswith("`") else ""
+    return f"{fence}{pad}{word}{pad}{fence}"
+
+
+# ---------------------------------------------------------------------------------------------- long names
+
+
+LEAST_WIDTH = 4  # a character at each end of a cut, and one between two of them
+
+
+def shorten(text: str, width: int) -> str:
+    """Cut the middle out of a long name: both ends tell names apart.
+
+    >>> shorten("file:/a/long/path/tokenizer.json", 16)
+    'file:…nizer.json'
+    """
+    if len(text) <= width:
+        return text
+    tail = (width - 1) * 2 // 3
+    return f"{text[: width - 1 - tail]}…{text[-tail:]}"
+
+
+def shorten_apart(texts: Iterable[str], width: int) -> dict[str, str]:
+    """Shorten names that stand in one table: no two of them look alike.
+
+    Of names that ``shorten`` makes alike, what they differ in is left, and as much around it as there is room for.
+
+    >>> list(shorten_apart(["speed/test_a.py::test[english-2]", "speed/test_a.py::test[polish-2]"], 16).values())
+    ['speed…english-2]', 'speed…[polish-2]']
+    """
+    names = list(dict.fromkeys(texts))
+    return dict(zip(names, _numbered(_apart(names, width), width), strict=True))
+
+
+def _apart(names: Sequence[str], width: int) -> list[str]:
+    shown = {name: shorten(name, width) for name in names}
+    alike: dict[str, list[str]] = {}
+    for name, short in shown.items():
+        alike.setdefault(short, []).append(name)
+    for group in alike.values():
+        if len(group) > 1 and width > LEAST_WIDTH:
+            shown |= zip(group, _around_difference(group, width), strict=True)
+    return [shown[name] for name in names]
+
+
+def _around_difference(names: Sequence[str], width: int) -> Iterator[str]:
+    """Cut before and behind what names differ in, which is between what all begin and all end with."""
+    begin = beginning(names)
+    end = min(beginning([name[::-1] for name in names]), min(map(len, names)) - begin)
+    differing = _apart([name[begin : len(name) - end] for name in names], width - 2)
+    room = width - 2 - max(map(len, differing))
+    before = min(begin, max(room // 2, room - end))
+    after = min(end, room - before)
+    for name, part in zip(names, differing, strict=True):
+        left = name[:before] + "…" * (before < begin)
+        yield left + part + "…" * (after < end) + name[len(name) - after :]
+
+
+def beginning(names: Sequence[str]) -> int:
+    """How many characters all of them begin with."""
+    first, last = min(names), max(names)
+    return next(
+        (place for place, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), len(first)
+    )
+
+
+def _numbered(shown: Sequence[str], width: int) -> Iterator[str]:
+    """Number what is still alike: names that differ in more places than there is room for."""
+    met = set[str]()
+    for text in shown:
+        number, unlike = 1, text
+        while unlike in met:
+            number += 1
+            unlike = f"{text[: width - 1 - len(str(number))]}…{number}"
+        met.add(unlike)
+        yield unlike

@@ -1,0 +1,319 @@
+"""Suite -> cases: every name resolved, every parameter checked, before anything runs.
+
+Rows that are trained here are trained side by side, and one after another what learns once.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import product
+from typing import Any
+
+from pyharness import corpora, store, tokenizers
+from pyharness.benchmarks import Benchmark, benchmarks
+from pyharness.benchmarks.rounds import rounds_of
+from pyharness.corpora.options import size
+from pyharness.kernels.arrays import devices
+from pyharness.metrics import all_metrics
+from pyharness.plugins.registry import pick, suggest
+from pyharness.suite.declaration import DEVICES, Entry, Selection, Suite, shown
+from pyharness.suite.strangers import blamed, check_metrics, checked_corpus, checked_row
+from pyharness.system import threads
+from pyharness.system.environment import cores
+from pyharness.tokenizers.training.process import Trainings
+from pyharness.types import (
+    Case,
+    Corpus,
+    InputError,
+    TokenizerSpec,
+    TrainingProgress,
+    Unsupported,
+    kind_of,
+)
+
+# -------------------------------------------------------------------------------------------- parameters of benchmarks
+
+
+EVERY_POWER = "powers of two"  # thread counts: 1, 2, 4, ... up to the cores of the machine
+_LARGEST = 2**63 - 1
+_LONGEST_SIZE = 40  # characters of a number of bytes
+
+
+def parameter_points(benchmark: Benchmark, given: Mapping[str, Any], oversubscribe: bool) -> list[dict[str, Any]]:
+    """Return one set of values per case: a list gives one per value. More threads than cores must be allowed."""
+    most_threads = None if oversubscribe else cores()
+    axes: dict[str, list[Any]] = {}
+    for name, value in {**benchmark.parameters, **given}.items():
+        if name == "threads" and value == EVERY_POWER:
+            axes[name] = powers_of_two(cores())
+            continue
+        values = list(value) if isinstance(value, list | tuple) else [value]
+        if not values:
+            raise InputError(f"benchmark {benchmark.name!r}: {name} = [] has no value; give one or leave it out")
+        try:
+            most = most_threads if name in given else None
+            axes[name] = [_checked(name, one, benchmark.parameters[name], most) for one in values]
+        except InputError as error:
+            raise InputError(f"benchmark {benchmark.name!r}: {error}") from None
+    return [dict(zip(axes, point, strict=True)) for point in product(*axes.values())]
+
+
+def _checked(name: str, value: Any, default: Any, most_threads: int | None) -> Any:
+    if name == "threads":
+        return _threads(value, most_threads)
+    sample = default[0] if isinstance(default, list | tuple) and default else default
+    if isinstance(sample, bool):
+        return _of_type(name, value, bool, "true or false")
+    if isinstance(sample, int):
+        if name == "bytes":
+            least, wanted = 1, "a whole number of bytes, or one with kB, MB, GB, KiB, MiB or GiB: 2MB"
+            value = size(name, value) if isinstance(value, str) and len(value) <= _LONGEST_SIZE else value
+        else:
+            least, wanted = 0, "a whole number from 0"
+        return _of_range(name, _of_type(name, value, int, wanted), least, wanted)
+    if isinstance(sample, float):
+        number = float(_of_type(name, value, int | float, "a number"))
+        if not math.isfinite(number):
+            raise InputError(f"{name} = {shown(value)} is not finite; write a number")
+        return number
+    return _of_type(name, value, str, "text") if isinstance(sample, str) else value
+
+
+def _threads(value: Any, most: int | None) -> int:
+    wanted = f"a number of threads from 1, a list of them, or {EVERY_POWER!r}"
+    count = _of_range("threads", _of_type("threads", value, int, wanted), 1, wanted)
+    if most is not None and count > most:
+        raise InputError(
+            f"threads = {count} is more than this process has cores ({most}): ask for at most {most}, or let a suite "
+            "say oversubscribe = true"
+        )
+    return count
+
+
+def _of_type(name: str, value: Any, kind: Any, wanted: str) -> Any:
+    if not isinstance(value, kind) or (kind is not bool and isinstance(value, bool)):
+        raise InputError(f"{name} = {shown(value)} is not {wanted}")
+    return value
+
+
+def _of_range(name: str, value: int, least: int, wanted: str) -> int:
+    if not least <= value <= _LARGEST:
+        raise InputError(f"{name} = {shown(value)} is out of range; write {wanted}")
+    return value
+
+
+def powers_of_two(limit: int) -> list[int]:
+    """1, 2, 4, ... up to the limit."""
+    return [1 << exponent for exponent in range(limit.bit_length())]
+
+
+# ---------------------------------------------------------------------------------------------- rows
+
+
+Listening = Callable[[str, TrainingProgress], None]
+
+
+def obtained(suite: Suite, listening: Listening | None, problems: list[str]) -> Mapping[str, TokenizerSpec]:
+    """Rows by label, as declared; what is wrong with the others is added to ``problems``."""
+    found: dict[str, TokenizerSpec | InputError] = {}
+    lock = threading.Lock()
+
+    def obtain(entries: Sequence[Entry], trainings: Trainings) -> None:
+        with trainings.used():
+            for entry in entries:
+                heard = None if listening is None else _heard(listening, entry, lock)
+                found[entry.label] = _row(entry, partial(tokenizers.obtain, progress=heard))
+
+    number = min(suite.workers, cores())
+    threads.share_out(
+        _in_turn(suite.tokenizers), [Trainings(number) for _ in range(number)], obtain, Trainings.stop, Trainings.leave
+    )
+    in_order = {entry.label: found[entry.label] for entry in suite.tokenizers}
+    problems += [str(error) for error in in_order.values() if isinstance(error, InputError)]
+    return {label: row for label, row in in_order.items() if isinstance(row, TokenizerSpec)}
+
+
+def resolved(suite: Suite, problems: list[str]) -> Mapping[str, TokenizerSpec]:
+    """Rows as they can be described without making or downloading anything."""
+    found = {entry.label: _row(entry, tokenizers.foreseen) for entry in suite.tokenizers}
+    problems += [str(error) for error in found.values() if isinstance(error, InputError)]
+    return {label: row for label, row in found.items() if isinstance(row, TokenizerSpec)}
+
+
+def _in_turn(entries: Sequence[Entry]) -> list[list[Entry]]:
+    """Entries that share what they learn, in the order in which that serves all."""
+    turns = {entry.label: tokenizers.precedence(entry.spec) for entry in entries}
+    together: dict[str, list[Entry]] = {}
+    for entry in sorted(entries, key=lambda entry: turns[entry.label][1]):
+        together.setdefault(turns[entry.label][0], []).append(entry)
+    return list(together.values())
+
+
+def _heard(listening: Listening, entry: Entry, lock: threading.Lock) -> Callable[[TrainingProgress], None]:
+    def hear(progress: TrainingProgress) -> None:
+        with lock:
+            listening(entry.label, progress)
+
+    return hear
+
+
+def _row(entry: Entry, describe: Callable[[str], TokenizerSpec]) -> TokenizerSpec | InputError:
+    try:
+        with blamed(f"tokenizer {entry.label!r}"):
+            return checked_row(entry.label, describe(entry.spec))
+    except InputError as error:
+        return error
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A suite with every name resolved: nothing has run yet, and nothing unknown is left."""
+
+    suite: Suite
+    tokenizers: Mapping[str, TokenizerSpec]
+    corpora: Mapping[str, Corpus]
+    cases: tuple[Case, ...]
+
+
+def plan(
+    suite: Suite, preparing: Callable[[str, TrainingProgress], None] | None = None, *, obtain: bool = True
+) -> Plan:
+    """Resolve every name; all that is wrong is reported at once, before anything runs.
+
+    Rows that are trained here are trained now: ``preparing`` is told which one, and how far that is. Without ``obtain``
+    nothing is trained or downloaded: rows are described as far as that can be done.
+    """
+    _check_device(suite.device)
+    problems: list[str] = []
+    check_metrics(all_metrics())
+    rows = obtained(suite, preparing, problems) if obtain else resolved(suite, problems)
+    texts = _texts(suite.corpora, problems)
+    cases: list[Case] = []
+    for selection in suite.selections:
+        try:
+            cases += [_settled(case, rows, suite.device, obtain) for case in _cases(selection, suite, texts)]
+        except InputError as error:
+            problems.append(str(error))
+    labels = [entry.label for entry in suite.tokenizers]
+    of_cases = (case.parameters.get("reference") or None for case in cases if rounds_of(case))  # "": not settled
+    references: set[Any] = {suite.reference, *of_cases}
+    problems += [str(suggest("reference", name, labels)) for name in references - {None, *labels}]
+    problems += _references_elsewhere(cases, labels)
+    if problems:
+        raise InputError("\n".join(dict.fromkeys(problems)))
+    if not cases:
+        raise InputError(f"suite {suite.name!r} has nothing to run: it needs tokenizers, corpora and benchmarks")
+    planned = Plan(suite, rows, texts, tuple(_distinct(cases)))
+    _try_to_record(planned)
+    return planned
+
+
+def _references_elsewhere(cases: Iterable[Case], labels: Sequence[str]) -> list[str]:
+    """Problems of benchmarks whose ``reference`` is a row of the suite and none of theirs: there would be no ratio."""
+    by_key = {case.key: case for case in cases}
+    problems = []
+    for case in by_key.values():
+        reference = case.parameters.get("reference") if rounds_of(case) else None
+        if reference in labels and replace(case, tokenizer=str(reference)).key not in by_key:
+            problems.append(
+                f"benchmark {case.benchmark!r}: the reference {reference!r} takes no turn among its rows, so there "
+                f"is no ratio to it; add it to tokenizers = [...] of this benchmark"
+            )
+    return problems
+
+
+def _try_to_record(plan: Plan) -> None:
+    """Write what a record will say of the plan, to nowhere: what it cannot hold is found out before measuring."""
+    rows = {
+        label: [spec.name, spec.source, spec.licence, spec.revision, spec.vocabulary, spec.path]
+        for label, spec in plan.tokenizers.items()
+    }
+    texts = {
+        label: [text.name, text.language, text.domain, text.licence, text.smoke_test]
+        for label, text in plan.corpora.items()
+    }
+    cases = [dict(case.parameters) for case in plan.cases]
+    try:
+        store.dump({"suite": plan.suite.as_json(), "tokenizers": rows, "corpora": texts, "results": cases})
+    except InputError as error:
+        raise InputError(f"suite {plan.suite.name!r}: {error}") from None
+
+
+def _texts(wanted: Sequence[Entry], problems: list[str]) -> dict[str, Corpus]:
+    opened = {}
+    for entry in wanted:
+        try:
+            with blamed(f"corpus {entry.label!r}"):
+                opened[entry.label] = checked_corpus(entry.label, corpora.open_corpus(entry.spec))
+        except InputError as error:
+            problems.append(str(error))
+    return opened
+
+
+def _check_device(device: str) -> None:
+    if device not in DEVICES:
+        raise InputError(f"unknown device {device!r}; known: {', '.join(DEVICES)}")
+    if device == "cuda" and (reason := devices.cuda_reason()) is not None:
+        raise devices.CudaUnavailable(f"device 'cuda' cannot be used: {reason}; use 'cpu', or leave it out")
+
+
+def _settled(case: Case, rows: Mapping[str, TokenizerSpec], device: str, obtain: bool) -> Case:
+    """Let the benchmark check the case, and obtain the other row that it loads, if any.
+
+    What the row cannot do stays as it is, and is skipped when it is run."""
+    if case.tokenizer not in rows:
+        return case
+    try:
+        with blamed(f"benchmark {case.benchmark!r} with {case.tokenizer!r}"):
+            benchmark, row = benchmarks()[case.benchmark], rows[case.tokenizer]
+            parameters = benchmark.settle(case.parameters, row, device)
+            if obtain and benchmark.loads is not None and (other := benchmark.loads(case.parameters, row)) is not None:
+                tokenizers.obtain(other)
+            return replace(case, parameters=parameters)
+    except Unsupported:
+        return case
+
+
+def _distinct(cases: Iterable[Case]) -> list[Case]:
+    return list({case.key: case for case in cases}.values())
+
+
+def _cases(selection: Selection, suite: Suite, texts: Mapping[str, Corpus]) -> list[Case]:
+    benchmark = pick("benchmark", selection.benchmark, benchmarks())
+    for name in selection.parameters.keys() - benchmark.parameters.keys():
+        raise suggest(f"parameter of {benchmark.name}", name, benchmark.parameters)
+    rows = _chosen("tokenizer", selection.tokenizers, suite.tokenizers)
+    chosen = _corpora(benchmark, selection, suite, texts)
+    parameters = parameter_points(benchmark, selection.parameters, suite.oversubscribe)
+    return [Case(benchmark.name, row, text, values) for row, text, values in product(rows, chosen, parameters)]
+
+
+def _chosen(kind: str, wanted: Sequence[str] | None, known: Sequence[Entry]) -> list[str]:
+    labels = dict.fromkeys(entry.label for entry in known)
+    for label in wanted or ():
+        if label not in labels:
+            raise suggest(kind, label, labels)
+    return list(labels if wanted is None else wanted)
+
+
+_ANY = ("required", "optional")  # kind of corpus
+
+
+def _corpora(benchmark: Benchmark, selection: Selection, suite: Suite, texts: Mapping[str, Corpus]) -> list[str | None]:
+    if benchmark.corpus == "none" or (benchmark.corpus == "optional" and selection.corpora is None):
+        return [None]
+    chosen = _chosen("corpus", selection.corpora, suite.corpora)
+    if (kind := benchmark.corpus) not in _ANY:
+        if selection.corpora is None:
+            return [label for label in chosen if label in texts and kind_of(texts[label]) == kind]
+        for label in chosen:
+            if label in texts and kind_of(texts[label]) != kind:
+                said = f"benchmark {benchmark.name!r} needs a corpus of the kind {kind!r}"
+                raise InputError(f"{said}, and {label!r} is of the kind {kind_of(texts[label])!r}")
+    if not chosen:
+        raise InputError(f"benchmark {benchmark.name!r} needs a corpus; give one, such as 'sample'")
+    return list(chosen)
