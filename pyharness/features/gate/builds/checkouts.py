@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from pyharness.features.gate.builds import variables
-from pyharness.system import program
+from pyharness.system import bounded_file, program
 from pyharness.types import InputError
 
 
@@ -90,8 +90,7 @@ def digest_of(names: Sequence[str], top: Path) -> str:
         elif stat.S_ISLNK(mode):
             content, kind = repr((top / name).readlink()), "link"
         else:
-            with (top / name).open("rb") as file:
-                content, kind = hashlib.file_digest(file, "sha256").hexdigest(), f"file {mode & stat.S_IXUSR}"
+            content, kind = bounded_file.digest(top / name), f"file {mode & stat.S_IXUSR}"
         total.update(repr((name, kind, content)).encode(errors="surrogateescape"))
     return total.hexdigest()
 

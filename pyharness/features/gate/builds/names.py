@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -43,7 +42,7 @@ def wheel(side: Side, asked: str, path: Path) -> Wheel:
         with bounded_file.opened(path) as file:
             name, version = _distribution(file)
             file.seek(0)
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
+            digest = bounded_file.digest(file)
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(f"--{side} {asked!r}: there is no such wheel; {CHOICES}") from None
     except archive.DAMAGE as error:
@@ -70,8 +69,7 @@ def _distribution(file: BinaryIO) -> tuple[str, str]:
 def check_unchanged(side: Side, wheel: Wheel) -> None:
     """Raise ``InputError`` where the file is not what it was: builds run as this user, who can write it."""
     try:
-        with wheel.path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        digest = bounded_file.digest(wheel.path)
     except OSError:
         digest = ""
     if digest != wheel.digest:

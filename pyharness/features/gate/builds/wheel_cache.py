@@ -83,14 +83,9 @@ def find(name: str) -> Path | None:
     return next((wheel for wheel in wheels if not _is_old(wheel) and _is_whole(wheel)), None)
 
 
-def _digest(wheel: Path) -> str:
-    with bounded_file.opened(wheel) as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def _is_whole(wheel: Path) -> bool:
     try:
-        return bounded_file.read(wheel.with_suffix(DIGEST), 64, DIGEST).decode("ascii") == _digest(wheel)
+        return bounded_file.read(wheel.with_suffix(DIGEST), 64, DIGEST).decode("ascii") == bounded_file.digest(wheel)
     except (OSError, ValueError):
         return False
 
@@ -101,7 +96,7 @@ def keep(name: str, wheel: Path) -> None:
     with contextlib.suppress(OSError):
         place.mkdir(parents=True, exist_ok=True, mode=0o700)
         atomic_file.keep(place / wheel.name, wheel)
-        atomic_file.keep((place / wheel.name).with_suffix(DIGEST), _digest(wheel))
+        atomic_file.keep((place / wheel.name).with_suffix(DIGEST), bounded_file.digest(wheel))
 
 
 def clear() -> None:
