@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import settings
 
 import pyharness
+import tiers
 from backends import backend as backend  # the fixture
 from browsing.opened import browser as browser  # the fixture
 from browsing.records import report as report  # the fixture
@@ -29,12 +31,14 @@ def pytest_xdist_auto_num_workers() -> int:
     return min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, 8)
 
 
-PASSED = "pyharness/passed"  # pytest's cache keeps the tests that passed in the last run under this name
+WATCH = tiers.Watch()
+sys.addaudithook(WATCH.seen)
+PASSED = "pyharness/passed"  # pytest's cache keeps the tests that passed when they last ran under this name
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option of the second stage of ``.ci/run``."""
-    parser.addoption("--rest", action="store_true", help="run what did not pass in the run before: what it skipped")
+    """Add the option of the last stage of ``.ci/run``."""
+    parser.addoption("--rest", action="store_true", help="run what did not pass when it last ran: what was skipped")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -43,29 +47,43 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Passed(config))
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect the tests that passed in the run before, where that is asked for."""
+    """Mark tests by what they start; deselect the tests that passed when they last ran, where that is asked for."""
+    tiers.mark(items)
     if config.getoption("rest"):
         before = set(config.cache.get(PASSED, []))
         config.hook.pytest_deselected(items=[item for item in items if item.nodeid in before])
         items[:] = [item for item in items if item.nodeid not in before]
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Let a test of the default tier start no whole command."""
+    WATCH.test = item.nodeid if tiers.is_default(item) else None
+    try:
+        return (yield)
+    finally:
+        WATCH.test = None
+
+
 class Passed:
-    """The tests that passed, written to pytest's cache when the run ends."""
+    """The tests that passed when they last ran, written to pytest's cache when a run ends: one tier adds to another."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
-        self.tests: list[str] = []
+        self.tests: set[str] = set(config.cache.get(PASSED, []))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Note a test whose body passed."""
-        if report.when == "call" and report.passed:
-            self.tests.append(report.nodeid)
+        """Note a test that runs, and whether its body passed."""
+        if report.when == "setup":
+            self.tests.discard(report.nodeid)
+        elif report.when == "call" and report.passed:
+            self.tests.add(report.nodeid)
 
     def pytest_sessionfinish(self) -> None:
         """Write the list."""
-        self.config.cache.set(PASSED, self.tests)
+        self.config.cache.set(PASSED, sorted(self.tests))
 
 
 @pytest.fixture(scope="session", autouse=True)

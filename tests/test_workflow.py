@@ -26,9 +26,11 @@ def commands(job: str) -> list[str]:
 
 
 def test_checks_are_those_of_ci_run_on_the_oldest_and_the_newest_python() -> None:
-    assert commands("checks") == [".ci/run"]
+    (command,) = commands("checks")
+    assert command == ".ci/run ${{ github.event_name != 'pull_request' && '--all' || '' }}"
+    assert {"push", "pull_request", "schedule"} == WORKFLOW[True].keys()  # YAML takes "on" for true
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
-    (step,) = (step for step in JOBS["checks"]["steps"] if step.get("run") == ".ci/run")
+    (step,) = (step for step in JOBS["checks"]["steps"] if "run" in step)
     assert step["env"] == {"PYTHON": "python"}
     versions = re.findall(r"Python :: (3\.\d+)\"?", "\n".join(PROJECT["project"]["classifiers"]))
     assert JOBS["checks"]["strategy"]["matrix"]["python"] == [versions[0], versions[-1]]
@@ -61,21 +63,24 @@ def test_ci_run_begins_as_a_newcomer_and_goes_on_with_what_that_skipped() -> Non
     before, newcomer, after = script.partition("\n.ci/newcomer ")
     assert newcomer
     assert not re.search(r"install|PYHARNESS_DATA", before)
-    assert re.search(r"torch==.*PYHARNESS_BROWSER=.*python -m pytest -n auto --rest\n", after, re.DOTALL)
+    tiers = ["python -m pytest -n auto -m process\n", 'python -m pytest -n auto --rest -m "$tiers"\n']
+    assert re.search(f"{tiers[0]}.*torch==.*PYHARNESS_BROWSER=.*{re.escape(tiers[1])}", after, re.DOTALL)
+    assert re.findall(r"^ *tiers=(.*)$", before, re.MULTILINE) == ["'not slow'", "''"]
 
 
-TWO_TESTS = """
+THREE_TESTS = """
 import os, pytest
 def test_a(): pass
 def test_b(): "B" in os.environ or pytest.skip("no B")
+def test_c(): pass
 """
 
 
 @pytest.mark.parametrize("workers", ["-n0", "-n1"])
 def test_the_rest_is_what_was_skipped(workers: str, tmp_path: Path) -> None:
-    (tmp_path / "test_stages.py").write_text(TWO_TESTS, encoding="utf-8")
+    (tmp_path / "test_stages.py").write_text(THREE_TESTS, encoding="utf-8")
     (tmp_path / "conftest.py").write_bytes((ROOT / "tests" / "conftest.py").read_bytes())
-    (tmp_path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n  process\n", encoding="utf-8")
     path = os.pathsep.join([str(ROOT / "tests" / "support"), *filter(None, sys.path)])
 
     def stage(*options: str, **variables: str) -> str:
@@ -85,9 +90,10 @@ def test_the_rest_is_what_was_skipped(workers: str, tmp_path: Path) -> None:
             command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
         ).stdout
 
-    assert "1 passed, 1 skipped" in stage(workers)
+    assert "1 passed, 1 skipped" in stage(workers, "-k", "not test_c")
+    assert "1 passed" in stage(workers, "test_stages.py::test_c", B="1"), "what one run adds, the next does not forget"
     second = stage("-n0", "--rest", B="1")
-    assert "1 passed, 1 deselected" in second
+    assert "1 passed, 2 deselected" in second
     assert "test_b PASSED" in second
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cases.command_line import QUICK, RUN, call, refused
+from cases.command_line import QUICK, RUN, call, program, refused, said_of
 from pyharness.commands import session
 from pyharness.types import InputError
 
@@ -167,7 +167,8 @@ PLUGINS = {
 def test_a_broken_plug_in_names_itself(tmp_path: Path, name: str) -> None:
     code, message = PLUGINS[name]
     (tmp_path / f"plug_{name}.py").write_text(code, encoding="utf-8")
-    said = refused("list", "tokenizers", PYTHONPATH=str(tmp_path), PYHARNESS_PLUGINS=f"plug_{name}")
+    variables = {"PYTHONPATH": str(tmp_path), "PYHARNESS_PLUGINS": f"plug_{name}"}
+    said = said_of(program("list", "tokenizers", **variables))
     assert f"'plug_{name}'" in said
     assert message in said
     assert len(said.splitlines()) == 1
@@ -175,7 +176,7 @@ def test_a_broken_plug_in_names_itself(tmp_path: Path, name: str) -> None:
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: stranger\nVersion: 1.0\n", encoding="utf-8")
     (info / "entry_points.txt").write_text(f"[pyharness.tokenizers]\nodd = plug_{name}\n", encoding="utf-8")
-    said = refused("list", "tokenizers", PYTHONPATH=str(tmp_path))
+    said = said_of(program("list", "tokenizers", PYTHONPATH=str(tmp_path)))
     assert "plug-in 'odd' of package stranger" in said
     assert message in said
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
 import pytest
 
-from cases.command_line import call
+from cases.command_line import Done, call, program
 from pyharness import suite, trainers
 from pyharness.benchmarks import benchmarks
 from pyharness.cli import main
@@ -70,10 +70,10 @@ def test_a_default_that_is_not_shown_would_be_found() -> None:
     assert {path_of(context) for context in commands()} > {"run", "symbols train"}
 
 
-def completed(*words: str) -> list[str]:
+def completed(*words: str, run: Callable[..., Done] = call) -> list[str]:
     """Complete the last word as bash asks for it."""
     variables = {"COMP_WORDS": " ".join(("pyharness", *words)), "COMP_CWORD": str(len(words))}
-    done = call(cwd=None, _PYHARNESS_COMPLETE="bash_complete", **variables)
+    done = run(_PYHARNESS_COMPLETE="bash_complete", **variables)
     assert done.stderr == ""
     return [line.partition(",")[2] for line in done.stdout.splitlines() if line]
 
@@ -92,7 +92,7 @@ def test_shells_complete_commands_options_and_names() -> None:
 
 def test_plug_ins_that_are_broken_complete_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYHARNESS_PLUGINS", "no_such_module")
-    assert completed("run", "-b", "comp") == []
+    assert completed("run", "-b", "comp", run=program) == []
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

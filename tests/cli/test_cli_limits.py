@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from cases.command_line import QUICK, RUN, call, refused
+from cases.command_line import QUICK, RUN, call, program, refused
 from pyharness import corpora
 from pyharness.cli import run
 from pyharness.types import Tally
@@ -60,7 +60,7 @@ BOTH = ("run", "-t", "raw_bytes", "-t", "slow", "-c", "sample:prose", "-b", "com
 @pytest.mark.usefixtures("doubles")
 def test_a_run_out_of_time_names_the_command_that_goes_on(tmp_path: Path) -> None:
     slow = {"DOUBLES_SECONDS": "4", "COLUMNS": "200"}  # which is over when the first case of the slow row is done
-    done = call(*BOTH, "-c", "name with spaces=sample:code", "--time-limit", "4s", cwd=tmp_path, **slow)
+    done = program(*BOTH, "-c", "name with spaces=sample:code", "--time-limit", "4s", cwd=tmp_path, **slow)
     (record,) = tmp_path.glob("pyharness-results/*.json")
     assert done.returncode == 1, done.stderr
     named = done.stderr.splitlines()[-1]
@@ -71,7 +71,7 @@ def test_a_run_out_of_time_names_the_command_that_goes_on(tmp_path: Path) -> Non
     assert "the time limit of 4s was reached before this case" in done.stdout
     assert not json.loads(record.read_text(encoding="utf-8"))["complete"]
     words = shlex.split(named.partition(": ")[2].replace("--time-limit 4s", "--time-limit 5m"))
-    again = call(*words[1:], cwd=tmp_path, DOUBLES_SECONDS="0")
+    again = program(*words[1:], cwd=tmp_path, DOUBLES_SECONDS="0")
     assert again.returncode == 0, again.stderr
     assert json.loads(record.read_text(encoding="utf-8"))["complete"]
 

@@ -12,6 +12,7 @@ from bpe_models import trained_model
 from pyharness.bpe import export_model
 from pyharness.commands import units
 from pyharness.types import InputError
+from tokenizer_files import sentencepiece_data, write
 
 
 @pytest.fixture(scope="module")
@@ -21,11 +22,25 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(path)
 
 
-@given(st.text(max_size=30))
-def test_units_spell_the_text(text: str) -> None:
-    for shown in units.show(["raw_bytes", "mistral:v3"], [text]):
+@pytest.fixture(scope="module")
+def spaced(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A file that puts a space before a text, and is read in no time: `mistral:v3` takes a second."""
+    return write(tmp_path_factory.mktemp("spaced"), "m.model", sentencepiece_data(2, byte_fallback=True))
+
+
+def assert_spelled(rows: list[str], text: str) -> None:
+    for shown in units.show(rows, [text]):
         assert shown.spells
         assert b"".join(unit.data for unit in shown.units) in (text.encode(), b" " + text.encode())
+
+
+@given(text=st.text(max_size=30))
+def test_units_spell_the_text(spaced: str, text: str) -> None:
+    assert_spelled(["raw_bytes", spaced], text)
+
+
+def test_units_of_a_published_model_spell_the_text() -> None:
+    assert_spelled(["mistral:v3"], "the café, 日本語 \U0001f1ea\U0001f1ea\n\n  and so on")
 
 
 @pytest.mark.parametrize("engine", ["", "native+"])

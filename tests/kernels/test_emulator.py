@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 PROGRAM = ROOT / "tests" / "support" / "emulator_program.cpp"
 KERNELS = ROOT / "csrc" / "kernels"

@@ -4,7 +4,7 @@ Transcripts of a terminal, a pipe and a notebook lie beside this file. What diff
 ``<time>``, ``<seconds>`` and ``<speeds>``. Where wording has been changed on purpose, write them anew, and read what
 changes::
 
-    PYHARNESS_RENEW_TRANSCRIPTS=1 python -m pytest tests/cli/first_job
+    PYHARNESS_RENEW_TRANSCRIPTS=1 python -m pytest -m process tests/cli/first_job
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from cases.command_line import RUN, call
+from cases.command_line import RUN, program
 from transcripts import first_job
 from transcripts.terminal import COLUMNS, screen, typed
 
@@ -66,7 +66,9 @@ def check(name: str, transcript: str) -> None:
     if os.environ.get(RENEW):
         path.write_text(transcript, encoding="utf-8")
     before = path.read_text(encoding="utf-8")
-    advice = f"if this is meant, run {RENEW}=1 python -m pytest tests/cli/{HERE.name} and read what git diff says"
+    advice = (
+        f"if this is meant, run {RENEW}=1 python -m pytest -m process tests/cli/{HERE.name} and read what git diff says"
+    )
     assert transcript.splitlines() == before.splitlines(), advice
 
 
@@ -109,7 +111,7 @@ def test_in_a_pipe(folder: Path) -> None:
         )  # fmt: skip
         assert "\x1b" not in done.stdout
         told += prompt(*arguments) + done.stdout + "\n"
-    tables = call("report", "job.json", cwd=folder).stdout
+    tables = program("report", "job.json", cwd=folder).stdout
     assert tables in told
     check("pipe.txt", kept(told))
 

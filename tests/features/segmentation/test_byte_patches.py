@@ -14,7 +14,7 @@ from oracles.segments import patches as oracle
 from pyharness.features.segmentation.patches import SpacePatches, StaticPatches
 from pyharness.types import HasSegments, Segments
 
-VECTORS = json.loads((Path(__file__).parents[3] / "support" / "vectors.json").read_text(encoding="utf-8"))["vectors"]
+VECTORS = json.loads((Path(__file__).parents[2] / "support" / "vectors.json").read_text(encoding="utf-8"))["vectors"]
 ALPHABET = "ab Z09_.-\n\t\0é日ก\u0301😀\ufffd{}@[`~\x7f"
 ODD = ("", "a", " ", "é", "x" * 5000, "日本語" * 100, "\0\0", "\ufffd")
 

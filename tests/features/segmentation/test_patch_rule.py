@@ -14,7 +14,7 @@ from oracles.segments import patches as oracle
 from pyharness.features.segmentation.byte_entropies import Entropies, PatchRule, patch_starts
 from pyharness.types import offsets_of
 
-VECTORS = json.loads((Path(__file__).parents[4] / "support" / "vectors.json").read_text(encoding="utf-8"))["vectors"]
+VECTORS = json.loads((Path(__file__).parents[2] / "support" / "vectors.json").read_text(encoding="utf-8"))["vectors"]
 NOT_TIED = 1e-4  # nats; float32 decides nearer ones otherwise than the reference
 
 

@@ -17,7 +17,7 @@ from pyharness.features.segmentation import units
 from pyharness.features.segmentation.units import CharacterUnits, SentenceUnits, WordUnits
 from pyharness.types import HasSegments
 
-VECTORS = json.loads((Path(__file__).parents[3] / "support" / "vectors.json").read_text(encoding="utf-8"))["vectors"]
+VECTORS = json.loads((Path(__file__).parents[2] / "support" / "vectors.json").read_text(encoding="utf-8"))["vectors"]
 ALPHABET = "aé日 ..!?。！？，、,;:\"')\n\r\t”»\u0301\0😀"
 
 

@@ -16,6 +16,8 @@ from checkpoints import kill_program
 from checkpoints.kill_program import attempt, digests
 from checkpoints.made import nameless, tensors_of
 
+pytestmark = pytest.mark.slow
+
 TRIALS = 20
 ROWS = 3000
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cases.command_line import call, refused
+from cases.command_line import program, refused, said_of
 from pyharness.features.gate.records import gate_from_json
 from pyharness.features.gate.types import GateVerdict
 
@@ -31,7 +31,7 @@ def suite(tmp_path: Path) -> str:
 def test_a_gate_of_equal_arms(tmp_path: Path, suite: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
     files = [tmp_path / name for name in ("gate.json", "comment.md", "junit.xml")]
-    done = call(
+    done = program(
         "gate", "--base", "raw_bytes", "--head", "raw_bytes", "--suite", suite, "--force", "--budget", "60%",
         "-o", str(files[0]), "--markdown", str(files[1]), "--junit", str(files[2]),
     )  # fmt: skip
@@ -45,13 +45,15 @@ def test_a_gate_of_equal_arms(tmp_path: Path, suite: str, monkeypatch: pytest.Mo
     assert gate.about["seconds"] > 0
     assert files[1].read_text() == (tmp_path / "summary.md").read_text().rstrip("\n") + "\n"
     assert ET.parse(files[2]).getroot().tag == "testsuites"  # noqa: S314 -- ours
-    shown = call("report", str(files[0]))
+    shown = program("report", str(files[0]))
     assert shown.returncode == 0
     assert shown.stdout == done.stdout
 
 
 def test_other_ids_are_incomparable_and_the_place_is_named(suite: str) -> None:
-    done = call("gate", "--base", "raw_bytes", "--head", "mistral:v3", "--suite", suite, "--force", "--format", "json")
+    done = program(
+        "gate", "--base", "raw_bytes", "--head", "mistral:v3", "--suite", suite, "--force", "--format", "json"
+    )
     assert done.returncode == 2
     gate = gate_from_json(json.loads(done.stdout), "output")
     assert gate.verdict is GateVerdict.INCOMPARABLE
@@ -65,7 +67,7 @@ def test_an_arm_that_does_not_build_is_incomparable(tmp_path: Path) -> None:
     for command in (["init", "-q"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "a"]):
         subprocess.run(["git", *command], cwd=project, check=True)  # noqa: S607 -- as PATH has it
     output = tmp_path / "gate.json"
-    done = call("gate", "--base", f"{project}@HEAD", "--head", f"{project}@HEAD", "--force", "--no-build-isolation",
+    done = program("gate", "--base", f"{project}@HEAD", "--head", f"{project}@HEAD", "--force", "--no-build-isolation",
                 "--no-cache", "-o", str(output))  # fmt: skip
     assert done.returncode == 2
     gate = gate_from_json(json.loads(output.read_text()), "gate.json")
@@ -106,7 +108,7 @@ def test_what_is_there_is_not_replaced(tmp_path: Path) -> None:
 
 def test_a_calibration_is_kept_and_refuses_a_finer_budget(tmp_path: Path, suite: str) -> None:
     cache = str(tmp_path / "cache")
-    done = call("gate", "--base", "raw_bytes", "--suite", suite, "--calibrate", "--max-minutes", "0.2", "--force",
+    done = program("gate", "--base", "raw_bytes", "--suite", suite, "--calibrate", "--max-minutes", "0.2", "--force",
                 XDG_CACHE_HOME=cache)  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert re.search(
@@ -117,9 +119,9 @@ def test_a_calibration_is_kept_and_refuses_a_finer_budget(tmp_path: Path, suite:
     data["benchmarks"][0]["detectable"] = 0.2
     kept.write_text(json.dumps(data))
     same = ("gate", "--base", "raw_bytes", "--head", "raw_bytes", "--suite", suite, "--force")
-    said = refused(*same, "--budget", "10%", XDG_CACHE_HOME=cache)
+    said = said_of(program(*same, "--budget", "10%", XDG_CACHE_HOME=cache))
     assert "encode from 20 % (budget 10 %)" in said
-    assert call(*same, "--budget", "60%", XDG_CACHE_HOME=cache).returncode == 0
+    assert program(*same, "--budget", "60%", XDG_CACHE_HOME=cache).returncode == 0
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cases.command_line import call
+from cases.command_line import program
 from gating import small_project
 from pyharness.features.gate.records import gate_from_json
 from pyharness.features.gate.types import Gate, GateVerdict
@@ -41,7 +41,7 @@ def incomparable(folder: Path, surroundings: dict[str, str], *arguments: str) ->
     """Run a gate that cannot compare; returns its record, after a look at the other outputs."""
     files = [str(folder / name) for name in ("gate.json", "comment.md", "junit.xml")]
     outputs = ["-o", files[0], "--markdown", files[1], "--junit", files[2]]
-    done = call("gate", *arguments, "--force", *outputs, cwd=folder, **surroundings)
+    done = program("gate", *arguments, "--force", *outputs, cwd=folder, **surroundings)
     assert done.returncode == 2, done.stderr
     assert "Traceback" not in done.stderr
     gate = gate_from_json(json.loads(Path(files[0]).read_text()), "gate.json")
@@ -188,7 +188,7 @@ def test_a_calibration_is_prepared_in_its_time(tmp_path: Path, surroundings: dic
     small_project.write(project, backend=DEAF.format(pids=str(pids)))
     small_project.commit(project)
     begun = time.monotonic()
-    done = call("gate", "--base", f"{project}@HEAD", "--calibrate", "--max-minutes", "0.3", "--no-build-isolation",
+    done = program("gate", "--base", f"{project}@HEAD", "--calibrate", "--max-minutes", "0.3", "--no-build-isolation",
                 "--force", cwd=tmp_path, **surroundings)  # fmt: skip
     assert time.monotonic() - begun < 18 + 15
     assert done.returncode == 2
@@ -200,7 +200,7 @@ def test_a_calibration_is_prepared_in_its_time(tmp_path: Path, surroundings: dic
 
 @pytest.mark.parametrize("more", [["--suite", "tokenizers"], ["--pytest", "tests"]])
 def test_names_that_mean_nothing_are_refused_before_it_begins(tmp_path: Path, more: list[str]) -> None:
-    done = call("gate", "--base", "no-such", "--head", "raw_bytes", *more, "-o", "gate.json", cwd=tmp_path)
+    done = program("gate", "--base", "no-such", "--head", "raw_bytes", *more, "-o", "gate.json", cwd=tmp_path)
     assert done.returncode == 2
     assert "--base 'no-such' is in no git checkout here, no wheel" in done.stderr
     assert not list(tmp_path.iterdir())
@@ -210,7 +210,7 @@ def test_a_misspelt_revision_is_one_line_and_no_output(tmp_path: Path, surroundi
     project = tmp_path / "project"
     small_project.write(project)
     small_project.commit(project)
-    done = call("gate", "--base", "mian", "--head", "HEAD", "-o", str(tmp_path / "gate.json"), cwd=project,
+    done = program("gate", "--base", "mian", "--head", "HEAD", "-o", str(tmp_path / "gate.json"), cwd=project,
                 **surroundings)  # fmt: skip
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert "did you mean 'main'?" in done.stderr
