@@ -12,10 +12,10 @@ import pytest
 from hypothesis import settings
 
 import pyharness
-import tiers
 from backends import backend as backend  # the fixture
 from browsing.opened import browser as browser  # the fixture
 from browsing.records import report as report  # the fixture
+from layout import tiers
 from pyharness.commands import session
 
 SUPPORT = Path(__file__).parent / "support"

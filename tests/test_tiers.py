@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-import tiers
 from cases.command_line import RUN, call, program
+from layout import tiers
 
 ROOT = Path(__file__).parents[1]
 

@@ -18,11 +18,11 @@ import pytest
 
 MARKED = ("process", "slow")
 OF_FIXTURES = {"browser": "slow"}
-TESTS = Path(__file__).parents[1]
+TESTS = Path(__file__).parents[2]
 MODULES = ("pyharness", "pytest", "pip", "venv", "build")  # that are commands; a worker of ours is none
 PROGRAMS = ("pyharness", "cmake", "ninja", "c++", "g++", "nvcc")
 GATE = TESTS / "features" / "gate"  # which builds and starts what it compares, but for what these folders test
-GATE_AT_REST = ("calibrating", "judging", "report")
+GATE_AT_REST = ("report", "verdicts")
 LISTING = ("test_citations.py",)  # asks git for them, and starts nothing else
 
 
