@@ -155,7 +155,9 @@ def test_ours_and_tokenizers_learn_the_same_merges_from_the_same_pieces(pattern:
     alphabet = sorted(library.alphabet())
     ours = bpe.train(bpe.WeightedPieces.of_characters(weights, alphabet), 600)
     names = [ours[token].decode() for token in range(len(ours))]
-    trained = trainers.train("tokenizers-bpe", recipe.request(pattern=pattern))
+    trained = trainers.train(
+        "tokenizers-bpe", dataclasses.replace(recipe, options={**recipe.options, "pattern": pattern}).request()
+    )
     model = json.loads(next(iter(trained.files.values())))["model"]
     assert [[names[left], names[right]] for left, right, _ in ours.rules.tolist()] == model["merges"]
 
