@@ -60,4 +60,4 @@ def test_the_share_of_unknown_tokens_is_measured(name: str, tmp_path: Path) -> N
 def test_what_cannot_be_trained_is_refused(name: str) -> None:
     for texts, size, said in (([], 9, "no text to train on"), (["a b"], 1, "no room for more than its special")):
         with pytest.raises(InputError, match=said):
-            trainers.train(name, asked(name, texts=lambda texts=texts: texts, vocab_size=size))  # type: ignore[misc]
+            trainers.train(name, asked(name, texts=lambda texts=texts: texts, vocab_size=size))
