@@ -8,7 +8,7 @@ adds it with ``COUNTERS = (Counter(...),)``. Metrics that a benchmark computes i
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import chain
 
 from pyharness.metrics.counting.state import CorpusMetric, Counter
@@ -30,6 +30,22 @@ def counters() -> Mapping[str, Counter]:
 
 def all_metrics() -> Mapping[str, Metric]:
     """Every number that pyharness can report, by name."""
-    metrics = discover(sys.modules[__name__], "METRICS")
-    listed = chain(metrics.values(), discover(sys.modules[__name__], "REPORTED").values())
-    return {metric.name: metric.about if isinstance(metric, CorpusMetric) else metric for metric in listed}
+    return _AllMetrics()
+
+
+class _AllMetrics(Mapping[str, Metric]):
+    """Those of a corpus pass, then those that benchmarks report; a name loads no more than it needs."""
+
+    def __init__(self) -> None:
+        self._of_passes: Mapping[str, CorpusMetric | Metric] = discover(sys.modules[__name__], "METRICS")
+        self._reported: Mapping[str, Metric] = discover(sys.modules[__name__], "REPORTED")
+
+    def __getitem__(self, name: str) -> Metric:
+        metric = self._of_passes[name] if name in self._of_passes else self._reported[name]
+        return metric.about if isinstance(metric, CorpusMetric) else metric
+
+    def __iter__(self) -> Iterator[str]:
+        return chain(self._of_passes, self._reported)
+
+    def __len__(self) -> int:
+        return len(self._of_passes) + len(self._reported)

@@ -7,7 +7,7 @@ import importlib
 import os
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from importlib.metadata import entry_points
 from types import ModuleType
 from typing import Any, TypeVar
@@ -17,11 +17,57 @@ from pyharness.types import InputError
 T = TypeVar("T")
 
 
-FEATURES = f"{__name__.split('.')[0]}.features"  # each folder of it says in PLUGINS which modules offer what
+FEATURES = f"{__name__.split('.')[0]}.features"  # each folder of it says in PLUGINS what it offers: "module:CONSTANT"
+
+
+class Offers(Mapping[str, T]):
+    """What modules offer by a constant, by ``.name``. A name loads what it needs, a list of all loads all.
+
+    A name is first looked for in the modules that bear it, then in the others, ours before a stranger's.
+    """
+
+    def __init__(self, group: str, constant: str, modules: Sequence[str]) -> None:
+        self._group, self._constant = group, constant
+        self._modules = list(modules)  # of ours, in order
+        self._loaded: dict[str, Mapping[str, T]] = {}  # by module
+
+    def __getitem__(self, name: str) -> T:
+        for module in sorted(self._modules, key=lambda module: name not in module.split(".")):
+            if name in (items := self._of(module)):
+                return items[name]
+        return self._all[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all)
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def _of(self, module: str) -> Mapping[str, T]:
+        if module not in self._loaded:
+            items = getattr(importlib.import_module(module), self._constant, ())
+            self._loaded[module] = {item.name: item for item in items}
+        return self._loaded[module]
+
+    @cached_property
+    def _all(self) -> Mapping[str, T]:
+        items: dict[str, T] = {}
+        for module in self._modules:
+            if twice := items.keys() & self._of(module).keys():
+                raise ValueError(f"{module} defines {min(twice)!r}, which already exists")
+            items |= self._of(module)
+        for name, plugin in _plugins(self._group):
+            for item in _items(name, plugin, self._constant):
+                if item.name in items:
+                    raise InputError(
+                        f"{name} defines {item.name!r} in {self._constant}, which already exists; rename it"
+                    )
+                items[item.name] = item
+        return items
 
 
 @cache
-def discover(package: ModuleType, constant: str) -> Mapping[str, Any]:
+def discover(package: ModuleType, constant: str) -> Offers[Any]:
     """Collect ``constant`` from every module of ``package``, from features and from plug-ins, by ``.name``.
 
     Third-party packages register a module under the entry-point group ``pyharness.<package>``; a module of one's own
@@ -29,45 +75,29 @@ def discover(package: ModuleType, constant: str) -> Mapping[str, Any]:
     modules in ``PLUGINS``, by the same groups.
     """
     names = [info.name for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")]
-    return _collected(package.__name__, constant, names)
+    return Offers(package.__name__, constant, [*names, *_of_features(package.__name__, constant)])
 
 
 @cache
-def offered(group: str, constant: str) -> Mapping[str, Any]:
+def offered(group: str, constant: str) -> Offers[Any]:
     """Collect ``constant`` from what features and plug-ins offer a group, by ``.name``: the trunk has none itself."""
-    return _collected(group, constant, ())
+    return Offers(group, constant, list(_of_features(group, constant)))
 
 
 def of_features(group: str, constant: str) -> Mapping[str, Any]:
     """Collect ``constant`` as ``offered`` does, but from nobody else's plug-ins."""
-    return _of_modules(_of_features(group), constant)
+    modules = map(importlib.import_module, _of_features(group, constant))
+    return {item.name: item for module in modules for item in getattr(module, constant)}
 
 
-def _collected(group: str, constant: str, modules: Iterable[str]) -> Mapping[str, Any]:
-    items = _of_modules([*modules, *_of_features(group)], constant)
-    for name, plugin in _plugins(group):
-        for item in _items(name, plugin, constant):
-            if item.name in items:
-                raise InputError(f"{name} defines {item.name!r} in {constant}, which already exists; rename it")
-            items[item.name] = item
-    return items
-
-
-def _of_modules(modules: Iterable[str], constant: str) -> dict[str, Any]:
-    items: dict[str, Any] = {}
-    for module in map(importlib.import_module, modules):
-        for item in getattr(module, constant, ()):
-            if item.name in items:
-                raise ValueError(f"{module.__name__} defines {item.name!r}, which already exists")
-            items[item.name] = item
-    return items
-
-
-def _of_features(group: str) -> Iterator[str]:
-    """Names of the modules that features offer a group; only the manifests are imported."""
+def _of_features(group: str, constant: str) -> Iterator[str]:
+    """Names of the modules in which features offer a constant to a group; only the manifests are imported."""
     for info in pkgutil.iter_modules(importlib.import_module(FEATURES).__path__, f"{FEATURES}."):
-        for name in importlib.import_module(info.name).PLUGINS.get(group, ()):
-            yield f"{info.name}.{name}"
+        for module, _, offer in (
+            entry.partition(":") for entry in importlib.import_module(info.name).PLUGINS.get(group, ())
+        ):
+            if offer == constant:
+                yield f"{info.name}.{module}"
 
 
 def _plugins(group: str) -> Iterator[tuple[str, Any]]:

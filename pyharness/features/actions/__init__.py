@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 PLUGINS = {
-    "pyharness.benchmarks": ("benchmark",),
-    "pyharness.corpora": ("motions",),
-    "pyharness.metrics": ("metrics",),
-    "pyharness.streams": ("commands",),
-    "pyharness.tokenizers": ("rows",),
+    "pyharness.benchmarks": ("benchmark:BENCHMARKS",),
+    "pyharness.corpora": ("motions:CORPORA",),
+    "pyharness.metrics": ("metrics:REPORTED",),
+    "pyharness.streams": ("commands:STREAMS", "commands:TRAININGS"),
+    "pyharness.tokenizers": ("rows:FAMILIES",),
 }

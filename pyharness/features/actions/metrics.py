@@ -157,7 +157,7 @@ def _root(steps: float) -> float:
 
 _SMALL = Format("{:.4f}")
 _UNITS = Format("{:.3g}")
-METRICS = (
+REPORTED = (
     Metric("action_clips", "clip", "none", "clips of motion that were measured", format=COUNT),
     Metric("action_chunks", "chunk", "none", "chunks of motion that were measured", format=COUNT),
     Metric("tokens_per_chunk", "token", "lower", "ids of a chunk", primary=True, format=Format("{:.1f}")),

@@ -7,11 +7,8 @@
 from __future__ import annotations
 
 PLUGINS = {
-    "pyharness.benchmarks": ("benchmark",),
-    "pyharness.cli": ("cli",),
-    "pyharness.metrics": ("metrics",),
-    "pyharness.trainers": (
-        "trainers.extension",
-        "trainers.pruning",
-    ),
+    "pyharness.benchmarks": ("benchmark:BENCHMARKS",),
+    "pyharness.cli": ("cli:COMMANDS", "cli:EXAMPLES"),
+    "pyharness.metrics": ("metrics:REPORTED",),
+    "pyharness.trainers": ("trainers.extension:TRAINERS", "trainers.pruning:TRAINERS"),
 }

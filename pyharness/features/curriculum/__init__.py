@@ -19,6 +19,6 @@ the larger vocabulary by a scan that joins neighbours. Any model of what comes n
 from __future__ import annotations
 
 PLUGINS = {
-    "pyharness.tokenizers": ("rows",),
-    "pyharness.trainers": ("trainer",),
+    "pyharness.tokenizers": ("rows:LOADERS",),
+    "pyharness.trainers": ("trainer:TRAINERS",),
 }

@@ -9,6 +9,6 @@ and rounds, ``verdicts/`` judges them, ``report/`` shows it. ``suites.py`` and `
 from __future__ import annotations
 
 PLUGINS = {
-    "pyharness.cli": ("cli",),
-    "pyharness.records": ("report.kinds",),
+    "pyharness.cli": ("cli:COMMANDS", "cli:EXAMPLES"),
+    "pyharness.records": ("report.kinds:RECORDS",),
 }

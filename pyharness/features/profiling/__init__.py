@@ -8,12 +8,12 @@ data. Every result is verified before anything is timed. ``machines/`` times; ``
 from __future__ import annotations
 
 PLUGINS = {
-    "pyharness.cli": ("cli",),
-    "pyharness.metrics": ("metrics",),
+    "pyharness.cli": ("cli:COMMANDS", "cli:EXAMPLES"),
+    "pyharness.metrics": ("metrics:REPORTED",),
     "pyharness.profiling": (
-        "kernels.entropy",
-        "kernels.linear_entropy",
-        "kernels.pair_histogram",
+        "kernels.entropy:PROFILES",
+        "kernels.linear_entropy:PROFILES",
+        "kernels.pair_histogram:PROFILES",
     ),
-    "pyharness.records": ("report",),
+    "pyharness.records": ("report:RECORDS",),
 }

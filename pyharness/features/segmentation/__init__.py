@@ -6,15 +6,12 @@
 from __future__ import annotations
 
 PLUGINS = {
-    "pyharness.benchmarks": ("benchmark",),
+    "pyharness.benchmarks": ("benchmark:BENCHMARKS",),
     "pyharness.metrics": (
-        "metrics.extracts",
-        "metrics.numbers",
-        "metrics.units",
-        "metrics.words",
+        "metrics.extracts:REPORTED",
+        "metrics.numbers:REPORTED",
+        "metrics.units:REPORTED",
+        "metrics.words:REPORTED",
     ),
-    "pyharness.tokenizers": (
-        "patches",
-        "units",
-    ),
+    "pyharness.tokenizers": ("patches:FAMILIES", "units:FAMILIES"),
 }
