@@ -92,7 +92,9 @@ def ranking_sheets(record: Record) -> list[Sheet]:
 
 def rankings(record: Record) -> list[tuple[str, str]]:
     """Benchmarks of a record that rank their rows, with the metric that they are ranked by."""
-    return [(one.name, one.ranks) for one in benchmarks().values() if one.ranks in record.data["metrics"]]
+    known = benchmarks()
+    ranked = [(name, known[name].ranks) for name in record.benchmarks if name in known]
+    return [(name, metric) for name, metric in ranked if metric in record.data["metrics"]]
 
 
 def ranked_texts(record: Record, benchmark: str, metric: str) -> dict[str, dict[str, Ranked]]:
@@ -312,7 +314,8 @@ def ranking_of_records(records: Mapping[str, Record]) -> list[Sheet]:
         records: by a name; a row is called ROW (NAME), and no two rows alike.
     """
     labels = _labels(records)
-    named = [(one.name, one.ranks) for one in benchmarks().values() if one.ranks]
+    names = sorted({name for record in records.values() for name in record.benchmarks})
+    named = [(name, benchmarks()[name].ranks) for name in names if name in benchmarks() and benchmarks()[name].ranks]
     return [sheet for name, metric in named for sheet in _of_benchmark(records, labels, name, metric)]
 
 

@@ -41,9 +41,10 @@ LONGEST_ENTRY = 200  # characters of what an entry says: a token may be long, an
 
 def listing_sheets(record: Record, all_entries: bool = False) -> Iterator[Sheet]:
     """One sheet for each benchmark that names something: the first entries of each row, or all that the record has."""
-    for benchmark in benchmarks().values():
-        if (listing := benchmark.listing) is not None:
-            results = [result for result in record.of(benchmark.name) if result.status == "ok"]
+    for name in record.benchmarks:
+        benchmark = benchmarks().get(name)
+        if benchmark is not None and (listing := benchmark.listing) is not None:
+            results = [result for result in record.of(name) if result.status == "ok"]
             if results:
                 yield _listing_sheet(listing, results, all_entries)
 
@@ -126,8 +127,7 @@ def _order(record: Record) -> list[str]:
     """Benchmarks as the suite lists them, then others; timed ones come last."""
     listed, known = record.data["suite"].get("benchmarks"), benchmarks()
     chosen = [one.get("name") for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
-    names = [*(name for name in chosen if isinstance(name, str)), *known]
-    names += [result.case.benchmark for result in record.results]
+    names = [*(name for name in chosen if isinstance(name, str)), *record.benchmarks]
     return sorted(dict.fromkeys(names), key=lambda name: name in known and known[name].timed)
 
 

@@ -84,6 +84,11 @@ class Record:
             raise NoState(f"there is no state beside record {str(self.path or '')!r}: {_NONE_KEPT}")
         return StateReader(self.path.with_name(about["file"]), about)
 
+    @property
+    def benchmarks(self) -> list[str]:
+        """Names of the benchmarks that it has results of, sorted."""
+        return sorted(self._by_benchmark)
+
     def of(self, benchmark: str) -> list[CaseResult]:
         """Results of one benchmark, in the order of the suite."""
         return list(self._by_benchmark.get(benchmark, ()))

@@ -15,5 +15,5 @@ PLUGINS = {
         "kernels.linear_entropy:PROFILES",
         "kernels.pair_histogram:PROFILES",
     ),
-    "pyharness.records": ("report:RECORDS",),
+    "pyharness.records": ("report:CASE_RECORDS",),
 }
