@@ -87,7 +87,7 @@ def offered(group: str, constant: str) -> Offers[Any]:
 def of_features(group: str, constant: str) -> Mapping[str, Any]:
     """Collect ``constant`` as ``offered`` does, but from nobody else's plug-ins."""
     modules = map(importlib.import_module, _of_features(group, constant))
-    return {item.name: item for module in modules for item in getattr(module, constant)}
+    return {item.name: item for module in modules for item in getattr(module, constant, ())}
 
 
 def _of_features(group: str, constant: str) -> Iterator[str]:
