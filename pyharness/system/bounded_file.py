@@ -10,7 +10,7 @@ import stat
 import tomllib
 from io import BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from pyharness.system import atomic_file
 from pyharness.types import InputError
@@ -39,7 +39,7 @@ def opened(path: Path) -> BufferedReader:
         raise
 
 
-def digest(file: Path | BinaryIO) -> str:
+def digest(file: Path | BufferedReader) -> str:
     """SHA-256 of a file, or of what is still to be read of an open one, in hexadecimal digits; raises ``OSError``."""
     if isinstance(file, Path):
         with opened(file) as content:

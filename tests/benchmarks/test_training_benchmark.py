@@ -95,7 +95,7 @@ def test_a_tokenizer_that_loses_text_gets_no_number() -> None:
 
 def test_trainers_whose_files_nothing_loads_are_checked_by_their_size() -> None:
     recipe, found, texts = recipe_and_training()
-    spec: TrainerSpec = dataclasses.replace(recipe.trainer, loadable=False)
+    spec: TrainerSpec[Any] = dataclasses.replace(recipe.trainer, loadable=False)
     bare = dataclasses.replace(found, files={})
     assert "number of ids only" in training.check(dataclasses.replace(recipe, trainer=spec), bare, texts)
 

@@ -25,12 +25,11 @@ from pyharness.bpe.splitting.pre_tokenizing import PreTokenizer, puts_mark_first
 from pyharness.bpe.splitting.text_splitter import TextSplitter
 from pyharness.plugins.registry import suggest
 from pyharness.types import InputError
-from pyharness.vocabularies import stages
 from pyharness.vocabularies.huggingface.file import flat_stages
 from pyharness.vocabularies.patterns.split_patterns import SPLIT_PATTERNS
 from pyharness.vocabularies.patterns.syntax import Dialect
 from pyharness.vocabularies.sentencepiece_file import SentencePieceNormalizer
-from pyharness.vocabularies.stages import SplitStep, Stages, TokenForm, byte_forms, spelled_once
+from pyharness.vocabularies.stages import SplitStep, Stages, TokenForm, byte_forms, spelled_once, split_steps
 
 
 def check(model: BpeModel, method: str, dropout: float, seed: int) -> None:
@@ -128,7 +127,7 @@ def _no_forms(token: int) -> Sequence[TokenForm]:
 
 def _split_steps(model: BpeModel) -> tuple[tuple[SplitStep, ...], str]:
     if not isinstance(model.splitter, str):
-        return stages(flat_stages(model.splitter))
+        return split_steps(flat_stages(model.splitter))
     known = SPLIT_PATTERNS.get(model.splitter)
     expressions = known.expressions if known is not None else (model.splitter,)
     if known is None and model.dialect == "oniguruma":

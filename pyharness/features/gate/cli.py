@@ -14,7 +14,6 @@ import click
 from pyharness.cli.console import check_output, color, reports_errors, show, summarise, width
 from pyharness.cli.usage import Example
 from pyharness.features.gate.types import GateRules
-from pyharness.report import visible
 from pyharness.types import InputError
 
 
@@ -32,12 +31,18 @@ def gate_listener() -> Iterator[GateLines]:
         yield GateStatus(lambda line: status.update(escape(line)))
 
 
+def _visible(text: str) -> str:
+    from pyharness.report.sheet.strings import visible  # with NumPy, which help does without
+
+    return visible(text)
+
+
 class GateLines:
     """A line when something begins: a build, a launch."""
 
     def stage(self, what: str) -> None:
         """Print it."""
-        print(visible(what), file=sys.stderr, flush=True)  # noqa: T201
+        print(_visible(what), file=sys.stderr, flush=True)  # noqa: T201
 
     def measuring(self, launch: int, benchmark: str, done: int, total: int) -> None:
         """Say nothing: a log is no place for progress bars."""
@@ -51,12 +56,12 @@ class GateStatus(GateLines):
 
     def stage(self, what: str) -> None:
         """Show it."""
-        self.what = visible(what).partition(":")[0]
+        self.what = _visible(what).partition(":")[0]
         self.update(self.what)
 
     def measuring(self, launch: int, benchmark: str, done: int, total: int) -> None:
         """Show which benchmark it is."""
-        self.update(f"{self.what}: {visible(benchmark)} ({done + 1} of {total})")
+        self.update(f"{self.what}: {_visible(benchmark)} ({done + 1} of {total})")
 
 
 if TYPE_CHECKING:

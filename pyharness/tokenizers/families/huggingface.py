@@ -13,12 +13,17 @@ from pyharness.system.threads import pool_of
 from pyharness.tokenizers import Timed
 from pyharness.tokenizers.source import Loader, VocabularyFile, refusing
 from pyharness.types import Ids, InputError, MergeModel, Tokenizer, Tokens, Vocabulary
-from pyharness.vocabularies import stages
 from pyharness.vocabularies.huggingface import traits as huggingface_traits
 from pyharness.vocabularies.huggingface import vocabulary as huggingface_vocabulary
 from pyharness.vocabularies.huggingface.file import HuggingFaceFile, read_file
 from pyharness.vocabularies.huggingface.library_stages import library_stage
-from pyharness.vocabularies.stages import ModelKind, Stages, huggingface_forms, huggingface_spelled_once
+from pyharness.vocabularies.stages import (
+    ModelKind,
+    Stages,
+    huggingface_forms,
+    huggingface_spelled_once,
+    split_steps,
+)
 
 POOL = pool_of("tokenizers", "RAYON_NUM_THREADS")
 
@@ -106,7 +111,7 @@ class HuggingFaceTokenizer(HuggingFaceTables):
 
     def stages(self) -> Stages:
         """Return the stages before the model."""
-        splits, inserted = stages(self.file.stages("pre_tokenizer"))
+        splits, inserted = split_steps(self.file.stages("pre_tokenizer"))
         normalizer = self.library.normalizer
         kinds: Mapping[str, ModelKind] = {"BPE": "bpe", "Unigram": "unigram", "WordPiece": "wordpiece"}
         kind = kinds.get(self.file.model_type, "other")
