@@ -33,7 +33,7 @@ from pyharness.corpora.files.splitting import Fragment
 from pyharness.corpora.options import MAX_DOCUMENT_BYTES
 from pyharness.corpora.streaming import TextCorpus
 from pyharness.metrics import all_metrics, corpus_metrics, fairness
-from pyharness.metrics.counting import measuring
+from pyharness.metrics.counting.state import measure
 from pyharness.statistics import jackknife
 from pyharness.statistics.intervals import interval_of
 from pyharness.statistics.jackknife import GROUPS, MIN_DOCUMENTS, group_of
@@ -149,11 +149,11 @@ def simulate(
             drawn = documents.draw(size, generator, apart)
             if len(drawn.documents) < MIN_DOCUMENTS:
                 continue
-            first, second = (measuring.measure(states.state(drawn, apart), metrics) for states in pair)
+            first, second = (measure(states.state(drawn, apart), metrics) for states in pair)
             yield first, second
 
     everything = documents.whole()
-    first, second = (measuring.measure(states.state(everything, apart), metrics) for states in pair)
+    first, second = (measure(states.state(everything, apart), metrics) for states in pair)
     drawn = measured()
     return collect((first, second), (next(drawn) for _ in range(draws)))
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness import corpora, kernels
-from pyharness.corpora.batching import BATCH_SIZE, batches
+from pyharness.corpora.batches import BATCH_SIZE, batches
 from pyharness.corpora.streaming import Read
 from pyharness.metrics import counters
 from pyharness.metrics.counting.state import Batch, CorpusState, Facts

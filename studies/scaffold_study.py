@@ -39,8 +39,7 @@ from pyharness import bpe
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer
 from pyharness.bpe.training.trained_model import model_of_training
 from pyharness.metrics import corpus_metrics, replaced_tokens
-from pyharness.metrics.counting import measuring
-from pyharness.metrics.counting.state import CorpusState
+from pyharness.metrics.counting.state import CorpusState, measure
 from pyharness.statistics import jackknife
 from pyharness.statistics.jackknife import GROUPS
 from pyharness.system.environment import version_of
@@ -94,7 +93,7 @@ PAPER_SHARE = 0.0607  # of a BPE vocabulary of 32K
 def values(plain: CorpusState, scaffold: CorpusState) -> dict[str, tuple[Measurement, Measurement]]:
     """Every metric of both; the frequency of replaced tokens compares the two already, so its first side is 0."""
     known = corpus_metrics()
-    of_plain, of_scaffold = (measuring.measure(state, [known[name] for name in METRICS]) for state in (plain, scaffold))
+    of_plain, of_scaffold = (measure(state, [known[name] for name in METRICS]) for state in (plain, scaffold))
     pairs = {a.metric: (a, b) for a, b in zip(of_plain, of_scaffold, strict=True)}
     for one in replaced_tokens.measure(plain, scaffold):
         if one.metric == "replaced_token_frequency" and one.value is not None:  # None: no replaced token in the text

@@ -25,7 +25,7 @@ from fuzzed_text import FuzzedText  # noqa: E402
 from oracles.split_engines import agrees  # noqa: E402
 from published_patterns import EXPRESSIONS, PRE_TOKENIZERS  # noqa: E402
 from pyharness import _core  # noqa: E402
-from pyharness.bpe.splitting.text_splitter import TextSplitter  # noqa: E402
+from pyharness.bpe.model.text_splitter import TextSplitter  # noqa: E402
 from pyharness.vocabularies.files.byte_alphabet import alphabet_bytes  # noqa: E402
 from pyharness.vocabularies.huggingface.pre_tokenizer import tables_of  # noqa: E402
 from pyharness.vocabularies.patterns.tables import compiled  # noqa: E402

@@ -16,7 +16,7 @@ from device.running import MARK
 from device.stages import Part, Place
 
 TOOLKIT = "/usr/local/cuda/bin"  # where toolkits are that nobody has put on the PATH
-LEAST_CAPABILITY = (8, 0)  # as in pyharness/kernels/arrays/devices.py, which may not be built yet
+LEAST_CAPABILITY = (8, 0)  # as in pyharness/kernels/devices.py, which may not be built yet
 LIBRARIES = ("torch", "triton", "cupy-cuda13x", "cupy-cuda12x", "transformers", "numpy")
 
 

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from pyharness import kernels
-from pyharness.kernels.arrays.devices import require_cuda
-from pyharness.kernels.pairs import device as pairs_on_device
+from pyharness.kernels import device_pairs
+from pyharness.kernels.devices import require_cuda
 
 # Short rows, one and several a warp, more than a block takes; long ones, unaligned and with tails; split over blocks.
 SHAPES = ((3, 1), (70, 7), (2, 260), (5, 1100), (3, 32_003), (2, 128_256))
@@ -69,11 +69,11 @@ def pair_histogram_cases(cupy: Any) -> None:
     from pair_counts import SMALL
 
     for tuning, count in (({}, 20_000), (SMALL, 500)):
-        pairs_on_device.TUNING.clear()
-        pairs_on_device.TUNING.update(tuning)
+        device_pairs.TUNING.clear()
+        device_pairs.TUNING.update(tuning)
         for vocab_size, segments in product((50, 3000), (False, True)):
             count_pairs(count, vocab_size, segments, cupy)
-    pairs_on_device.TUNING.clear()
+    device_pairs.TUNING.clear()
 
 
 def count_pairs(count: int, vocab_size: int, segments: bool, cupy: Any) -> None:
@@ -84,7 +84,7 @@ def count_pairs(count: int, vocab_size: int, segments: bool, cupy: Any) -> None:
     weights = np.array([5, 4, 3, 2], np.uint64) if segments else None
     wanted = kernels.pair_histogram(tokens, offsets, weights)
     for method in METHODS:
-        if method == "dense" and vocab_size > pairs_on_device.TUNING.get("dense_ids", 2048):
+        if method == "dense" and vocab_size > device_pairs.TUNING.get("dense_ids", 2048):
             continue
         ours, cuts, counts = (None if array is None else cupy.asarray(array) for array in (tokens, offsets, weights))
         histogram: Any = kernels.pair_histogram(ours, cuts, counts, method=method)

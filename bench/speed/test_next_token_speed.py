@@ -20,7 +20,7 @@ import pytest
 
 import language_models as tiny
 from pyharness import language_models
-from pyharness.benchmarks.next_token_scoring import MOST_LOGITS
+from pyharness.benchmarks.next_token_entropy import MOST_LOGITS
 from pyharness.language_models import CausalModel, Layout
 from pyharness.language_models.causal import Head
 from speed_fixtures import Benchmark, report

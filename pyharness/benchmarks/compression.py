@@ -10,12 +10,12 @@ import numpy as np
 
 from pyharness import corpora
 from pyharness.benchmarks import Benchmark, Findings, Pace, Work, notes
-from pyharness.corpora.batching import BATCH_SIZE, batches
+from pyharness.corpora.batches import BATCH_SIZE, batches
 from pyharness.metrics import compression, continued_words, corpus_metrics, counters
-from pyharness.metrics.counting import histograms, id_digests, measuring, pairs, state_arrays
+from pyharness.metrics.counting import histograms, id_digests, pairs, state_arrays
 from pyharness.metrics.counting.id_digests import IdDigests
 from pyharness.metrics.counting.sampling import DocumentSample
-from pyharness.metrics.counting.state import CorpusState, Facts
+from pyharness.metrics.counting.state import CorpusState, Facts, measure
 from pyharness.statistics.jackknife import group_of
 from pyharness.types import (
     Case,
@@ -131,7 +131,7 @@ class Counted:
 
     def measurements(self) -> list[Measurement]:
         """Every metric."""
-        measurements = measuring.measure(self.state, corpus_metrics().values())
+        measurements = measure(self.state, corpus_metrics().values())
         measurements += [self.for_pairs.unless_too_small(one) for one in pairs.measure(self.pairs)]
         return [*measurements, self.for_words.unless_too_small(continued_words.measure(self.words))]
 

@@ -12,12 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from pyharness.benchmarks import Benchmark, Findings, Pace, Role, Work, first_documents
-from pyharness.benchmarks.checks import identical_ids, round_trips, stress_set
-from pyharness.benchmarks.checks.identical_ids import COMPARED, Comparison, IdsKept, OtherText
-from pyharness.benchmarks.checks.round_trips import STRESS, TEXT, RoundTrips, TripsByPart
-from pyharness.benchmarks.checks.stress_set import NotEncoded
-from pyharness.corpora.batching import BATCH_SIZE, batches
+from pyharness.benchmarks import Benchmark, Findings, Pace, Role, Work, checks, first_documents
+from pyharness.benchmarks.checks import (
+    COMPARED,
+    STRESS,
+    TEXT,
+    Comparison,
+    IdsKept,
+    NotEncoded,
+    OtherText,
+    RoundTrips,
+    TripsByPart,
+)
+from pyharness.corpora.batches import BATCH_SIZE, batches
 from pyharness.metrics.counting import id_digests
 from pyharness.metrics.counting.id_digests import IdDigests
 from pyharness.metrics.counting.state import Facts
@@ -37,21 +44,21 @@ from pyharness.types import (
 
 
 def _measurements(state: State) -> tuple[Measurement, ...]:
-    return *round_trips.measurements(state), *identical_ids.measurements(state)
+    return *checks.measurements(state), *checks.id_measurements(state)
 
 
 def rederive(state: State, case: Case) -> Findings:
     """The shares again, from the counts of documents, and the digest of all ids."""
     del case
-    details = {**round_trips.details(state), **identical_ids.details(state), **id_digests.details(state)}
+    details = {**checks.details(state), **checks.id_details(state), **id_digests.details(state)}
     return Findings(_measurements(state), details)
 
 
 def run(work: Work) -> Findings:
     """Check the tokenizer on the front of the corpus and on the stress set."""
     tokenizer, tally = work.load(), Tally()
-    texts, odd = first_documents(work.text, int(work.case.parameters["bytes"]), tally), stress_set.samples()
-    every = [*texts, *(one.text for one in odd), *stress_set.RUNS.values()]
+    texts, odd = first_documents(work.text, int(work.case.parameters["bytes"]), tally), checks.samples()
+    every = [*texts, *(one.text for one in odd), *checks.RUNS.values()]
     check = _Check(
         work, TripsByPart.of(tokenizer), IdDigests.of(Facts.of(tokenizer)), IdsKept(digest_of("\0".join(every)))
     )
@@ -108,7 +115,7 @@ class _Check:
     def runs(self) -> None:
         """Encode and decode runs, one after the other: their ids are in no digest, which older records have, too."""
         trips = self.trips.runs
-        for text, tokens in stress_set.encoded_runs(trips.tokenizer, self.work.threads):
+        for text, tokens in checks.encoded_runs(trips.tokenizer, self.work.threads):
             self._compare(trips, [text], tokens)
             trips.check([text], tokens)
 
@@ -160,7 +167,7 @@ def _conclude(check: _Check, tally: Tally) -> Findings:
 
 def _name(part: str, number: int) -> str:
     """What a document is called: by its number, or as the stress set has it."""
-    return f"document {number}" if part == TEXT else stress_set.name(number)
+    return f"document {number}" if part == TEXT else checks.name(number)
 
 
 def _any_name(number: int, texts: int) -> str:

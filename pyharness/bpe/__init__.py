@@ -1,15 +1,20 @@
 """Byte-pair encoding: splitting of texts, training, encoding by the rules of a model, merge graph, reachability."""
 
-from pyharness.bpe.analysis.merge_graph import MergeGraph, merge_graph
-from pyharness.bpe.analysis.self_tokenization import NEVER, SelfTokenization, Verdict, self_tokenization
-from pyharness.bpe.encoding.bpe_encoder import BpeEncoder
-from pyharness.bpe.encoding.text_encoder import TextEncoder
+from pyharness.bpe.encoding.encoders import BpeEncoder, TextEncoder
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer
-from pyharness.bpe.formats.exporting import export_model
-from pyharness.bpe.formats.importing import import_model
-from pyharness.bpe.formats.own.file import load, save
+from pyharness.bpe.formats.exports import export_model
+from pyharness.bpe.formats.imports import import_model
+from pyharness.bpe.formats.own_file import load, save
 from pyharness.bpe.model.model import BpeModel
-from pyharness.bpe.splitting.text_splitter import Pieces, TextSplitter
+from pyharness.bpe.model.reachability import (
+    NEVER,
+    MergeGraph,
+    SelfTokenization,
+    Verdict,
+    merge_graph,
+    self_tokenization,
+)
+from pyharness.bpe.model.text_splitter import Pieces, TextSplitter
 from pyharness.bpe.training.piece_counter import PieceCounter
 from pyharness.bpe.training.trained_model import model_of_training
 from pyharness.bpe.training.trainer import ScaffoldEvent, TrainedBpe, WeightedPieces, train

@@ -10,7 +10,7 @@ from pathlib import Path
 from pyharness import tokenizers
 from pyharness.commands.held_out import HeldOut
 from pyharness.commands.training import JUDGED_BYTES, front
-from pyharness.corpora.batching import batches
+from pyharness.corpora.batches import batches
 from pyharness.corpora.texts import Text
 from pyharness.symbol_models import SymbolIds, SymbolModel
 from pyharness.symbol_models.model import check as check_model

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pyharness import tokenizers, trainers
-from pyharness.corpora.batching import batches
+from pyharness.corpora.batches import batches
 from pyharness.corpora.options import size
 from pyharness.corpora.texts import Text
 from pyharness.plugins.specification import TOKENIZER
@@ -106,7 +106,7 @@ def _exported(trained: TrainedTokenizer, kinds: Sequence[str]) -> tuple[dict[str
         return files, refused
     if trained.model is None:
         return files, [f"--export {kind}: this trainer gives no model that could be exported" for kind in kinds]
-    from pyharness.bpe.formats.exporting import export_model
+    from pyharness.bpe.formats.exports import export_model
 
     for kind in kinds:
         try:
@@ -117,7 +117,7 @@ def _exported(trained: TrainedTokenizer, kinds: Sequence[str]) -> tuple[dict[str
 
 
 def _loading(trained: TrainedTokenizer, kind: str, folder: Path) -> str:
-    from pyharness.bpe.formats.exporting import loading_line
+    from pyharness.bpe.formats.exports import loading_line
 
     assert trained.model is not None  # noqa: S101 -- it was exported
     return loading_line(trained.model, kind, folder / EXPORTS[kind])  # type: ignore[arg-type]

@@ -17,8 +17,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.metrics.counting.word_positions import Bounds
-from pyharness.metrics.counting.words import UNSEGMENTED, WORD_LIKE, segments_of
+from pyharness.metrics.counting.words import UNSEGMENTED, WORD_LIKE, Bounds, segments_of
 from pyharness.tokenizers import HasNormalize
 from pyharness.tokenizers.segmenting import spelled_by
 from pyharness.types import HasVocabulary, Ids, Measurement, Tokenizer, Vocabulary, offsets_of

@@ -28,9 +28,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness.kernels import TextColumn, text_statistics
-from pyharness.metrics.counting import measuring
 from pyharness.metrics.counting.state import CorpusMetric, CorpusState, Counts
-from pyharness.metrics.counting.word_positions import PARTS
+from pyharness.metrics.counting.state import measure as measure_groups
+from pyharness.metrics.counting.words import PARTS
 from pyharness.statistics.jackknife import GROUPS, Undefined
 from pyharness.types import (
     PLAIN,
@@ -123,12 +123,12 @@ def measure(state: CorpusState) -> list[Measurement]:
 
     States of older records have no sums by length, and give no metric of them.
     """
-    measurements = measuring.measure(state, _WHOLE)
+    measurements = measure_groups(state, _WHOLE)
     for part in PARTS:
-        measurements += [replace(one, part=part) for one in measuring.measure(state, _at(part))]
+        measurements += [replace(one, part=part) for one in measure_groups(state, _at(part))]
     if f"tokens of {LENGTHS[0]}" in state.counters or not state.counters:
         for part in LENGTHS:
-            measurements += [replace(one, part=part) for one in measuring.measure(state, _of(part))]
+            measurements += [replace(one, part=part) for one in measure_groups(state, _of(part))]
     return measurements
 
 

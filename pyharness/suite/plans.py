@@ -17,7 +17,7 @@ from pyharness import corpora, store, tokenizers
 from pyharness.benchmarks import Benchmark, benchmarks
 from pyharness.benchmarks.rounds import rounds_of
 from pyharness.corpora.options import size
-from pyharness.kernels.arrays import devices
+from pyharness.kernels import devices
 from pyharness.metrics import all_metrics
 from pyharness.plugins.registry import pick, suggest
 from pyharness.suite.declaration import DEVICES, Entry, Selection, Suite, shown

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from pyharness.bpe.splitting.text_splitter import TextSplitter
+from pyharness.bpe.model.text_splitter import TextSplitter
 from pyharness.system.threads import pool_of
 from pyharness.trainers import TrainedTokenizer, TrainerSpec, TrainingRequest
 from pyharness.trainers.feeding import Feed

@@ -9,9 +9,9 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from pyharness.bpe.formats.own.file import save_bytes
+from pyharness.bpe.formats.own_file import save_bytes
 from pyharness.bpe.model.model import DemolitionRule
-from pyharness.bpe.splitting.text_splitter import TextSplitter
+from pyharness.bpe.model.text_splitter import TextSplitter
 from pyharness.bpe.training.piece_counter import PieceCounter
 from pyharness.bpe.training.piece_symbols import in_forms, of_characters
 from pyharness.bpe.training.trained_model import model_of_training

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import IO, Any, Literal
 
-from pyharness.bpe.splitting.text_splitter import TextSplitter
+from pyharness.bpe.model.text_splitter import TextSplitter
 from pyharness.plugins import libraries
 from pyharness.trainers import TrainedTokenizer, TrainerSpec, TrainingRequest
 from pyharness.trainers.feeding import Feed

@@ -22,8 +22,7 @@ from claims.bpe_sizes import PATTERN, PUBLISHED, learnt
 from claims.texts import Text
 from claims.verdicts import Claim, Row, run, shown, within
 from pyharness import bpe
-from pyharness.metrics.counting.word_positions import words
-from pyharness.metrics.counting.words import UNSEGMENTED
+from pyharness.metrics.counting.words import UNSEGMENTED, words
 from pyharness.statistics import jackknife
 from pyharness.statistics.jackknife import GROUPS, Groups
 

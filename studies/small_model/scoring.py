@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from pyharness import language_models
-from pyharness.benchmarks.next_token_scoring import Scoring
+from pyharness.benchmarks.next_token_entropy import Scoring
 from pyharness.metrics import language_model
 from pyharness.metrics.counting.state import CorpusState
 from pyharness.metrics.language_model import Bits

@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from pyharness.metrics import language_model
-from pyharness.metrics.counting import measuring
+from pyharness.metrics.counting import state
 from pyharness.metrics.counting.state import CorpusMetric, Counts
 from pyharness.statistics.jackknife import paired_interval, t_quantile
 from pyharness.types import Measurement, Metric
@@ -60,7 +60,7 @@ class OverSeeds:
     def of(cls, results: Results, method: str, stage: str, metric: CorpusMetric, part: str) -> OverSeeds | None:
         """Compute from the lines of a method and a stage; None where there are none."""
         keys = sorted(key for key in results.lines if key[1:] == (method, stage))
-        found = [measuring.measure(state_of(results.lines[key][part]), [metric])[0] for key in keys]
+        found = [state.measure(state_of(results.lines[key][part]), [metric])[0] for key in keys]
         values = tuple(one.value for one in found if one.value is not None)
         if not values or len(values) < len(found):
             return None

@@ -14,7 +14,7 @@ from device import machine, stages
 from device.rehearsal import rehearse
 from device.stages import Part, Place
 
-from pyharness.kernels.arrays import devices
+from pyharness.kernels import devices
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "bench" / "gpu_check.sh"

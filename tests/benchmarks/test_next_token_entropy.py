@@ -16,10 +16,9 @@ from language_models import TEXTS, measured, values
 from oracles.word_positions import length_class, places
 from pyharness import tokenizers
 from pyharness.benchmarks import Findings, benchmarks
-from pyharness.benchmarks.next_token_entropy import own_tokenizer
-from pyharness.benchmarks.next_token_scoring import Scoring
-from pyharness.kernels.arrays import devices
-from pyharness.language_models import loading
+from pyharness.benchmarks.next_token_entropy import Scoring, own_tokenizer
+from pyharness.kernels import devices
+from pyharness.language_models import loader
 from pyharness.metrics import language_model
 from pyharness.statistics.jackknife import interval
 from pyharness.tokenizers.families.raw_bytes import RawBytes
@@ -214,7 +213,7 @@ class Silent(RawBytes):
 
 @pytest.mark.parametrize("bos", [tiny.END_OF_TEXT, None])
 def test_documents_without_tokens_and_with_one(model: Folder, bos: int | None) -> None:
-    loaded = loading.load(str(model("gpt2", bos_token_id=bos, eos_token_id=bos)), "cpu", "float32")
+    loaded = loader.load(str(model("gpt2", bos_token_id=bos, eos_token_id=bos)), "cpu", "float32")
     scoring = Scoring(loaded, Silent(), None, tiny.IDS, 8, 4, 64)
     scoring.read([" ", "a", " b", "cd"], [0, 0, 1, 1])
     scoring.read([], [])
@@ -232,7 +231,7 @@ class Wordy(RawBytes):
 
 
 def test_a_first_token_cannot_leave_out_more_than_its_document(model: Folder) -> None:
-    loaded = loading.load(str(model("gpt2", bos_token_id=None, eos_token_id=None)), "cpu", "float32")
+    loaded = loader.load(str(model("gpt2", bos_token_id=None, eos_token_id=None)), "cpu", "float32")
     scoring = Scoring(loaded, Wordy(), None, tiny.IDS, 8, 4, 64)
     scoring.read(["abc"], [0])
     assert int(scoring.state.counters["bytes"].sum()) == 0
@@ -263,7 +262,7 @@ def test_the_same_tokenizer_elsewhere_and_a_model_that_ships_none(model: Folder,
 
 def test_an_engine_is_compared_with_the_models_tokenizer(model: Folder) -> None:
     """It has been verified on the text of the integrity check alone."""
-    loaded = loading.load(str(model()), "cpu", "float32")
+    loaded = loader.load(str(model()), "cpu", "float32")
     home = tokenizers.resolve(f"file:{model() / 'tokenizer.json'}")
     assert own_tokenizer(loaded, home)[0] is None
     own, said = own_tokenizer(loaded, replace(home, name=f"gigatoken+{home.name}"))

@@ -15,7 +15,7 @@ import pytest
 import language_models as tiny
 from language_models import TEXTS, edited, measured, values
 from pyharness import kernels
-from pyharness.language_models import finding, loading
+from pyharness.language_models import finding, loader
 from pyharness.types import InputError, Unsupported
 
 pytest.importorskip("torch", reason="needs the extra torch")
@@ -110,14 +110,14 @@ def test_a_context_that_cannot_be(tmp_path: Path, tokens: int) -> None:
 def test_weights_in_shards(tmp_path: Path) -> None:
     whole = values(measured(tiny.build(tmp_path), TEXTS))
     with_index(a="model-1.safetensors")(tmp_path)
-    loading._LOADED.clear()
+    loader._LOADED.clear()
     assert values(measured(tmp_path, TEXTS)) == whole
 
 
 def test_kernels_of_the_hub_are_never_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Transformers fetches and runs them for some architectures unless it is told not to before it is imported."""
     monkeypatch.setenv("USE_HUB_KERNELS", "YES")
-    loading._LOADED.clear()
+    loader._LOADED.clear()
     measured(tiny.build(tmp_path), ["hello"])
     assert os.environ["USE_HUB_KERNELS"] == "NO"
 
@@ -133,7 +133,7 @@ def test_a_model_that_sees_what_follows(tmp_path: Path) -> None:
     )  # fmt: skip
     transformers.BertLMHeadModel(config).save_pretrained(tmp_path)
     assert measured(tmp_path, ["hello"], row="raw_bytes").status == "ok"
-    loading._LOADED.clear()
+    loader._LOADED.clear()
     with pytest.raises(InputError, match="is not causal"):
         measured(edited(tmp_path, is_decoder=False), ["hello"], row="raw_bytes")
 
@@ -188,8 +188,8 @@ def test_a_model_in_the_hub_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_model_larger_than_free_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    loading._LOADED.clear()
-    monkeypatch.setattr("pyharness.language_models.loading.available_memory_bytes", lambda: 1000)
+    loader._LOADED.clear()
+    monkeypatch.setattr("pyharness.language_models.loader.available_memory_bytes", lambda: 1000)
     with pytest.raises(InputError, match=r"needs 0.00 GB as float32, and 0.00 GB are free on cpu; .*dtype=bfloat16"):
         measured(tiny.build(tmp_path), TEXTS)
 
@@ -207,6 +207,6 @@ def test_no_memory_while_scoring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_missing_libraries_skip_the_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, library: str) -> None:
     real = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name, *rest: None if name == library else real(name, *rest))
-    loading._LOADED.clear()
+    loader._LOADED.clear()
     with pytest.raises(Unsupported, match=rf"needs {library}, .*pip install 'pyharness\[torch,hub\]'"):
         measured(tiny.build(tmp_path), TEXTS)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from oracles.word_positions import places
 from pyharness import tokenizers
-from pyharness.metrics.counting import word_positions
-from pyharness.metrics.counting.word_positions import PARTS, positions, token_stops, word_bounds
+from pyharness.metrics.counting import words
+from pyharness.metrics.counting.words import PARTS, positions, token_stops, word_bounds
 from pyharness.types import Vocabulary
 
 
@@ -69,7 +69,7 @@ def test_tokens_that_do_not_spell_the_text_have_no_place() -> None:
 
 
 def test_the_example_in_the_documentation() -> None:
-    assert doctest.testmod(word_positions) == (0, 3)
+    assert doctest.testmod(words) == (0, 3)
 
 
 def test_bounds_are_bytes() -> None:

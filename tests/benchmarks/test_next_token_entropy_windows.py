@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import language_models as tiny
 from language_models import TEXTS, measured, values
 from pyharness import language_models
-from pyharness.benchmarks import next_token_scoring
-from pyharness.language_models import Layout, Window, batches, loading, probing, sliding_windows
+from pyharness.benchmarks import next_token_entropy
+from pyharness.language_models import Layout, Window, batches, loader, sliding_windows
 
 
 @st.composite
@@ -95,10 +95,10 @@ def test_batches_are_smaller_where_logits_must_be_stored(tmp_path: Path, monkeyp
 
     folder = tiny.build(tmp_path, "gemma2")
     monkeypatch.setattr(language_models, "batches", noting)
-    monkeypatch.setattr(next_token_scoring, "MOST_LOGITS", 40 * tiny.IDS)
+    monkeypatch.setattr(next_token_entropy, "MOST_LOGITS", 40 * tiny.IDS)
     exact = measured(folder, TEXTS)
-    monkeypatch.setattr(loading, "_LOADED", {})
-    monkeypatch.setattr(probing, "head_of", lambda *_: "whole")
+    monkeypatch.setattr(loader, "_LOADED", {})
+    monkeypatch.setattr(loader, "head_of", lambda *_: "whole")
     stored = measured(folder, TEXTS)
     assert values(stored) == pytest.approx(values(exact), abs=1e-6)
     assert stored.details["model"]["stores_logits"]

@@ -10,9 +10,8 @@ import pytest
 
 import pyharness
 from pyharness import report, store
-from pyharness.benchmarks.checks import round_trips
-from pyharness.benchmarks.checks.round_trips import STRESS, TEXT, TripsByPart
-from pyharness.benchmarks.checks.stress_set import RUNS, NotEncoded, encoded_runs
+from pyharness.benchmarks import checks
+from pyharness.benchmarks.checks import RUNS, STRESS, TEXT, NotEncoded, TripsByPart, encoded_runs
 from pyharness.report import comparison, failures
 from pyharness.tokenizers.families.raw_bytes import RawBytes
 from pyharness.types import Ids, Tokens
@@ -47,7 +46,7 @@ def test_a_tokenizer_that_gives_other_ids_each_time_is_not_idempotent() -> None:
     trips = TripsByPart.of(tokenizer)
     trips.text.check(texts, tokenizer.encode_batch(texts))
     trips.sample.check(["plain"], tokenizer.encode_batch(["plain"]))
-    found = {(one.metric, one.part): one.value for one in round_trips.measurements(trips.arrays())}
+    found = {(one.metric, one.part): one.value for one in checks.measurements(trips.arrays())}
     assert (found["exact_round_trip_share", None], found["idempotent_share", None]) == (4 / 5, 3 / 5)
 
 
@@ -59,13 +58,13 @@ def test_text_and_stress_set_are_told_apart_and_older_numbers_stay_what_they_are
         part.tokenizer = lossy
         part.check(texts, tokenizer.encode_batch(texts))
     state = trips.arrays()
-    found = {(one.metric, one.part): one.value for one in round_trips.measurements(state)}
+    found = {(one.metric, one.part): one.value for one in checks.measurements(state)}
     assert found["exact_round_trip_share", TEXT] == 1.0
     assert found["exact_round_trip_share", STRESS] == 3 / 5
     assert found["exact_round_trip_share", None] == 4 / 5, "as older records have it: without the runs"
     assert found["checked_documents", None] == 5
     older = {name: array for name, array in state.items() if name == "round trips"}
-    assert {one.part for one in round_trips.measurements(older)} == {None}
+    assert {one.part for one in checks.measurements(older)} == {None}
     assert set(trips.witnesses()) == {STRESS}
     assert trips.witnesses()[STRESS]["document"] == 1
     trips.sample.witness = None

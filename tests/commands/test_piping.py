@@ -22,8 +22,8 @@ from bpe_models import ATOMS, SPECIAL, texts, trained_model
 from pyharness import tokenizers
 from pyharness.bpe.encoding.safe_cuts import SafeCuts
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer
-from pyharness.bpe.formats.own.file import save
-from pyharness.bpe.splitting.text_splitter import TextSplitter
+from pyharness.bpe.formats.own_file import save
+from pyharness.bpe.model.text_splitter import TextSplitter
 from pyharness.commands import documents, ids
 from pyharness.commands.ids import PART_BYTES
 from pyharness.types import InputError

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import doctest
+import sys
 from collections.abc import Iterator
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyharness.corpora import batching
-from pyharness.corpora.batching import batches
+from pyharness.corpora.batches import batches
 
 
 @given(st.lists(st.integers(0, 9)), st.none() | st.integers(1, 20), st.none() | st.integers(1, 5))
@@ -50,4 +50,4 @@ def test_a_size_is_asked_once_and_only_where_it_bounds() -> None:
 
 
 def test_the_examples_hold() -> None:
-    assert doctest.testmod(batching).failed == 0
+    assert doctest.testmod(sys.modules[batches.__module__]).failed == 0

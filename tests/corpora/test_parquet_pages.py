@@ -13,7 +13,7 @@ import pytest
 
 from pyharness import corpora
 from pyharness.corpora.files import parquet
-from pyharness.corpora.files.parquet_pages import Misread, _header, _struct, pages
+from pyharness.corpora.files.parquet import Misread, _header, _struct, pages
 from pyharness.types import InputError, Tally
 
 pa = pytest.importorskip("pyarrow")

@@ -29,8 +29,8 @@ from mutators import Mutation, json_mutation, line_mutation, message_mutation, m
 import bpe_models  # noqa: E402
 import tokenizer_files  # noqa: E402
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer  # noqa: E402
-from pyharness.bpe.formats.importing import import_model  # noqa: E402
-from pyharness.bpe.formats.own.file import load_bytes, save_bytes  # noqa: E402
+from pyharness.bpe.formats.imports import import_model  # noqa: E402
+from pyharness.bpe.formats.own_file import load_bytes, save_bytes  # noqa: E402
 from pyharness.features.curriculum import model as curriculum_model  # noqa: E402
 from pyharness.features.curriculum.model import CurriculumModel  # noqa: E402
 from pyharness.features.curriculum.tokenizer import CurriculumTokenizer  # noqa: E402

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from backends import Backend, backend
-from pyharness.kernels import entropy_finish, entropy_merge, entropy_states
-from pyharness.kernels.arrays import place
+from pyharness.kernels import entropy_finish, entropy_merge, entropy_states, place
 from pyharness.types import InputError
 
 __all__ = ["backend"]  # the fixture

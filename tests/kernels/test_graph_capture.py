@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from backends import Backend, backend, module
 from pyharness import _core
-from pyharness.kernels import entropy, linear_entropy, pair_histogram
-from pyharness.kernels.arrays import libraries, place
+from pyharness.kernels import entropy, libraries, linear_entropy, pair_histogram, place
 from pyharness.types import InputError
 
 __all__ = ["backend"]  # the fixture

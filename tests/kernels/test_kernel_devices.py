@@ -15,11 +15,10 @@ from typing import Any
 
 import pytest
 
-from pyharness.kernels import entropy, pair_histogram
-from pyharness.kernels.arrays import devices
-from pyharness.kernels.arrays.devices import CudaUnavailable, cuda_reason, device_info, require_cuda
-from pyharness.kernels.arrays.libraries import Device
-from pyharness.kernels.arrays.place import module_for
+from pyharness.kernels import devices, entropy, pair_histogram
+from pyharness.kernels.devices import CudaUnavailable, cuda_reason, device_info, require_cuda
+from pyharness.kernels.libraries import Device
+from pyharness.kernels.place import module_for
 from pyharness.types import Unsupported
 
 ROOT = Path(__file__).parents[2]

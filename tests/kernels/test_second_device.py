@@ -16,8 +16,7 @@ import numpy as np
 import pytest
 
 from backends import address_in
-from pyharness.kernels import entropy, pair_histogram
-from pyharness.kernels.arrays import place
+from pyharness.kernels import entropy, pair_histogram, place
 from pyharness.types import InputError
 
 DLPACK_CUDA = 2

@@ -12,7 +12,7 @@ import pytest
 
 import language_models as tiny
 from pyharness import language_models
-from pyharness.language_models import CausalModel, Layout, causal, loading, probing
+from pyharness.language_models import CausalModel, Layout, causal, loader
 
 pytest.importorskip("torch", reason="needs the extra torch")
 pytest.importorskip("transformers", reason="needs the extra hub")
@@ -29,7 +29,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 @pytest.fixture
 def loaded(folders: dict[str, Path]) -> Loaded:
     """Load a model anew: tests change it."""
-    loading._LOADED.clear()
+    loader._LOADED.clear()
     return lambda kind: language_models.load(str(folders[kind]), "cpu", "float32")
 
 
@@ -94,7 +94,7 @@ def test_a_head_that_looks_at_other_rows_is_run_with_the_whole_network(loaded: L
         return output
 
     model.network.forward = summed
-    assert probing.probed(model).head == "whole"
+    assert loader.probed(model).head == "whole"
 
 
 @pytest.mark.parametrize("error", [AttributeError, RuntimeError])
@@ -106,7 +106,7 @@ def test_a_head_that_wants_more_than_hidden_states_is_run_with_the_whole_network
 
     model = loaded("gemma2")
     monkeypatch.setattr(CausalModel, "logits_of", refused)
-    assert probing.probed(model).head == "whole"
+    assert loader.probed(model).head == "whole"
 
 
 def test_the_body_is_itself_again(loaded: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,8 +11,7 @@ import pytest
 
 from pyharness import report, store
 from pyharness.metrics import all_metrics, corpus_metrics
-from pyharness.metrics.counting import measuring
-from pyharness.metrics.counting.state import CorpusState, Facts
+from pyharness.metrics.counting.state import CorpusState, Facts, measure
 from pyharness.report import comparison
 from pyharness.statistics import jackknife
 from pyharness.statistics.jackknife import GROUPS
@@ -77,7 +76,7 @@ def test_intervals_of_what_grows_are_as_wide_as_texts_of_one_size_differ() -> No
         lengths = np.array([int(20 * 100 ** generator.random()) for _ in range(400)])
         documents = [zipf(generator, length) for length in lengths[np.cumsum(lengths) < 60_000]]
         state = state_of(documents, order)
-        (measurement,) = measuring.measure(state, [metric])
+        (measurement,) = measure(state, [metric])
         low, high = jackknife.interval(measurement.value, measurement.replicates) or (0.0, 0.0)
         values.append(float(measurement.value or 0))
         widths.append((high - low) / 2)
@@ -94,7 +93,7 @@ def test_a_curve_is_the_value_of_nested_parts() -> None:
     generator = np.random.default_rng(3)
     state = state_of([zipf(generator, 50) for _ in range(200)], random.Random(3))
     metrics = [corpus_metrics()[name] for name in (*sorted(GROWING - ON_A_SAMPLE - WITHOUT_CURVE), "renyi_efficiency")]
-    *growing, fixed = measuring.measure(state, metrics)
+    *growing, fixed = measure(state, metrics)
     assert fixed.curve == ()
     for metric, found in zip(metrics, growing, strict=False):
         expected = []
@@ -111,7 +110,7 @@ def test_a_curve_is_the_value_of_nested_parts() -> None:
 
 def test_too_few_documents_have_no_curve() -> None:
     state = state_of([zipf(np.random.default_rng(1), 500)] * 40, random.Random(1))
-    (measurement,) = measuring.measure(state, [corpus_metrics()["vocabulary_used"]])
+    (measurement,) = measure(state, [corpus_metrics()["vocabulary_used"]])
     assert measurement.curve == measurement.replicates == ()
     assert measurement.no_interval is not None
 

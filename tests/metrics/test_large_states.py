@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from pyharness.metrics import corpus_metrics, counters, language_model
-from pyharness.metrics.counting import measuring
-from pyharness.metrics.counting.state import CorpusState, Facts
+from pyharness.metrics.counting.state import CorpusState, Facts, measure
 from pyharness.metrics.fairness import FairnessState
 from pyharness.metrics.fairness import measure as measure_fairness
 from pyharness.metrics.language_model import MOST_BITS, Scores
@@ -48,7 +47,7 @@ def doubled(state: CorpusState) -> CorpusState:
 
 
 def of_corpus(state: CorpusState) -> list[Measurement]:
-    return measuring.measure(state, corpus_metrics().values())
+    return measure(state, corpus_metrics().values())
 
 
 @pytest.mark.parametrize(("make", "measure"), [(corpus_state, of_corpus), (scored_state, language_model.measure)])

@@ -15,7 +15,7 @@ from pyharness import kernels, store, suite
 from pyharness.benchmarks import Work, benchmarks
 from pyharness.commands import session
 from pyharness.corpora import open_corpus
-from pyharness.kernels.arrays import devices
+from pyharness.kernels import devices
 from pyharness.metrics.counting import pairs
 from pyharness.running.runner import Run
 from pyharness.running.schedule import Schedule

@@ -15,7 +15,7 @@ import pytest
 from numpy.typing import NDArray
 
 from pyharness import _core
-from pyharness.kernels.arrays import place
+from pyharness.kernels import place
 
 Floats = NDArray[np.float64]
 SEEDS = (0, 1, 2)
@@ -122,7 +122,7 @@ def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
         emulated.set_seed(int(chosen.variant))
         monkeypatch.setitem(place.MODULES, "cpu", lambda: emulated)
     else:
-        from pyharness.kernels.arrays.devices import cuda_reason
+        from pyharness.kernels.devices import cuda_reason
 
         reason = cuda_reason()
         if reason is not None:

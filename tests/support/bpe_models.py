@@ -10,9 +10,9 @@ import numpy as np
 import regex
 from hypothesis import strategies as st
 
-from pyharness.bpe.encoding.bpe_encoder import BpeEncoder
+from pyharness.bpe.encoding.encoders import BpeEncoder
 from pyharness.bpe.model.model import BpeModel
-from pyharness.bpe.splitting.text_splitter import TextSplitter
+from pyharness.bpe.model.text_splitter import TextSplitter
 from pyharness.bpe.training.piece_counter import PieceCounter
 from pyharness.bpe.training.trained_model import model_of_training
 from pyharness.bpe.training.trainer import TrainedBpe, WeightedPieces, train

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from backends import SEEDS, Backend
-from pyharness.kernels import PairHistogram, pair_histogram
-from pyharness.kernels.pairs import device as pair_histogram_device
+from pyharness.kernels import PairHistogram, device_pairs, pair_histogram
 
 Row = tuple[int, int, int]
 WIDE = 2**32 - 1
@@ -41,7 +40,7 @@ every_method = pytest.mark.parametrize("method", METHODS)
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in SMALL.items():
-        monkeypatch.setitem(pair_histogram_device.TUNING, name, value)
+        monkeypatch.setitem(device_pairs.TUNING, name, value)
 
 
 def reference(documents: list[list[int]], weights: list[int] | None = None) -> list[Row]:

@@ -10,7 +10,7 @@ from bpe_models import same
 from cases.trained_rows import asked
 from pyharness import trainers
 from pyharness.bpe import export_model
-from pyharness.bpe.formats.own.file import load_bytes
+from pyharness.bpe.formats.own_file import load_bytes
 from pyharness.commands import training
 
 TEXTS = ["to be or not to be, that is the question", "tobe tobe 1234 é"]

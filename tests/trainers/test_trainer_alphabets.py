@@ -15,7 +15,7 @@ from cases.trained_rows import asked
 from oracles import bpe as oracle
 from pyharness import trainers
 from pyharness.bpe import BpeTokenizer, TrainedBpe, WeightedPieces, export_model, model_of_training, train
-from pyharness.bpe.formats.own.file import load_bytes, save_bytes
+from pyharness.bpe.formats.own_file import load_bytes, save_bytes
 from pyharness.bpe.training.piece_symbols import in_forms, of_characters
 from pyharness.trainers import TrainedTokenizer
 from pyharness.types import InputError

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from cases.trained_rows import asked
 from pyharness import bpe, corpora, tokenizers, trainers
-from pyharness.bpe.formats.own.file import load_bytes
+from pyharness.bpe.formats.own_file import load_bytes
 from pyharness.bpe.training.piece_symbols import of_characters
 from pyharness.trainers import TrainedTokenizer, native
 from pyharness.trainers.options import declared

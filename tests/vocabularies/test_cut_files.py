@@ -19,8 +19,8 @@ import pytest
 
 from cases.trained_rows import asked
 from pyharness import tokenizers, trainers
-from pyharness.bpe.formats.exporting import export_model
-from pyharness.bpe.formats.own.file import load_bytes
+from pyharness.bpe.formats.exports import export_model
+from pyharness.bpe.formats.own_file import load_bytes
 from pyharness.trainers.native import MODEL
 from pyharness.types import InputError
 from pyharness.vocabularies import encodings

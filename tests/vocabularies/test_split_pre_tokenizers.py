@@ -15,7 +15,7 @@ from oracles.splitting import POINTS, needs_the_tables
 from published_patterns import PRE_TOKENIZERS, byte_level, sequence, split
 from pyharness import _core
 from pyharness.bpe import BpeTokenizer, import_model
-from pyharness.bpe.splitting.pre_tokenizing import PreTokenizer
+from pyharness.bpe.encoding.pre_tokenizer import PreTokenizer
 from pyharness.vocabularies.files.byte_alphabet import alphabet_bytes
 from pyharness.vocabularies.huggingface.pre_tokenizer import tables_of
 from pyharness.vocabularies.patterns.syntax import Uncompilable

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from bpe_models import TEXT, sample
 from pyharness import tokenizers
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer
-from pyharness.bpe.formats.importing import import_model
+from pyharness.bpe.formats.imports import import_model
 from pyharness.types import InputError
 from pyharness.vocabularies.files import vocabulary_file
 from pyharness.vocabularies.files.byte_alphabet import BYTE_ALPHABET

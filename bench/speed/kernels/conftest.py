@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pyharness.features.profiling.machines.cpu import Cpu
-from pyharness.kernels.arrays.devices import cuda_reason
+from pyharness.kernels.devices import cuda_reason
 
 ROUNDS = 7
 

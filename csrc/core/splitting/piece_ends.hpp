@@ -1,4 +1,4 @@
-// Where the pieces of texts end, as `Pieces` in pyharness/bpe/splitting/text_splitter.py has it.
+// Where the pieces of texts end, as `Pieces` in pyharness/bpe/model/text_splitter.py has it.
 #pragma once
 
 #include <cstdint>

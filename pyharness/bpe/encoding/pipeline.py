@@ -2,25 +2,87 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
+from functools import lru_cache, partial
 from itertools import pairwise
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pyharness.bpe.encoding.added_tokens import Stretches
-from pyharness.bpe.encoding.model_encoder import ModelEncoder, Places
-from pyharness.bpe.encoding.model_texts import ModelTexts, as_text
+from pyharness.bpe.encoding.encoders import Method, ModelEncoder, Places
 from pyharness.bpe.encoding.safe_cuts import SafeCuts, safe_cuts
-from pyharness.bpe.encoding.stages import encoder_of, examined_stages
-from pyharness.bpe.encoding.symbol_encoder import Method
+from pyharness.bpe.encoding.stages import (
+    added_tokens_of,
+    encoder_of,
+    examined_stages,
+    normalizer_of,
+    splitters_of,
+    start_keeper_of,
+)
 from pyharness.bpe.model.model import BpeModel
-from pyharness.bpe.splitting.text_splitter import TextSplitter
-from pyharness.types import Tokens
+from pyharness.bpe.model.text_splitter import Pieces, TextSplitter
+from pyharness.types import InputError, Tokens
 from pyharness.vocabularies.files.byte_alphabet import in_letters
 from pyharness.vocabularies.stages import Stages
 
+_CUTTERS = 32  # sets of allowed special tokens whose search is kept
 _NONE: frozenset[str] = frozenset()
+
+
+class ModelTexts:
+    """The stages of a model before its encoder. Of ``splitter`` and ``pre_tokenizer``, the other is None."""
+
+    def __init__(self, model: BpeModel) -> None:
+        self.normalize = normalizer_of(model)
+        self.splitter, self.pre_tokenizer = splitters_of(model)
+        self._keeps_start = start_keeper_of(model)
+        self._added = lru_cache(_CUTTERS)(partial(added_tokens_of, model, self.normalize))
+
+    def looks_for_tokens(self, allowed: frozenset[str]) -> bool:
+        """Whether added tokens are cut out, when these special ones are mapped."""
+        return any(added.any for added in self._added(allowed))
+
+    def stretches(self, texts: Sequence[str | bytes], threads: int, allowed: frozenset[str]) -> Stretches:
+        """Documents as the pre-tokenizer gets them; ``allowed`` special tokens are mapped."""
+        raw, normalised = self._added(allowed)
+        stretches = raw.cut(Stretches(texts), threads)
+        if self.normalize is not None:
+            normal = [self.normalize(as_text(text)) for text in stretches.texts]
+            stretches = dataclasses.replace(stretches, texts=normal, moved=self._moved(stretches))
+        return normalised.cut(stretches, threads)
+
+    def cut(self, stretches: Stretches) -> tuple[Sequence[str | bytes], Pieces | TextSplitter]:
+        """Texts as the encoder gets them, and their pieces, or what cuts them."""
+        if self.pre_tokenizer is None:
+            return stretches.texts, cast(TextSplitter, self.splitter)  # a model has one of the two
+        return self.pre_tokenizer.split(stretches.texts, stretches.starts_document().tolist())
+
+    def _moved(self, stretches: Stretches) -> NDArray[np.bool_] | None:
+        """Bool [documents]: of those that start with a stretch, whether normalising takes the start of it away."""
+        if self._keeps_start is None:
+            return None
+        documents = stretches.document_of_stretches()
+        moved = np.zeros(len(stretches), np.bool_)
+        for index in np.flatnonzero(stretches.starts_document()).tolist():
+            moved[int(documents[index])] = not self._keeps_start(as_text(stretches.texts[index]))
+        return moved
+
+
+def as_text(text: str | bytes) -> str:
+    """Return the text of a document.
+
+    Raises:
+        InputError: it is not UTF-8.
+    """
+    if isinstance(text, str):
+        return text
+    try:
+        return text.decode()
+    except UnicodeDecodeError as error:
+        raise InputError(f"a text is not UTF-8 at byte {error.start}, and this model works on characters") from None
 
 
 class Pipeline:

@@ -9,8 +9,8 @@ from typing import Any, get_args
 import numpy as np
 
 from pyharness.bpe.encoding.added_tokens import AddedTokens
-from pyharness.bpe.encoding.model_encoder import ModelEncoder
-from pyharness.bpe.encoding.normalizing import (
+from pyharness.bpe.encoding.encoders import Method, ModelEncoder, SymbolEncoder, TextEncoder
+from pyharness.bpe.encoding.normalizer import (
     KeepsStart,
     Normalize,
     huggingface_normalizer,
@@ -18,11 +18,9 @@ from pyharness.bpe.encoding.normalizing import (
     sentencepiece_normalizer,
     start_keeper,
 )
-from pyharness.bpe.encoding.symbol_encoder import Method, SymbolEncoder
-from pyharness.bpe.encoding.text_encoder import TextEncoder
+from pyharness.bpe.encoding.pre_tokenizer import PreTokenizer, puts_mark_first
 from pyharness.bpe.model.model import BpeModel
-from pyharness.bpe.splitting.pre_tokenizing import PreTokenizer, puts_mark_first
-from pyharness.bpe.splitting.text_splitter import TextSplitter
+from pyharness.bpe.model.text_splitter import TextSplitter
 from pyharness.plugins.registry import suggest
 from pyharness.types import InputError
 from pyharness.vocabularies.huggingface.file import flat_stages

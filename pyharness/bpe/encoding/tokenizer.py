@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.bpe.decoding import places
-from pyharness.bpe.decoding.decoder import Decoder
+from pyharness.bpe.encoding import decoder
+from pyharness.bpe.encoding.added_tokens import Specials, all_joined, chosen, joined, refuse
+from pyharness.bpe.encoding.decoder import Decoder
+from pyharness.bpe.encoding.encoders import Method
 from pyharness.bpe.encoding.pipeline import Pipeline
 from pyharness.bpe.encoding.safe_cuts import SafeCuts
-from pyharness.bpe.encoding.special_text import Specials, all_joined, chosen, joined, refuse
 from pyharness.bpe.encoding.stages import check
-from pyharness.bpe.encoding.symbol_encoder import Method
-from pyharness.bpe.formats.own.file import load_bytes, save_bytes
+from pyharness.bpe.formats.own_file import load_bytes, save_bytes
 from pyharness.bpe.model.model import BpeModel
 from pyharness.bpe.model.token_lookup import TokenLookup
 from pyharness.types import Ids, RoundTrip, Tokens, Vocabulary
@@ -142,7 +142,7 @@ class BpeTokenizer:
         """
         text = joined(text)
         ids = self.encode(text, allowed_special=allowed_special, disallowed_special=disallowed_special)
-        return ids, places.spans(self.model, text, ids)
+        return ids, decoder.spans(self.model, text, ids)
 
     def safe_cuts(self, *, allowed_special: Specials = ()) -> SafeCuts | None:
         """Where documents can be cut, so that the ids of their parts are those of the whole; None: that is not known.

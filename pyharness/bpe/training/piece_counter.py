@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from pyharness import _core
-from pyharness.bpe.splitting.text_splitter import TextSplitter, native_errors
+from pyharness.bpe.model.text_splitter import TextSplitter, native_errors
 from pyharness.bpe.training.trainer import WeightedPieces
 from pyharness.types import InputError
 

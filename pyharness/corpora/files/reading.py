@@ -12,8 +12,7 @@ from contextlib import contextmanager
 from importlib.resources.abc import Traversable
 from typing import Any
 
-from pyharness.corpora.files.xz import NeedsMemory, open_xz
-from pyharness.corpora.files.zstd import open_zstd
+from pyharness.corpora.files.compression import NeedsMemory, open_xz, open_zstd
 from pyharness.types import InputError
 
 BLOCK_BYTES = 1 << 17

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness import _core
-from pyharness.bpe.encoding.special_text import all_joined
+from pyharness.bpe.encoding.added_tokens import all_joined
 from pyharness.features.curriculum.model import CurriculumModel
 from pyharness.types import Ids, InputError, Offsets, RoundTrip, Tokens, Vocabulary, offsets_of
 

@@ -11,7 +11,7 @@ from pyharness.features.profiling.plan import Plan, check_memory
 from pyharness.features.profiling.record import COPY, OURS, Outcome, ProfileRecord, Roof
 from pyharness.features.profiling.types import Copying, Device, DeviceKind, Problem, Profile, Task
 from pyharness.features.profiling.verifying import verified
-from pyharness.kernels.arrays.devices import cuda_reason
+from pyharness.kernels.devices import cuda_reason
 from pyharness.statistics.stopping import StoppingRule
 from pyharness.system.environment import fingerprint, version_of
 from pyharness.types import InputError, Status, Unsupported

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from pyharness import corpora, language_models
-from pyharness.corpora.batching import BATCH_SIZE, batches
+from pyharness.corpora.batches import BATCH_SIZE, batches
 from pyharness.corpora.texts import Text
 from pyharness.features.segmentation.byte_entropies import (
     BYTES,

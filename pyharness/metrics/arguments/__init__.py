@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
-from pyharness.metrics.arguments.added import AddedTokenArguments
-from pyharness.metrics.arguments.argument import Argument
-from pyharness.metrics.arguments.normalizing import NormalizerArguments
+from pyharness.metrics.arguments.argument import AddedTokenArguments, Argument
+from pyharness.metrics.arguments.normalization import NormalizerArguments
 from pyharness.metrics.arguments.splitting import SplitArguments
 from pyharness.vocabularies.stages import Stages, TokenForm
 

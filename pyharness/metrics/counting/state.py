@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness import kernels
+from pyharness.statistics import jackknife
 from pyharness.statistics.jackknife import GROUPS, Undefined
-from pyharness.types import HasVocabulary, Metric, Tokenizer, TokenKind, Tokens, Vocabulary
+from pyharness.types import HasVocabulary, Measurement, Metric, Tokenizer, TokenKind, Tokens, Vocabulary
 
 
 @dataclass(frozen=True)
@@ -180,3 +181,30 @@ class CorpusState:
         """All groups but one."""
         sums = {name: total.counters[name] - int(values[group]) for name, values in self.counters.items()}
         return Counts(sums, total.histogram - self.histogram[group], self.facts)
+
+
+def measure(state: CorpusState, metrics: Iterable[CorpusMetric]) -> list[Measurement]:
+    """Every metric of a finished pass, with the replicates of its interval."""
+    total = state.total()
+    if not total.counters.get("pieces", total.counters.get("documents")):
+        return [Measurement(metric.name, None, reason="the corpus has no documents") for metric in metrics]
+    counted: dict[bytes, Counts] = {}
+
+    def counts(groups: jackknife.Groups) -> Counts:
+        key = groups.tobytes()
+        if key not in counted:
+            counted[key] = state.of(groups, total)
+        return counted[key]
+
+    documents, sizes = state.counters["documents"].tolist(), state.counters.get("bytes")  # extracts are of one size
+
+    def measured(metric: CorpusMetric) -> Measurement:
+        def of(groups: jackknife.Groups) -> float | int:
+            return metric.compute(counts(groups))
+
+        if metric.no_interval is not None:
+            return jackknife.without_interval(metric.name, of, metric.no_interval)
+        weights = None if metric.of_documents or sizes is None else sizes.tolist()
+        return jackknife.estimate(metric.name, documents, of, sizes=weights, grows=metric.about.grows_with_text)
+
+    return [measured(metric) for metric in metrics]

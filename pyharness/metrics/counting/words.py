@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 
+import numpy as np
 import regex
+from numpy.typing import NDArray
 
 from pyharness.kernels import segment_ends
+from pyharness.tokenizers.segmenting import spelled_by
+from pyharness.types import Ids, Vocabulary
 
 WORD_LIKE = regex.compile(r"[\p{L}\p{N}]")
 # Scripts written without spaces, in which UAX #29 cuts characters.
 UNSEGMENTED = regex.compile(
     r"[\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Han}\p{Hiragana}\p{Katakana}]"
 )
+LAST = 3  # this place in the word and all after it
+OUTSIDE = 4
+PARTS = ("0", "1", "2", "3+", "outside")
+Bounds = NDArray[np.int64]
 
 
 def segments_of(text: str) -> list[str]:
@@ -23,3 +32,62 @@ def segments_of(text: str) -> list[str]:
     """
     data = text.encode()
     return [data[start:end].decode() for start, end in pairwise([0, *segment_ends([data]).ends.tolist()])]
+
+
+# Where in a word a token stands: how many tokens hold a part of the word before it.
+#
+# Words are the UAX #29 segments with a letter or number, as everywhere (``metrics.counting.words``). The word of a
+# token is that of the token's first byte that belongs to one: `` the`` stands at 0 of "the", and so does ``. The``. A
+# token that spans several words has its place in the first of them, and counts as a token before those that follow in
+# the last. Tokens without a byte of a word (spaces, punctuation) stand outside.
+#
+# >>> from pyharness.tokenizers import load >>> row = load("raw_bytes") >>> positions("a bcdef!", row.encode_batch(["a
+# bcdef!"]).ids, row.vocabulary()).tolist() [0, 4, 0, 1, 2, 3, 3, 4]
+def words(text: str) -> Iterator[tuple[str, int, int]]:
+    """Words of a text, each with the byte offsets in UTF-8 at which it starts and stops."""
+    offset = 0
+    for segment in segments_of(text):
+        size = len(segment.encode())
+        if WORD_LIKE.search(segment):
+            yield segment, offset, offset + size
+        offset += size
+
+
+def word_bounds(text: str) -> tuple[Bounds, Bounds]:
+    """Byte offsets in UTF-8 at which the words of a text start and stop."""
+    bounds = np.array([(start, stop) for _, start, stop in words(text)], np.int64).reshape(-1, 2)
+    return bounds[:, 0], bounds[:, 1]
+
+
+def token_stops(text: str, ids: Ids, vocabulary: Vocabulary) -> Bounds | None:
+    """Byte offsets in UTF-8 at which the tokens of a text stop, int64 [tokens]; None when they do not spell it.
+
+    A space that the tokenizer puts before the text (SentencePiece) is no part of its first token.
+    """
+    data, spelled = text.encode(), spelled_by(ids, vocabulary)
+    if spelled not in (data, b" " + data):
+        return None
+    lengths = vocabulary.offsets[1:][ids] - vocabulary.offsets[:-1][ids]
+    stops = np.cumsum(lengths, dtype=np.int64)
+    return np.maximum(stops - (len(spelled) - len(data)), 0)
+
+
+def positions(text: str, ids: Ids, vocabulary: Vocabulary) -> NDArray[np.int64] | None:
+    """Place of every token in its word, an index of ``PARTS``, int64 [tokens]; None when they do not spell the text."""
+    stops = token_stops(text, ids, vocabulary)
+    return None if stops is None else places_of(text, stops)
+
+
+def places_of(text: str, stops: Bounds) -> NDArray[np.int64]:
+    """Place of every token in its word, from where the tokens stop."""
+    places = np.full(len(stops), OUTSIDE, np.int64)
+    word_starts, word_stops = word_bounds(text)
+    starts = np.concatenate(([0], stops[:-1])) if len(stops) else stops
+    filled = np.flatnonzero(stops > starts)
+    starts, stops = starts[filled], stops[filled]
+    word = np.searchsorted(word_stops, starts, side="right")  # the first word that ends behind the token's start
+    touching = word < len(word_stops)
+    touching[touching] = word_starts[word[touching]] < stops[touching]
+    holder = np.searchsorted(stops, word_starts[word[touching]], side="right")  # the token where the word starts
+    places[filled[touching]] = np.minimum(np.flatnonzero(touching) - holder, LAST)
+    return places

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer
-from pyharness.bpe.formats.importing import import_model
+from pyharness.bpe.formats.imports import import_model
 from pyharness.system.timing import in_libraries
 from pyharness.tokenizers import Timed
 from pyharness.tokenizers.source import Loader, VocabularyFile, variant

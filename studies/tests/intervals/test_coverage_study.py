@@ -15,8 +15,7 @@ from pyharness import tokenizers
 from pyharness.benchmarks.compression import CorpusPass
 from pyharness.corpora import open_corpus
 from pyharness.metrics import corpus_metrics
-from pyharness.metrics.counting import measuring
-from pyharness.metrics.counting.state import CorpusState
+from pyharness.metrics.counting.state import CorpusState, measure
 
 LIMIT = 100  # bytes of a piece
 
@@ -55,7 +54,7 @@ def test_a_sub_corpus_has_the_state_of_the_library(file: Path, documents: Docume
     mine, theirs = (one.histogram[:, one.histogram.any(axis=0)] for one in (state, passed.state))
     assert np.array_equal(mine, theirs)
     metrics = list(corpus_metrics().values())
-    assert measuring.measure(state, metrics) == measuring.measure(passed.state, metrics)
+    assert measure(state, metrics) == measure(passed.state, metrics)
 
 
 def test_a_draw_keeps_documents_together_and_hashes_each_anew(documents: Documents) -> None:

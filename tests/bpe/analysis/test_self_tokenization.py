@@ -14,7 +14,7 @@ import pytest
 
 from oracles import bpe as oracle
 from pyharness.bpe import NEVER, BpeEncoder, SelfTokenization, Verdict, merge_graph, self_tokenization
-from pyharness.bpe.analysis.self_tokenization import _REMEMBERED, remembered_self_tokenization
+from pyharness.bpe.model.reachability import _REMEMBERED, remembered_self_tokenization
 from pyharness.types import MergeModel
 
 VECTORS = json.loads((Path(__file__).parents[2] / "support" / "vectors.json").read_text(encoding="utf-8"))["vectors"]

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from bpe_models import sample
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer
-from pyharness.bpe.formats.importing import import_model
-from pyharness.bpe.formats.own.file import load_bytes, save_bytes
+from pyharness.bpe.formats.imports import import_model
+from pyharness.bpe.formats.own_file import load_bytes, save_bytes
 from pyharness.types import InputError
 from pyharness.vocabularies.sentencepiece_file import PieceType, fields, read_model
 from tokenizer_files import message

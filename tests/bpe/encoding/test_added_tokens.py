@@ -19,7 +19,7 @@ from oracles.splitting import POINTS, needs_the_tables
 from pyharness import _core
 from pyharness.bpe.encoding.added_tokens import AddedTokens, Stretches
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer
-from pyharness.bpe.formats.importing import import_model
+from pyharness.bpe.formats.imports import import_model
 from pyharness.types import Tokens
 from pyharness.vocabularies.huggingface.file import AddedToken
 from tokenizer_files import byte_level

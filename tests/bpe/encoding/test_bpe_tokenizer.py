@@ -22,11 +22,10 @@ from bpe_files import (
 )
 from pyharness import _core, tokenizers
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer
-from pyharness.bpe.formats.exporting_huggingface import tokenizer_json
-from pyharness.bpe.formats.importing import import_model
-from pyharness.bpe.formats.own.file import load_bytes, save_bytes
-from pyharness.bpe.formats.own.reading import model_of_content
-from pyharness.bpe.formats.own.writing import content_of_model
+from pyharness.bpe.formats.huggingface import tokenizer_json
+from pyharness.bpe.formats.imports import import_model
+from pyharness.bpe.formats.own_file import content_of_model, load_bytes, save_bytes
+from pyharness.bpe.formats.own_reader import model_of_content
 from pyharness.types import HasMergeModel, HasPipeline, HasVocabulary, InputError, MergeModel, Tokenizer
 from tokenizer_files import (
     TEXTS,

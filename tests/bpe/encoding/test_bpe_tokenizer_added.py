@@ -14,7 +14,7 @@ from bpe_files import characters_file
 from pyharness.bpe import BpeEncoder
 from pyharness.bpe.encoding.added_tokens import AddedTokens, Stretches
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer
-from pyharness.bpe.formats.importing import import_model
+from pyharness.bpe.formats.imports import import_model
 from pyharness.vocabularies.huggingface.file import AddedToken
 from tokenizer_files import byte_level, sentencepiece_data
 

@@ -22,8 +22,8 @@ from bpe_files import FILES
 from bpe_models import character_model, trained_model
 from cases.tokenizer_models import RANKS, SPECIALS, TEXT, model_of_file, tiktoken_of
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer
-from pyharness.bpe.formats.importing import import_model
-from pyharness.bpe.formats.own import file as model_file
+from pyharness.bpe.formats import own_file as model_file
+from pyharness.bpe.formats.imports import import_model
 from pyharness.types import InputError
 from tokenizer_files import TEXTS, byte_level, write
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from bpe_files import FILES, words_file
 from cases.tokenizer_models import RANKS, TEXT, model_of_file, tiktoken_of
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer
-from pyharness.bpe.formats.importing import import_model
+from pyharness.bpe.formats.imports import import_model
 from pyharness.types import InputError
 from pyharness.vocabularies.sentencepiece_file import fields
 from tokenizer_files import byte_level, sentencepiece_data

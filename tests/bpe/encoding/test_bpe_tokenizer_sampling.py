@@ -16,7 +16,7 @@ from oracles import bpe as oracle
 from pyharness import _core
 from pyharness.bpe import WeightedPieces, train
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer
-from pyharness.bpe.formats.importing import import_model
+from pyharness.bpe.formats.imports import import_model
 from pyharness.bpe.model.model import BpeModel
 from pyharness.bpe.training.trained_model import model_of_training
 from pyharness.types import Vocabulary

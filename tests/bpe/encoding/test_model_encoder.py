@@ -9,8 +9,7 @@ import pytest
 
 from bpe_models import character_model, texts, trained_model
 from pyharness.bpe import BpeModel, BpeTokenizer, TextEncoder, TextSplitter
-from pyharness.bpe.encoding.model_encoder import ModelEncoder, Places
-from pyharness.bpe.encoding.symbol_encoder import SymbolEncoder
+from pyharness.bpe.encoding.encoders import ModelEncoder, Places, SymbolEncoder
 
 MAKERS: dict[str, Callable[[BpeModel, TextSplitter | None], ModelEncoder]] = {
     "text": lambda model, splitter: TextEncoder(model.merges, splitter, expansion=model.expansion),

@@ -28,12 +28,12 @@ from bpe_models import (
 )
 from cases.model_files import unreachable_tokens
 from oracles import bpe as oracle
-from pyharness.bpe.analysis.canonical_rules import canonical_rules
-from pyharness.bpe.encoding.bpe_encoder import BpeEncoder
-from pyharness.bpe.formats.exporting import export_model, single_expression
-from pyharness.bpe.formats.importing import import_model
+from pyharness.bpe.encoding.encoders import BpeEncoder
+from pyharness.bpe.formats.exports import export_model, single_expression
+from pyharness.bpe.formats.imports import import_model
 from pyharness.bpe.model.model import BpeModel
-from pyharness.bpe.splitting.text_splitter import TextSplitter
+from pyharness.bpe.model.reachability import canonical_rules
+from pyharness.bpe.model.text_splitter import TextSplitter
 from pyharness.types import InputError
 from pyharness.vocabularies import rank_file
 from pyharness.vocabularies.minbpe_file import read_minbpe

@@ -17,10 +17,10 @@ from bpe_models import (
 )
 from cases.model_files import unreachable_tokens
 from oracles import bpe as oracle
-from pyharness.bpe.analysis.canonical_rules import by_ids, canonical_rules
-from pyharness.bpe.formats.exporting import export_model
-from pyharness.bpe.formats.importing import import_model
+from pyharness.bpe.formats.exports import export_model
+from pyharness.bpe.formats.imports import import_model
 from pyharness.bpe.model.model import BpeModel
+from pyharness.bpe.model.reachability import by_ids, canonical_rules
 from pyharness.bpe.training.trained_model import model_of_training
 from pyharness.types import InputError, MergeModel, TokenKind
 from pyharness.vocabularies.huggingface.file import AddedToken

@@ -23,8 +23,8 @@ from bpe_models import (
     trained,
     trained_model,
 )
-from pyharness.bpe.formats.importing import import_model
-from pyharness.bpe.formats.own.file import load, load_bytes, save, save_bytes
+from pyharness.bpe.formats.imports import import_model
+from pyharness.bpe.formats.own_file import load, load_bytes, save, save_bytes
 from pyharness.bpe.model.model import BpeModel
 from pyharness.bpe.training.trained_model import model_of_training
 from pyharness.bpe.training.trainer import WeightedPieces, train

@@ -15,8 +15,8 @@ from bpe_models import (
     character_model,
     trained_model,
 )
-from pyharness.bpe.formats.importing import import_model
-from pyharness.bpe.formats.own.file import load_bytes, save_bytes
+from pyharness.bpe.formats.imports import import_model
+from pyharness.bpe.formats.own_file import load_bytes, save_bytes
 from pyharness.bpe.model import check as model_check
 from pyharness.system.environment import version_of
 from pyharness.types import InputError

@@ -12,8 +12,8 @@ import pytest
 from bpe_models import encode
 from cases.model_files import characters
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer
-from pyharness.bpe.formats.importing import import_model
-from pyharness.bpe.formats.own.file import load_bytes, save_bytes
+from pyharness.bpe.formats.imports import import_model
+from pyharness.bpe.formats.own_file import load_bytes, save_bytes
 from pyharness.types import InputError, TokenKind
 from pyharness.vocabularies.patterns.split_patterns import GPT2
 from pyharness.vocabularies.sentencepiece_file import SentencePieceNormalizer

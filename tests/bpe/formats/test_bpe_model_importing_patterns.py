@@ -11,9 +11,9 @@ import pytest
 from hypothesis import example, given, settings
 
 from bpe_models import TEXT, texts
-from pyharness.bpe.formats.importing import import_model
-from pyharness.bpe.formats.own.file import load_bytes, save_bytes
-from pyharness.bpe.splitting.text_splitter import TextSplitter
+from pyharness.bpe.formats.imports import import_model
+from pyharness.bpe.formats.own_file import load_bytes, save_bytes
+from pyharness.bpe.model.text_splitter import TextSplitter
 from pyharness.vocabularies.huggingface.pre_tokenizer import pre_tokenizer, split_pattern
 from pyharness.vocabularies.patterns.split_patterns import CL100K, GPT4_MINBPE, LLAMA3, SPLIT_PATTERNS
 from tokenizer_files import BYTE_LEVEL, byte_level, sequence, split

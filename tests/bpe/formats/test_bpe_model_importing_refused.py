@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from bpe_models import TEXT, encode, minbpe_encode
 from cases.model_files import characters
-from pyharness.bpe.formats.importing import import_model
-from pyharness.bpe.formats.own.file import load_bytes, save_bytes
+from pyharness.bpe.formats.imports import import_model
+from pyharness.bpe.formats.own_file import load_bytes, save_bytes
 from pyharness.types import InputError, TokenKind
 from pyharness.vocabularies.files import vocabulary_file
 from pyharness.vocabularies.minbpe_file import read_minbpe, write_minbpe

@@ -29,7 +29,7 @@ from oracles.splitting import (
     tokenizers_pieces,
     tokenizers_split,
 )
-from pyharness.bpe.splitting.text_splitter import TextSplitter
+from pyharness.bpe.model.text_splitter import TextSplitter
 from pyharness.vocabularies.patterns.split_patterns import GPT2_RELEASE, SPLIT_PATTERNS
 
 # ------------------------------------------------------------------------------------------ any text

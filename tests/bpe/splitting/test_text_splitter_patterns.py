@@ -13,7 +13,7 @@ from tiktoken_ext import openai_public  # type: ignore[import-untyped]
 
 from oracles.splitting import NAMES, SPLITTERS, regex_pieces, tokenizers_pieces, tokenizers_split
 from pyharness import _core
-from pyharness.bpe.splitting.text_splitter import Pieces, TextSplitter
+from pyharness.bpe.model.text_splitter import Pieces, TextSplitter
 from pyharness.types import InputError
 from pyharness.vocabularies.patterns.split_patterns import GPT2_RELEASE, SPLIT_PATTERNS
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer
-from pyharness.bpe.formats.own.file import load_bytes, save_bytes
+from pyharness.bpe.formats.own_file import load_bytes, save_bytes
 from pyharness.bpe.training.trained_model import model_of_training
 from pyharness.bpe.training.trainer import WeightedPieces, train
 from pyharness.types import InputError

@@ -20,7 +20,7 @@ from pyharness.features.profiling.kernels import entropy_peers, linear_entropy, 
 from pyharness.features.profiling.machines import cpu
 from pyharness.features.profiling.types import Problem
 from pyharness.kernels import PairHistogram, pair_histogram
-from pyharness.kernels.arrays.devices import cuda_reason
+from pyharness.kernels.devices import cuda_reason
 from pyharness.statistics.stopping import StoppingRule
 from pyharness.types import Unsupported
 

@@ -22,7 +22,7 @@ from pyharness.features.profiling.measuring import Samples
 from pyharness.features.profiling.record import Outcome, ProfileRecord
 from pyharness.features.profiling.report import profile_sheets
 from pyharness.features.profiling.types import Floor, Problem
-from pyharness.kernels.arrays.devices import DeviceInfo, cuda_reason
+from pyharness.kernels.devices import DeviceInfo, cuda_reason
 from pyharness.report import to_text
 from pyharness.statistics.stopping import StoppingRule
 

@@ -12,10 +12,9 @@ import pytest
 
 from backends import Bfloat16Array
 from pyharness import _core
-from pyharness.kernels import entropy
-from pyharness.kernels.arrays import libraries
-from pyharness.kernels.arrays.arrays import describe
-from pyharness.kernels.entropy.outputs import OUTPUTS
+from pyharness.kernels import entropy, libraries
+from pyharness.kernels.arrays import describe
+from pyharness.kernels.entropy_outputs import OUTPUTS
 from pyharness.types import InputError, Unsupported
 
 LOGITS = np.zeros((3, 5), np.float32)

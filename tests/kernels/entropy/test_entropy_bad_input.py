@@ -222,7 +222,7 @@ def test_out_that_shares_memory() -> None:
 
 def test_native_checks_of_memory(backend: Backend) -> None:
     """The face has looked already; a wrong call must still not leave its arrays."""
-    from pyharness.kernels.arrays import place
+    from pyharness.kernels import place
 
     module: Any = place.MODULES["cuda" if backend.kind == "cuda" else "cpu"]()
     memory: dict[str, Any] = {}

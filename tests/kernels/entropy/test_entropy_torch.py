@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from pyharness.kernels import EntropyOutputs, entropy
-from pyharness.kernels.arrays.arrays import describe
-from pyharness.kernels.entropy.outputs import OUTPUTS
+from pyharness.kernels.arrays import describe
+from pyharness.kernels.entropy_outputs import OUTPUTS
 from pyharness.types import InputError
 
 torch: Any = pytest.importorskip("torch")

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from backends import Backend, Bfloat16Array, module
 from oracles import entropy as oracle
 from pyharness.kernels import EntropyOutputs, entropy, linear_entropy
-from pyharness.kernels.arrays.arrays import describe
-from pyharness.kernels.arrays.libraries import Device
-from pyharness.kernels.arrays.place import Place
-from pyharness.kernels.entropy.linear_logits import ChunkMemory, Chunks
-from pyharness.kernels.entropy.outputs import OUTPUTS
+from pyharness.kernels.arrays import describe
+from pyharness.kernels.entropy_outputs import OUTPUTS
+from pyharness.kernels.libraries import Device
+from pyharness.kernels.linear_entropy import ChunkMemory, Chunks
+from pyharness.kernels.place import Place
 from pyharness.types import InputError
 
 Singles = NDArray[np.float32]

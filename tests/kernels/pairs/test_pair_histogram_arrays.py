@@ -27,11 +27,8 @@ from pair_counts import (
     where,
 )
 from pyharness import tokenizers
-from pyharness.kernels import PairHistogram, pair_histogram
-from pyharness.kernels.arrays.place import Place
-from pyharness.kernels.pairs import chunks as pair_chunks
-from pyharness.kernels.pairs import device as pair_histogram_device
-from pyharness.kernels.pairs import uploads as pair_uploads
+from pyharness.kernels import PairHistogram, device_pairs, pair_chunks, pair_histogram, pair_uploads
+from pyharness.kernels.place import Place
 from pyharness.types import Tokens
 
 __all__ = ["backend", "small"]  # the fixtures
@@ -114,7 +111,7 @@ def test_chunks_arrive_before_they_are_counted(monkeypatch: pytest.MonkeyPatch) 
     cuda = SimpleNamespace(Stream=LateStream, ExternalStream=LateStream, Event=LateEvent)
     monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=cuda))
     monkeypatch.setitem(sys.modules, "cupyx", SimpleNamespace(empty_pinned=np.empty))
-    monkeypatch.setattr(pair_histogram_device, "uploads_for", pair_uploads.PinnedUploads)
+    monkeypatch.setattr(device_pairs, "uploads_for", pair_uploads.PinnedUploads)
     empty = Place.empty
     monkeypatch.setattr(Place, "empty", lambda *arguments: empty(*arguments).view(LateArray))
     documents = np.array_split(np.random.default_rng(3).integers(0, 9, 500), 60)
@@ -145,7 +142,7 @@ def test_real_text_against_numpy(
 ) -> None:
     # An emulated thread costs what thousands of the device's do; the dense counter gets the low bits of the ids.
     end = 60_000 if backend.kind == "emulated" else len(english.ids)
-    monkeypatch.setitem(pair_histogram_device.TUNING, "dense_ids", 256)
+    monkeypatch.setitem(device_pairs.TUNING, "dense_ids", 256)
     ids = english.ids[:end] & np.uint32(255 if method == "dense" else WIDE)
     offsets = np.append(english.offsets[english.offsets < end], end)
     keys = np.delete(ids[:-1].astype(np.uint64) << np.uint64(32) | ids[1:], offsets[1:-1] - 1)

@@ -22,9 +22,7 @@ from pair_counts import (
     small,
     where,
 )
-from pyharness.kernels import PairHistogram, pair_histogram
-from pyharness.kernels.pairs import chunks as pair_chunks
-from pyharness.kernels.pairs import device as pair_histogram_device
+from pyharness.kernels import PairHistogram, device_pairs, pair_chunks, pair_histogram
 from pyharness.types import Tokens
 
 __all__ = ["backend", "small"]  # the fixtures
@@ -57,7 +55,7 @@ def test_random_cases(backend: Backend, case: int, monkeypatch: pytest.MonkeyPat
     case += 50 * (0 if backend.kind != "emulated" else 1 + int(backend.variant))
     documents, weights, tuning, chunk = random_case(case)
     for name, value in tuning.items():
-        monkeypatch.setitem(pair_histogram_device.TUNING, name, value)
+        monkeypatch.setitem(device_pairs.TUNING, name, value)
     monkeypatch.setattr(pair_chunks, "MOST_POSITIONS", chunk)
     method = METHODS[case % 3]
     if method != "dense":  # spread the ids over all of their range

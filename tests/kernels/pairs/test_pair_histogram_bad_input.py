@@ -10,11 +10,9 @@ import pytest
 
 from backends import Backend, backend, module
 from pair_counts import count, every_backend, kernels_only, small, tensor, where
-from pyharness.kernels import pair_histogram
-from pyharness.kernels.arrays.libraries import Device, library_of
-from pyharness.kernels.arrays.place import stream_handle
-from pyharness.kernels.pairs import chunks as pair_chunks
-from pyharness.kernels.pairs import device as pair_histogram_device
+from pyharness.kernels import device_pairs, pair_chunks, pair_histogram
+from pyharness.kernels.libraries import Device, library_of
+from pyharness.kernels.place import stream_handle
 from pyharness.types import InputError
 
 __all__ = ["backend", "small"]  # the fixtures
@@ -130,11 +128,11 @@ def test_where_and_how() -> None:
             pair_histogram(ids, device=device, stream=1)
     cuda = Device(is_cuda=True, number=0)
     with pytest.raises(InputError, match="stream belongs to cuda:1"):
-        stream_handle(SimpleNamespace(device_id=1, ptr=5), library_of(ids, pair_histogram_device.HOST), cuda)
+        stream_handle(SimpleNamespace(device_id=1, ptr=5), library_of(ids, device_pairs.HOST), cuda)
 
 
 def test_cuda_without_a_device_says_why() -> None:
-    from pyharness.kernels.arrays.devices import CudaUnavailable, cuda_reason
+    from pyharness.kernels.devices import CudaUnavailable, cuda_reason
 
     if cuda_reason() is None:
         pytest.skip("there is a CUDA device")
@@ -144,7 +142,7 @@ def test_cuda_without_a_device_says_why() -> None:
 
 def test_a_round_that_does_not_fit_says_what_it_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     module("_emulated")
-    library = type(library_of(np.zeros(1), pair_histogram_device.HOST))
+    library = type(library_of(np.zeros(1), device_pairs.HOST))
     empty = library.empty
 
     def limited(self: Any, shape: tuple[int, ...], dtype: str, device: Any) -> Any:

@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 
 from backends import SEEDS, Backend, backend, module
 from pair_counts import WIDE, kernels_only, reference, rows
-from pyharness.kernels import PairHistogram, pair_histogram
-from pyharness.kernels.pairs import chunks as pair_chunks
-from pyharness.kernels.pairs import device as pair_histogram_device
+from pyharness.kernels import PairHistogram, device_pairs, pair_chunks, pair_histogram
 from pyharness.types import Ids
 
 __all__ = ["backend"]  # the fixture
@@ -70,7 +68,7 @@ def test_equals_the_cpu(case: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every kind of tokens meets every tuning and every seed."""
     module("_emulated").set_seed(SEEDS[case % len(SEEDS)])
     for name, value in TUNINGS[case // len(SEEDS) % len(TUNINGS)].items():
-        monkeypatch.setitem(pair_histogram_device.TUNING, name, value)
+        monkeypatch.setitem(device_pairs.TUNING, name, value)
     generator = np.random.default_rng(case)
     monkeypatch.setattr(pair_chunks, "MOST_POSITIONS", int(generator.choice([50, 1 << 20])))
     size = int(generator.choice([1, 2, 33, 300, 900]))
@@ -83,8 +81,8 @@ def test_equals_the_cpu(case: int, monkeypatch: pytest.MonkeyPatch) -> None:
 @kernels_only
 def test_buckets_of_any_size(backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the sizes of a device: a pair of 90 %, and more pairs in a bucket than its table has slots."""
-    monkeypatch.setitem(pair_histogram_device.TUNING, "part_positions", 1000)
-    monkeypatch.setitem(pair_histogram_device.TUNING, "bucket_slots", 128)
+    monkeypatch.setitem(device_pairs.TUNING, "part_positions", 1000)
+    monkeypatch.setitem(device_pairs.TUNING, "bucket_slots", 128)
     generator = np.random.default_rng(5)
     for draw in (hot, distinct):
         ids = draw(generator, 12_000).astype(np.uint32)

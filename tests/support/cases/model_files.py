@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyharness.bpe.formats.importing import import_model
+from pyharness.bpe.formats.imports import import_model
 from pyharness.bpe.model.model import BpeModel
 from tokenizer_files import rank_data
 

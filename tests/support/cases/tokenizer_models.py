@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bpe_files import FILES
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer
-from pyharness.bpe.formats.importing import import_model
+from pyharness.bpe.formats.imports import import_model
 from pyharness.bpe.model.model import BpeModel
 from pyharness.vocabularies.patterns.split_patterns import GPT2
 from tokenizer_files import rank_data

@@ -13,7 +13,7 @@ import tiktoken
 from tokenizers import Regex, pre_tokenizers
 
 from pyharness import _core
-from pyharness.bpe.splitting.text_splitter import TextSplitter
+from pyharness.bpe.model.text_splitter import TextSplitter
 from pyharness.vocabularies.patterns.split_patterns import CL100K, SPLIT_PATTERNS
 
 NAMES = tuple(SPLIT_PATTERNS)

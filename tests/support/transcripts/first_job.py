@@ -10,8 +10,8 @@ from pathlib import Path
 
 from cases.trained_rows import asked
 from pyharness import trainers
-from pyharness.bpe.formats.exporting import export_model
-from pyharness.bpe.formats.own.file import save_bytes
+from pyharness.bpe.formats.exports import export_model
+from pyharness.bpe.formats.own_file import save_bytes
 from pyharness.bpe.model.model import BpeModel
 
 ESTONIAN = (

@@ -142,7 +142,7 @@ def test_what_older_code_trained_is_not_found(
 
 @pytest.mark.parametrize(
     "changed",
-    ["pyharness.trainers.native", "pyharness.bpe.formats.own.writing", "pyharness.vocabularies.files.byte_alphabet"],
+    ["pyharness.trainers.native", "pyharness.bpe.formats.own_file", "pyharness.vocabularies.files.byte_alphabet"],
 )
 def test_code_that_trains_is_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: str) -> None:
     files = import_closure("pyharness.trainers.native", "pyharness")

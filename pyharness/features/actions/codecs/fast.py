@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.bpe.encoding.bpe_encoder import BpeEncoder
+from pyharness.bpe.encoding.encoders import BpeEncoder
 from pyharness.bpe.training.trainer import WeightedPieces, train
 from pyharness.features.actions.codecs.quantiles import Integers, OfQuantiles, Quantiles, Values, check_chunk, rounded
 from pyharness.features.actions.types import Damaged

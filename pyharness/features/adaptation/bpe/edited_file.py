@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.bpe.analysis.self_tokenization import NEVER, remembered_self_tokenization
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer
-from pyharness.bpe.formats.importing import import_model
+from pyharness.bpe.formats.imports import import_model
 from pyharness.bpe.model.model import BpeModel
+from pyharness.bpe.model.reachability import NEVER, remembered_self_tokenization
 from pyharness.features.adaptation.bpe.extension import Extension
 from pyharness.features.adaptation.bpe.placement import Placement, place
 from pyharness.features.adaptation.bpe.pruning import id_map

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness import _core
-from pyharness.bpe.analysis.self_tokenization import NEVER, remembered_self_tokenization, self_tokenization
 from pyharness.bpe.model.model import BpeModel
+from pyharness.bpe.model.reachability import NEVER, remembered_self_tokenization, self_tokenization
 from pyharness.bpe.training.trainer import TieRule, WeightedPieces
 from pyharness.features.adaptation.bpe.model_pieces import MARK, check_extendable, encoded
 from pyharness.features.adaptation.bpe.piece_rules import PieceRules, character_classes

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness import _core
-from pyharness.bpe.analysis.self_tokenization import NEVER
-from pyharness.bpe.encoding.model_texts import ModelTexts
+from pyharness.bpe.encoding.pipeline import ModelTexts
 from pyharness.bpe.encoding.stages import is_byte_level
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer
 from pyharness.bpe.model.model import BpeModel
-from pyharness.bpe.splitting.text_splitter import Pieces, TextSplitter
+from pyharness.bpe.model.reachability import NEVER
+from pyharness.bpe.model.text_splitter import Pieces, TextSplitter
 from pyharness.bpe.training.piece_counter import PieceCounter
 from pyharness.bpe.training.trainer import WeightedPieces
 from pyharness.features.adaptation.bpe.piece_rules import PieceRules

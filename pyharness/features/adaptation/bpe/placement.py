@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pyharness.bpe.analysis.self_tokenization import NEVER, Verdict, self_tokenization
 from pyharness.bpe.model.model import BpeModel
+from pyharness.bpe.model.reachability import NEVER, Verdict, self_tokenization
 from pyharness.types import Ids, InputError, TokenKind
 
 

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness import _core
-from pyharness.bpe.analysis.self_tokenization import NEVER, self_tokenization
 from pyharness.bpe.model.model import BpeModel
+from pyharness.bpe.model.reachability import NEVER, self_tokenization
 from pyharness.features.adaptation.id_maps import IdMap
 from pyharness.types import Ids, InputError, TokenKind
 from pyharness.vocabularies.patterns.code_points import plain, table

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness.bpe import BpeEncoder, BpeModel, BpeTokenizer
-from pyharness.bpe.analysis.unused_pieces import expansion_of_unused
+from pyharness.bpe.model.unused_pieces import expansion_of_unused
 from pyharness.features.adaptation.id_maps import IdMap
 from pyharness.features.adaptation.surgery.plan import EmbeddingPlan, Numbering, Operation, Step
 from pyharness.types import InputError, TokenKind, offsets_of

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from pyharness.bpe.analysis.self_tokenization import NEVER, SelfTokenization, Verdict, remembered_self_tokenization
 from pyharness.bpe.model.model import BpeModel
-from pyharness.corpora.batching import batches
+from pyharness.bpe.model.reachability import NEVER, SelfTokenization, Verdict, remembered_self_tokenization
+from pyharness.corpora.batches import batches
 from pyharness.features.adaptation.id_maps import IdMap
 from pyharness.features.adaptation.trainers.base_file import BaseFile
 from pyharness.features.adaptation.trainers.settings_files import settings_files

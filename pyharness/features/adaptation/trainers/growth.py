@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from pyharness.bpe.formats.importing import import_model
+from pyharness.bpe.formats.imports import import_model
 from pyharness.bpe.model.model import BpeModel
 from pyharness.bpe.training.trainer import TieRule, WeightedPieces
 from pyharness.features.adaptation.bpe.coverage import Missing, check_share, missing_characters

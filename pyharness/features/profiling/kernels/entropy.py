@@ -11,7 +11,7 @@ from pyharness import kernels
 from pyharness.features.profiling.arrays import differs, normal, on_host
 from pyharness.features.profiling.kernels.entropy_peers import numpy_peers, torch_peers
 from pyharness.features.profiling.types import BYTES_OF, Axis, Floor, Problem, Profile, Task
-from pyharness.kernels.entropy.entropy import MOST_COLUMNS
+from pyharness.kernels.entropy import MOST_COLUMNS
 
 FLOP_PER_LOGIT = 6  # subtract, scale, 2**z, add to s, multiply and add to w
 TOLERANCE = 2e-6  # nats against float64: what the kernel promises

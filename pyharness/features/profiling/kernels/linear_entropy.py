@@ -13,7 +13,7 @@ from pyharness.features.profiling.kernels.entropy import FLOP_PER_LOGIT, SPREAD,
 from pyharness.features.profiling.kernels.entropy_peers import PRECISION
 from pyharness.features.profiling.kernels.linear_peers import peers
 from pyharness.features.profiling.types import BYTES_OF, Axis, Floor, Problem, Profile, Task
-from pyharness.kernels.entropy.entropy import MOST_COLUMNS
+from pyharness.kernels.entropy import MOST_COLUMNS
 
 EXCERPT = 2  # rows
 CHUNK = 1 << 13  # vocabulary rows in float64 at a time

@@ -10,7 +10,7 @@ from typing import Any
 from pyharness.features.profiling.arrays import copied_bytes, normal, torch_for
 from pyharness.features.profiling.machines.clocks import ClockWatch, device_state
 from pyharness.features.profiling.types import Copying, DeviceKind, Phase
-from pyharness.kernels.arrays.devices import DeviceInfo
+from pyharness.kernels.devices import DeviceInfo
 
 COPY_BYTES = 1 << 30
 MATRIX_SIZE = 8192

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from pyharness.features.profiling.machines.cpu import Cpu
 from pyharness.features.profiling.types import Device, DeviceKind
-from pyharness.kernels.arrays.devices import device_info, require_cuda
+from pyharness.kernels.devices import device_info, require_cuda
 from pyharness.plugins.libraries import load
 from pyharness.types import Unsupported
 

@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 from pyharness.features.segmentation.metrics import variants, words
 from pyharness.features.segmentation.metrics.units import NOTHING_SPELLED, add, unit_lengths
 from pyharness.features.segmentation.metrics.words import CutKinds, WordPairs
-from pyharness.metrics.counting import measuring, state_arrays
-from pyharness.metrics.counting.state import CorpusMetric, CorpusState, Counts
-from pyharness.metrics.counting.word_positions import Bounds
-from pyharness.metrics.counting.words import UNSEGMENTED, segments_of
+from pyharness.metrics.counting import state_arrays
+from pyharness.metrics.counting.state import CorpusMetric, CorpusState, Counts, measure
+from pyharness.metrics.counting.words import UNSEGMENTED, Bounds, segments_of
 from pyharness.statistics.jackknife import Undefined, group_of
 from pyharness.types import PERCENT, Digest, Format, HasSegments, Measurement, Metric, Segments, State, digest_of
 
@@ -72,7 +71,7 @@ class ExtractCounts:
 
     def measurements(self) -> list[Measurement]:
         """Every metric of extracts."""
-        measurements = measuring.measure(self.state, [_STABILITY, _CUT_WORDS])
+        measurements = measure(self.state, [_STABILITY, _CUT_WORDS])
         try:
             _need_words(self.state.total())
             measurements += self.pairs.measure(self.state.counters["documents"].tolist())
@@ -80,7 +79,7 @@ class ExtractCounts:
             measurements += [Measurement(metric.name, None, reason=str(reason)) for metric in words.REPORTED]
         for kind in variants.NOISE:
             about = CorpusMetric(_NOISE, lambda counts, kind=kind: _noise(counts, kind))  # type: ignore[misc]
-            (one,) = measuring.measure(self.state, [about])
+            (one,) = measure(self.state, [about])
             measurements.append(replace(one, part=kind, **_WITHOUT_INTERVAL.get(kind, {})))
         return measurements
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from pyharness.features.segmentation.metrics.variants import draws
 from pyharness.metrics.counting.state_arrays import taken
-from pyharness.metrics.counting.word_positions import Bounds, words
+from pyharness.metrics.counting.words import Bounds, words
 from pyharness.statistics import jackknife
 from pyharness.statistics.jackknife import GROUPS, Undefined
 from pyharness.types import PERCENT, Digest, Format, InputError, Measurement, Metric, State

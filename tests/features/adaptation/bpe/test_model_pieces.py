@@ -16,7 +16,7 @@ from bpe_models import trained
 from extended_models import byte_model, extended_model
 from pyharness import _core
 from pyharness.bpe import BpeModel, BpeTokenizer, WeightedPieces, import_model, model_of_training, self_tokenization
-from pyharness.bpe.formats.importing_sentencepiece import model_of_sentencepiece
+from pyharness.bpe.formats.imports import model_of_sentencepiece
 from pyharness.corpora import open_corpus
 from pyharness.features.adaptation.bpe.extension import continued, extend
 from pyharness.features.adaptation.bpe.model_pieces import ModelPieces, encoded

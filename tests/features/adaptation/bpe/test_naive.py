@@ -11,7 +11,7 @@ from extended_models import extended_merges, random_base
 from oracles import extending as oracle
 from oracles.bpe import BYTES
 from pyharness.bpe import WeightedPieces, model_of_training, self_tokenization, train
-from pyharness.bpe.formats.importing_sentencepiece import model_of_sentencepiece
+from pyharness.bpe.formats.imports import model_of_sentencepiece
 from pyharness.features.adaptation.bpe.extension import extend, extend_naively
 from pyharness.types import InputError
 from pyharness.vocabularies.sentencepiece_file import ModelType, PieceType, SentencePieceModel

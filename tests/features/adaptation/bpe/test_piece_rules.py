@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pyharness.bpe.formats.importing_sentencepiece import model_of_sentencepiece
+from pyharness.bpe.formats.imports import model_of_sentencepiece
 from pyharness.features.adaptation.bpe.extension import extend
 from pyharness.features.adaptation.bpe.model_pieces import ModelPieces
 from pyharness.features.adaptation.bpe.piece_rules import PieceRules, character_classes, read_piece_rules

@@ -19,9 +19,9 @@ from extended_models import random_base
 from oracles import bpe, pruning
 from oracles.extending import Grown
 from pyharness import _core
-from pyharness.bpe.analysis.self_tokenization import NEVER
-from pyharness.bpe.formats.importing import import_model
+from pyharness.bpe.formats.imports import import_model
 from pyharness.bpe.model.model import BpeModel
+from pyharness.bpe.model.reachability import NEVER
 from pyharness.features.adaptation.bpe.pruning import (
     first_of,
     frequency_order,

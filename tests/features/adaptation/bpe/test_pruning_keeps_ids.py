@@ -12,10 +12,10 @@ from adapted.pruned_models import mapped_parts, pruned_merges, pruned_model
 from bpe_models import trained_model
 from extended_models import random_base
 from oracles.bpe import NEVER
-from pyharness.bpe.analysis.self_tokenization import self_tokenization
-from pyharness.bpe.encoding.bpe_encoder import BpeEncoder
+from pyharness.bpe.encoding.encoders import BpeEncoder
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer
 from pyharness.bpe.model.model import BpeModel
+from pyharness.bpe.model.reachability import self_tokenization
 from pyharness.features.adaptation.bpe.model_pieces import TokenCounter
 from pyharness.features.adaptation.bpe.pruning import frequency_order, id_map, leaf_order, merge_based, parts
 from pyharness.types import Ids

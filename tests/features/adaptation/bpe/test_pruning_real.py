@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from adapted.pruned_models import mapped_parts, pruned_model
-from pyharness.bpe.analysis.self_tokenization import self_tokenization
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer
-from pyharness.bpe.formats.importing import import_model
+from pyharness.bpe.formats.imports import import_model
 from pyharness.bpe.model.model import BpeModel
+from pyharness.bpe.model.reachability import self_tokenization
 from pyharness.features.adaptation.bpe.edited_file import prune
 from pyharness.features.adaptation.bpe.model_pieces import TokenCounter
 from pyharness.features.adaptation.bpe.pruning import first_of, frequency_order, id_map, leaf_order, parts

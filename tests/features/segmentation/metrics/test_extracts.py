@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from cutting.cutters import Cut, Cutter, after, every, from_the_end
 from pyharness.features.segmentation.metrics import variants
 from pyharness.features.segmentation.metrics.extracts import EXTRACT_BYTES, ExtractCounts, extract
-from pyharness.metrics.counting.word_positions import words
+from pyharness.metrics.counting.words import words
 from pyharness.statistics.jackknife import group_of
 from pyharness.types import Measurement, NotSpelled, digest_of
 

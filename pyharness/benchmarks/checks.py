@@ -1,0 +1,310 @@
+"""What a row's ids and texts are checked for: round trips, the ids of another engine, and texts made to be hard."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+
+from pyharness import corpora
+from pyharness.metrics.counting import state_arrays
+from pyharness.tokenizers import HasNormalize, mapped_strings
+from pyharness.types import (
+    Digest,
+    HasVocabulary,
+    InputError,
+    Measurement,
+    RoundTrip,
+    State,
+    Tally,
+    Tokenizer,
+    Tokens,
+    offsets_of,
+)
+
+SNIPPET = 24  # bytes of text that a difference shows
+TEXT, STRESS = "text", "stress set"  # parts of what is read
+_BY_PART = "round trips by part"
+CLASSES: tuple[RoundTrip, ...] = get_args(RoundTrip)
+COMPARED = "compared"  # array of the state: documents compared by their ids, and those of them that were left out
+SAMPLES = ("sample:code", "sample:unicode")
+# Of 33 rows and engines none took over 0.2 s for the combining marks. 32,768 letters or digits took up to 1.3 s.
+RUNS: Mapping[str, str] = {
+    "'a' and 32,768 times U+0301": "a" + "\u0301" * 32768,
+    "8,192 times 'a'": "a" * 8192,
+    "8,192 times '1'": "1" * 8192,
+    "8,192 spaces": " " * 8192,
+}
+LONGEST_MESSAGE = 300  # characters of what a library says
+
+
+@dataclass(slots=True)
+class RoundTrips:
+    """What decoding gave back, document by document."""
+
+    tokenizer: Tokenizer
+    documents: int = 0
+    exact: int = 0
+    as_derived: int = 0  # equal to what the tokenizer's class promises
+    idempotent: int = 0
+    witness: dict[str, Any] | None = None  # the first document that differs from its text
+    error: str | None = None  # the first thing that decoding raised
+
+    def check(self, texts: list[str], tokens: Tokens) -> None:
+        """Decode every document and encode what came back once more."""
+        decoded = [self._decode(tokens, index) for index in range(len(texts))]
+        again = self.tokenizer.encode_batch([data.decode(errors="replace") for data in decoded])
+        for index, (text, data) in enumerate(zip(texts, decoded, strict=True)):
+            self._count(text, data, np.array_equal(tokens.document(index), again.document(index)))
+
+    def _decode(self, tokens: Tokens, index: int) -> bytes:
+        try:
+            return self.tokenizer.decode(tokens.document(index))
+        except (KeyboardInterrupt, SystemExit, MemoryError):
+            raise
+        except BaseException as error:  # a panic in Rust is no Exception; what cannot be decoded did not come back
+            self.error = self.error or f"{type(error).__name__}: {error}"
+            return b""
+
+    def _count(self, text: str, decoded: bytes, idempotent: bool) -> None:
+        exact = decoded == text.encode()
+        if not exact and self.witness is None:
+            self.witness = first_difference(text.encode(), decoded) | {"document": self.documents}
+        self.documents += 1
+        self.exact += exact
+        self.as_derived += exact or self._as_normalised(text, decoded)
+        self.idempotent += idempotent
+
+    def _as_normalised(self, text: str, decoded: bytes) -> bool:
+        if self.tokenizer.round_trip != "normalised" or not isinstance(self.tokenizer, HasNormalize):
+            return False
+        return decoded == self.tokenizer.normalize(text).encode()
+
+
+@dataclass(slots=True)
+class TripsByPart:
+    """Round trips of the text that is measured, and of the stress set: odd texts of the sample, and long runs.
+
+    What is said of all is said without the runs, which older records did not read: records compare.
+    """
+
+    text: RoundTrips
+    sample: RoundTrips
+    runs: RoundTrips
+
+    @classmethod
+    def of(cls, tokenizer: Tokenizer) -> TripsByPart:
+        """Nothing read yet."""
+        return cls(RoundTrips(tokenizer), RoundTrips(tokenizer), RoundTrips(tokenizer))
+
+    @property
+    def error(self) -> str | None:
+        """The first thing that decoding raised."""
+        return self.text.error or self.sample.error or self.runs.error
+
+    def witnesses(self) -> dict[str, dict[str, Any]]:
+        """By part, the first document that differs from its text; runs stand behind the sample's documents."""
+        runs = self.runs.witness
+        behind = None if runs is None else runs | {"document": self.sample.documents + runs["document"]}
+        found = {TEXT: self.text.witness, STRESS: self.sample.witness or behind}
+        return {part: witness for part, witness in found.items() if witness is not None}
+
+    def arrays(self) -> State:
+        """Arrays to keep beside a record: what ``measurements`` takes."""
+        tokenizer, read = self.text.tokenizer, (self.text, self.sample)
+        kind, can_ask = tokenizer.round_trip, isinstance(tokenizer, HasNormalize)
+        counts = [
+            sum(getattr(one, name) for one in read) for name in ("documents", "exact", "as_derived", "idempotent")
+        ]
+        stress = (self.sample.documents + self.runs.documents, self.sample.exact + self.runs.exact)
+        return {
+            "round trips": np.array([*counts, CLASSES.index(kind), can_ask], np.int64),
+            _BY_PART: np.array([self.text.documents, self.text.exact, *stress], np.int64),
+        }
+
+
+def details(state: State) -> dict[str, Any]:
+    """What the details of a case say of the documents read."""
+    documents, exact, _, _, kind, _ = _counts(state)
+    return {"class": CLASSES[kind], "documents": documents, "mismatches": documents - exact}
+
+
+def _counts(state: State) -> list[int]:
+    counts: list[int] = state_arrays.taken(state, "round trips", 6).tolist()
+    documents, *others = counts
+    if documents <= 0 or others[3] not in range(len(CLASSES)):
+        raise InputError(f"round trips of {documents} documents, of class {others[3]}")
+    return counts
+
+
+def measurements(state: State) -> tuple[Measurement, ...]:
+    """Shares of the documents read, of all but runs and by part."""
+    documents, exact, as_derived, idempotent, kind, can_ask = _counts(state)
+    promised = Measurement("round_trip_share", as_derived / documents)
+    if CLASSES[kind] == "lossy":
+        promised = Measurement("round_trip_share", None, reason="a lossy tokenizer promises no round trip")
+    elif CLASSES[kind] == "normalised" and not can_ask:
+        promised = Measurement("round_trip_share", None, reason="this engine's normaliser cannot be asked")
+    return (
+        promised,
+        Measurement("exact_round_trip_share", exact / documents),
+        *_by_part(state),
+        Measurement("idempotent_share", idempotent / documents),
+        Measurement("checked_documents", documents),
+    )
+
+
+def _by_part(state: State) -> Iterator[Measurement]:
+    """Exact round trips of each part; none in an older state."""
+    if _BY_PART not in state:
+        return
+    text, text_exact, stress, stress_exact = state_arrays.taken(state, _BY_PART, 4).tolist()
+    for part, documents, exact in ((TEXT, text, text_exact), (STRESS, stress, stress_exact)):
+        if documents <= 0:
+            raise InputError(f"round trips of {documents} documents of the {part}")
+        yield Measurement("exact_round_trip_share", exact / documents, part=part)
+
+
+def first_difference(expected: bytes, got: bytes) -> dict[str, Any]:
+    """Byte offset of the first difference, and what stands there on both sides."""
+    shorter = min(len(expected), len(got))
+    differs = np.frombuffer(expected[:shorter], np.uint8) != np.frombuffer(got[:shorter], np.uint8)
+    offset = int(differs.argmax()) if differs.any() else shorter
+    expected_there, got_there = (
+        data[max(0, offset - 4) : offset + SNIPPET].decode(errors="replace") for data in (expected, got)
+    )
+    return {"byte_offset": offset, "expected": expected_there, "got": got_there}
+
+
+class OtherText(Exception):
+    """Ids of one text cannot be compared with those of another."""
+
+
+@dataclass(slots=True)
+class IdsKept:
+    """Ids of the documents read, in order: to be left for other rows, or compared with what another row left."""
+
+    text: Digest  # of all documents: ids of other text are not compared
+    parts: list[Tokens] = field(default_factory=list)
+
+    def save(self, path: Path) -> None:
+        """Write ids and document lengths; no object arrays, so nothing is ever unpickled."""
+        ids = np.concatenate([part.ids for part in self.parts])
+        lengths = np.concatenate([np.diff(part.offsets) for part in self.parts])
+        np.savez(path, ids=ids, lengths=lengths, text=np.frombuffer(self.text, np.uint8))
+
+    def load(self, path: Path) -> Tokens:
+        """Read what ``save`` wrote for the same text."""
+        with np.load(path, allow_pickle=False) as archive:
+            if archive["text"].tobytes() != self.text:
+                raise OtherText("its text is not the one that the home row's ids are of: it changed during the run")
+            return Tokens(archive["ids"], offsets_of(archive["lengths"]))
+
+
+@dataclass(slots=True)
+class Comparison:
+    """Ids of this row against those of the row its vocabulary is compared with."""
+
+    expected: Tokens
+    documents: int = 0
+    left_out: int = 0
+    difference: dict[str, Any] | None = None
+
+    def check(self, tokenizer: Tokenizer, texts: list[str], tokens: Tokens) -> None:
+        """Compare a batch; stops looking after the first difference."""
+        mapped = mapped_strings(tokenizer)
+        for index, text in enumerate(texts):
+            number = self.documents
+            self.documents += 1
+            if any(string in text for string in mapped):
+                self.left_out += 1
+            elif self.difference is None:
+                expected, got = self.expected.document(number), tokens.document(index)
+                if not np.array_equal(expected, got):
+                    self.difference = describe_difference(tokenizer, text, expected, got) | {"document": number}
+
+
+def id_measurements(state: State) -> tuple[Measurement, ...]:
+    """Documents whose ids are those of the row at home, and those that no ids are compared of."""
+    if COMPARED not in state:  # no other row claims its vocabulary
+        return ()
+    documents, left_out = state_arrays.taken(state, COMPARED, 2).tolist()
+    return Measurement("identical_documents", documents - left_out), Measurement("mapped_documents", left_out)
+
+
+def id_details(state: State) -> dict[str, Any]:
+    """What the details of a case that has passed say of the comparison."""
+    found = measurements(state)
+    if not found:
+        return {}
+    identical, left_out = (one.value for one in found)
+    return {"identical_ids": {"documents": identical, "left_out": left_out, "difference": None}}
+
+
+def describe_difference(tokenizer: Tokenizer, text: str, expected: Any, got: Any) -> dict[str, Any]:
+    """First differing token: its index, the byte offset of the text it stands at, and both sides' ids."""
+    shorter = min(len(expected), len(got))
+    differs = expected[:shorter] != got[:shorter]
+    token = int(differs.argmax()) if differs.any() else shorter
+    difference: dict[str, Any] = {
+        "token": token,
+        "expected_ids": expected[token : token + 8].tolist(),
+        "got_ids": got[token : token + 8].tolist(),
+    }
+    if isinstance(tokenizer, HasVocabulary):
+        lengths = np.diff(tokenizer.vocabulary().offsets)
+        offset = int(lengths[expected[:token]].sum())
+    else:
+        offset = len(tokenizer.decode(expected[:token]))  # ids of the home row: the same up to here
+    there = text.encode()[offset : offset + SNIPPET].decode(errors="replace")
+    return difference | {"byte_offset": offset, "text": there}
+
+
+# The stress set: texts that any tokenizer has to bear, whatever the corpus is: code and odd Unicode, and long runs.
+#
+# A library that takes quadratic time for a run, or has no room for it, fails on these and not in a user's service: a
+# long run of combining marks overflows a stack of tokie 0.1.4.
+class NotEncoded(Exception):
+    """A library raised for a text of the stress set: the message names both."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A text of the stress set, and what messages call it."""
+
+    name: str
+    text: str
+
+
+def samples() -> list[Document]:
+    """Code and odd Unicode of the sample."""
+    return [
+        Document(f"{specification}, document {number}", text)
+        for specification in SAMPLES
+        for number, text in enumerate(corpora.open_corpus(specification).documents(Tally()))
+    ]
+
+
+def name(number: int) -> str:
+    """What a text of the set is called: samples come first."""
+    return [*(one.name for one in samples()), *RUNS][number]
+
+
+def encoded_runs(tokenizer: Tokenizer, threads: int) -> Iterator[tuple[str, Tokens]]:
+    """Encode one run after the other.
+
+    Raises:
+        NotEncoded: the library raised.
+    """
+    for called, text in RUNS.items():
+        try:
+            yield text, tokenizer.encode_batch([text], threads)
+        except (KeyboardInterrupt, SystemExit, MemoryError, GeneratorExit):
+            raise
+        except BaseException as error:  # a panic in Rust is no Exception
+            said = str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
+            line = " ".join(said.split())[:LONGEST_MESSAGE]
+            raise NotEncoded(f"it cannot encode a text of the stress set ({called}): {line}") from error

@@ -1,1 +1,0 @@
-"""Analysis of models: the tokens that they can and cannot produce."""

@@ -1,1 +1,0 @@
-"""Ids to texts, and where tokens stand in them."""

@@ -1,0 +1,289 @@
+"""Ids to text, as the file of a model says."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from operator import index
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyharness import _core
+from pyharness.bpe.model.model import BpeModel
+from pyharness.bpe.model.token_lookup import TokenLookup
+from pyharness.types import Ids, InputError, Offsets, TokenKind, Vocabulary
+from pyharness.vocabularies.files.byte_alphabet import alphabet_bytes
+from pyharness.vocabularies.huggingface.file import flat_stages
+from pyharness.vocabularies.huggingface.library_stages import library_stage
+from pyharness.vocabularies.sentencepiece_file import SentencePieceNormalizer
+
+REPLACEMENT = "\ufffd"
+_DROPPED, _AGAIN = 1, 2
+UNKNOWN_SURFACE = " \u2047 ".encode()  # what SentencePiece shows for the unknown piece
+
+
+def spans(model: BpeModel, text: str | bytes, ids: Ids) -> NDArray[np.int64]:
+    """int64 [tokens, 2]: start and end of each token of a text, in characters of a ``str``, in bytes of ``bytes``.
+
+    Raises:
+        InputError: the tokens do not spell the text.
+    """
+    data = text.encode() if isinstance(text, str) else text
+    vocabulary = model.vocabulary
+    lengths = np.diff(vocabulary.offsets)[ids]
+    spelled = _core.decode(vocabulary.data, vocabulary.offsets, ids)
+    if model.drop_space and spelled[:1] == b" ":
+        spelled = spelled[1:]
+        lengths[np.argmax(lengths > 0)] -= 1
+    if spelled != data:
+        raise InputError(_differs(data, spelled))
+    ends = np.cumsum(lengths)
+    starts = ends - lengths
+    if isinstance(text, bytes):
+        return np.column_stack((starts, ends))
+    return _in_characters(data, starts, ends)
+
+
+def starts_in_text(data: bytes, lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """int64 [tokens]: for each of the tokens that make up a text, the first character that has bytes of it."""
+    ends = np.cumsum(lengths)
+    return _in_characters(data, ends - lengths, ends)[:, 0]
+
+
+def _in_characters(data: bytes, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Characters that spans of bytes touch. Spans without bytes stand before the character that goes on there."""
+    begun = np.zeros(len(data) + 2, np.int64)  # characters that begin before each byte; as if another came behind
+    np.cumsum((np.frombuffer(data, np.uint8) & 0xC0) != 0x80, out=begun[1:-1])
+    begun[-1] = begun[-2] + 1
+    first = begun[starts + 1] - 1
+    return np.column_stack((first, np.where(ends > starts, begun[ends], first)))
+
+
+def _differs(data: bytes, spelled: bytes) -> str:
+    same = next((at for at, pair in enumerate(zip(data, spelled, strict=False)) if pair[0] != pair[1]), None)
+    at = min(len(data), len(spelled)) if same is None else same
+    return (
+        f"the tokens do not spell the text from byte {at} on ({data[at : at + 20]!r} became "
+        f"{spelled[at : at + 20]!r}): the tokenizer changes text, and places in changed text are not known here"
+    )
+
+
+def text_of_bytes(tokens: Iterable[bytes]) -> Iterator[str]:
+    """Text of tokens that are laid end to end. Bytes that are no UTF-8 become U+FFFD."""
+    characters = codecs.getincrementaldecoder("utf-8")(errors="replace")
+    for data in tokens:
+        if text := characters.decode(data):
+            yield text
+    if text := characters.decode(b"", final=True):
+        yield text
+
+
+def text_of_windows(
+    ids: Iterable[int], decode: Callable[[list[int]], str], goes_on: Callable[[int], bool]
+) -> Iterator[str]:
+    """Text of ids that only a decoder of ``tokenizers`` can join, which looks at neighbours.
+
+    Decodes the ids since the latest text but one, and gives what they add to it, as ``DecodeStream`` of the library
+    does, but never behind an id that ``goes_on``: its text depends on what follows.
+
+    Raises:
+        InputError: the decoder goes back on text that was given.
+    """
+    window: list[int] = []
+    known, given = "", 0  # text of the first `given` ids of the window
+    for token in ids:
+        window.append(token)
+        if goes_on(token):
+            continue
+        text = decode(window)
+        if len(text) > len(known) and not text.endswith(REPLACEMENT):
+            yield _added(known, text)
+            del window[:given]
+            known, given = decode(window), len(window)
+    rest = decode(window) if window else ""
+    if len(rest) > len(known):
+        yield _added(known, rest)
+
+
+def _added(known: str, text: str) -> str:
+    if not text.startswith(known):
+        raise InputError(
+            f"the decoder of the file makes {text[-40:]!r} of {known[-40:]!r} when more tokens come: "
+            "decode all ids at once"
+        )
+    return text[len(known) :]
+
+
+class Decoder:
+    """Decodes the output ids of a model. Ids that split a character give its bytes, except through ``tokenizers``."""
+
+    def __init__(self, model: BpeModel, lookup: TokenLookup) -> None:
+        self._model, self._lookup = model, lookup
+
+    def decode(self, ids: Ids) -> bytes:
+        """Bytes of the text of one document's ids.
+
+        Raises:
+            InputError: an id is not in the vocabulary, or ``tokenizers`` fails on the tokens.
+        """
+        numbers = self._checked(np.asarray(ids))
+        if self._model.decoder is not None:
+            return self._library_text(numbers.tolist()).encode()
+        return _core.decode(*self._bytes, numbers)[self._dropped(numbers) :]
+
+    def parts(self, parts: Iterable[Ids]) -> Iterator[bytes]:
+        """Bytes of the ids of one document that come in parts.
+
+        Raises:
+            InputError: as :meth:`decode`.
+        """
+        if self._model.decoder is not None:
+            yield self.decode(np.concatenate([np.zeros(0, np.uint32), *parts]))
+            return
+        drop = self._model.drop_space
+        for part in parts:
+            data = _core.decode(*self._bytes, self._checked(np.asarray(part)))
+            if drop and data:
+                drop, data = False, data.removeprefix(b" ")
+            yield data
+
+    def with_offsets(self, ids: Ids) -> tuple[str, NDArray[np.int64]]:
+        """Text of one document's ids, and the first character that has bytes of each token.
+
+        Raises:
+            InputError: as :meth:`decode`; the bytes are no text; the file has a decoder of its own.
+        """
+        numbers = self._checked(np.asarray(ids))
+        if self._model.decoder is not None:
+            raise InputError("the decoder of this file changes tokens when it joins them: their places are lost")
+        data, lengths = _core.decode(*self._bytes, numbers), np.diff(self._bytes[1])[numbers]
+        for _ in range(dropped := self._dropped(numbers)):
+            lengths[np.argmax(lengths > 0)] -= 1
+        data = data[dropped:]
+        try:
+            return data.decode(), starts_in_text(data, lengths)
+        except UnicodeDecodeError as error:
+            raise InputError(f"the ids give bytes that are no text: {error.reason} at byte {error.start}") from None
+
+    def stream(self, ids: Iterable[int]) -> Iterator[str]:
+        """Text of the ids of one document as they come, in pieces of whole characters.
+
+        Raises:
+            InputError: as :meth:`decode`, when the id is met.
+        """
+        numbers = (int(self._checked(np.asarray([index(token)]))[0]) for token in ids)
+        if self._model.decoder is not None:
+            return text_of_windows(numbers, self._library_text, self._goes_on)
+        return text_of_bytes(self._surfaces(numbers))
+
+    def _surfaces(self, ids: Iterable[int]) -> Iterator[bytes]:
+        """Bytes of each token, without the spaces that a text must not start with."""
+        data, offsets = self._bytes
+        at_start = self._model.drop_space
+        for number in ids:
+            start = int(self._starts[number]) if at_start else 0
+            at_start = bool(start & _AGAIN)
+            yield data[offsets[number] + (start & _DROPPED) : offsets[number + 1]].tobytes()
+
+    def _dropped(self, ids: Ids) -> int:
+        """Number of spaces that a text loses at its start."""
+        if not self._model.drop_space:
+            return 0
+        starts, total = self._starts, 0
+        for number in ids:
+            start = int(starts[number])
+            total += start & _DROPPED
+            if not start & _AGAIN:
+                break
+        return total
+
+    @cached_property
+    def _starts(self) -> NDArray[np.uint8]:
+        """uint8 [ids]: whether a token loses a space before which there is no text, and whether the next may lose one.
+
+        Source: ``DecodeSentencePiece`` in sentencepiece ``src/sentencepiece_processor.cc``; it takes one from every
+        token as long as there is no text, if the model removes extra white space.
+        """
+        data, offsets = self._bytes
+        lengths, kinds, normalizer = np.diff(offsets), self._model.vocabulary.kinds, self._model.normalizer
+        dropped = np.append(data, 0)[offsets[:-1]] == ord(" ")
+        dropped &= lengths > 0
+        again = lengths == 0
+        if isinstance(normalizer, SentencePieceNormalizer):
+            dropped &= ~np.isin(kinds, (TokenKind.UNKNOWN, TokenKind.BYTE_FALLBACK))
+            again |= dropped & (lengths == 1) & normalizer.remove_extra_whitespaces
+        starts: NDArray[np.uint8] = (dropped * _DROPPED + again * _AGAIN).astype(np.uint8)
+        return starts
+
+    def _goes_on(self, number: int) -> bool:
+        """Whether the library looks at what follows a token, too: one wrong byte spoils all bytes beside it."""
+        return self._model.kind(number) is TokenKind.BYTE_FALLBACK
+
+    def _library_text(self, ids: Sequence[int]) -> str:
+        kinds = self._model.vocabulary.kinds
+        return self._joined([self._strings[number] for number in ids if kinds[number] != TokenKind.ABSENT])
+
+    def _joined(self, strings: Sequence[str]) -> str:
+        return " ".join(strings) if self._model.decoder == "spaces" else _decoded(self._library_decoder, strings)
+
+    def _checked(self, ids: NDArray[Any]) -> Ids:
+        limit = self._model.id_limit
+        strangers = (ids < 0) | (ids >= limit)
+        if strangers.any():
+            raise InputError(f"id {ids[strangers][0]} is not in the vocabulary (ids are from 0 to {limit - 1:,})")
+        return np.ascontiguousarray(ids, np.uint32)
+
+    def text_form(self, pieces: Sequence[str]) -> str:
+        """Text of pieces as they were before the model, if it kept each whole."""
+        if self._model.decoder == "spaces":
+            return " ".join(pieces)
+        if self._model.decoder is not None:
+            # Byte fallback would take a text that reads <0x41> for a byte.
+            return "".join(pieces) if self._pieces_decoder is None else _decoded(self._pieces_decoder, pieces)
+        if self._model.in_letters:
+            return b"".join(map(alphabet_bytes, pieces)).decode(errors="replace")
+        text = "".join(pieces)
+        if self._model.symbols == "characters":
+            text = text.replace("▁", " ")
+        if not self._model.drop_space:
+            return text
+        normalizer = self._model.normalizer
+        several = isinstance(normalizer, SentencePieceNormalizer) and normalizer.remove_extra_whitespaces
+        return text.lstrip(" ") if several else text.removeprefix(" ")
+
+    @cached_property
+    def _bytes(self) -> tuple[NDArray[np.uint8], Offsets]:
+        """Bytes of all tokens, and where those of each start."""
+        vocabulary = self._model.vocabulary
+        if isinstance(self._model.normalizer, SentencePieceNormalizer):
+            surfaces = {TokenKind.SPECIAL: b"", TokenKind.UNKNOWN: UNKNOWN_SURFACE}
+            kinds = dict(enumerate(map(TokenKind, vocabulary.kinds.tolist())))
+            tokens = {token: surfaces.get(kind, vocabulary[token]) for token, kind in kinds.items()}
+            vocabulary = Vocabulary.from_tokens(tokens, kinds)
+        return vocabulary.data, vocabulary.offsets
+
+    @cached_property
+    def _library_decoder(self) -> Any:
+        return library_stage("decoder", self._model.decoder)
+
+    @cached_property
+    def _pieces_decoder(self) -> Any:
+        steps = [step for step in flat_stages(self._model.decoder) if step["type"] != "ByteFallback"]
+        return library_stage("decoder", {"type": "Sequence", "decoders": steps}) if steps else None
+
+    @cached_property
+    def _strings(self) -> list[str]:
+        """Tokens as their file writes them."""
+        return [self._lookup.string(token) for token in range(self._model.id_limit)]
+
+
+def _decoded(decoder: Any, tokens: Sequence[str]) -> str:
+    try:
+        return str(decoder.decode(list(tokens)))
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # pyo3's PanicException is no Exception; Strip panics on what is too short for it
+        raise InputError(f"the decoder {str(decoder)[:200]} of tokenizers failed: {str(error)[:200]}") from None

@@ -1,0 +1,134 @@
+"""Pre-tokenizers of tokenizer.json that no native split pattern is. Their pieces may have other text than the text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from pyharness import _core
+from pyharness.bpe.model.text_splitter import COMPILED, Pieces, TextSplitter, native_errors
+from pyharness.types import offsets_of
+from pyharness.vocabularies.files.byte_alphabet import alphabet_bytes
+from pyharness.vocabularies.huggingface.file import flat_stages
+from pyharness.vocabularies.huggingface.library_stages import library_stage
+from pyharness.vocabularies.huggingface.pre_tokenizer import tables_of
+from pyharness.vocabularies.patterns.syntax import Uncompilable
+
+PieceStrings: TypeAlias = Callable[[str, bool], Sequence[bytes]]  # (text, whether it starts its document) -> pieces
+
+
+class PreTokenizer:
+    """Splits by tables, or natively where that is a matter of replacing spaces, or else with ``tokenizers``.
+
+    ``splitter`` is set where it is all that is needed, because pieces are together the text. ``reason`` says why
+    ``tokenizers`` is needed.
+
+    Args:
+        stage: the ``pre_tokenizer`` object.
+        byte_level: whether its pieces are written in the byte alphabet of GPT-2.
+
+    Raises:
+        InputError: ``tokenizers`` refuses it.
+    """
+
+    def __init__(self, stage: Mapping[str, Any], *, byte_level: bool) -> None:
+        self._stage = stage
+        steps = flat_stages(stage)
+        self.splitter: TextSplitter | None = None
+        self.reason = ""
+        self._tables: _core.CompiledSplitter | None = None
+        native = _metaspace(steps[0]) if len(steps) == 1 and not byte_level else None
+        self._split = native or self._compiled(byte_level)
+
+    @property
+    def note(self) -> str:
+        """Note on how texts are split; empty where code written for the pattern does it."""
+        if self.reason:
+            return f"split by tokenizers: {self.reason}"
+        return "" if self._tables is None else COMPILED
+
+    def _compiled(self, byte_level: bool) -> PieceStrings:
+        """Set the tables; without them the library splits."""
+        try:
+            tables = tables_of(self._stage, byte_level=byte_level)
+        except Uncompilable as uncompilable:
+            self.reason = str(uncompilable)
+            return _of_library(self._stage, byte_level)
+        self._tables = _core.CompiledSplitter(tables)
+        if self._tables.keeps_all():
+            self.splitter = TextSplitter.of_tables("of the pre-tokenizer", tables)
+        return _by_tables(self._tables)
+
+    def split(self, texts: Sequence[str | bytes], first: Sequence[bool]) -> tuple[list[bytes], Pieces]:
+        """Return texts as the model sees them and where their pieces end. ``first``: which start their document."""
+        if self._tables is not None:
+            with native_errors():
+                data, *edges = _core.split_and_remove(self._tables, texts)
+            return data, Pieces(*edges)
+        changed: list[bytes] = []
+        ends: list[int] = []
+        counts: list[int] = []
+        for text, is_first in zip(texts, first, strict=True):
+            split = self._split(text if isinstance(text, str) else text.decode(), is_first)
+            pieces = [piece for piece in split if piece]
+            changed.append(b"".join(pieces))
+            counts.append(len(pieces))
+            at = 0
+            for piece in pieces:
+                at += len(piece)
+                ends.append(at)
+        return changed, Pieces(np.array(ends, np.int64), offsets_of(counts))
+
+
+def puts_mark_first(stage: Mapping[str, Any]) -> bool:
+    """Whether a stage puts a mark only where a document starts."""
+    return any(step.get("prepend_scheme") == "first" for step in flat_stages(stage))
+
+
+def _metaspace(step: Mapping[str, Any]) -> PieceStrings | None:
+    """Return a Metaspace as it is: spaces become a mark, one may be put in front, pieces may start at marks."""
+    mark, scheme, split = step.get("replacement"), step.get("prepend_scheme"), step.get("split")
+    if step["type"] != "Metaspace" or not isinstance(mark, str) or scheme is None or not isinstance(split, bool):
+        return None  # files older than 2024 leave some of it to the library
+    at_marks = re.compile(rf"{re.escape(mark)}?[^{re.escape(mark)}]+|{re.escape(mark)}")
+
+    def pieces(text: str, first: bool) -> Sequence[bytes]:
+        text = text.replace(" ", mark)
+        if text and not text.startswith(mark) and (scheme == "always" or (scheme == "first" and first)):
+            text = mark + text
+        return [piece.encode() for piece in at_marks.findall(text)] if split else [text.encode()]
+
+    return pieces
+
+
+def _by_tables(tables: _core.CompiledSplitter) -> PieceStrings:
+    def pieces(text: str, _: bool) -> Sequence[bytes]:
+        with native_errors():
+            (data,), ends, _offsets = _core.split_and_remove(tables, [text])
+        return [data[start:end] for start, end in pairwise([0, *ends.tolist()])]
+
+    return pieces
+
+
+def _of_library(stage: Mapping[str, Any], byte_level: bool) -> PieceStrings:
+    at_start, inside = library_stage("pre_tokenizer", stage), library_stage("pre_tokenizer", _inside(stage))
+    spell = alphabet_bytes if byte_level else str.encode
+
+    def pieces(text: str, first: bool) -> Sequence[bytes]:
+        split: Any = (at_start if first else inside).pre_tokenize_str(text)
+        return [spell(piece) for piece, _ in split]
+
+    return pieces
+
+
+def _inside(stage: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the same for text that does not start its document: the library is not told where it stands."""
+    if stage.get("prepend_scheme") == "first":
+        return {**stage, "prepend_scheme": "never"}
+    if "pretokenizers" in stage:
+        return {**stage, "pretokenizers": [_inside(step) for step in stage["pretokenizers"]]}
+    return stage

@@ -1,1 +1,0 @@
-"""Our own model files, ``format: pyharness-bpe``."""

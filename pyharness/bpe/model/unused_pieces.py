@@ -1,0 +1,70 @@
+"""Unused pieces of SentencePiece models: they merge, and are taken apart again when ids are written.
+
+SentencePiece takes a piece apart into the two symbols that it saw last before a merge made the piece. Inside of a piece
+nothing depends on what is around it, as long as no merge crosses its borders, and while the two symbols are there none
+has: so there is one such pair, the one that the piece by itself ends with. An unused character is an unknown one.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyharness.bpe.model.model import BpeModel
+from pyharness.bpe.model.reachability import Verdict, self_tokenization
+from pyharness.types import Ids, Offsets, TokenKind, offsets_of
+
+_NEVER = np.iinfo(np.uint32).max
+
+
+def merging_unused(model: BpeModel) -> NDArray[np.bool_]:
+    """Bool [n]: unused tokens that merges give."""
+    unused: NDArray[np.bool_] = model.vocabulary.kinds == TokenKind.UNUSED
+    if model.merges.ranks is None or model.expansion is not None:
+        return np.zeros(len(unused), np.bool_)
+    merged: NDArray[np.bool_] = unused & (model.merges.ranks != _NEVER)
+    return merged
+
+
+def expansion_of_unused(model: BpeModel) -> tuple[Ids, Offsets] | None:
+    """Output of each id: ids uint32 [total] and offsets int64 [n + 1]; None: itself.
+
+    Source: ``resegment`` in sentencepiece ``src/bpe_model.cc``.
+    """
+    merges, unused = model.merges, merging_unused(model)
+    if not unused.any():
+        return None
+    parts = _parts(model, unused)
+    written = {
+        token: _unknown(model, token)
+        for token in np.flatnonzero((model.vocabulary.kinds == TokenKind.UNUSED) & ~unused).tolist()
+    }
+    lengths = np.diff(merges.base_offsets)
+    for token in sorted(np.flatnonzero(unused).tolist(), key=lengths.__getitem__):  # parts before what has them
+        written[token] = _fused(model, [number for part in parts[token] for number in written.get(part, [part])])
+    ids = [written.get(token, [token]) for token in range(len(merges.tested))]
+    return np.array([number for group in ids for number in group], np.uint32), offsets_of(list(map(len, ids)))
+
+
+def _unknown(model: BpeModel, token: int) -> list[int]:
+    """What is written for a character without a token."""
+    data = model.merges[token]
+    if model.fallback and all(model.fallback[byte] >= 0 for byte in data):
+        return [model.fallback[byte] for byte in data]
+    return [] if model.unknown is None else [model.unknown]
+
+
+def _fused(model: BpeModel, ids: list[int]) -> list[int]:
+    if not model.fuse_unknown:
+        return ids
+    return [number for at, number in enumerate(ids) if at == 0 or (number, ids[at - 1]) != (model.unknown,) * 2]
+
+
+def _parts(model: BpeModel, unused: NDArray[np.bool_]) -> dict[int, list[int]]:
+    """Symbols that each unused piece is taken apart into: those of its last merge, or what it is without one."""
+    tested = self_tokenization(dataclasses.replace(model.merges, tested=unused))
+    failed = {int(token): tested.witnesses.document(row).tolist() for row, token in enumerate(tested.failed)}
+    reached = np.flatnonzero(tested.verdict == Verdict.REACHABLE).tolist()
+    return failed | {token: tested.parts[token].tolist() for token in reached}

@@ -1,1 +1,0 @@
-"""Texts to pieces that BPE never merges across."""

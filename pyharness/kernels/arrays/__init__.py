@@ -1,1 +1,0 @@
-"""Arrays of any library, the devices they are on, and where a call computes."""

@@ -1,1 +1,0 @@
-"""Next-token entropy of logits, and of hidden states."""

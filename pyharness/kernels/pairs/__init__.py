@@ -1,1 +1,0 @@
-"""Counts of adjacent pairs, and of single ids."""

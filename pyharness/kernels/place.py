@@ -1,0 +1,143 @@
+"""Where a call computes: the native module, the library that makes its arrays, the device, the stream, the threads."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyharness import _core
+from pyharness.kernels.arrays import ArrayInfo
+from pyharness.kernels.libraries import Device, Library, is_out_of_memory, library_of
+from pyharness.system.environment import cores
+from pyharness.types import InputError
+
+ITEM_BYTES = {"uint8": 1, "float16": 2, "bfloat16": 2, "float32": 4, "uint32": 4, "int64": 8, "uint64": 8}
+
+
+def _load_cuda(device: int = 0) -> ModuleType:
+    from pyharness.kernels.devices import require_cuda
+
+    return require_cuda(device)
+
+
+# The modules for host and for device memory. The tests of the kernels put the emulated module in the host's place.
+MODULES: dict[str, Callable[..., Any]] = {"cpu": lambda: _core, "cuda": _load_cuda}
+
+
+def module_for(device: Device) -> Any:
+    """The native module for a device; raises ``CudaUnavailable`` with the reason where there is none."""
+    return MODULES["cuda"](device.number) if device.is_cuda else MODULES["cpu"]()
+
+
+def stream_handle(stream: Any, library: Library, device: Device) -> int | None:
+    """The CUDA handle of ``stream``: an int, or a stream of torch, cupy or anything with ``__cuda_stream__``.
+
+    None means the library's current stream; on the CPU there are no streams and the result is None.
+
+    Raises:
+        InputError: a stream for CPU arrays, a stream of another device, or no stream at all.
+    """
+    if not device.is_cuda:
+        if stream is not None:
+            raise InputError("stream is for CUDA arrays; these are on the CPU: leave it out")
+        return None
+    if stream is None:
+        return library.stream_handle(device)
+    if isinstance(stream, int):
+        return stream
+    # torch names the device `device_index`, cupy `device_id` (-1: of the current device).
+    index = getattr(stream, "device_index", getattr(stream, "device_id", device.number))
+    if index not in (-1, device.number):
+        raise InputError(f"stream belongs to cuda:{index}, the arrays are on {device}: use a stream of that device")
+    if hasattr(stream, "__cuda_stream__"):
+        return int(stream.__cuda_stream__()[1])
+    handle = getattr(stream, "cuda_stream", getattr(stream, "ptr", None))
+    if handle is None:
+        raise InputError(f"stream must be a CUDA handle or a stream of torch or cupy, not {type(stream).__qualname__}")
+    return int(handle)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One call's place; ``stream`` is None on the CPU. ``out_of_memory`` is the text where memory runs out."""
+
+    module: Any
+    library: Library
+    device: Device
+    stream: int | None
+    threads: int
+    out_of_memory: str = (
+        "{purpose} needs {needed:,} bytes on {device}, of which {free:,} are free: pass fewer rows at a time"
+    )
+
+    @classmethod
+    def of(cls, array: Any, info: ArrayInfo, stream: Any, threads: int | None) -> Place:
+        """The place of an array."""
+        library = library_of(array, info.device)
+        if threads is None:
+            threads = cores()
+        handle = stream_handle(stream, library, info.device)
+        place = cls(module_for(info.device), library, info.device, handle, threads)
+        if not library.keeps_memory_of_graphs:
+            place.refuse_capture("only torch keeps the memory that a graph works in: pass torch tensors")
+        return place
+
+    def refuse_capture(self, why: str) -> None:
+        """Raise InputError where the stream is being captured into a graph; ``why`` also says what to do."""
+        if self.module is not _core and self.module.is_capturing(self.stream):
+            raise InputError(f"this call is being captured into a CUDA graph, and {why}")
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """How a native function runs here, the same for all functions of a module."""
+        if self.module is _core:
+            return {"threads": self.threads}
+        return {"stream": self.stream, "allocate": self.allocate}
+
+    @contextmanager
+    def using(self, *arrays: Any) -> Iterator[dict[str, Any]]:
+        """Within it the library works on the stream; gives the options of the native functions.
+
+        The stream first waits for the work that the library has enqueued on its current one: it made the arrays.
+        """
+        if self.stream is None:
+            yield self.options
+            return
+        for array in arrays:
+            self.library.keep(array, self.device, self.stream)
+        with self.library.on_stream(self.device, self.stream):
+            yield self.options
+
+    def empty(self, shape: tuple[int, ...], dtype: str, purpose: str) -> Any:
+        """A new array here; where memory runs out, a MemoryError that says how much was needed and for what."""
+        try:
+            return self.library.empty(shape, dtype, self.device)
+        except (MemoryError, RuntimeError) as error:
+            if not is_out_of_memory(error):
+                raise
+            needed, free = math.prod(shape) * ITEM_BYTES[dtype], self.library.free_bytes(self.device)
+            text = self.out_of_memory.format(purpose=purpose, needed=needed, device=self.device, free=free)
+            raise MemoryError(text) from error
+
+    def allocate(self, size: int, purpose: str) -> Any:
+        """``size`` bytes here: where the kernels get the memory that they work in."""
+        return self.empty((size,), "uint8", purpose)
+
+    def upload(self, array: NDArray[Any], purpose: str) -> Any:
+        """A copy of a host array here. Only for the modules of kernels."""
+        copy = self.empty((array.size,), array.dtype.name, purpose)
+        self.module.copy_array(copy, array, self.stream)
+        return copy
+
+    def download(self, array: Any, dtype: str) -> NDArray[Any]:
+        """A copy of an array on the host. Only for the modules of kernels."""
+        copy = np.empty(len(array), dtype)
+        self.module.copy_array(copy, array, self.stream)
+        return copy

@@ -1,1 +1,0 @@
-"""Integer facts about texts."""
