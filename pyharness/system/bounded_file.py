@@ -44,7 +44,7 @@ def digest(file: Path | BufferedReader) -> str:
     if isinstance(file, Path):
         with opened(file) as content:
             return digest(content)
-    return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]  # typeshed asks for readinto
+    return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def read(path: Path, most: int, what: str) -> bytes:
