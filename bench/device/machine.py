@@ -70,9 +70,9 @@ def environment(place: Place, found: Device | None, hidden: bool = False) -> dic
 
 
 def dependencies(root: Path) -> list[str]:
-    """Modules that the package needs, which are called as their distributions are."""
+    """Modules that the package needs, which are called as their distributions are, in small letters."""
     wanted = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
-    return [re.split(r"[^\w.-]", requirement, maxsplit=1)[0] for requirement in wanted]
+    return [re.split(r"[^\w.-]", requirement, maxsplit=1)[0].lower() for requirement in wanted]
 
 
 def lacking(part: Part, place: Place) -> list[str]:

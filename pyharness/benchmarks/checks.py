@@ -237,7 +237,7 @@ def id_measurements(state: State) -> tuple[Measurement, ...]:
 
 def id_details(state: State) -> dict[str, Any]:
     """What the details of a case that has passed say of the comparison."""
-    found = measurements(state)
+    found = id_measurements(state)
     if not found:
         return {}
     identical, left_out = (one.value for one in found)

@@ -69,7 +69,7 @@ def test_tokens_that_do_not_spell_the_text_have_no_place() -> None:
 
 
 def test_the_example_in_the_documentation() -> None:
-    assert doctest.testmod(words) == (0, 3)
+    assert doctest.testmod(words) == (0, 4)
 
 
 def test_bounds_are_bytes() -> None:

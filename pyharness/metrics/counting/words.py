@@ -40,9 +40,8 @@ def segments_of(text: str) -> list[str]:
 # token is that of the token's first byte that belongs to one: `` the`` stands at 0 of "the", and so does ``. The``. A
 # token that spans several words has its place in the first of them, and counts as a token before those that follow in
 # the last. Tokens without a byte of a word (spaces, punctuation) stand outside.
-#
-# >>> from pyharness.tokenizers import load >>> row = load("raw_bytes") >>> positions("a bcdef!", row.encode_batch(["a
-# bcdef!"]).ids, row.vocabulary()).tolist() [0, 4, 0, 1, 2, 3, 3, 4]
+
+
 def words(text: str) -> Iterator[tuple[str, int, int]]:
     """Words of a text, each with the byte offsets in UTF-8 at which it starts and stops."""
     offset = 0
@@ -73,7 +72,13 @@ def token_stops(text: str, ids: Ids, vocabulary: Vocabulary) -> Bounds | None:
 
 
 def positions(text: str, ids: Ids, vocabulary: Vocabulary) -> NDArray[np.int64] | None:
-    """Place of every token in its word, an index of ``PARTS``, int64 [tokens]; None when they do not spell the text."""
+    """Place of every token in its word, an index of ``PARTS``, int64 [tokens]; None when they do not spell the text.
+
+    >>> from pyharness.tokenizers import load
+    >>> row = load("raw_bytes")
+    >>> positions("a bcdef!", row.encode_batch(["a bcdef!"]).ids, row.vocabulary()).tolist()
+    [0, 4, 0, 1, 2, 3, 3, 4]
+    """
     stops = token_stops(text, ids, vocabulary)
     return None if stops is None else places_of(text, stops)
 

@@ -17,7 +17,9 @@ from curriculum.vocabulary import Grown
 from pyharness.features.curriculum.groups import GroupCounter
 from pyharness.types import InputError
 
-VECTORS = json.loads((Path(__file__).parents[2] / "support" / "vectors.json").read_text(encoding="utf-8"))["vectors"]
+VECTORS = json.loads((Path(__file__).parents[2] / "tests" / "support" / "vectors.json").read_text(encoding="utf-8"))[
+    "vectors"
+]
 CASES = 500
 
 
