@@ -127,7 +127,8 @@ def _order(record: Record) -> list[str]:
     """Benchmarks as the suite lists them, then others; timed ones come last."""
     listed, known = record.data["suite"].get("benchmarks"), benchmarks()
     chosen = [one.get("name") for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
-    names = [*(name for name in chosen if isinstance(name, str)), *record.benchmarks]
+    # All that are known: a table may stand without a case of its own, of numbers that others have reported.
+    names = [*(name for name in chosen if isinstance(name, str)), *known, *record.benchmarks]
     return sorted(dict.fromkeys(names), key=lambda name: name in known and known[name].timed)
 
 

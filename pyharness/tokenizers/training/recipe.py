@@ -46,7 +46,7 @@ class Recipe:
         trainers.refuse_others(spec, options.keys() - {"corpus"})
         known = declared(spec.options)
         needed = {one.name: one.example for one in known.values() if one.required} | {"corpus": "sample"}
-        for missing in needed.keys() - options.keys():
+        for missing in (name for name in needed if name not in options):
             example = "&".join(f"{key}={value}" for key, value in needed.items())
             raise InputError(f"{name!r} lacks {missing}=; write {name}?{example}")
         given = {key: known[key].read(name, value) for key, value in options.items() if key != "corpus"}
