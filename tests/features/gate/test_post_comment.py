@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from gating.gates import gate, judgement
@@ -253,6 +253,7 @@ PARTS = (
 )  # fmt: skip
 
 
+@example("mailto:0.0013715:")
 @given(st.lists(st.sampled_from(PARTS), max_size=12).map("".join))
 def test_text_of_a_stranger_does_nothing(text: str) -> None:
     assert read(NAMES["inert"](text)).found == []

@@ -76,7 +76,7 @@ class Reader(HTMLParser):
         self._look()
 
     def _read(self) -> str:
-        return _DECIMAL.sub("0", self._text)
+        return _DECIMAL.sub("0.0", self._text)
 
     def _look(self) -> None:
         self.texts.append(self._text)
