@@ -114,8 +114,8 @@ void bind_text_encoder(py::module_& module) {
   py::class_<TextEncoderHandle> type(module, "TextEncoder");
   auto* const python_type = reinterpret_cast<PyTypeObject*>(type.ptr());
   type.attr("encode") = py::reinterpret_steal<py::object>(PyDescr_NewMethod(python_type, &kEncode));
-  type.def(py::init<const py::object&, const py::object&, bool,
-                    const std::optional<ExpansionArrays>&, std::size_t>(),
+  type.def(py::init<const py::object&, const py::object&, bool, const std::optional<ExpansionArrays>&,
+                    std::size_t>(),
            py::arg("model"), py::arg("pattern"), py::arg("whole_pieces"), py::arg("expansion"),
            py::arg("cache_bytes"))
       .def("encode_batch", &TextEncoderHandle::encode_batch, py::arg("texts"), py::arg("threads") = 1)
