@@ -93,9 +93,8 @@ def of_features(group: str, constant: str) -> Mapping[str, Any]:
 def _of_features(group: str, constant: str) -> Iterator[str]:
     """Names of the modules in which features offer a constant to a group; only the manifests are imported."""
     for info in pkgutil.iter_modules(importlib.import_module(FEATURES).__path__, f"{FEATURES}."):
-        for module, _, offer in (
-            entry.partition(":") for entry in importlib.import_module(info.name).PLUGINS.get(group, ())
-        ):
+        for entry in importlib.import_module(info.name).PLUGINS.get(group, ()):
+            module, _, offer = entry.partition(":")
             if offer == constant:
                 yield f"{info.name}.{module}"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import hashlib
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from pyharness.running import rounds
 from pyharness.running.schedule import Schedule
 from pyharness.running.texts_read import Part, TextsRead
 from pyharness.suite import Plan
-from pyharness.system import atomic_file
+from pyharness.system import atomic_file, bounded_file
 from pyharness.system.environment import fingerprint, version_of
 from pyharness.types import Case, CaseResult, InputError, TokenizerSpec
 
@@ -150,13 +149,8 @@ def header(plan: Plan, schedule: Schedule) -> dict[str, Any]:
         "suite": plan.suite.digest,
         "environment": fingerprint(),
         "versions": {label: version_of(spec.library) for label, spec in rows.items()},
-        "files": {label: _sha256(spec.path) for label, spec in rows.items() if spec.path is not None},
+        "files": {label: bounded_file.digest(Path(spec.path)) for label, spec in rows.items() if spec.path is not None},
     }
-
-
-def _sha256(path: str) -> str:
-    with Path(path).open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def check_texts(plan: Plan, texts: TextsRead) -> None:

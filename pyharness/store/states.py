@@ -55,8 +55,7 @@ def path_beside(record: Path) -> Path:
 
 def sha256_of(path: Path) -> str:
     """SHA-256 of a file, as a record keeps it."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return bounded_file.digest(path)
 
 
 # ---------------------------------------------------------------------------------------------- writing
@@ -177,7 +176,7 @@ class StateReader:
         size = os.fstat(self.file.fileno()).st_size
         if size != about["bytes"]:
             raise NoState(f"state {str(self.path)!r} has {size:,} bytes, the record says {about['bytes']:,}: {_OTHER}")
-        digest = hashlib.file_digest(self.file, "sha256").hexdigest()
+        digest = bounded_file.digest(self.file)
         if digest != about["sha256"]:
             raise NoState(f"state {str(self.path)!r} has SHA-256 {digest}, the record says {about['sha256']}: {_OTHER}")
         self.file.seek(0)

@@ -1,4 +1,9 @@
-"""Words: UAX #29 segments with a letter or number."""
+"""Words: UAX #29 segments with a letter or number. And where in its word a token stands.
+
+The word of a token is that of the token's first byte that belongs to one: `` the`` stands at 0 of "the", and so does
+``. The``. A token that spans several words has its place in the first of them, and counts as a token before those that
+follow in the last. Tokens without a byte of a word (spaces, punctuation) stand outside.
+"""
 
 from __future__ import annotations
 
@@ -32,14 +37,6 @@ def segments_of(text: str) -> list[str]:
     """
     data = text.encode()
     return [data[start:end].decode() for start, end in pairwise([0, *segment_ends([data]).ends.tolist()])]
-
-
-# Where in a word a token stands: how many tokens hold a part of the word before it.
-#
-# Words are the UAX #29 segments with a letter or number, as everywhere (``metrics.counting.words``). The word of a
-# token is that of the token's first byte that belongs to one: `` the`` stands at 0 of "the", and so does ``. The``. A
-# token that spans several words has its place in the first of them, and counts as a token before those that follow in
-# the last. Tokens without a byte of a word (spaces, punctuation) stand outside.
 
 
 def words(text: str) -> Iterator[tuple[str, int, int]]:

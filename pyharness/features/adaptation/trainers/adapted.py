@@ -12,12 +12,34 @@ import numpy as np
 from pyharness.bpe.model.model import BpeModel
 from pyharness.bpe.model.reachability import NEVER, SelfTokenization, Verdict, remembered_self_tokenization
 from pyharness.corpora.batches import batches
+from pyharness.features.adaptation.editing.settings import known_by_digest, read_settings
 from pyharness.features.adaptation.id_maps import IdMap
 from pyharness.features.adaptation.trainers.base_file import BaseFile
-from pyharness.features.adaptation.trainers.settings_files import settings_files
 from pyharness.trainers import Array, TrainedTokenizer, TrainingRequest
 from pyharness.trainers.feeding import Feed
 from pyharness.types import Ids, TokenKind
+
+
+def settings_files(base: BaseFile, ids: IdMap, added: Ids) -> tuple[dict[str, bytes], tuple[str, ...]]:
+    """Return the files to copy, by name, with the ids that tokens have now; and notes on what will not know them.
+
+    Args:
+        base: the original.
+        ids: where its ids have gone.
+        added: ids of new tokens; a token that had one of these has it no more.
+
+    Raises:
+        InputError: a file is damaged, or needs a token that is gone.
+    """
+    where = np.where(np.isin(ids.new, added), -1, ids.new)
+    gone = {token.content for token in base.model.added if token.id < len(where) and where[token.id] < 0}
+    settings = read_settings(base.path, IdMap(where, ids.size), added.tolist(), gone)
+    notes = [known_by_digest(base.kind, base.digest)]
+    if settings.left_out:
+        said = f"left behind, since nothing in it was adapted with {base.path.name}: {', '.join(settings.left_out)}"
+        notes.append(said)
+    return dict(settings.files), tuple(note for note in notes if note is not None)
+
 
 RECORD = "adaptation.json"
 ID_MAP = "id_map.json"

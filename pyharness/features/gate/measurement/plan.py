@@ -113,7 +113,7 @@ class GateListener(Protocol):
         """Learn which benchmark of how many is measured."""
 
 
-class SilentListener:
+class SilentGate:
     """Says nothing."""
 
     def stage(self, what: str) -> None:
@@ -134,7 +134,7 @@ class GatePlan:
     text: FreshText
     rules: GateRules
     benchmarks: Mapping[str, GateBenchmark]  # declared; what is found in the arms' own tests is added
-    listener: GateListener = field(default_factory=SilentListener)
+    listener: GateListener = field(default_factory=SilentGate)
     deadline: float = math.inf  # time.monotonic()
     lot: random.Random = field(default_factory=random.Random)
     extra: Mapping[str, float] = field(default_factory=dict)  # slowdown that is planted in the head, by benchmark

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyharness.features.adaptation.trainers.learnt_classes import class_of
+from pyharness.features.adaptation.trainers.extension import class_of
 
 
 @pytest.mark.parametrize(
