@@ -14,10 +14,7 @@ OF_A_FORMAT = "one file per format of a report"
 OF_TYPES = "read through pyharness.types, which names what all rooms share"
 LATER = "to be folded into its reader"
 EXEMPT: Mapping[str, str] = {  # packages and modules that are small, each with its reason
-    "pyharness/features/adaptation/trainers/extension.py": LATER,
-    "pyharness/features/adaptation/trainers/adapted.py": LATER,
     "pyharness/features/profiling/kernels/entropy.py": "a plug-in: one file per kernel",
-    "pyharness/features/profiling/session.py": LATER,
     "pyharness/kernels/text.py": "a face of the native code, read through pyharness.kernels",
     "pyharness/report/exporters/csv.py": OF_A_FORMAT,
     "pyharness/report/exporters/html.py": OF_A_FORMAT,
@@ -33,9 +30,9 @@ EXEMPT: Mapping[str, str] = {  # packages and modules that are small, each with 
     "pyharness/types/tables.py": OF_TYPES,
 }
 # Later work may not exceed these. The aim: 24,000 lines in 260 modules of the trunk, 39,000 in 400 of all, 8 names.
-MOST_TRUNK_LINES, MOST_TRUNK_MODULES = 28_320, 276
-MOST_LINES, MOST_MODULES = 42_760, 396
-MOST_SHARED_CLASSES = 20
+MOST_TRUNK_LINES, MOST_TRUNK_MODULES = 28_306, 276
+MOST_LINES, MOST_MODULES = 42_737, 396
+MOST_SHARED_CLASSES = 19
 
 
 @pytest.fixture(scope="module")
