@@ -123,7 +123,7 @@ def _imported(said: str, advice: str, load: Callable[[], Any]) -> Any:
 def _items(name: str, plugin: Any, constant: str) -> Sequence[Any]:
     items = getattr(plugin, constant, ())
     if not isinstance(items, tuple | list) or not all(isinstance(getattr(item, "name", None), str) for item in items):
-        raise InputError(f"{name}: {constant} is not a tuple of things with a name; see the README")
+        raise InputError(f"{name}: {constant} is not a tuple of things with a name; see docs/plugins.md")
     return items
 
 

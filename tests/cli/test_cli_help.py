@@ -96,8 +96,8 @@ def test_plug_ins_that_are_broken_complete_nothing(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_what_the_guide_tells_shells_gives_a_script(shell: str) -> None:
-    guide = (Path(__file__).parents[2] / "docs" / "guide.md").read_text(encoding="utf-8")
-    assert re.search(rf"_PYHARNESS_COMPLETE={shell}_source pyharness", guide)
+def test_what_documents_tell_shells_gives_a_script(shell: str) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "measure.md").read_text(encoding="utf-8")
+    assert re.search(rf"_PYHARNESS_COMPLETE={shell}_source pyharness", page)
     done = call(_PYHARNESS_COMPLETE=f"{shell}_source")
     assert "_PYHARNESS_COMPLETE" in done.stdout, done.stderr

@@ -1,0 +1,56 @@
+"""No reader of a document reads a sentence twice: sentences are short, commas few, and some turns are not used."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from layout.prose import banned_turns, measure_prose
+
+ROOT = Path(__file__).parents[1]
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+MOST_LONG_SENTENCES = 0.05
+MOST_COMMAS = 5.0  # per 100 words
+UNFINISHED = {"gate.md", "ci.md", "measuring.md", "studies.md", "claims.md", "performance.md", "metrics.md"}
+UNFINISHED |= {"CONTRIBUTING.md", "algorithms.md", "architecture.md", "gpu.md"}
+
+
+@pytest.mark.parametrize("document", [d for d in DOCUMENTS if d.name not in UNFINISHED], ids=lambda path: path.name)
+def test_a_document_is_read_once(document: Path) -> None:
+    text = document.read_text(encoding="utf-8")
+    prose = measure_prose(text)
+    assert prose.long_share <= MOST_LONG_SENTENCES, "\n\n".join(prose.long)
+    assert prose.comma_rate <= MOST_COMMAS
+    assert list(banned_turns(text)) == []
+
+
+SHOWN = """# A heading, with commas, of a document
+
+One two three. See [a, link](other.md), `code, of, no, words`.
+
+| a, table | b |
+```text
+code, too
+```
+- a point
+"""
+
+
+def test_what_is_counted() -> None:
+    prose = measure_prose(SHOWN)
+    assert (prose.sentences, prose.commas, prose.words) == (3, 2, 9)
+    assert prose.long == ()
+
+
+def test_a_long_sentence_is_seen() -> None:
+    prose = measure_prose("word " * 30 + "end.\n\nA short one.\n")
+    assert (prose.sentences, len(prose.long)) == (2, 1)
+    assert prose.long_share == 0.5
+    assert measure_prose("word " * 29 + "end.").long == ()
+
+
+@pytest.mark.parametrize("text", ["written\nanew", "as the paper has it", "one beside another", "There is none."])
+def test_a_banned_turn_is_seen(text: str) -> None:
+    assert len(list(banned_turns(text))) == 1
+    assert list(banned_turns(f"```\n{text}\n```")) == []
