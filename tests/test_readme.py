@@ -101,7 +101,7 @@ def test_the_readme_is_short_and_begins_with_a_picture() -> None:
     assert all((ROOT / picture).is_file() for picture in pictures)
 
 
-@pytest.mark.parametrize("job", ["full", "gate", "profile", "train", "adapt"])
+@pytest.mark.parametrize("job", ["algorithms", "gate", "profile", "train", "adapt"])
 def test_the_readme_names_the_jobs(job: str) -> None:
     (line,) = (line for line in README.splitlines() if re.match(rf"\| .* \| `pyharness (run )?{job} ", line))
     assert re.search(r"\]\(docs/\w+\.md(#[\w-]+)?\)", line)
