@@ -23,7 +23,6 @@ BANNED = {
     r"\bbefell\b": "happened to",
     r"\bwhat is there\b": "name the thing",
     r"\bwhat was found\b": "results",
-    r"\bof (?:what|that) which\b": "name the thing",
 }
 
 
