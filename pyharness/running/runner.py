@@ -22,7 +22,7 @@ from pyharness.running.workers.messages import Request
 from pyharness.running.workers.process import WorkerDied, Workers, threads_of
 from pyharness.store.shape import get
 from pyharness.suite import Plan
-from pyharness.system import threads
+from pyharness.system import folders, threads
 from pyharness.system.environment import cores
 from pyharness.types import Case, CaseResult, Failure, InputError
 
@@ -196,7 +196,7 @@ def run(
     try:
         recording = Recording(plan, schedule, journal, run_record.header(plan, schedule), started)
         finished = journal.start(recording.header, resume)
-        with store.scratch() as workdir:
+        with folders.scratch() as workdir:
             going = Run(plan, schedule, listener, workdir, journal, tracebacks, deadline)
             going.take_over(finished)
             if finished:

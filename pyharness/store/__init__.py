@@ -3,7 +3,6 @@
 The record holds raw values; intervals and medians are computed from them when they are shown.
 """
 
-from pyharness.store.folders import scratch
 from pyharness.store.journal import Journal, Taken, finished_cases, journal_of
 from pyharness.store.json_lines import dump, packed
 from pyharness.store.records import (
@@ -29,7 +28,7 @@ from pyharness.store.results import (
     text_read_as_json,
 )
 from pyharness.store.shape import Misshapen
-from pyharness.store.states import NoState, StateReader, path_beside, sha256_of
+from pyharness.store.states import NoState, StateReader, path_beside
 from pyharness.store.states import write_case as write_case_state
 
 __all__ = [
@@ -60,8 +59,6 @@ __all__ = [
     "read",
     "result_as_json",
     "result_from_json",
-    "scratch",
-    "sha256_of",
     "text_read_as_json",
     "write_case_state",
 ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import io
 import itertools
 import json
@@ -17,7 +16,7 @@ from pyharness.store import json_lines
 from pyharness.store.json_lines import dump
 from pyharness.store.shape import short
 from pyharness.store.states import CaseStates, path_beside
-from pyharness.system import atomic_file, bounded_file
+from pyharness.system import atomic_file, bounded_file, lock
 from pyharness.types import InputError
 
 MOST_BYTES = 2 * json_lines.MOST_BYTES  # a round is there twice: by itself, and in the result of its case
@@ -218,7 +217,8 @@ def _locked(path: Path) -> IO[str]:
     while True:
         file = path.open("a+", encoding="utf-8")
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if not lock.take(file):
+                raise BlockingIOError
             if os.path.samestat(os.fstat(file.fileno()), path.stat()):
                 return file
         except FileNotFoundError:

@@ -20,8 +20,9 @@ import os
 import re
 import zipfile
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,19 +54,14 @@ def path_beside(record: Path) -> Path:
     return record.parent / f"{record.name}.state.zip"  # with_name refuses "", which a shell's empty variable gives
 
 
-def sha256_of(path: Path) -> str:
-    """SHA-256 of a file, as a record keeps it."""
-    return bounded_file.digest(path)
-
-
 # ---------------------------------------------------------------------------------------------- writing
 
 
 class StateWriter:
     """Writes a file of states, case by case; arrays that are there already are not written again."""
 
-    def __init__(self, path: Path) -> None:
-        self._archive = zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=6)
+    def __init__(self, file: Path | IO[bytes]) -> None:
+        self._archive = zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=6)
         self._written: set[str] = set()
         self._cases: dict[str, dict[str, str]] = {}
 
@@ -239,18 +235,17 @@ def check(path: Path, case: str) -> None:
 
 
 _ENDING = ".state.zip"
-_WHOLE = "all.part"
-_OURS = re.compile(rf"[0-9a-f]{{32}}\.state\.(zip|part)|{re.escape(_WHOLE)}")
+_OURS = re.compile(r"[0-9a-f]{32}\.state\.zip|\.[0-9a-f]{32}\.state\.zip\.[0-9a-f]{8}\.part")
 
 
 def write_case(path: Path, case: str, state: Mapping[str, Any]) -> None:
     """Write the file of one case, whole or not at all; raises ``ValueError`` for arrays that are no state."""
-    part = path.with_suffix(".part")
-    with StateWriter(part) as states:
-        states.add(case, state)
-    with part.open("rb") as file:
-        os.fsync(file.fileno())  # the journal will say that it is there
-    part.replace(path)
+
+    def write(file: IO[bytes]) -> None:
+        with StateWriter(file) as states:
+            states.add(case, state)
+
+    atomic_file.replace(path, write)
 
 
 class CaseStates:
@@ -278,7 +273,7 @@ class CaseStates:
         if path is None or not path.is_file():
             return None
         check(path, case)
-        self._digests[case] = sha256_of(path)
+        self._digests[case] = bounded_file.digest(path)
         return self._digests[case]
 
     def discard(self, case: str) -> None:
@@ -308,18 +303,11 @@ class CaseStates:
         if not kept:
             target.unlink(missing_ok=True)  # of the record that this one replaces
             return None
-        whole = self._folder / _WHOLE
-        try:
-            self._join(kept, whole)
-            about = {"file": target.name, "bytes": whole.stat().st_size, "sha256": sha256_of(whole)}
-            atomic_file.write(target, whole, overwrite=True)
-            whole.unlink()
-        except OSError as error:
-            raise InputError(f"cannot write {str(whole)!r}: {error.strerror or error}") from None
-        return about
+        atomic_file.write(target, partial(self._join, kept), overwrite=True)
+        return {"file": target.name, "bytes": target.stat().st_size, "sha256": bounded_file.digest(target)}
 
-    def _join(self, cases: Iterable[str], whole: Path) -> None:
-        with StateWriter(whole) as states:
+    def _join(self, cases: Iterable[str], file: IO[bytes]) -> None:
+        with StateWriter(file) as states:
             for case in cases:
                 path = self.path_of(case)
                 assert path is not None  # noqa: S101 -- there is a folder

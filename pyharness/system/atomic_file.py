@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import os
 import secrets
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TypeAlias
+from typing import IO, TypeAlias
 
 from pyharness.types import InputError
 
-Content: TypeAlias = str | bytes | Path  # a text in UTF-8, bytes, or a file whose bytes are copied
+Writer: TypeAlias = Callable[[IO[bytes]], None]
+Content: TypeAlias = str | bytes | Path | Writer  # a text in UTF-8, bytes, a file to be copied, or what writes it
 ADVICE = "replace it with --force, or choose another --output"
 _LINKS = 40  # that the system follows
 _NEW = 0o666  # before the umask
@@ -152,11 +154,7 @@ def _aside(target: Path, content: Content, permissions: int | None = None) -> It
     handle, part = _temporary_beside(target, _NEW if permissions is None else permissions)
     try:
         with os.fdopen(handle, "wb") as file:
-            if isinstance(content, Path):
-                with content.open("rb") as source:
-                    shutil.copyfileobj(source, file)
-            else:
-                file.write(_data(content))
+            _fill(file, content)
             file.flush()
             os.fsync(file.fileno())  # or a crash of the machine could leave the new name with nothing behind it
         yield part
@@ -182,10 +180,20 @@ def _move_to_free_name(part: Path, target: Path) -> None:
         part.unlink()
 
 
-def _data(content: Content) -> bytes:
+def _fill(file: IO[bytes], content: Content) -> None:
     if isinstance(content, Path):
-        return content.read_bytes()
-    return content.encode() if isinstance(content, str) else content
+        with content.open("rb") as source:
+            shutil.copyfileobj(source, file)
+    elif callable(content):
+        content(file)
+    else:
+        file.write(content.encode() if isinstance(content, str) else content)
+
+
+def _data(content: Content) -> bytes:
+    file = io.BytesIO()
+    _fill(file, content)
+    return file.getvalue()
 
 
 def _temporary_beside(path: Path, permissions: int = _NEW) -> tuple[int, Path]:

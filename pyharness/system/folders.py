@@ -1,9 +1,28 @@
-"""Folders of this user: the home that ``~`` names, and the cache of what would take long to make again."""
+"""Folders of this user, folders that appear whole or not at all, and folders that are needed for a while.
+
+A process that is killed may leave ``.NAME.*.part`` beside a folder that it writes; the next one that writes there
+removes it. One in use is locked, and the system ends a lock with its process. To replace a folder, the two names are
+exchanged at once. A file system that cannot do that (NFS cannot) has two renames instead: killed between them, a
+process leaves what was there as ``.NAME.*.old``, to be renamed by hand.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
+import errno
 import os
+import re
+import secrets
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from pyharness.system import ending, lock
+from pyharness.types import FileContent, InputError, Streamed
 
 
 def expanded(path: str | Path) -> Path:
@@ -19,3 +38,224 @@ def cache() -> Path:
     own = os.environ.get("PYHARNESS_CACHE")
     folder = Path(own) if own else Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "pyharness"
     return expanded(folder)
+
+
+def clear_abandoned(folders: Iterable[Path], locked: str = ".") -> None:
+    """Remove those of some folders that are ours and that nobody holds any more.
+
+    ``locked``: the file in a folder that is locked, or the folder itself. Without it nobody knows: the folder stays.
+    """
+    with contextlib.suppress(OSError):
+        for folder in folders:
+            if _is_abandoned(folder, folder / locked):
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_abandoned(folder: Path, locked: Path) -> bool:
+    try:
+        status = folder.lstat()
+        if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
+            return False
+        handle = os.open(locked, os.O_RDONLY | os.O_NOFOLLOW)
+        try:
+            return lock.take(handle)
+        finally:
+            os.close(handle)
+    except OSError:
+        return False
+
+
+_HERE = -100  # AT_FDCWD: paths are those of the process
+_EXCHANGE = 2  # RENAME_EXCHANGE
+_UNABLE = (errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP)  # an old kernel; a file system such as NFS
+
+
+def exchange(first: Path, second: Path) -> bool:
+    """Let two names that are there stand for each other's file or folder; False, and no change, where that cannot be.
+
+    Raises:
+        OSError: one is not there, or may not be renamed.
+
+    Source: rename(2) of the Linux manual, RENAME_EXCHANGE.
+    """
+    renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)  # of glibc from 2.28 on, and musl
+    if renameat2 is None:
+        return False
+    renameat2.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
+    if renameat2(_HERE, os.fsencode(first), _HERE, os.fsencode(second), _EXCHANGE) == 0:
+        return True
+    if (number := ctypes.get_errno()) in _UNABLE:
+        return False
+    raise OSError(number, os.strerror(number), str(first), None, str(second))
+
+
+def check_new_folder(path: Path, marker: str, force: bool = False) -> None:
+    """Refuse a place where no folder can be made, or that has something: before anything is computed.
+
+    ``force`` allows to replace a folder that was made here, which its file ``marker`` tells.
+    """
+    if not path.name or path.name == "..":
+        raise InputError(f"{str(path)!r} is no name of a new folder")
+    try:
+        present = path.is_symlink() or path.exists()
+        made_here = present and path.is_dir() and not path.is_symlink() and (path / marker).is_file()
+        nested = made_here and any(entry.is_dir() for entry in path.iterdir())
+        _check_parent(path.parent)
+    except OSError as error:
+        raise InputError(f"cannot write {str(path)!r}: {error.strerror or error}") from None
+    if present and (not made_here or nested):
+        raise InputError(f"{str(path)!r} exists already and was not made by this command; choose another folder")
+    if present and not force:
+        raise InputError(f"{str(path)!r} exists already: replace it with --force, or choose another folder")
+
+
+def check_apart(path: Path, sources: Iterable[Path]) -> None:
+    """Refuse to make a folder within a folder that is read, or in the place of one that something read lies in."""
+    made = path.resolve()
+    for source in sources:
+        if source.is_dir() and source.resolve() in (made, *made.parents):
+            raise InputError(
+                f"{str(path)!r} is within the folder {str(source)!r}, which is read; choose another folder"
+            )
+        if made in source.resolve().parents:
+            raise InputError(f"{str(source)!r} lies in {str(path)!r}, which would be replaced; choose another folder")
+
+
+def _check_parent(parent: Path) -> None:
+    if not parent.is_dir():
+        raise InputError(f"there is no folder {str(parent)!r}; make it first")
+    if not os.access(parent, os.W_OK | os.X_OK):
+        raise InputError(f"cannot write to {str(parent)!r}; check its permissions")
+
+
+def write_folder(path: Path, files: Mapping[str, FileContent], *, overwrite: bool = False) -> None:
+    """Write a folder; one that is there already is replaced with ``overwrite``. Interrupted, it leaves what was there.
+
+    Of what is streamed, memory holds one chunk at a time.
+
+    Raises:
+        InputError: the folder cannot be written, is there and may not be replaced, or the disk has too little room.
+    """
+    try:
+        _write(path, files, overwrite=overwrite and path.is_dir() and not path.is_symlink())
+    except OSError as error:
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR) and os.path.lexists(path):
+            raise InputError(
+                f"{str(path)!r} exists already: replace it with --force, or choose another folder"
+            ) from None
+        raise InputError(f"cannot write {str(path)!r}: {error.strerror or error}") from None
+
+
+def keep(path: Path, files: Mapping[str, FileContent]) -> None:
+    """As ``write_folder``, in a cache: what is there is replaced, whatever it is. Lets ``OSError`` out."""
+    if path.is_symlink() or not path.is_dir():
+        path.unlink(missing_ok=True)
+    _write(path, files, overwrite=path.exists())
+
+
+def _write(path: Path, files: Mapping[str, FileContent], *, overwrite: bool) -> None:
+    clear_abandoned(_left_beside(path))
+    _check_room(path.parent, sum(map(_size_of, files.values())))
+    with ending.politely(), _made_beside(path) as made:
+        _fill(made, files)
+        if overwrite:
+            _replace(path, made)
+        else:
+            made.rename(path)  # what has come there meanwhile is refused by the system, unless it is empty
+
+
+def _size_of(content: FileContent) -> int:
+    """Bytes of a file to be written."""
+    return content.size if isinstance(content, Streamed) else len(content)
+
+
+def _check_room(folder: Path, needed: int) -> None:
+    free = shutil.disk_usage(folder).free
+    if needed > free:
+        raise InputError(
+            f"{needed / 1e6:,.1f} MB are to be written to {str(folder)!r}, and {free / 1e6:,.1f} MB are free there; "
+            "make room, or choose another disk"
+        )
+
+
+def _fill(folder: Path, files: Mapping[str, FileContent]) -> None:
+    for name, content in files.items():
+        with (folder / name).open("wb") as file:
+            file.writelines(content.chunks() if isinstance(content, Streamed) else (content,))
+            file.flush()
+            os.fsync(file.fileno())
+            if file.tell() != _size_of(content):
+                raise InputError(f"{name} was to have {_size_of(content):,} bytes, and has {file.tell():,}")
+
+
+def _left_beside(path: Path) -> Iterator[Path]:
+    """Folders that were made beside one of this name."""
+    name = re.compile(rf"\.{re.escape(path.name)}\.[a-z0-9_]{{8}}\.part")  # of an older pyharness, too
+    return (entry for entry in path.parent.iterdir() if name.fullmatch(entry.name))
+
+
+@contextmanager
+def _made_beside(path: Path) -> Iterator[Path]:
+    """Make a folder, locked as long as it is used; what has its name then is removed."""
+    made, handle = _locked_beside(path)
+    try:
+        yield made
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+        os.close(handle)
+
+
+def _locked_beside(path: Path) -> tuple[Path, int]:
+    while True:
+        made = _new_folder_beside(path)
+        with suppress(FileNotFoundError):
+            handle = os.open(made, os.O_RDONLY | os.O_DIRECTORY)
+            with suppress(OSError):  # a file system without locks: there, nothing is ever removed as abandoned
+                lock.take(handle, wait=True)
+            if made.exists():  # or else another process was quicker, and has removed it as abandoned
+                return made, handle
+            os.close(handle)
+
+
+def _new_folder_beside(path: Path) -> Path:
+    """Make a folder beside a name. Unlike with ``tempfile``, the umask decides who may read it."""
+    while True:
+        made = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+        with suppress(FileExistsError):
+            made.mkdir()
+            return made
+
+
+def _replace(path: Path, made: Path) -> None:
+    """Give a new folder the name of an old one, which gets a name that is removed."""
+    if exchange(made, path):
+        return
+    old = made.with_suffix(".old")
+    path.rename(old)
+    try:
+        made.rename(path)
+    except BaseException:
+        old.rename(path)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+PREFIX = "pyharness-"
+LOCK = "lock"
+
+
+@contextmanager
+def scratch() -> Iterator[Path]:
+    """Make a folder in TMPDIR, locked as long as it is used, and remove it with all that is in it."""
+    clear()
+    with tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        with (folder / f".{LOCK}").open("w", encoding="ascii") as file:
+            lock.take(file)
+            (folder / f".{LOCK}").rename(folder / LOCK)  # locked before it has the name that is looked for
+            yield folder
+
+
+def clear() -> None:
+    """Remove folders of runs that were killed: ours, with a lock that nobody holds."""
+    clear_abandoned(Path(tempfile.gettempdir()).glob(f"{PREFIX}*"), LOCK)

@@ -25,8 +25,8 @@ from pyharness.cli import main
 from pyharness.cli.progress import Bar, TrainingBar, TrainingLines
 from pyharness.commands import training
 from pyharness.corpora.texts import Text
-from pyharness.store import folders
-from pyharness.store.folders import write_folder
+from pyharness.system import folders
+from pyharness.system.folders import write_folder
 from pyharness.types import InputError, TrainingProgress
 
 SMALL = ("--vocab-size", "400", "-c", "sample:prose")

@@ -14,6 +14,7 @@ from compared_records import BEFORE, CHANGED, ROW, case_of, edited, gated, numbe
 from compared_records import made as made  # fixtures
 from compared_records import pair as pair
 from pyharness import store
+from pyharness.system import bounded_file
 
 IDS = f"first in document {CHANGED} (from 0), at ids 64 to 127, in 64 bytes from byte 64"
 
@@ -66,7 +67,7 @@ def with_state(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
             arrays = dict(states.of(case["key"]))
             change(arrays)
             out.add(case["key"], arrays)
-    edited(path, lambda data: data["state"].update(bytes=beside.stat().st_size, sha256=store.sha256_of(beside)))
+    edited(path, lambda data: data["state"].update(bytes=beside.stat().st_size, sha256=bounded_file.digest(beside)))
 
 
 def test_bytes_are_those_of_the_document_only_where_decoding_gives_it_back(made: Path, tmp_path: Path) -> None:

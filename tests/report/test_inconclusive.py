@@ -19,6 +19,7 @@ from pyharness.report import comparison
 from pyharness.report.differences import Difference
 from pyharness.running.run_record import _about_metrics
 from pyharness.running.workers.checks import findings
+from pyharness.system import bounded_file
 from pyharness.tokenizers import resolve
 from pyharness.tokenizers.families.raw_bytes import RawBytes
 from pyharness.types import Case, Tokens, digest_of
@@ -67,7 +68,7 @@ def write(path: Path, documents: int, longer: Longer, options: str = "") -> Path
         "kind": store.KIND, "schema": store.SCHEMA, "created": "2026-01-01T00:00:00+00:00", "seconds": 1.5,
         "complete": True, "suite": {}, "environment": {}, "tokenizers": {ROW: {"vocabulary": None}}, "corpora": {},
         "metrics": {}, "results": [about | {"parameters": BENCHMARKS["compression"]} | values],
-        "state": {"file": beside.name, "bytes": beside.stat().st_size, "sha256": store.sha256_of(beside)},
+        "state": {"file": beside.name, "bytes": beside.stat().st_size, "sha256": bounded_file.digest(beside)},
     }  # fmt: skip
     data["metrics"] = _about_metrics(store.Record.from_json(data, "made").results)
     path.write_text(store.dump(data), "utf-8")
@@ -164,7 +165,7 @@ def test_without_states_or_with_older_ones_it_is_open_and_says_so(tmp_path: Path
         arrays = {name: array for name, array in states.of(key).items() if name != "ids units"}
     with store.states.StateWriter(beside) as states:
         states.add(key, arrays)
-    about = {"file": beside.name, "bytes": beside.stat().st_size, "sha256": store.sha256_of(beside)}
+    about = {"file": beside.name, "bytes": beside.stat().st_size, "sha256": bounded_file.digest(beside)}
     edited(b, lambda data: data.update(state=about))
     done = gated(a, b)
     assert done.exit_code == 3

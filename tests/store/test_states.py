@@ -20,7 +20,8 @@ from pyharness.metrics.counting import state_arrays
 from pyharness.metrics.counting.state import CorpusState, Facts
 from pyharness.statistics.jackknife import GROUPS
 from pyharness.store import states
-from pyharness.store.states import CaseStates, NoState, StateReader, sha256_of, write_case
+from pyharness.store.states import CaseStates, NoState, StateReader, write_case
+from pyharness.system import bounded_file
 from pyharness.tokenizers.families.raw_bytes import RawBytes
 from pyharness.types import InputError, TokenKind, Tokens, Vocabulary
 
@@ -159,7 +160,7 @@ def test_states_of_cases_become_one_file_beside_the_record(tmp_path: Path) -> No
         path = kept.path_of(case)
         assert path is not None
         write_case(path, case, {"x": np.arange(ord(case))})
-        digests[case] = sha256_of(path)
+        digests[case] = bounded_file.digest(path)
         assert kept.take(case) == digests[case]
     assert kept.take("without a state") is None
     about = kept.write(["b", "a", "without a state"])

@@ -14,7 +14,8 @@ import pytest
 
 from cases.state_archives import written
 from pyharness.store import states
-from pyharness.store.states import NoState, StateReader, sha256_of
+from pyharness.store.states import NoState, StateReader
+from pyharness.system import bounded_file
 
 
 def header(shape: str, kind: str = "<i8") -> bytes:
@@ -152,7 +153,7 @@ def test_an_index_is_read_within_bounds(tmp_path: Path, index: bytes) -> None:
 
 def test_a_file_must_be_the_one_that_the_record_names(tmp_path: Path) -> None:
     path = written(tmp_path / "s", {"case": {"x": np.arange(9)}})
-    about = {"bytes": path.stat().st_size, "sha256": sha256_of(path)}
+    about = {"bytes": path.stat().st_size, "sha256": bounded_file.digest(path)}
     with StateReader(path, about) as reader:
         assert "case" in reader
     with pytest.raises(NoState, match=r"has .* bytes, the record says 3"):

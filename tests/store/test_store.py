@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from pyharness import store
+from pyharness.system import folders
 from pyharness.types import InputError
 
 EMPTY: dict[str, Any] = {
@@ -255,8 +256,8 @@ def test_a_folder_of_a_run_that_was_killed_is_cleared_by_the_next(
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     script = (
-        "import os, signal, pathlib\nfrom pyharness import store\n"
-        "with store.scratch() as folder:\n"
+        "import os, signal, pathlib\nfrom pyharness.system import folders\n"
+        "with folders.scratch() as folder:\n"
         "    (folder / 'ids.npz').write_text('x')\n    os.kill(os.getpid(), signal.SIGKILL)\n"
     )
     command, environment = [sys.executable, "-P", "-c", script], os.environ | {"TMPDIR": str(tmp_path)}
@@ -265,7 +266,7 @@ def test_a_folder_of_a_run_that_was_killed_is_cleared_by_the_next(
     for name in ("pyharness-others", "pyharness-empty"):
         (tmp_path / name).mkdir()
     (tmp_path / "pyharness-others" / "text.txt").touch()
-    with store.scratch() as mine, store.scratch() as other:
+    with folders.scratch() as mine, folders.scratch() as other:
         assert not killed.exists()
         assert mine.exists()
         assert other.exists()

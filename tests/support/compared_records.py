@@ -18,6 +18,7 @@ from pyharness.cli import main
 from pyharness.corpora import open_corpus
 from pyharness.running.run_record import _about_metrics
 from pyharness.running.workers.checks import findings
+from pyharness.system import bounded_file
 from pyharness.tokenizers import resolve
 from pyharness.tokenizers.families.raw_bytes import RawBytes
 from pyharness.types import Case, Tokens, Vocabulary
@@ -93,7 +94,7 @@ def write(path: Path, text: str, *, swapped: bool = False) -> Path:
         "complete": True, "suite": {}, "environment": {},
         "tokenizers": {ROW: {"vocabulary": "sha256:twins", "round_trip": "exact"}}, "corpora": {},
         "metrics": {}, "results": results,
-        "state": {"file": beside.name, "bytes": beside.stat().st_size, "sha256": store.sha256_of(beside)},
+        "state": {"file": beside.name, "bytes": beside.stat().st_size, "sha256": bounded_file.digest(beside)},
     }  # fmt: skip
     record = store.Record.from_json(data, "made")
     data["metrics"] = _about_metrics(record.results)

@@ -18,8 +18,8 @@ import pytest
 
 from bpe_models import trained_model
 from pyharness import bpe, report, store
-from pyharness.store.folders import write_folder
 from pyharness.system import atomic_file
+from pyharness.system.folders import write_folder
 from pyharness.tokenizers.families import openai_files
 from pyharness.tokenizers.training import cache as trained_cache
 from pyharness.types import InputError

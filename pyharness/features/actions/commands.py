@@ -23,8 +23,8 @@ from pyharness.features.actions.codecs.recipe import (
     refuse_others,
 )
 from pyharness.features.actions.motions import Clip, Motions, check_clips, clips_of
-from pyharness.store.folders import check_new_folder, write_folder
 from pyharness.system import folders
+from pyharness.system.folders import check_new_folder, write_folder
 from pyharness.trainers.options import Options, option
 from pyharness.types import InputError, Tally
 

@@ -18,8 +18,7 @@ from pyharness.commands.training import Outcome
 from pyharness.corpora.batches import BATCH_SIZE, batches
 from pyharness.corpora.texts import Text
 from pyharness.features.adaptation.trainers.base_file import BaseFile
-from pyharness.store.folders import check_apart
-from pyharness.system.folders import expanded
+from pyharness.system.folders import check_apart, expanded
 from pyharness.trainers import TrainedTokenizer, TrainerSpec, TrainingRequest
 from pyharness.trainers.phases import Phases
 from pyharness.types import InputError, TrainingProgress

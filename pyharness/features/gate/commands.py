@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import math
 import os
 import tempfile
@@ -21,7 +20,7 @@ from pyharness.features.gate.builds.workshop import NotBuilt
 from pyharness.features.gate.measurement.plan import GateListener
 from pyharness.features.gate.session import GateRequest, ResolvedRequest, checked, judged, ready, resolved
 from pyharness.features.gate.types import ArmFailed, Calibration, Gate, GateBenchmark, GateVerdict, SelfTest
-from pyharness.system import program
+from pyharness.system import lock, program
 from pyharness.system.environment import fingerprint
 from pyharness.types import InputError
 
@@ -155,19 +154,17 @@ def alone(*, force: bool = False, path: Path | None = None) -> Iterator[tuple[st
     """
     handle = _opened(path or lock_place())
     try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        if lock.take(handle):
+            _sign(handle)
+            yield ()
+        else:
             who = os.pread(handle, LONGEST, 0).decode("ascii", "replace").strip() or "a process that does not say which"
             if not force:
                 raise InputError(
                     f"another gate runs on this machine ({who}), and the two would disturb each other: wait for it, "
                     "or measure all the same with --force"
-                ) from None
+                )
             yield (f"another gate ran on this machine at the time ({who})",)
-        else:
-            _sign(handle)
-            yield ()
     finally:
         os.close(handle)  # which lets go of the lock; a process that is killed lets go as well
 

@@ -34,8 +34,8 @@ from pyharness.features.gate.types import (
 )
 from pyharness.features.gate.verdicts import judgements, waivers
 from pyharness.features.gate.verdicts.self_test import Differences, differences, self_test
-from pyharness.store.folders import scratch
 from pyharness.system.environment import cores
+from pyharness.system.folders import scratch
 from pyharness.types import InputError
 
 DECLARED = Path("gate.toml")

@@ -5,13 +5,10 @@ Files are written aside and moved into place whole, the entry last, so a reader 
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import io
 import json
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from pyharness.system import archive, atomic_file, bounded_file, folders
+from pyharness.system import archive, atomic_file, bounded_file, folders, lock
 from pyharness.trainers import Array, TrainedTokenizer
 from pyharness.types import InputError
 from pyharness.vocabularies.files import vocabulary_file
@@ -107,7 +104,8 @@ class Place:
             "options": dict(options),
         }  # fmt: skip
         with _named_errors(self.folder):
-            _move_in(files, self.folder / digest)
+            folders.clear_abandoned(self.folder.glob(".*.part"))  # of other texts, too
+            folders.keep(self.folder / digest, files)
             atomic_file.keep(self.folder / ENTRY, _json(entry))
 
     def refuse(self, digest: str, reason: str, base: str | None = None, *, crashed: bool = False) -> None:
@@ -129,9 +127,9 @@ def locked(recipe: Mapping[str, Any]) -> Iterator[Place]:
     with _named_errors(place.folder):
         place.folder.mkdir(parents=True, exist_ok=True)
         # To be read, too: a FIFO in its place would wait for a reader.
-        lock = os.fdopen(os.open(place.folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666), "rb")
-    with lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        file = os.fdopen(os.open(place.folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666), "rb")
+    with file:
+        lock.take(file, wait=True)
         yield place
 
 
@@ -144,22 +142,6 @@ def _named_errors(place: Path) -> Iterator[None]:
             f"cannot keep trained tokenizers in {place.parent}: {error.strerror or error}; name another folder in "
             "PYHARNESS_CACHE"
         ) from None
-
-
-def _move_in(files: Mapping[str, bytes], target: Path) -> None:
-    for left in target.parent.glob(".part-*"):  # by a process that was killed: the lock is ours
-        shutil.rmtree(left, ignore_errors=True)
-    aside = Path(tempfile.mkdtemp(prefix=".part-", dir=target.parent))
-    try:
-        for name, content in files.items():
-            (aside / name).write_bytes(content)
-        if target.exists():  # damaged, or by another hand: what is written now is what the entry will name
-            target.rename(aside / ".old")
-        aside.rename(target)
-        shutil.rmtree(target / ".old", ignore_errors=True)
-    except BaseException:
-        shutil.rmtree(aside, ignore_errors=True)
-        raise
 
 
 def _arrays(path: Path) -> dict[str, Array]:

@@ -21,6 +21,7 @@ from pyharness.benchmarks import Findings, Work, benchmarks
 from pyharness.commands import rederivation
 from pyharness.corpora import open_corpus
 from pyharness.store.states import write_case
+from pyharness.system import bounded_file
 from pyharness.tokenizers import load, resolve
 from pyharness.types import Case
 
@@ -128,7 +129,7 @@ def test_even_with_the_digest_made_good_a_changed_count_gives_other_numbers(fold
     arrays["histogram counts"] = arrays["histogram counts"].copy()
     arrays["histogram counts"][0] += 1
     write_case(state, key, arrays)
-    edited(folder, lambda data: data["state"].update(bytes=state.stat().st_size, sha256=store.sha256_of(state)))
+    edited(folder, lambda data: data["state"].update(bytes=state.stat().st_size, sha256=bounded_file.digest(state)))
     found = asked(folder)
     assert found.exit_code == 1
     assert "shannon_entropy.value" in found.output

@@ -16,6 +16,7 @@ from pyharness.running import runner
 from pyharness.running.workers import checks
 from pyharness.store import states
 from pyharness.store.states import write_case
+from pyharness.system import bounded_file
 
 pytestmark = pytest.mark.usefixtures("doubles")
 
@@ -24,7 +25,7 @@ def test_arrays_that_contradict_each_other_are_one_line(folder: Path) -> None:
     state = folder / STATE
     key = store.read(folder / "record.json").of("compression")[0].case.key
     write_case(state, key, {"facts": np.array([1, 1 << 50, 0])})
-    edited(folder, lambda data: data["state"].update(bytes=state.stat().st_size, sha256=store.sha256_of(state)))
+    edited(folder, lambda data: data["state"].update(bytes=state.stat().st_size, sha256=bounded_file.digest(state)))
     found = asked(folder)
     assert (found.exit_code, len(found.output.splitlines())) == (2, 1)
     assert "ids; at most" in found.output or "a state has no" in found.output

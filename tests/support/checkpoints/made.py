@@ -18,7 +18,7 @@ from pyharness.features.adaptation.surgery.matrices import VocabularyMatrices
 from pyharness.features.adaptation.surgery.plan import EmbeddingPlan
 from pyharness.language_models import ModelFolder
 from pyharness.language_models.weights_file import WeightsFile, header_of
-from pyharness.store.folders import write_folder
+from pyharness.system.folders import write_folder
 from pyharness.types import Vocabulary
 from pyharness.vocabularies.files.merge_model import byte_level_model
 from tokenizer_files import byte_level

@@ -143,7 +143,7 @@ def test_files_are_moved_in_whole(cache: Path, monkeypatch: pytest.MonkeyPatch) 
             place.keep("d" * 32, found)
         assert place.find() is None
         monkeypatch.undo()
-        (place.folder / ".part-of-a-killed-process").mkdir()
+        (place.folder / ".of_a_killed_process.part").mkdir()
         place.keep("d" * 32, found)
     kept = place.find()
     assert kept is not None

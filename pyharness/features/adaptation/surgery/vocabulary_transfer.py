@@ -18,8 +18,8 @@ from pyharness.features.adaptation.surgery.matrices import VocabularyMatrices
 from pyharness.features.adaptation.surgery.plan import PLAN_FILE, EmbeddingPlan
 from pyharness.language_models import ModelFolder
 from pyharness.language_models.finding import find
-from pyharness.store.folders import check_apart, check_new_folder, write_folder
 from pyharness.system import atomic_file, folders
+from pyharness.system.folders import check_apart, check_new_folder, write_folder
 from pyharness.trainers.phases import Phases
 from pyharness.types import FileContent, InputError, TrainingProgress
 from pyharness.vocabularies.files import vocabulary_file

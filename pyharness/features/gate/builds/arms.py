@@ -17,9 +17,9 @@ from pyharness.features.gate.builds.environments import Contents, Libraries
 from pyharness.features.gate.builds.names import Installed, Pair, Revision, Source, Specified, Wheel
 from pyharness.features.gate.builds.workshop import BuildOptions, Workshop
 from pyharness.features.gate.types import SIDES, Side, normalised
-from pyharness.store.folders import scratch
 from pyharness.system import lifeline, program
 from pyharness.system.child_process import ending
+from pyharness.system.folders import scratch
 from pyharness.types import InputError
 
 OURS = "pyharness"

@@ -14,7 +14,7 @@ from adapted.bases import NEW, OLD, write_base
 from pyharness import tokenizers
 from pyharness.cli import main
 from pyharness.features.adaptation import resizing
-from pyharness.store import folders
+from pyharness.system import folders
 from pyharness.types import InputError
 
 

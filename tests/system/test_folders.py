@@ -14,8 +14,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from pyharness.store import folders
-from pyharness.store.folders import exchange, write_folder
+from pyharness.system import folders
+from pyharness.system.folders import exchange, write_folder
 from pyharness.types import InputError, Streamed
 
 

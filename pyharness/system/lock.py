@@ -1,0 +1,23 @@
+"""A lock on an open file or folder, which nobody else can hold: it ends when that is closed, or with the process.
+
+It is ``flock`` of the system, in one place. The library filelock locks a descriptor by the same call, but it waits by
+asking again and again, and it would be one more dependency for one line.
+"""
+
+from __future__ import annotations
+
+import fcntl
+from typing import IO
+
+
+def take(file: int | IO[str] | IO[bytes], *, wait: bool = False) -> bool:
+    """Lock what is open; False where another holds it, and ``wait`` is not set.
+
+    Raises:
+        OSError: it lies on a file system without locks.
+    """
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
