@@ -1,6 +1,6 @@
 """The native core, in the order of its rooms (csrc/core).
 
-Only ``pyharness.kernels``, ``bpe``, ``symbol_models`` and ``curriculum`` import it; they carry the documentation.
+Only ``pyharness.kernels``, ``bpe`` and ``curriculum`` import it; they carry the documentation.
 """
 
 from collections.abc import Callable, Sequence

@@ -31,7 +31,7 @@ from fuzzed_text import FuzzedText
 from pyharness.bpe import BpeEncoder, TextSplitter
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer
 from pyharness.bpe.formats.imports import import_model
-from pyharness.corpora.batches import batches
+from pyharness.corpora.streaming import batches
 from pyharness.vocabularies import encodings
 
 BATCH = 1 << 20  # characters

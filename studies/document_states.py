@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness import corpora, kernels
-from pyharness.corpora.batches import BATCH_SIZE, batches
-from pyharness.corpora.streaming import Read
+from pyharness.corpora.streaming import BATCH_SIZE, Read, batches
 from pyharness.metrics import counters
 from pyharness.metrics.counting.state import Batch, CorpusState, Facts
 from pyharness.statistics.jackknife import GROUPS, group_of

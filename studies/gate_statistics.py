@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from pyharness.statistics import trimmed
+from pyharness.features.gate.verdicts import times
 from pyharness.statistics.hypotheses import t_survival
 from pyharness.statistics.jackknife import t_quantile
 from pyharness.statistics.samples import median
@@ -106,7 +106,7 @@ def wilcoxon_interval(values: Values) -> tuple[float, float] | None:
     return (averages[rejected - 1], averages[-rejected]) if rejected else None
 
 
-TRIMMED = Statistic("trimmed t", trimmed.trimmed_mean, trimmed.trimmed_interval, trimmed.p_greater)
+TRIMMED = Statistic("trimmed t", times.trimmed_mean, times.trimmed_interval, times.p_greater)
 STUDENT = Statistic("Student's t and the median", median, *_by_t(statistics.fmean, _mean_error))
 WILCOXON = Statistic("Wilcoxon", hodges_lehmann, wilcoxon_interval, wilcoxon_p)
 BIWEIGHT = Statistic("biweight", biweight, *_by_t(biweight, _biweight_error))

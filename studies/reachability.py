@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness import suite, tokenizers
-from pyharness.corpora.batches import batches
+from pyharness.corpora.streaming import batches
 from pyharness.metrics import reachability
 from pyharness.metrics.reachability import UNREACHABLE, PipelineTest, Verdict
 from pyharness.types import HasVocabulary, InputError, Tokenizer

@@ -6,7 +6,7 @@
 
 PYBIND11_MODULE(_core, module) {
   module.doc() =
-      "Native core of pyharness. Use it through pyharness.kernels, bpe, symbol_models and curriculum.";
+      "Native core of pyharness. Use it through pyharness.kernels, bpe and curriculum.";
   module.attr("UNICODE_VERSION") = pyharness::unicode::kUnicodeVersion;
   module.attr("REGEX_VERSION") = pyharness::unicode::kRegexVersion;
   pyharness::bindings::bind_machine(module);

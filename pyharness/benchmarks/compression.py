@@ -10,7 +10,7 @@ import numpy as np
 
 from pyharness import corpora
 from pyharness.benchmarks import Benchmark, Findings, Pace, Work, notes
-from pyharness.corpora.batches import BATCH_SIZE, batches
+from pyharness.corpora.streaming import BATCH_SIZE, batches
 from pyharness.metrics import compression, continued_words, corpus_metrics, counters
 from pyharness.metrics.counting import histograms, id_digests, pairs, state_arrays
 from pyharness.metrics.counting.id_digests import IdDigests

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness.benchmarks import Benchmark, Findings, Pace, Work
-from pyharness.corpora.batches import batches
-from pyharness.corpora.streaming import work_key
+from pyharness.corpora.streaming import batches, work_key
 from pyharness.metrics import fairness
 from pyharness.statistics.jackknife import group_of
 from pyharness.types import (

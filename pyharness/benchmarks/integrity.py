@@ -24,7 +24,7 @@ from pyharness.benchmarks.checks import (
     RoundTrips,
     TripsByPart,
 )
-from pyharness.corpora.batches import BATCH_SIZE, batches
+from pyharness.corpora.streaming import BATCH_SIZE, batches
 from pyharness.metrics.counting import id_digests
 from pyharness.metrics.counting.id_digests import IdDigests
 from pyharness.metrics.counting.state import Facts

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from pyharness import corpora, language_models, tokenizers
 from pyharness.benchmarks import Benchmark, Findings, Work
-from pyharness.corpora.batches import batches
+from pyharness.corpora.streaming import batches
 from pyharness.language_models import CausalModel, Layout, Window
 from pyharness.metrics import language_model
 from pyharness.metrics.counting import state_arrays, words

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness.benchmarks import Benchmark, Findings, Pace, Work
-from pyharness.corpora.batches import BATCH_SIZE, batches
+from pyharness.corpora.streaming import BATCH_SIZE, batches
 from pyharness.metrics import integrity, reachability
 from pyharness.metrics.reachability import UNREACHABLE, ModelTest, PipelineTest, Verdict
 from pyharness.types import (

@@ -30,8 +30,8 @@ from pyharness.system import lifeline
 from pyharness.system.child_process import ChildDied, said_by
 from pyharness.system.timing import without_collector
 from pyharness.tokenizers.families import trained as rows
-from pyharness.tokenizers.training.cache import Place
-from pyharness.tokenizers.training.recipe import Recipe
+from pyharness.tokenizers.recipe import Recipe
+from pyharness.tokenizers.trained_cache import Place
 from pyharness.trainers import TrainedTokenizer
 from pyharness.types import (
     CaseResult,

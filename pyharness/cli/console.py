@@ -17,7 +17,7 @@ from typing import Any, TextIO, TypeVar
 
 import click
 
-from pyharness.system import ending
+from pyharness.system import lifeline
 from pyharness.types import InputError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -38,7 +38,7 @@ def reports_errors(command: F) -> F:
             click.echo(f"error: {lack}", err=True)
             sys.exit(2)
         try:
-            with ending.politely():
+            with lifeline.politely():
                 return command(*args, **kwargs)
         except InputError as error:
             complain_of(str(error).splitlines())
@@ -58,7 +58,7 @@ def reports_errors(command: F) -> F:
         except KeyboardInterrupt as end:
             complain("; ".join(["interrupted", *_notes(end)]))
             sys.exit(130)
-        except ending.Ended as end:
+        except lifeline.Ended as end:
             complain("; ".join([f"ended by {end.signal.name}", *_notes(end)]))
             raise
 

@@ -15,7 +15,7 @@ import click
 from pyharness.cli import usage
 from pyharness.cli.console import check_output, color, complain, complain_of, reports_errors, show, width
 from pyharness.plugins.specification import BENCHMARK
-from pyharness.system import ending
+from pyharness.system import lifeline
 from pyharness.types import Failure, InputError
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def run(
         try:
             plan = suite.plan(declared, watching.preparing)
             record = runner.run(plan, journal, watching, resume, tracebacks, deadline)
-        except (KeyboardInterrupt, ending.Ended) as end:
+        except (KeyboardInterrupt, lifeline.Ended) as end:
             if journal.resumable:
                 end.add_note(_to_go_on(journal.record, output))
             raise

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pyharness.cli.console import check_output, complain, reports_errors, show
-from pyharness.system import ending
+from pyharness.system import lifeline
 from pyharness.types import InputError, counted
 
 if TYPE_CHECKING:
@@ -245,7 +245,7 @@ def _interruptible(trainer: TrainerSpec[Any]) -> Iterator[None]:
     if trainer.library == "pyharness":
         yield
         return
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, *ending.REQUESTS)}
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, *lifeline.REQUESTS)}
     before = {number: handler for number, handler in handlers.items() if handler is not signal.SIG_IGN}  # nohup
     for number in before:
         signal.signal(number, signal.SIG_DFL)

@@ -10,8 +10,8 @@ from typing import IO, NamedTuple
 from pyharness import tokenizers
 from pyharness.bpe.encoding.safe_cuts import SafeCuts
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer
-from pyharness.corpora.batches import batches
 from pyharness.corpora.files.reading import named_errors
+from pyharness.corpora.streaming import batches
 from pyharness.types import Ids, InputError, Tokenizer, TokenizerSpec, Tokens
 
 PART_BYTES = 256 << 10

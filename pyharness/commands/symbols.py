@@ -10,10 +10,10 @@ from pathlib import Path
 from pyharness import tokenizers
 from pyharness.commands.held_out import HeldOut
 from pyharness.commands.training import JUDGED_BYTES, front
-from pyharness.corpora.batches import batches
+from pyharness.corpora.streaming import batches
 from pyharness.corpora.texts import Text
-from pyharness.symbol_models import SymbolIds, SymbolModel
-from pyharness.symbol_models.model import check as check_model
+from pyharness.kernels.symbol_models import SymbolIds, SymbolModel
+from pyharness.kernels.symbol_models import check as check_model
 from pyharness.system import atomic_file
 from pyharness.trainers.feeding import BATCH_BYTES, utf8_length
 from pyharness.trainers.phases import Phases

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from pyharness import tokenizers, trainers
-from pyharness.corpora.batches import batches
 from pyharness.corpora.options import size
+from pyharness.corpora.streaming import batches
 from pyharness.corpora.texts import Text
 from pyharness.plugins.specification import TOKENIZER
 from pyharness.system.environment import cores, version_of
 from pyharness.system.folders import check_new_folder, write_folder
-from pyharness.tokenizers.training.bases import file_of
+from pyharness.tokenizers.recipe import file_of
 from pyharness.trainers import TrainedTokenizer, TrainerSpec, TrainingRequest
 from pyharness.trainers.options import declared
 from pyharness.types import InputError, Tally, TrainingProgress

@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 
 from pyharness.corpora.aligned import AlignedCorpus, Row, chosen, side_by_side
-from pyharness.corpora.files import formats, jsonl
+from pyharness.corpora.files import jsonl, reading
 from pyharness.corpora.files.reading import compression, named_errors, numbered_lines
 from pyharness.corpora.options import COMMON_OPTIONS, described
 from pyharness.corpora.path import check_file
@@ -38,7 +38,7 @@ def _open(spec: str, argument: str, options: Mapping[str, str]) -> Corpus:
             f"corpus {spec!r}: there is no file or directory {str(path)!r} in {Path.cwd()}; check spelling"
         )
     check_file(path)
-    if formats.kind(path.name) != "jsonl":
+    if reading.kind(path.name) != "jsonl":
         raise InputError(
             f"{path} is not JSON Lines by its name; aligned plain text is a directory, one file per language"
         )

@@ -1,7 +1,7 @@
 """Files, directories and globs: ``path:FILE``, ``path:DIR``, ``path:GLOB``.
 
 Plain text, Markdown, source code, JSON Lines, Parquet; ``.gz``, ``.xz``, ``.bz2`` and ``.zst`` on top of any
-but Parquet. A directory is walked recursively, in sorted order, for files of a known suffix (``formats``);
+but Parquet. A directory is walked recursively, in sorted order, for files of a known suffix (``reading``);
 hidden names, links to directories or to nothing, and binary files (a NUL in the first 8 kB) are left out. A
 glob names its files, so their suffix does not matter, but binary ones are left out too. A single file is
 always read.
@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 
-from pyharness.corpora.files import formats, jsonl, parquet
+from pyharness.corpora.files import jsonl, parquet, reading
 from pyharness.corpora.files.reading import blocks, compression, decoded, named_errors
 from pyharness.corpora.files.splitting import SPLITS, Fragment
 from pyharness.corpora.options import TEXT_OPTIONS, choice, described, document_limit
@@ -37,7 +37,7 @@ def fragments(files: Iterable[Path], field: str, work: str, split: str, binary: 
         yield from (one._replace(work=work) for one in fragments(files, field, "", split, binary))
         return
     for file in files:
-        kind = formats.kind(file.name)
+        kind = reading.kind(file.name)
         if kind == "parquet":
             yield from _of_rows(map(Fragment, parquet.strings(file, field)), split)
         elif kind == "jsonl":
@@ -75,7 +75,7 @@ def walk(directory: Path) -> Iterator[Path]:
                     for entry in entries
                     if not entry.name.startswith(".")
                 ]
-        elif formats.kind(path.name) and path.is_file():  # not of an entry: that raises for links in a circle
+        elif reading.kind(path.name) and path.is_file():  # not of an entry: that raises for links in a circle
             yield path
 
 
@@ -89,7 +89,7 @@ def check_file(file: Path) -> None:
         raise InputError(f"cannot read {file}: permission denied; check its permissions")
     if compression(file.name) == ".zst":
         require(f"reading {file}", "zstandard", "files")
-    if formats.kind(file.name) == "parquet":
+    if reading.kind(file.name) == "parquet":
         if compression(file.name):
             raise InputError(
                 f"{file} cannot be read through {compression(file.name)}; decompress the Parquet file first"
@@ -110,7 +110,7 @@ def _open(spec: str, argument: str, options: Mapping[str, str]) -> Corpus:
         return _corpus(spec, _glob(spec, str(path)), options, split, code=False, binary=False)
     check_file(path)
     _check_options(path, options)
-    code = formats.kind(path.name) == "code"
+    code = reading.kind(path.name) == "code"
     return _corpus(spec, lambda: (path,), options, split, code, binary=True)
 
 
@@ -132,7 +132,7 @@ def _corpus(
 
 
 def _check_options(file: Path, options: Mapping[str, str]) -> None:
-    kind = formats.kind(file.name)
+    kind = reading.kind(file.name)
     rows = kind in ("jsonl", "parquet")
     if rows and options.get("split") == WHOLE:
         raise InputError(
@@ -151,7 +151,7 @@ def _check_options(file: Path, options: Mapping[str, str]) -> None:
 def _directory(path: Path) -> Callable[[], Iterator[Path]]:
     if next(walk(path), None) is None:
         raise InputError(
-            f"directory {path} has no files of a known kind ({' '.join(formats.KINDS)}); "
+            f"directory {path} has no files of a known kind ({' '.join(reading.KINDS)}); "
             f"name one, or give a glob like 'path:{path}/*.log'"
         )
     return lambda: walk(path)

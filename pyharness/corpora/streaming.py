@@ -1,11 +1,14 @@
-"""Rules that every corpus shares: empty documents, invalid text, limits, counts, and a corpus without text."""
+"""Rules that every corpus shares: empty documents, invalid text, limits, counts, and a corpus without text.
+
+``batches`` is the one way to group documents, or rows and parts of them.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from pyharness.corpora.files.splitting import Cut, Fragment, pieces
 from pyharness.types import Corpus, Digest, HasKeys, InputError, Piece, Tally, digest_of
@@ -140,3 +143,36 @@ def never_empty(name: str, items: Iterable[T], tally: Tally) -> Iterator[T]:
     if not any_item:
         left_out = f" ({tally.empty_documents} empty ones were left out)" if tally.empty_documents else ""
         raise InputError(f"corpus {name!r} has no documents{left_out}; check what it points to and its options")
+
+
+BATCH_SIZE = 1 << 20  # characters of text, where nothing speaks for another bound
+
+
+def batches(
+    items: Iterable[T], *, size: int | None = None, count: int | None = None, size_of: Callable[[T], int] | None = None
+) -> Iterator[list[T]]:
+    """Group items in their order; a batch ends with the item that reaches a bound, the last one where items end.
+
+    Args:
+        items: documents, texts or rows; nothing beyond the present batch is taken.
+        size: a batch ends when the sizes of its items add up to this much.
+        count: a batch ends when it has this many items.
+        size_of: size of an item, asked once each; its length if not given.
+
+    >>> list(batches(["aa", "b", "cc", "d"], size=3))
+    [['aa', 'b'], ['cc', 'd']]
+    >>> list(batches("abcde", count=2))
+    [['a', 'b'], ['c', 'd'], ['e']]
+    """
+    measure: Callable[[Any], int] = size_of or len
+    batch: list[T] = []
+    held = 0
+    for item in items:
+        batch.append(item)
+        if size is not None:
+            held += measure(item)
+        if len(batch) == count or (size is not None and held >= size):
+            yield batch
+            batch, held = [], 0
+    if batch:
+        yield batch

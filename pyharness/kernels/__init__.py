@@ -3,8 +3,7 @@
 Arrays go in and come out without a copy.
 """
 
-from pyharness.kernels.entropy import entropy
-from pyharness.kernels.entropy_outputs import EntropyOutputs
+from pyharness.kernels.entropy import EntropyOutputs, entropy
 from pyharness.kernels.entropy_states import entropy_finish, entropy_merge, entropy_states
 from pyharness.kernels.linear_entropy import linear_entropy
 from pyharness.kernels.pair_histogram import DigestedIds, PairHistogram, id_digests, pair_histogram, token_frequency

@@ -11,11 +11,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from pyharness.kernels.arrays import ArrayInfo, check_apart, check_vector, describe
-from pyharness.kernels.entropy import MOST_COLUMNS, TARGET_DTYPES, check_logits
-from pyharness.kernels.entropy_outputs import (
+from pyharness.kernels.entropy import (
+    MOST_COLUMNS,
+    TARGET_DTYPES,
     EntropyOutputs,
     Unit,
     as_arguments,
+    check_logits,
     check_outputs,
     check_temperature,
     check_unit,

@@ -8,13 +8,15 @@ from itertools import product
 from typing import Any
 
 from pyharness.kernels.arrays import ArrayInfo, describe
-from pyharness.kernels.entropy import LOGIT_DTYPES, MOST_COLUMNS, check_target_ids
-from pyharness.kernels.entropy_outputs import (
+from pyharness.kernels.entropy import (
+    LOGIT_DTYPES,
+    MOST_COLUMNS,
     OUTPUTS,
     EntropyOutputs,
     Unit,
     as_arguments,
     check_outputs,
+    check_target_ids,
     check_temperature,
     check_unit,
     make_outputs,

@@ -4,8 +4,7 @@ Weights come from safetensors only, and code that a repository brings along is n
 """
 
 from pyharness.language_models.causal import CausalModel
-from pyharness.language_models.finding import check
-from pyharness.language_models.folder import ModelFolder, holds_model
+from pyharness.language_models.folder import ModelFolder, check, holds_model
 from pyharness.language_models.loader import DTYPES, load
 from pyharness.language_models.windows import Layout, Window, batches, sliding_windows
 

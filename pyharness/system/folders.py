@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from pyharness.system import ending, lock
+from pyharness.system import lifeline, lock
 from pyharness.types import FileContent, InputError, Streamed
 
 
@@ -156,7 +156,7 @@ def keep(path: Path, files: Mapping[str, FileContent]) -> None:
 def _write(path: Path, files: Mapping[str, FileContent], *, overwrite: bool) -> None:
     clear_abandoned(_left_beside(path))
     _check_room(path.parent, sum(map(_size_of, files.values())))
-    with ending.politely(), _made_beside(path) as made:
+    with lifeline.politely(), _made_beside(path) as made:
         _fill(made, files)
         if overwrite:
             _replace(path, made)

@@ -1,7 +1,8 @@
 """What a process asks of the system for itself: to end with its parent, to keep what it starts, to be read by nobody.
 
 A child takes its first steps with ``begin``: a killed run leaves no process behind on the cores that the next
-measurement uses.
+measurement uses. A request to end is an exception (``politely``): what is half-done is undone, children are ended, and
+a journal is kept.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36  # prctl(2)
 OUT_OF_MEMORY_SCORE = "500"  # of -1000 to 1000: the system, short of memory, ends a child before its parent
@@ -65,3 +67,41 @@ def _prctl(option: int, value: int) -> int | None:
     with contextlib.suppress(AttributeError, OSError):
         return int(ctypes.CDLL(None).prctl(option, value, 0, 0, 0))
     return None
+
+
+REQUESTS = (signal.SIGTERM, signal.SIGHUP)
+
+
+class Ended(SystemExit):
+    """The process was asked to end; its exit status is 128 and the number of the signal, as of shells."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(128 + number)
+        self.signal = signal.Signals(number)
+
+
+@contextmanager
+def politely() -> Iterator[None]:
+    """Raise ``Ended`` where the system would end the process, once: nothing disturbs the tidying up.
+
+    What somebody ignores (``nohup``) or handles stays so. Outside the main thread nothing can be done, and is not.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    mine = [number for number in REQUESTS if signal.getsignal(number) is signal.SIG_DFL]
+    for number in mine:
+        signal.signal(number, _end)
+    try:
+        yield
+    finally:
+        for number in mine:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    del frame
+    for other in REQUESTS:
+        if signal.getsignal(other) is _end:
+            signal.signal(other, signal.SIG_IGN)
+    raise Ended(number)

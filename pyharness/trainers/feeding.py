@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
-from pyharness.corpora.batches import batches
+from pyharness.corpora.streaming import batches
 from pyharness.trainers import TrainedTokenizer, TrainingRequest
 from pyharness.trainers.phases import Phases
 from pyharness.types import InputError

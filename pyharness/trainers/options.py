@@ -7,7 +7,7 @@
 >>> Mine(vocab_size=300, depth=0)
 Traceback (most recent call last):
     ...
-pyharness.types.errors.InputError: depth is 0; it must be in 1..9
+pyharness.types.results.InputError: depth is 0; it must be in 1..9
 >>> declared(Mine)["depth"].read("trained:mine", "7")
 7
 """

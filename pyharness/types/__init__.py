@@ -16,8 +16,6 @@ from pyharness.types.corpora import (
     digest_of,
     kind_of,
 )
-from pyharness.types.errors import InputError, Mismatch, Unsupported
-from pyharness.types.files import FileContent, Streamed
 from pyharness.types.results import (
     COUNT,
     MEGA_PER_SECOND,
@@ -29,18 +27,29 @@ from pyharness.types.results import (
     SECONDS,
     Case,
     CaseResult,
+    Column,
     Direction,
+    Drawing,
+    Fact,
     Failure,
     Format,
     Histogram,
+    InputError,
+    Listing,
     Measurement,
     Metric,
+    Mismatch,
+    Note,
+    Pick,
+    Plot,
+    Published,
     State,
     Status,
+    Table,
+    Unsupported,
     counted,
 )
 from pyharness.types.segments import HasCalibration, HasSegments, NotSpelled, Segments
-from pyharness.types.tables import Column, Drawing, Fact, Listing, Note, Pick, Plot, Published, Table
 from pyharness.types.tokenizers import (
     Engine,
     HasMergeModel,
@@ -54,7 +63,7 @@ from pyharness.types.tokenizers import (
     TokenizerSpec,
 )
 from pyharness.types.tokens import Ids, Offsets, Tokens, offsets_of
-from pyharness.types.trainings import TrainingProgress
+from pyharness.types.trainings import FileContent, Streamed, TrainingProgress
 from pyharness.types.vocabularies import MergeModel, TokenKind, Vocabulary
 
 __all__ = [

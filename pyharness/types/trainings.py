@@ -1,8 +1,10 @@
-"""How far a training is."""
+"""How far a training is, and the content of files that it writes."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,3 +36,14 @@ class TrainingProgress:
         share = "" if self.fraction is None else f" ({self.fraction:.0%})"
         left = "" if self.seconds_left is None else f", about {self.seconds_left:,.0f} s left"
         return f"{self.phase}: {amount}{share}{left}"
+
+
+@dataclass(frozen=True, slots=True)
+class Streamed:
+    """Content that is made while it is written, because it may be larger than memory."""
+
+    size: int  # bytes
+    chunks: Callable[[], Iterator[bytes]]  # from the beginning, each time it is called
+
+
+FileContent: TypeAlias = bytes | Streamed

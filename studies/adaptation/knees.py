@@ -3,11 +3,11 @@
 usage: PYHARNESS_DATA=DIR python studies/adaptation/knees.py [--draws N] [--text NAME ...]
 
 gpt2 is extended once per text; all sizes are beginnings of that. `dense`: the last size, of every 500, from which a
-thousand more tokens give 0.5 % bytes/token or more on the held-out text. `six sizes`: what pyharness.statistics.knee
-makes of 1k, 2k, 4k, 8k, 16k and 32k, as far as the text gives them. `held`: of texts of as many works (or documents,
-where the text names no works), drawn with replacement from the held-out ones and dealt out whole to groups at random,
-the share whose interval holds the knee of all of them. With 400 draws a true 95 % shows as 93 to 97 %, nineteen times
-in twenty. Held below 90 % ends the run with exit code 1.
+thousand more tokens give 0.5 % bytes/token or more on the held-out text. `six sizes`: what
+pyharness.features.adaptation.metrics makes of 1k, 2k, 4k, 8k, 16k and 32k, as far as the text gives them. `held`: of
+texts of as many works (or documents, where the text names no works), drawn with replacement from the held-out ones
+and dealt out whole to groups at random, the share whose interval holds the knee of all of them. With 400 draws a true
+95 % shows as 93 to 97 %, nineteen times in twenty. Held below 90 % ends the run with exit code 1.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from pyharness.bpe import BpeModel, BpeTokenizer, import_model  # noqa: E402
 from pyharness.corpora import keyed, open_corpus  # noqa: E402
 from pyharness.features.adaptation.bpe.extension import Extension, continued  # noqa: E402
 from pyharness.features.adaptation.bpe.model_pieces import ModelPieces  # noqa: E402
+from pyharness.features.adaptation.metrics import LITTLE, Knee, knee  # noqa: E402
 from pyharness.statistics.jackknife import GROUPS  # noqa: E402
-from pyharness.statistics.knee import LITTLE, Knee, knee  # noqa: E402
 from pyharness.types import Measurement, Tally  # noqa: E402
 
 SIZES = (1024, 2048, 4096, 8192, 16384, 32768)

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from claims.texts import Text
 from claims.verdicts import Claim, Row, estimated, run, shown, within
 from pyharness import bpe, trainers
+from pyharness.kernels.symbol_models import SymbolModel
 from pyharness.statistics.jackknife import Groups
-from pyharness.symbol_models import SymbolModel
 from pyharness.trainers.native import BpeOptions
 
 SIZE, TIMES = 16384, 8

@@ -21,8 +21,8 @@ from claims.bpe_sizes import PATTERN, learnt
 from claims.texts import Text
 from claims.verdicts import Claim, Row, estimated, run, shown, within
 from pyharness import bpe
+from pyharness.kernels.symbol_models import SymbolModel
 from pyharness.statistics.jackknife import GROUPS, Groups
-from pyharness.symbol_models import SymbolModel
 
 SIZE, ORDER = 16384, 3
 LONGEST = 64  # bytes; longer ones are counted with these

@@ -24,7 +24,7 @@ from pyharness.features.curriculum.groups import expand
 from pyharness.features.curriculum.model import CurriculumModel
 from pyharness.features.curriculum.tokenizer import CurriculumTokenizer, FixpointEncoder
 from pyharness.features.curriculum.trainer import CurriculumOptions
-from pyharness.symbol_models import SymbolModel
+from pyharness.kernels.symbol_models import SymbolModel
 from pyharness.trainers import TrainingRequest
 from pyharness.trainers.native import BpeOptions
 from pyharness.types import HasVocabulary, InputError, Tokenizer, Tokens, offsets_of

@@ -32,7 +32,7 @@ import coverage  # noqa: E402
 from coverage import KINDS, Pair, Setting, collect, fitting, markdown, opened  # noqa: E402
 from document_states import Documents, Drawn  # noqa: E402
 from pyharness import tokenizers  # noqa: E402
-from pyharness.corpora.batches import batches  # noqa: E402
+from pyharness.corpora.streaming import batches  # noqa: E402
 from pyharness.features.segmentation.metrics import units  # noqa: E402
 from pyharness.features.segmentation.metrics.extracts import SAMPLE_BYTES, Cutting, ExtractCounts, extract  # noqa: E402
 from pyharness.features.segmentation.metrics.numbers import counts as number_counts  # noqa: E402

@@ -228,7 +228,7 @@ def singles_and_pairs(samples: Samples, counts: Counts, where: tuple[str, str, i
 
 
 def overall(drawn: Sequence[Samples], pools: Sequence[Counts], where: tuple[str, str, int]) -> Iterator[Cell]:
-    """Geometric means over several texts of the ratio of two rows, as ``pyharness/statistics/overall.py`` has them."""
+    """Geometric means over several texts of the ratio of two rows, as ``pyharness/statistics/family.py`` has them."""
     for a, b in PAIRS:
         values, replicates, truths = [], [], []
         for samples, counts in zip(drawn, pools, strict=True):

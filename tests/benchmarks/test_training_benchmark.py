@@ -13,7 +13,7 @@ import pytest
 import pyharness
 from pyharness import bpe, report, tokenizers, trainers
 from pyharness.benchmarks import Work, training
-from pyharness.tokenizers.training.recipe import Recipe
+from pyharness.tokenizers.recipe import Recipe
 from pyharness.trainers import TrainedTokenizer, TrainerSpec
 from pyharness.types import Case, CaseResult, Unsupported
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyharness.corpora.batches import batches
+from pyharness.corpora.streaming import batches
 
 
 @given(st.lists(st.integers(0, 9)), st.none() | st.integers(1, 20), st.none() | st.integers(1, 5))

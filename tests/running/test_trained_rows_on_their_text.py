@@ -11,7 +11,7 @@ import pytest
 import pyharness
 from pyharness import report, store
 from pyharness.report.ranking import ranked_texts
-from pyharness.tokenizers.training import recipe
+from pyharness.tokenizers import recipe
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from pyharness.features.adaptation.metrics import LITTLE, knee
 from pyharness.statistics.jackknife import GROUPS
-from pyharness.statistics.knee import LITTLE, knee
 from pyharness.types import Measurement
 
 SIZES = [1024, 2048, 4096, 8192, 16384]

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from pyharness.statistics.family import Overall, overall
 from pyharness.statistics.jackknife import GROUPS, estimate
-from pyharness.statistics.overall import Overall, overall
 from pyharness.types import Measurement
 
 Documents = NDArray[np.float64]  # [documents, 3]: bytes, tokens of A, tokens of B

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from pyharness.statistics.trimmed import CUT, p_greater, trimmed_interval, trimmed_mean
+from pyharness.features.gate.verdicts.times import CUT, p_greater, trimmed_interval, trimmed_mean
 
 NUMBERS = st.lists(st.integers(-1000, 1000), min_size=2, max_size=32)
 

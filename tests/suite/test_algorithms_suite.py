@@ -12,7 +12,7 @@ from pyharness import corpora, report, store, suite, trainers
 from pyharness.commands import session
 from pyharness.running import runner
 from pyharness.tokenizers.families import trained
-from pyharness.tokenizers.training.recipe import Recipe
+from pyharness.tokenizers.recipe import Recipe
 from pyharness.trainers import options
 from pyharness.types import InputError, Tally
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from backends import Backend
 from pyharness.kernels import EntropyOutputs
-from pyharness.kernels.entropy_outputs import OUTPUTS
+from pyharness.kernels.entropy import OUTPUTS
 
 ULP = 2.0**-23  # float32's, relative
 

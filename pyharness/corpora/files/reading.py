@@ -1,4 +1,7 @@
-"""Files to bytes to text: decompression, decoding, lines. All of it streams; every failure names the file."""
+"""Files to bytes to text: kinds told by name, decompression, decoding, lines.
+
+All of it streams; every failure names the file.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.resources.abc import Traversable
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from pyharness.corpora.files.compression import NeedsMemory, open_xz, open_zstd
 from pyharness.types import InputError
@@ -116,3 +119,25 @@ def numbered_lines(file: Traversable, size: int = BLOCK_BYTES) -> Iterator[tuple
             )
     if held:
         yield number, decode(b"".join(held))
+
+
+Kind: TypeAlias = Literal["text", "code", "jsonl", "parquet"]
+
+# Not here on purpose: .json, .csv and .log, which in most folders are data about the text rather than text.
+_SUFFIXES: dict[Kind, str] = {
+    "text": ".txt .text .md .markdown .rst .adoc .org .tex .srt .vtt .po",
+    "code": (
+        ".py .pyi .c .h .cc .cpp .cxx .hh .hpp .hxx .cu .cuh .cs .java .kt .kts .scala .js .jsx .mjs "
+        ".ts .tsx .go .rs .swift .m .rb .php .pl .pm .lua .r .jl .hs .ml .mli .fs .ex .exs .erl .clj .zig "
+        ".sh .bash .zsh .ps1 .sql .html .htm .xml .css .scss .vue .yaml .yml .toml .ini .cfg .cmake .proto"
+    ),
+    "jsonl": ".jsonl .ndjson .jsonlines",
+    "parquet": ".parquet .pq",
+}
+KINDS: dict[str, Kind] = {suffix: kind for kind, suffixes in _SUFFIXES.items() for suffix in suffixes.split()}
+
+
+def kind(name: str) -> Kind | None:
+    """Return the kind of a file, its compression aside; ``None`` for a suffix that is not known."""
+    name = name.lower().removesuffix(compression(name))
+    return KINDS.get(name[name.rfind(".") :]) if "." in name else None

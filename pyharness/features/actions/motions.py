@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pyharness import corpora
-from pyharness.corpora.files import formats, jsonl
+from pyharness.corpora.files import jsonl, reading
 from pyharness.corpora.options import COMMON_OPTIONS, described
 from pyharness.corpora.path import check_file
 from pyharness.corpora.streaming import fits, keyed, never_empty
@@ -191,7 +191,7 @@ def check_clips(path: Path) -> None:
     if not path.exists():
         raise InputError(f"there is no file {str(path)!r} in {Path.cwd()}; check the spelling")
     check_file(path)
-    if formats.kind(path.name) != "jsonl":
+    if reading.kind(path.name) != "jsonl":
         raise InputError(f"{path} is not JSON Lines by its name; clips are rows with frames, in clips.jsonl.xz say")
 
 

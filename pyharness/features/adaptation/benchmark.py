@@ -18,17 +18,16 @@ from pyharness import corpora, tokenizers
 from pyharness.benchmarks import Benchmark, Findings, Work, notes
 from pyharness.benchmarks.compression import CorpusPass
 from pyharness.features.adaptation import metrics as adaptation
-from pyharness.features.adaptation.metrics import AdaptationCounts, Unreachable
+from pyharness.features.adaptation.metrics import LITTLE, AdaptationCounts, Knee, Unreachable, knee
 from pyharness.features.adaptation.trainers.adapted import RECORD
 from pyharness.metrics import reachability
 from pyharness.metrics.counting.state import Sums
 from pyharness.metrics.counting.state_arrays import MOST_IDS
 from pyharness.metrics.reachability import UNREACHABLE, PipelineTest, Verdict
 from pyharness.plugins.specification import TOKENIZER
-from pyharness.statistics.knee import LITTLE, Knee, knee
 from pyharness.system import bounded_file
 from pyharness.tokenizers.families import trained
-from pyharness.tokenizers.training.recipe import Recipe
+from pyharness.tokenizers.recipe import Recipe
 from pyharness.types import (
     PERCENT,
     Case,

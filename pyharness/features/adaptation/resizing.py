@@ -15,7 +15,7 @@ from pyharness.bpe import BpeModel, BpeTokenizer
 from pyharness.commands import training
 from pyharness.commands.held_out import HeldOut
 from pyharness.commands.training import Outcome
-from pyharness.corpora.batches import BATCH_SIZE, batches
+from pyharness.corpora.streaming import BATCH_SIZE, batches
 from pyharness.corpora.texts import Text
 from pyharness.features.adaptation.trainers.base_file import BaseFile
 from pyharness.system.folders import check_apart, expanded

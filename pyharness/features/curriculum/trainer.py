@@ -13,7 +13,7 @@ import numpy as np
 from pyharness.features.curriculum.groups import GroupCounter, expand
 from pyharness.features.curriculum.model import CurriculumModel, save_bytes
 from pyharness.features.curriculum.tokenizer import Alphabet, FixpointEncoder, code_points
-from pyharness.symbol_models import HIGHEST_ORDER, SymbolModel
+from pyharness.kernels.symbol_models import HIGHEST_ORDER, SymbolModel
 from pyharness.trainers import TrainedTokenizer, TrainerSpec, TrainingRequest
 from pyharness.trainers.feeding import Feed
 from pyharness.trainers.native import Symbols, Unknown, too_small

@@ -10,7 +10,7 @@ import numpy as np
 
 from pyharness import corpora
 from pyharness.benchmarks import Benchmark, Findings, Pace, Work
-from pyharness.corpora.batches import BATCH_SIZE, batches
+from pyharness.corpora.streaming import BATCH_SIZE, batches
 from pyharness.features.segmentation.metrics import extracts, numbers, units, words
 from pyharness.features.segmentation.metrics.extracts import ExtractCounts, extract
 from pyharness.features.segmentation.metrics.units import UnitCounts

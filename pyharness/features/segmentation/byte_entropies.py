@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from pyharness import language_models
 from pyharness.features.segmentation.text_bytes import Bytes
+from pyharness.kernels.symbol_models import SymbolModel
 from pyharness.language_models import CausalModel
-from pyharness.symbol_models import SymbolModel
 from pyharness.types import InputError, Offsets
 
 Entropies = NDArray[np.float32]  # [bytes], nats: of the prediction of byte i from those before it in its text

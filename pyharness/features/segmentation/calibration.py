@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pyharness.corpora.batches import BATCH_SIZE, batches
-from pyharness.corpora.streaming import Read
+from pyharness.corpora.streaming import BATCH_SIZE, Read, batches
 from pyharness.features.segmentation.byte_entropies import BytePredictor, Entropies, PatchRule, patch_starts
 from pyharness.features.segmentation.text_bytes import laid_out
 from pyharness.types import Digest, InputError, Offsets, Tally, offsets_of

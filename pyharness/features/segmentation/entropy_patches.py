@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from pyharness import corpora, language_models
-from pyharness.corpora.batches import BATCH_SIZE, batches
+from pyharness.corpora.streaming import BATCH_SIZE, batches
 from pyharness.corpora.texts import Text
 from pyharness.features.segmentation.byte_entropies import (
     BYTES,
@@ -36,13 +36,13 @@ from pyharness.features.segmentation.byte_entropies import (
 )
 from pyharness.features.segmentation.calibration import LEAST_SHARED, Calibrated, CalibrationText, calibrate
 from pyharness.features.segmentation.text_bytes import laid_out, segments_of_starts
+from pyharness.kernels.symbol_models import HIGHEST_ORDER, SymbolModel
 from pyharness.plugins.specification import check_options
-from pyharness.symbol_models import HIGHEST_ORDER, SymbolModel
 from pyharness.system import folders
 from pyharness.system.environment import version_of
+from pyharness.tokenizers import trained_cache
+from pyharness.tokenizers.recipe import code_digest, keys_file, text_of
 from pyharness.tokenizers.segmenting import row_of_units, whole_number
-from pyharness.tokenizers.training import cache
-from pyharness.tokenizers.training.recipe import code_digest, keys_file, text_of
 from pyharness.trainers import Array, TrainedTokenizer
 from pyharness.trainers.phases import Phases
 from pyharness.types import Digest, HasSegments, InputError, Segments, Tally, TokenizerSpec, TrainingProgress
@@ -167,7 +167,7 @@ def expand(name: str, options: Mapping[str, str]) -> TokenizerSpec:
     row = EntropyRow.of(options)
     if row.model is not None:
         return row_of_units(name, lambda _: _loaded(row, None), f"patches by entropy, of {row.model}")
-    kept = cache.Place.of(row.recipe).find()
+    kept = trained_cache.Place.of(row.recipe).find()
     path = None if kept is None else kept.path
     spec = row_of_units(name, lambda spec: _of_cache(spec, row, path), f"patches by entropy, of {row.corpus}")
     if kept is None or row.corpus is None:
@@ -187,7 +187,7 @@ def prepare(options: Mapping[str, str], progress: Callable[[TrainingProgress], N
     elif _file(row) is None:
         language_models.check(str(row.model))
         return
-    kept = cache.Place.of(row.recipe).find()
+    kept = trained_cache.Place.of(row.recipe).find()
     predictor = _predictor(row, None if kept is None else kept.path)
     if row.target is not None and row.calibration is not None:
         text = _calibration(row.calibration)
@@ -199,12 +199,12 @@ def prepare(options: Mapping[str, str], progress: Callable[[TrainingProgress], N
 def prepared(options: Mapping[str, str]) -> bool:
     """Tell whether the cache has the symbol model that a row trains."""
     row = EntropyRow.of(options)
-    return row.corpus is None or cache.Place.of(row.recipe).find() is not None
+    return row.corpus is None or trained_cache.Place.of(row.recipe).find() is not None
 
 
 def _train(row: EntropyRow, corpus: str, progress: Callable[[TrainingProgress], None] | None) -> None:
     digest, _ = text_of(corpus, progress)
-    with cache.locked(row.recipe) as place:
+    with trained_cache.locked(row.recipe) as place:
         kept = place.find()
         if kept is None or kept.path is None or kept.digest != digest:
             documents = Text.of(corpus.split("|")).documents()
@@ -255,7 +255,7 @@ def _threshold(predictor: BytePredictor, rule: PatchRule, target: float, text: C
         "versions": {"pyharness": version_of("pyharness")},
         "code": code_digest(calibrate.__module__),
     }
-    with cache.locked(recipe) as place:
+    with trained_cache.locked(recipe) as place:
         kept = place.find()
         if kept is not None and kept.refused is not None:
             raise InputError(kept.refused)

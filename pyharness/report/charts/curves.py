@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from pyharness.report.charts.drawing import Spec, draw
-from pyharness.report.charts.labels import LINE, Label, labels, spoken, spread
 from pyharness.report.charts.palette import FONT_SIZE, INK, QUIET, SERIES
-from pyharness.report.charts.scales import Scale
+from pyharness.report.charts.scales import LINE, Label, Scale, labels, spoken, spread
 
 MOST_LABELS = 30  # of one panel: more cover each other, and points are read from the table
 _LONGEST = 22  # characters of a label

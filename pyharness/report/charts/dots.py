@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pyharness.report.charts.drawing import Spec, draw
-from pyharness.report.charts.labels import labels, spoken
 from pyharness.report.charts.palette import FONT_SIZE, INK, LETTER, QUIET, SERIES
-from pyharness.report.charts.scales import Scale
+from pyharness.report.charts.scales import Scale, labels, spoken
 from pyharness.report.sheet import Cell
 
 MOST_ROWS = 60  # more are drawn from both ends; what is between, the table has

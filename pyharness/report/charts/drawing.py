@@ -14,8 +14,8 @@ from typing import Any, TypeAlias
 from xml.etree import ElementTree as ET
 
 from pyharness.plugins.libraries import load
-from pyharness.report.charts.labels import spoken
 from pyharness.report.charts.palette import FONT_SIZE, GRID, INK, QUIET
+from pyharness.report.charts.scales import spoken
 from pyharness.report.sheet.strings import visible
 
 Spec: TypeAlias = dict[str, Any]

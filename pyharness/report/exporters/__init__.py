@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from pyharness.report.exporters.comment import Comment, to_pull_request
-from pyharness.report.exporters.csv import to_csv
-from pyharness.report.exporters.html import to_html, to_page
-from pyharness.report.exporters.json import to_json
-from pyharness.report.exporters.markdown import to_markdown
-from pyharness.report.exporters.parquet import to_frame, to_parquet
+from pyharness.report.exporters.data import to_csv, to_frame, to_json, to_parquet
+from pyharness.report.exporters.markup import to_html, to_markdown, to_page
 from pyharness.report.exporters.text import to_text
 
 __all__ = [

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
-from pyharness.report.exporters.markdown import row_lines, to_markdown
+from pyharness.report.exporters.markup import row_lines, to_markdown
 from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.report.sheet.strings import markdown, markdown_line, shorten, shorten_apart, visible
 from pyharness.types import counted

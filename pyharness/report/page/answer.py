@@ -27,8 +27,7 @@ from pyharness.report.ranking import (
 from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.report.sheet.columns import amount
 from pyharness.report.sheet.parts import Block, Figure, Section
-from pyharness.statistics.family import agreed, told_apart
-from pyharness.statistics.overall import Overall, overall
+from pyharness.statistics.family import Overall, agreed, overall, told_apart
 from pyharness.store import Record
 from pyharness.types import COUNT, Direction, Format, Measurement
 

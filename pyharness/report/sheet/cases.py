@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from pyharness.corpora.files.formats import kind
+from pyharness.corpora.files.reading import kind
 from pyharness.report.sheet import Cell, Heading, Sheet, size, text_row
 from pyharness.types import PERCENT, Case, CaseResult, counted
 from pyharness.types.results import TRAINED_ON_TOO_MUCH

@@ -22,10 +22,10 @@ from pathlib import Path
 
 from pyharness import trainers
 from pyharness.plugins.specification import TOKENIZER
+from pyharness.tokenizers import trained_cache as trained_cache
+from pyharness.tokenizers import training_process as training_process
 from pyharness.tokenizers.families import file
-from pyharness.tokenizers.training import cache as trained_cache
-from pyharness.tokenizers.training import process as training_process
-from pyharness.tokenizers.training.recipe import Recipe, keys_file, text_of
+from pyharness.tokenizers.recipe import Recipe, keys_file, text_of
 from pyharness.types import InputError, Tokenizer, TokenizerFamily, TokenizerSpec, TrainingProgress, Unsupported
 
 

@@ -16,7 +16,7 @@ from pyharness.corpora import open_corpus
 from pyharness.features.adaptation.benchmark import changes
 from pyharness.features.adaptation.benchmark import other as other_adaptation
 from pyharness.statistics.jackknife import MIN_GROUPS, interval
-from pyharness.tokenizers.training import process as training_process
+from pyharness.tokenizers import training_process as training_process
 from pyharness.types import Case, CaseResult, InputError, Measurement, Unsupported
 
 ADAPTATION = benchmarks()["adaptation"]

@@ -13,7 +13,7 @@ from pyharness import report, store, suite
 from pyharness.commands import session
 from pyharness.plugins.specification import CORPUS, TOKENIZER
 from pyharness.running import runner
-from pyharness.tokenizers.training import process as training_process
+from pyharness.tokenizers import training_process as training_process
 
 SHARD = re.compile(r"shard:(\d)(?:-(\d))?/(\d):([^|]+)")
 WORKS = {"et": "id", "hi": "id", "ar": "id", "ja": "id", "en": "id"}

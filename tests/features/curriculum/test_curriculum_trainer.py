@@ -14,8 +14,8 @@ from pyharness.features.curriculum import trainer as trainer
 from pyharness.features.curriculum.model import CurriculumModel, load_bytes
 from pyharness.features.curriculum.tokenizer import CurriculumTokenizer
 from pyharness.features.curriculum.trainer import CurriculumOptions
-from pyharness.symbol_models import SymbolModel
-from pyharness.tokenizers.training.recipe import Recipe
+from pyharness.kernels.symbol_models import SymbolModel
+from pyharness.tokenizers.recipe import Recipe
 from pyharness.trainers import TrainedTokenizer
 from pyharness.types import InputError, Tally, Tokens
 

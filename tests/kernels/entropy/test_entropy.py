@@ -16,7 +16,7 @@ from entropy_results import ULP, assert_close
 from oracles import entropy as oracle
 from pyharness import _core
 from pyharness.kernels import EntropyOutputs, entropy
-from pyharness.kernels.entropy_outputs import OUTPUTS
+from pyharness.kernels.entropy import OUTPUTS
 
 Floats = NDArray[np.float64]
 DTYPES = ("float32", "float16", "bfloat16")

@@ -14,7 +14,7 @@ from backends import Bfloat16Array
 from pyharness import _core
 from pyharness.kernels import entropy, libraries
 from pyharness.kernels.arrays import describe
-from pyharness.kernels.entropy_outputs import OUTPUTS
+from pyharness.kernels.entropy import OUTPUTS
 from pyharness.types import InputError, Unsupported
 
 LOGITS = np.zeros((3, 5), np.float32)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from backends import SEEDS, Backend, Bfloat16Array, module
 from entropy_results import ULP
 from pyharness import _core
-from pyharness.kernels.entropy_outputs import OUTPUTS
+from pyharness.kernels.entropy import OUTPUTS
 
 DTYPES = ("float32", "float16", "bfloat16")
 EMULATED = Backend("emulated")

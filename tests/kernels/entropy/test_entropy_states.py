@@ -16,7 +16,7 @@ from backends import Backend
 from entropy_results import assert_close
 from oracles import entropy as oracle
 from pyharness.kernels import EntropyOutputs, entropy, entropy_finish, entropy_merge, entropy_states
-from pyharness.kernels.entropy_outputs import OUTPUTS
+from pyharness.kernels.entropy import OUTPUTS
 from pyharness.types import InputError
 
 anything = settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])

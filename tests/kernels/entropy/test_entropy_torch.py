@@ -11,7 +11,7 @@ import pytest
 
 from pyharness.kernels import EntropyOutputs, entropy
 from pyharness.kernels.arrays import describe
-from pyharness.kernels.entropy_outputs import OUTPUTS
+from pyharness.kernels.entropy import OUTPUTS
 from pyharness.types import InputError
 
 torch: Any = pytest.importorskip("torch")

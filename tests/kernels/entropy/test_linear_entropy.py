@@ -15,7 +15,7 @@ from backends import Backend, Bfloat16Array, module
 from oracles import entropy as oracle
 from pyharness.kernels import EntropyOutputs, entropy, linear_entropy
 from pyharness.kernels.arrays import describe
-from pyharness.kernels.entropy_outputs import OUTPUTS
+from pyharness.kernels.entropy import OUTPUTS
 from pyharness.kernels.libraries import Device
 from pyharness.kernels.linear_entropy import ChunkMemory, Chunks
 from pyharness.kernels.place import Place

@@ -27,7 +27,7 @@ from pair_counts import (
     where,
 )
 from pyharness import tokenizers
-from pyharness.kernels import PairHistogram, device_pairs, pair_chunks, pair_histogram, pair_uploads
+from pyharness.kernels import PairHistogram, device_pairs, pair_histogram
 from pyharness.kernels.place import Place
 from pyharness.types import Tokens
 
@@ -39,7 +39,7 @@ __all__ = ["backend", "small"]  # the fixtures
 def test_torch_tensors(backend: Backend, dtype: str, small: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Counted where they are, and answered in kind."""
     torch = pytest.importorskip("torch")
-    monkeypatch.setattr(pair_chunks, "MOST_POSITIONS", 5)
+    monkeypatch.setattr(pair_histogram, "MOST_POSITIONS", 5)
     ids = tensor(backend, [1, 2, 1, 2, 3, 1, 2, 9, 9], dtype)
     histogram: Any = pair_histogram(ids, **where(backend))
     assert isinstance(histogram.count, torch.Tensor)
@@ -55,7 +55,7 @@ def test_torch_tensors(backend: Backend, dtype: str, small: None, monkeypatch: p
 @every_backend
 @pytest.mark.parametrize(("dtype", "value"), [("int32", -1), ("int64", -5), ("int64", 2**32)])
 def test_ids_that_are_none(backend: Backend, dtype: str, value: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pair_chunks, "MOST_POSITIONS", 3)
+    monkeypatch.setattr(pair_histogram, "MOST_POSITIONS", 3)
     for position in (0, 7, 11):
         ids = [1] * 12
         ids[position] = value
@@ -111,14 +111,14 @@ def test_chunks_arrive_before_they_are_counted(monkeypatch: pytest.MonkeyPatch) 
     cuda = SimpleNamespace(Stream=LateStream, ExternalStream=LateStream, Event=LateEvent)
     monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=cuda))
     monkeypatch.setitem(sys.modules, "cupyx", SimpleNamespace(empty_pinned=np.empty))
-    monkeypatch.setattr(device_pairs, "uploads_for", pair_uploads.PinnedUploads)
+    monkeypatch.setattr(device_pairs, "uploads_for", device_pairs.PinnedUploads)
     empty = Place.empty
     monkeypatch.setattr(Place, "empty", lambda *arguments: empty(*arguments).view(LateArray))
     documents = np.array_split(np.random.default_rng(3).integers(0, 9, 500), 60)
     tokens = Tokens.from_lists([document.tolist() for document in documents])
     weights = np.arange(len(documents), dtype=np.uint64)
     for chunk in (1, 7, 64, 499, 10_000):
-        monkeypatch.setattr(pair_chunks, "MOST_POSITIONS", chunk)
+        monkeypatch.setattr(pair_histogram, "MOST_POSITIONS", chunk)
         answer = pair_histogram(tokens.ids, tokens.offsets, weights, device="emulated")
         assert rows(answer) == reference([document.tolist() for document in documents], weights.tolist())
 
@@ -155,9 +155,9 @@ def test_real_text_against_numpy(
     assert (answer.count == counts[order].astype(np.uint64)).all()
 
 
-@pytest.mark.parametrize("size", [0, 1, 7, 5 * pair_uploads.STAGED_AT_ONCE // 4 + 3])
+@pytest.mark.parametrize("size", [0, 1, 7, 5 * device_pairs.STAGED_AT_ONCE // 4 + 3])
 def test_staging_copies_every_item_by_as_many_threads_as_pay(size: int) -> None:
     column, pinned = np.arange(size, dtype=np.uint32), np.zeros(size, np.uint32)
     with ThreadPoolExecutor(2) as pool:
-        pair_uploads.stage(pinned, column, pool)
+        device_pairs.stage(pinned, column, pool)
     assert (pinned == column).all()

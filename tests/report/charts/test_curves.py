@@ -9,8 +9,7 @@ import pytest
 from drawn.charts import COLOUR, HOSTILE, SVG, parsed, places, spoken_marks, written
 from pyharness.report.charts import PALETTE, Axis, Line, Panel, Point, curves
 from pyharness.report.charts.curves import MOST_LABELS
-from pyharness.report.charts.labels import Label, spread
-from pyharness.report.charts.scales import Scale
+from pyharness.report.charts.scales import Label, Scale, spread
 
 
 def lines(count: int, points: int, marked: bool = True) -> tuple[Line, ...]:

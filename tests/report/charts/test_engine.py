@@ -6,7 +6,7 @@ import pytest
 
 from drawn.charts import parsed, spoken_marks, written
 from pyharness.report.charts import Axis, Dot, Line, Panel, Point, curves, dots
-from pyharness.report.charts.labels import labels
+from pyharness.report.charts.scales import labels
 from pyharness.report.sheet import Cell
 from pyharness.report.sheet.strings import visible
 

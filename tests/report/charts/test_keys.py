@@ -7,7 +7,7 @@ import pytest
 from drawn.charts import HOSTILE, SVG, parsed, written
 from pyharness.report.charts import Axis, Line, Panel, Point, curves
 from pyharness.report.charts.curves import MOST_LABELS
-from pyharness.report.charts.labels import labels
+from pyharness.report.charts.scales import labels
 
 
 def panel(names: list[str], apart: float, points: int = 2, title: str = "") -> Panel:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from paged import made
-from pyharness.report.page.matrix import matrix, shade
+from pyharness.report.page.sections import matrix, shade
 from pyharness.report.sheet import Sheet
 
 

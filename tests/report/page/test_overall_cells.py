@@ -14,7 +14,7 @@ from pyharness import store
 from pyharness.report.page.answer import overall_cells
 from pyharness.report.ranking import ordered, ranked_texts
 from pyharness.report.sheet import Cell
-from pyharness.statistics.overall import overall
+from pyharness.statistics.family import overall
 
 METRIC = "bytes_per_token"
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from pyharness import trainers
-from pyharness.tokenizers.training import process as training_process
-from pyharness.tokenizers.training import recipe as training_recipe
+from pyharness.tokenizers import recipe as training_recipe
+from pyharness.tokenizers import training_process as training_process
 from pyharness.trainers import TrainingRequest
 
 TEXT = "the cat sat on the mat; the rat sat on the cat\n"

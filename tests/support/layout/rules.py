@@ -17,7 +17,7 @@ LAYERS = (
     "types",
     "plugins system",
     "vocabularies statistics",
-    "bpe kernels symbol_models",
+    "bpe kernels",
     "corpora trainers",
     "tokenizers language_models",
     "metrics",
@@ -45,7 +45,7 @@ NATIVE_ROOMS: Mapping[str, tuple[str, ...]] = {  # what each room of csrc may in
 }
 EXTENSIONS = ("pyharness._core", "pyharness._cuda", "pyharness._emulated")
 FEATURES = "features"
-TOUCH_EXTENSIONS = ("kernels", "bpe", "symbol_models", FEATURES)
+TOUCH_EXTENSIONS = ("kernels", "bpe", FEATURES)
 SOURCE_FOLDERS = ("pyharness", "csrc", "tests", "bench", "studies", "docs", ".ci")
 SOURCE_SUFFIXES = (".py", ".pyi", *NATIVE_SUFFIXES)
 MOST_FILES = 15

@@ -15,10 +15,10 @@ from pyharness import tokenizers, trainers
 from pyharness.cli import progress
 from pyharness.plugins.closure import import_closure
 from pyharness.plugins.specification import TOKENIZER
+from pyharness.tokenizers import recipe as training_recipe
+from pyharness.tokenizers import trained_cache as trained_cache
+from pyharness.tokenizers import training_process as training_process
 from pyharness.tokenizers.families import trained
-from pyharness.tokenizers.training import cache as trained_cache
-from pyharness.tokenizers.training import process as training_process
-from pyharness.tokenizers.training import recipe as training_recipe
 from pyharness.types import InputError, TrainingProgress
 from pyharness.vocabularies.sentencepiece_file import read_model
 

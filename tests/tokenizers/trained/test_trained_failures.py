@@ -18,8 +18,8 @@ import pyharness
 from cases.trained_rows import row
 from pyharness import tokenizers
 from pyharness.system import atomic_file, child_process
-from pyharness.tokenizers.training import cache as trained_cache
-from pyharness.tokenizers.training import process as training_process
+from pyharness.tokenizers import trained_cache as trained_cache
+from pyharness.tokenizers import training_process as training_process
 from pyharness.trainers import TrainedTokenizer
 from pyharness.types import InputError
 

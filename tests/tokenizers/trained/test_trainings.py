@@ -12,8 +12,8 @@ from adapted.bases import NEW, write_base
 from cases.trained_rows import row
 from pyharness import suite, tokenizers
 from pyharness.system.child_process import Child
-from pyharness.tokenizers.training import process
-from pyharness.tokenizers.training.process import Trainings
+from pyharness.tokenizers import training_process
+from pyharness.tokenizers.training_process import Trainings
 from pyharness.types import InputError
 
 
@@ -27,7 +27,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[int]:
             super().__init__(*arguments, **more)
             made.append(self.process.pid)
 
-    monkeypatch.setattr(process, "Child", Counted)
+    monkeypatch.setattr(training_process, "Child", Counted)
     return made
 
 

@@ -1,6 +1,8 @@
 """The files of an adapted checkpoint: weights by a plan, the new tokenizer, and what the model's folder says beside.
 
 What is large is streamed; tensors that do not follow ids keep their bytes.
+
+A folder may have files of its own copied, and no more of them than such files have.
 """
 
 from __future__ import annotations
@@ -16,8 +18,8 @@ from pyharness.features.adaptation.surgery.matrices import VocabularyMatrices, o
 from pyharness.features.adaptation.surgery.plan import PLAN_FILE, EmbeddingPlan
 from pyharness.features.adaptation.surgery.rows import BLOCK, PlannedRows, StoredMatrix, fill, rows_of
 from pyharness.language_models.folder import CONFIG, INDEX, WEIGHTS, ModelFolder
-from pyharness.language_models.own_files import copied, own
 from pyharness.language_models.weights_file import StoredTensor, WeightsFile, header_of
+from pyharness.system import bounded_file
 from pyharness.trainers.phases import Phases
 from pyharness.types import FileContent, InputError, Streamed
 from pyharness.vocabularies.files import vocabulary_file
@@ -177,3 +179,49 @@ def tokenizer_files(tokenizer: Path, folder: ModelFolder, plan: EmbeddingPlan) -
     beside = {name: folder.path / name for name in SETTINGS if name not in files}
     settings = {name: vocabulary_file.read(own(path)) for name, path in beside.items() if path.is_file()}
     return files | edited_settings(settings, plan.ids, plan.added)
+
+
+LARGEST_BESIDE = 16 << 20  # bytes of a licence or of settings; published ones have 50 kB
+_BLOCK = 1 << 20  # bytes that are read at a time
+
+
+def own(path: Path) -> Path:
+    """Return a file of a folder that is copied, unless it is a link to what the folder does not hold.
+
+    Whoever made the folder could have any file of its reader's copied by a link. In the cache of the Hub every file of
+    a snapshot is one, to ``blobs`` beside ``snapshots``: what that holds is the folder's own.
+
+    Raises:
+        InputError: the link leads elsewhere.
+    """
+    folder, target = path.parent.resolve(), path.resolve()
+    held = [folder, *([folder.parents[1] / "blobs"] if folder.parent.name == "snapshots" else [])]
+    if not any(target.is_relative_to(one) for one in held):
+        raise InputError(
+            f"{path} is a link out of its folder, to {target}: it is not copied; put the file itself there"
+        )
+    return path
+
+
+def copied(path: Path) -> Streamed:
+    """Return a file as it is, read while it is written.
+
+    Raises:
+        InputError: it is not the folder's own, or too large. While it is read: it cannot be, or has become shorter.
+    """
+    size = own(path).stat().st_size
+    if size > LARGEST_BESIDE:
+        raise InputError(
+            f"{path} has {size:,} bytes; what is copied beside the weights has at most {LARGEST_BESIDE:,}: move it away"
+        )
+    return Streamed(size, lambda: _blocks(path, size))
+
+
+def _blocks(path: Path, size: int) -> Iterator[bytes]:
+    try:
+        with bounded_file.opened(path) as file:
+            while size > 0 and (block := file.read(min(_BLOCK, size))):
+                size -= len(block)
+                yield block
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from None

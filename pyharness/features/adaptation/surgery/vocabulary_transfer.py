@@ -17,7 +17,7 @@ from pyharness.features.adaptation.surgery.initialisation import Method, PlanReq
 from pyharness.features.adaptation.surgery.matrices import VocabularyMatrices
 from pyharness.features.adaptation.surgery.plan import PLAN_FILE, EmbeddingPlan
 from pyharness.language_models import ModelFolder
-from pyharness.language_models.finding import find
+from pyharness.language_models.folder import find
 from pyharness.system import atomic_file, folders
 from pyharness.system.folders import check_apart, check_new_folder, write_folder
 from pyharness.trainers.phases import Phases

@@ -11,7 +11,7 @@ import numpy as np
 
 from pyharness.bpe.model.model import BpeModel
 from pyharness.bpe.model.reachability import NEVER, SelfTokenization, Verdict, remembered_self_tokenization
-from pyharness.corpora.batches import batches
+from pyharness.corpora.streaming import batches
 from pyharness.features.adaptation.editing.settings import known_by_digest, read_settings
 from pyharness.features.adaptation.id_maps import IdMap
 from pyharness.features.adaptation.trainers.base_file import BaseFile

@@ -29,10 +29,10 @@ from pyharness.features.gate.types import (
     normalised,
 )
 from pyharness.features.gate.verdicts.effects import LaunchEffect, effect, start_effect
+from pyharness.features.gate.verdicts.times import p_greater, trimmed_interval, trimmed_mean
 from pyharness.features.gate.verdicts.wording import between, change, percent, relative, several
 from pyharness.statistics.hypotheses import sign_test
 from pyharness.statistics.samples import median
-from pyharness.statistics.trimmed import p_greater, trimmed_interval, trimmed_mean
 
 UNBALANCED = 2  # rounds of one launch by which the orders may differ, where one of a pair was lost
 LEVEL_OF_SIGNS = 0.001

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pyharness import corpora, kernels, tokenizers
-from pyharness.corpora.batches import batches
+from pyharness.corpora.streaming import batches
 from pyharness.features.profiling.arrays import SEED, array_library, on_host
 from pyharness.features.profiling.kernels.pair_peers import cuda_peers, numpy_peers, polars_peers
 from pyharness.features.profiling.types import Axis, Floor, Problem, Profile, Task, Text

@@ -13,7 +13,7 @@ from cases.trained_rows import asked
 from pyharness import tokenizers, trainers
 from pyharness.features.adaptation.trainers.base_file import BaseFile
 from pyharness.tokenizers.families import openai_files
-from pyharness.tokenizers.training.bases import file_of
+from pyharness.tokenizers.recipe import file_of
 from pyharness.types import InputError
 from pyharness.vocabularies.encodings import OPENAI_ENCODINGS
 

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from checkpoints.made import extended, hashes, nameless
-from pyharness.features.adaptation.surgery import vocabulary_transfer
+from pyharness.features.adaptation.surgery import checkpoint, vocabulary_transfer
 from pyharness.features.adaptation.surgery.matrices import ModelClass
 from pyharness.features.adaptation.surgery.vocabulary_transfer import EmbeddingRequest
-from pyharness.language_models import own_files, weights_file
+from pyharness.language_models import weights_file
 from pyharness.language_models.folder import ModelFolder
 from pyharness.language_models.weights_file import WeightsFile
 from pyharness.types import InputError
@@ -102,22 +102,22 @@ def test_positions_without_end_are_not_counted(tmp_path: Path, monkeypatch: pyte
 
 def test_a_licence_without_end(model: Path) -> None:
     with (model / "LICENSE").open("wb") as file:
-        file.truncate(own_files.LARGEST_BESIDE)
-    assert (run(model) / "LICENSE").stat().st_size == own_files.LARGEST_BESIDE
+        file.truncate(checkpoint.LARGEST_BESIDE)
+    assert (run(model) / "LICENSE").stat().st_size == checkpoint.LARGEST_BESIDE
     os.truncate(model / "LICENSE", 5_000_000_000)
     (model.parent / "out").rename(model.parent / "first")
     refused("LICENSE has 5,000,000,000 bytes", model)
 
 
 def test_what_is_copied_is_never_held_whole(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(own_files, "_BLOCK", 4)
+    monkeypatch.setattr(checkpoint, "_BLOCK", 4)
     (model / "LICENSE").write_text("freedom")
-    assert list(own_files.copied(model / "LICENSE").chunks()) == [b"free", b"dom"]
+    assert list(checkpoint.copied(model / "LICENSE").chunks()) == [b"free", b"dom"]
 
 
 def test_what_grows_while_it_is_copied_is_copied_as_it_was(model: Path) -> None:
     (model / "LICENSE").write_text("free")
-    stream = own_files.copied(model / "LICENSE")
+    stream = checkpoint.copied(model / "LICENSE")
     (model / "LICENSE").write_text("freedom")
     assert b"".join(stream.chunks()) == b"free"
 

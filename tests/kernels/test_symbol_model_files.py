@@ -10,8 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from oracles.symbol_model import random_case
-from pyharness.symbol_models import SymbolModel, file_format
-from pyharness.symbol_models.file_format import SymbolTrie
+from pyharness.kernels.symbol_models import SymbolModel, SymbolTrie, parts_of
 from pyharness.types import InputError, Tokens
 
 HEADER = 64 + 32
@@ -61,7 +60,7 @@ def test_counts_of_more_than_32_bits_are_read_back(tmp_path: Path) -> None:
     path = tmp_path / "many"
     counts = np.array([1 << 40, 3], np.uint64)
     trie = SymbolTrie(2, np.array([2], np.uint64), np.array([0, 1], np.uint32), counts, np.array([], np.uint32))
-    path.write_bytes(b"".join(file_format.parts(trie)))
+    path.write_bytes(b"".join(parts_of(trie)))
     assert SymbolModel.load(path).probabilities([])[1] == pytest.approx(4 / ((1 << 40) + 5), rel=1e-14)
 
 
@@ -134,7 +133,7 @@ def test_counts_that_no_text_has_are_refused_whatever_their_digest(tmp_path: Pat
         chance = random.Random(seed)
         case = random_case(seed % 20)
         trie = model_of(case.documents, case.alphabet_size, case.order)._trie
-        path.write_bytes(b"".join(file_format.parts(altered(trie, chance))))
+        path.write_bytes(b"".join(parts_of(altered(trie, chance))))
         tokens = Tokens.from_lists(case.scored)
         try:
             model = SymbolModel.load(path)
@@ -163,5 +162,5 @@ def test_the_reason_is_said(tmp_path: Path, order: int, changes: dict[str, list[
     trie = model_of([[0, 1, 2, 0]], 4, order)._trie
     arrays = {name: np.array(values, getattr(trie, name).dtype) for name, values in changes.items()}
     path = tmp_path / "made-up"
-    path.write_bytes(b"".join(file_format.parts(SymbolTrie(**{**trie._asdict(), **arrays}))))
+    path.write_bytes(b"".join(parts_of(SymbolTrie(**{**trie._asdict(), **arrays}))))
     assert reason in refusal(path)

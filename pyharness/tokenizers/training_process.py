@@ -1,6 +1,6 @@
 """Training in a process of its own: a library that aborts, hangs or is killed takes nothing else with it.
 
-``python -m pyharness.tokenizers.training.process`` is that process. It is asked for one training a line, writes into
+``python -m pyharness.tokenizers.training_process`` is that process. It is asked for one training a line, writes into
 the cache, and tells standard output how far it is, a JSON list on a line, and at the end whether it gave a tokenizer,
 true or false; its parent holds the lock of the recipe's place.
 """
@@ -21,8 +21,8 @@ from pyharness import trainers
 from pyharness.system import lifeline
 from pyharness.system.child_process import Asked, Child, ChildDied, default_memory_limit
 from pyharness.system.environment import cores
-from pyharness.tokenizers.training.cache import Place
-from pyharness.tokenizers.training.recipe import Recipe
+from pyharness.tokenizers.recipe import Recipe
+from pyharness.tokenizers.trained_cache import Place
 from pyharness.types import InputError, TrainingProgress
 
 OnProgress: TypeAlias = Callable[[TrainingProgress], None]

@@ -1,12 +1,41 @@
-"""Sheets as HTML: a fragment for notebooks, a page for files. What a number means stands in the tool tips."""
+"""Sheets as Markdown, as GitHub reads it, and as HTML: a fragment for notebooks, a page for files.
+
+What a number means stands in the tool tips of HTML.
+"""
 
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from pyharness.report.sheet import Cell, Heading, Sheet
-from pyharness.report.sheet.strings import visible
+from pyharness.report.sheet.strings import markdown_cell, markdown_line, visible
+
+
+def to_markdown(sheets: Iterable[Sheet]) -> str:
+    """Return sheets with their titles, if they have one, and notes."""
+    parts = []
+    for sheet in sheets:
+        title = [f"### {markdown_line(sheet.title)}", ""] if sheet.title else []
+        lines = [*title, *_head_lines(sheet), *row_lines(sheet), ""]
+        parts.append("\n".join([*lines, *map(markdown_line, sheet.notes)]).rstrip())
+    return "\n\n".join(parts) + "\n"
+
+
+def _head_lines(sheet: Sheet) -> tuple[str, str]:
+    """Return the two lines that a table begins with."""
+    ruler = ("--:" if heading.kind == "number" else ":--" for heading in sheet.headings)
+    return _cells(map(markdown_cell, sheet.columns)), _cells(ruler)
+
+
+def row_lines(sheet: Sheet) -> Iterator[str]:
+    """Return a line for each row."""
+    return (_cells(map(markdown_cell, row)) for row in sheet.texts)
+
+
+def _cells(texts: Iterable[str]) -> str:
+    return f"| {' | '.join(texts)} |"
+
 
 _STYLE = (
     "body{font:15px/1.4 system-ui,sans-serif;margin:2em auto;max-width:75em;padding:0 1em}"

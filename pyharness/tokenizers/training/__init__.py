@@ -1,1 +1,0 @@
-"""Rows that are trained first: recipe, process, cache."""
