@@ -63,7 +63,11 @@ class Row:
     def cells(self) -> list[str]:
         """Return the row of the table."""
         count = self.verdicts
-        shown = [count[Verdict.REACHABLE], count[Verdict.CONTEXT_ONLY], count[Verdict.UNDECODABLE]]
+        shown = [
+            count[Verdict.REACHABLE],
+            count[Verdict.CONTEXT_ONLY],
+            count[Verdict.UNDECODABLE],
+        ]
         shown += [count[Verdict.NO_WITNESS_FOUND], *count[list(UNREACHABLE)], self.contexts]
         cells = [f"{int(value):,}" for value in shown]
         return [self.name, *cells, f"{self.corpora_bytes / 1e6:.1f}", str(len(self.refuted))]

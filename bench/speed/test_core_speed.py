@@ -11,7 +11,7 @@ import base64
 import pytest
 
 from oracles import bpe as oracle
-from pyharness.bpe import Verdict, self_tokenization
+from pyharness.bpe import ModelVerdict, self_tokenization
 from pyharness.kernels import TextColumn, text_statistics
 from pyharness.types import MergeModel
 from speed_fixtures import NEEDS_DATA, Benchmark, documents, median_of, rank_file, report
@@ -34,7 +34,7 @@ def o200k() -> MergeModel:
 def test_self_tokenization_of_o200k(benchmark: Benchmark, o200k: MergeModel, threads: int) -> None:
     result = benchmark(self_tokenization, o200k, threads)
     assert result.failed.size == 0
-    assert (result.verdict == Verdict.REACHABLE).sum() == 199_998
+    assert (result.verdict == ModelVerdict.REACHABLE).sum() == 199_998
     if seconds := median_of(benchmark):
         report(benchmark, f"STT layers 1 and 2, o200k, {threads} thread(s): {1e3 * seconds:.1f} ms")
 

@@ -272,17 +272,17 @@ class NotEncoded(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class StressText:
     """A text of the stress set, and what messages call it."""
 
     name: str
     text: str
 
 
-def samples() -> list[Document]:
+def samples() -> list[StressText]:
     """Code and odd Unicode of the sample."""
     return [
-        Document(f"{specification}, document {number}", text)
+        StressText(f"{specification}, document {number}", text)
         for specification in SAMPLES
         for number, text in enumerate(corpora.open_corpus(specification).documents(Tally()))
     ]

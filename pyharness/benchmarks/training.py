@@ -31,7 +31,7 @@ from pyharness.system.child_process import ChildDied, said_by
 from pyharness.system.timing import without_collector
 from pyharness.tokenizers.families import trained as rows
 from pyharness.tokenizers.recipe import Recipe
-from pyharness.tokenizers.trained_cache import Place
+from pyharness.tokenizers.trained_cache import RecipeFolder
 from pyharness.trainers import TrainedTokenizer
 from pyharness.types import (
     CaseResult,
@@ -160,7 +160,7 @@ def settle(parameters: Mapping[str, Any], row: TokenizerSpec, device: str) -> Ma
 def run(work: Work) -> Findings:
     """Train in one process per repetition."""
     recipe = recipe_of(work.spec.name)
-    kept = Place.of(recipe.as_json()).find()
+    kept = RecipeFolder.of(recipe.as_json()).find()
     if kept is not None and kept.refused is not None and not kept.crashed:  # when the row was prepared, on this text
         raise Unsupported(f"{recipe.trainer.name} cannot train this: {kept.refused}")
     threads = str(work.case.parameters["threads"])

@@ -9,8 +9,8 @@ from pyharness.bpe.model.model import BpeModel
 from pyharness.bpe.model.reachability import (
     NEVER,
     MergeGraph,
+    ModelVerdict,
     SelfTokenization,
-    Verdict,
     merge_graph,
     self_tokenization,
 )
@@ -27,6 +27,7 @@ __all__ = [
     "BpeModel",
     "BpeTokenizer",
     "MergeGraph",
+    "ModelVerdict",
     "PieceCounter",
     "Pieces",
     "ScaffoldEvent",
@@ -35,7 +36,6 @@ __all__ = [
     "TextEncoder",
     "TextSplitter",
     "TrainedBpe",
-    "Verdict",
     "WeightedPieces",
     "export_model",
     "import_model",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pyharness.commands.session import SilentListener
 from pyharness.report import case_in_words, visible
-from pyharness.running.progress import Stopwatch, in_words
+from pyharness.running.progress import CaseStopwatch, in_words
 from pyharness.types import Case, CaseResult, TrainingProgress
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Lines:
     def begin(self, total: int) -> None:
         """Remember how many there are."""
         self.total, self.done = total, 0
-        self.watch, self.left, self.said = Stopwatch(), "", float("-inf")
+        self.watch, self.left, self.said = CaseStopwatch(), "", float("-inf")
 
     def started(self, case: Case) -> None:
         """Start the clock of the case."""

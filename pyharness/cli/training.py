@@ -19,7 +19,7 @@ from pyharness.types import InputError, counted
 
 if TYPE_CHECKING:
     from pyharness.commands.streams import Training
-    from pyharness.commands.training import Outcome
+    from pyharness.commands.training import TrainingFiles
     from pyharness.corpora.texts import Text
     from pyharness.trainers import TrainedTokenizer, TrainerSpec
     from pyharness.trainers.options import Option, Options
@@ -257,7 +257,7 @@ def _interruptible(trainer: TrainerSpec[Any]) -> Iterator[None]:
 
 
 def _summarise(
-    trainer: TrainerSpec[Any], trained: TrainedTokenizer, outcome: Outcome, text: Text, folder: Path, sample: bool
+    trainer: TrainerSpec[Any], trained: TrainedTokenizer, outcome: TrainingFiles, text: Text, folder: Path, sample: bool
 ) -> None:
     from pyharness.report import visible
 
@@ -290,7 +290,7 @@ def _distinct(details: Any) -> str:
     return f", {details['distinct_pieces']:,} distinct pieces" if "distinct_pieces" in details else ""
 
 
-def _judged(outcome: Outcome, text: Text) -> list[tuple[str, str]]:
+def _judged(outcome: TrainingFiles, text: Text) -> list[tuple[str, str]]:
     from pyharness.commands import training
 
     try:

@@ -27,7 +27,7 @@ JUDGED_DOCUMENTS = 256  # at a time
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class TrainingFiles:
     """The files that a training leaves in its folder."""
 
     specification: str  # how ``pyharness run -t`` and ``encode`` name it
@@ -87,7 +87,7 @@ def keep(
     exports: Sequence[str] = (),
     *,
     force: bool = False,
-) -> Outcome:
+) -> TrainingFiles:
     """Write the folder of a training: whole or not at all. An export that cannot hold the model is left out."""
     exported, refused = _exported(trained, exports)
     files = {**trained.files, **exported, RECORD: _record(trainer, request, trained, text)}
@@ -96,7 +96,7 @@ def keep(
     first = folder / next(iter(trained.files), RECORD)
     loading = {EXPORTS[kind]: _loading(trained, kind, folder) for kind in exports if EXPORTS[kind] in exported}
     specification = TOKENIZER.write("file", str(first), trained.loading)
-    return Outcome(specification, text.tally, tuple(files), tuple(refused), loading)
+    return TrainingFiles(specification, text.tally, tuple(files), tuple(refused), loading)
 
 
 def _exported(trained: TrainedTokenizer, kinds: Sequence[str]) -> tuple[dict[str, bytes], list[str]]:

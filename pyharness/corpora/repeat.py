@@ -18,7 +18,7 @@ MOST_PASSES = 10**9
 
 
 @dataclass(slots=True)
-class Repeat:
+class RepeatedCorpus:
     """``passes`` passes over ``once``, as plain documents even if it is aligned."""
 
     once: Corpus
@@ -46,7 +46,7 @@ def _open(spec: str, argument: str, options: Mapping[str, str]) -> Corpus:  # no
     if match is None or not 1 <= int(match[1]) <= MOST_PASSES:
         raise InputError(f"cannot read {spec!r}; write repeat:N:CORPUS with N from 1 to 10^9, like 'repeat:10:sample'")
     once = open_corpus(match[2])
-    return Repeat(once, int(match[1]), spec, once.language, once.domain, once.licence, once.smoke_test)
+    return RepeatedCorpus(once, int(match[1]), spec, once.language, once.domain, once.licence, once.smoke_test)
 
 
 CORPORA = (

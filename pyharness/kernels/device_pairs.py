@@ -1,30 +1,25 @@
-"""Pair histograms by the kernels, of a CUDA device or emulated, and how chunks of host arrays get there."""
+"""Pair histograms by the kernels, of a CUDA device or emulated, and how chunks of host arrays get there.
+
+Neighbouring chunks share one token: the right id of the last pair.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import cycle
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pyharness import _core
 from pyharness.kernels.arrays import describe
 from pyharness.kernels.libraries import Device, library_of
-from pyharness.kernels.pair_histogram import (
-    Chunk,
-    Segments,
-    bad_id,
-    chunk_positions,
-    host_chunks,
-    narrowed_chunks,
-    on_host,
-)
 from pyharness.kernels.place import Place, module_for, stream_handle
 from pyharness.plugins.libraries import load
-from pyharness.types import InputError, Unsupported
+from pyharness.types import Ids, InputError, Offsets, Unsupported
 
 HOST = Device(is_cuda=False, number=0)
 OUT_OF_MEMORY = (
@@ -84,7 +79,7 @@ def _streamed(tokens: Any, offsets: Any, weights: Any, place: Place, free: int) 
         raise ValueError("tokens must have one dimension")
     if tokens.dtype != np.uint32:
         raise TypeError(f"tokens must have dtype uint32, not {tokens.dtype}")
-    segments = Segments.on_host(
+    segments = HostSegments.on_host(
         None if offsets is None else on_host(offsets, "offsets"),
         None if weights is None else on_host(weights, "weights"),
         len(tokens),
@@ -240,3 +235,93 @@ def stage(pinned: NDArray[Any], column: NDArray[Any], pool: Executor) -> None:
 def uploads_for(place: Place) -> Uploads:
     """How chunks reach a place."""
     return PinnedUploads(place) if place.device.is_cuda else DirectUploads(place)
+
+
+MOST_POSITIONS = 1 << 26  # of a chunk: 256 MB of ids, beyond which a copy gains nothing by being longer
+
+
+def on_host(array: Any, name: str) -> NDArray[Any]:
+    """A host array as NumPy's, without a copy."""
+    if (where := describe(array, name).device).is_cuda:
+        raise InputError(f"{name} is on {where}, the tokens on the host: copy it there")
+    return array if isinstance(array, np.ndarray) else np.from_dlpack(array)
+
+
+def bad_id(position: int, value: int) -> ValueError:
+    """The error for an id that no uint32 holds."""
+    return ValueError(f"tokens[{position}] = {value} is not an id: ids are 0..{0xFFFFFFFF}")
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Arrays on the device: ``tokens[i]`` is at position ``first + i`` of the corpus; offsets are the corpus's."""
+
+    tokens: Any
+    first: int
+    offsets: Any
+    weights: Any
+
+
+@dataclass(frozen=True, slots=True)
+class HostSegments:
+    """Checked segments on the host."""
+
+    offsets: Offsets | None
+    weights: NDArray[Any] | None  # int64 or uint64
+
+    @classmethod
+    def on_host(cls, offsets: Any, weights: Any, total: int) -> HostSegments:
+        """Check them with the core, in its own words."""
+        if offsets is None and weights is None:
+            return cls(None, None)
+        offsets = np.array([0, total], np.int64) if offsets is None else offsets
+        _core.check_segments(offsets, weights, total)
+        return cls(offsets, weights)
+
+    def within(self, first: int, last: int) -> tuple[Offsets | None, NDArray[Any] | None]:
+        """Those that hold the positions ``first``..``last - 1``."""
+        if self.offsets is None:
+            return None, None
+        low = int(np.searchsorted(self.offsets, first, "right")) - 1
+        high = int(np.searchsorted(self.offsets, last - 1, "right"))
+        return self.offsets[low : high + 1], None if self.weights is None else self.weights[low:high]
+
+
+def chunk_positions(free: int, size: int, segments: HostSegments | None) -> int:
+    """Positions per chunk: two chunks take a quarter of the free memory at most, and the table the rest."""
+    segments_per_token = 0.0
+    if segments is not None and segments.offsets is not None and size:
+        segments_per_token = len(segments.offsets) / size
+    bytes_per_position = 2 * (4 + 16 * segments_per_token)
+    return max(1, min(MOST_POSITIONS, int(free / 4 / bytes_per_position)))
+
+
+def host_chunks(tokens: Ids, segments: HostSegments, size: int, uploads: Any) -> Iterator[Chunk]:
+    """The corpus in chunks of ``size`` positions, each on its way to the device while the one before is counted."""
+    try:
+        sent = None
+        for first in range(0, len(tokens), size):
+            earlier, sent = sent, uploads.send(_host_chunk(tokens, segments, first, size))
+            if earlier is not None:
+                yield uploads.receive(earlier)
+        if sent is not None:
+            yield uploads.receive(sent)
+    finally:
+        uploads.close()
+
+
+def _host_chunk(tokens: Ids, segments: HostSegments, first: int, size: int) -> Chunk:
+    part = tokens[first : first + size + 1]
+    return Chunk(part, first, *segments.within(first, first + len(part)))
+
+
+def narrowed_chunks(tokens: Any, offsets: Any, weights: Any, size: int, place: Place) -> Iterator[Chunk]:
+    """int64 tokens of the device as uint32, chunk by chunk in the same memory."""
+    narrow = place.empty((min(size + 1, len(tokens)),), "uint32", "a chunk of ids")
+    for first in range(0, len(tokens), size):
+        part = tokens[first : first + size + 1]
+        ids = narrow[: len(part)]
+        bad = place.module.find_bad_id(part, ids, **place.options)
+        if bad >= 0:
+            raise bad_id(first + bad, int(part[bad]))
+        yield Chunk(ids, first, offsets, weights)

@@ -29,7 +29,7 @@ MOST_BYTES = 4 << 30  # of the tables of n-grams, while a model is trained
 
 
 @dataclass(frozen=True, slots=True)
-class Scores:
+class SymbolScores:
     """What a model says of the symbols of some documents, in nats."""
 
     entropy: NDArray[np.float64]  # [symbols], of the prediction of symbol i from those before it in its document
@@ -138,7 +138,7 @@ class SymbolModel:
         """SHA-256 of alphabet, order and counts, in hexadecimal: the same for the same text, however it came."""
         return digest_of(self._trie).hex()
 
-    def score(self, ids: SymbolIds, offsets: Offsets, threads: int = 1) -> Scores:
+    def score(self, ids: SymbolIds, offsets: Offsets, threads: int = 1) -> SymbolScores:
         """Entropy and negative log-likelihood of every symbol of some documents, in nats.
 
         Args:
@@ -151,7 +151,7 @@ class SymbolModel:
             TypeError: an array has another dtype.
         """
         with _native_errors():
-            return Scores(*self._native.score(ids, offsets, threads))
+            return SymbolScores(*self._native.score(ids, offsets, threads))
 
     def probabilities(self, context: Sequence[int]) -> NDArray[np.float64]:
         """Probability of every symbol after these (float64 [alphabet_size]), from the counts: in time of the alphabet.

@@ -107,7 +107,7 @@ def examine_model(tokenizer: Tokenizer, vocabulary: Vocabulary, threads: int = 1
         model = tokenizer.merge_model()
         result = bpe.self_tokenization(model, threads)
         instead = tuple(tuple(result.witnesses.document(i).tolist()) for i in range(len(result.failed)))
-        underivable = result.failed[result.verdict[result.failed] == bpe.Verdict.UNDERIVABLE]
+        underivable = result.failed[result.verdict[result.failed] == bpe.ModelVerdict.UNDERIVABLE]
         graph = bpe.merge_graph(model)
         return ModelTest(int(model.tested.sum()), underivable, result.failed, instead, graph, result.parts)
     if isinstance(tokenizer, HasModelEncoder):

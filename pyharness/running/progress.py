@@ -76,7 +76,7 @@ def in_words(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 95 * 60 else f"{seconds / 3600:,.1f} h"
 
 
-class Stopwatch:
+class CaseStopwatch:
     """Seconds that each case takes; several may be measured side by side, and one in turns is started once a round."""
 
     def __init__(self) -> None:
@@ -134,7 +134,7 @@ class TimeLeft:
         self.todo = {case.key: case for case in cases}
         self.sizes: dict[str, int] = {}
         self.cases = 0  # that are finished
-        self.watch, self.all = Stopwatch(), Spent()
+        self.watch, self.all = CaseStopwatch(), Spent()
         self.by_benchmark: dict[str, Spent] = {}
 
     def preparing(self, row: str, progress: TrainingProgress) -> None:
@@ -207,7 +207,7 @@ _TIME = re.compile(r"(\d{1,9}(?:\.\d{1,6})?) ?(s|min|m|h)", re.ASCII)
 _UNITS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 
-class OutOfTime(Exception):
+class TimeLimitReached(Exception):
     """The time limit is over, and what would begin now does not."""
 
 

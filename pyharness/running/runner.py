@@ -12,7 +12,7 @@ from typing import Any
 
 from pyharness import store
 from pyharness.running import run_record
-from pyharness.running.progress import Deadline, Listener, OutOfTime, TimeLeft
+from pyharness.running.progress import Deadline, Listener, TimeLeft, TimeLimitReached
 from pyharness.running.rounds import Rotation, Turn, rotations
 from pyharness.running.run_record import Recording
 from pyharness.running.schedule import Schedule, Verification
@@ -76,7 +76,7 @@ class Run:
             threads.share_out(rows, self.workers, self._measure_row, Workers.stop, Workers.leave)
         try:
             self._measure_row(self.schedule.timed, self.workers[0])
-            with contextlib.suppress(OutOfTime):
+            with contextlib.suppress(TimeLimitReached):
                 for rotation in rotations(case for case in self.schedule.in_turns if case.key not in self.results):
                     self._rotate(rotation)
         finally:
@@ -105,7 +105,7 @@ class Run:
 
     def _take_turn(self, case: Case, number: int) -> Turn:
         if self._out_of_time:
-            raise OutOfTime
+            raise TimeLimitReached
         self.listener.started(case)
         turn = self._measure(case, self.workers[0])
         entry = {"round": number, "result": store.result_as_json(turn.result), "fingerprint": turn.fingerprint}

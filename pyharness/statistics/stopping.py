@@ -28,7 +28,7 @@ class StoppingRule:
 
 
 @dataclass(slots=True)
-class Series:
+class Timings:
     """Timings in seconds, in order, with the running figures that the rule asks for: constant work per sample."""
 
     rule: StoppingRule = field(default_factory=StoppingRule)
@@ -71,7 +71,7 @@ class Series:
 
 def noise(samples: Sequence[float]) -> float | None:
     """Standard deviation over mean; None below two samples."""
-    series = Series()
+    series = Timings()
     for sample in samples:
         series.add(sample)
     return series.noise if len(samples) > 1 else None

@@ -30,7 +30,7 @@ MOST_LEARNT = 1 << 29  # of the arrays
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptTraining:
     """The result of a training: a file, or the reason why there is none."""
 
     digest: str  # of the text
@@ -42,26 +42,26 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RecipeFolder:
     """The folder of a recipe."""
 
     folder: Path
     recipe: Mapping[str, Any]
 
     @classmethod
-    def of(cls, recipe: Mapping[str, Any]) -> Place:
+    def of(cls, recipe: Mapping[str, Any]) -> RecipeFolder:
         """Find the place of a recipe (JSON values)."""
         key = hashlib.sha256(json.dumps(recipe, sort_keys=True).encode()).hexdigest()[:32]
         return cls(folder() / key, recipe)
 
-    def find(self) -> Kept | None:
+    def find(self) -> KeptTraining | None:
         """Return the kept result; None where there is none, or a damaged one."""
         try:
             entry = json.loads(bounded_file.read(self.folder / ENTRY, MOST_BYTES, ENTRY))
             base = entry["base"] and str(entry["base"])
             if "refused" in entry:
                 refused, crashed = str(entry["refused"]), entry.get("crashed") is True
-                return Kept(str(entry["digest"]), None, base, refused=refused, crashed=crashed)
+                return KeptTraining(str(entry["digest"]), None, base, refused=refused, crashed=crashed)
             digest, name, checksum = (str(entry[key]) for key in ("digest", "file", "sha256"))
             path = self.folder / digest / name
             # Names come from a file that anyone may have touched: nothing outside the folder is read.
@@ -70,7 +70,7 @@ class Place:
             if vocabulary_file.digest(path) != checksum:
                 return None
             options = {str(name): str(value) for name, value in dict(entry["options"]).items()}
-            return Kept(digest, path, base, options)
+            return KeptTraining(digest, path, base, options)
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return None
 
@@ -121,9 +121,9 @@ def folder() -> Path:
 
 
 @contextmanager
-def locked(recipe: Mapping[str, Any]) -> Iterator[Place]:
+def locked(recipe: Mapping[str, Any]) -> Iterator[RecipeFolder]:
     """Keep other processes from training the same meanwhile."""
-    place = Place.of(recipe)
+    place = RecipeFolder.of(recipe)
     with _named_errors(place.folder):
         place.folder.mkdir(parents=True, exist_ok=True)
         # To be read, too: a FIFO in its place would wait for a reader.

@@ -22,7 +22,7 @@ from pyharness.system import lifeline
 from pyharness.system.child_process import Asked, Child, ChildDied, default_memory_limit
 from pyharness.system.environment import cores
 from pyharness.tokenizers.recipe import Recipe
-from pyharness.tokenizers.trained_cache import Place
+from pyharness.tokenizers.trained_cache import RecipeFolder
 from pyharness.types import InputError, TrainingProgress
 
 OnProgress: TypeAlias = Callable[[TrainingProgress], None]
@@ -90,9 +90,9 @@ def train_and_keep(
 ) -> None:
     """Train in this process; the cache gets the files, or the reason why the trainer refuses."""
     recipe = Recipe.of(trainer, options)
-    place, text, base = Place.of(recipe.as_json()), recipe.text(), recipe.base
+    place, text, base = RecipeFolder.of(recipe.as_json()), recipe.text(), recipe.base
     whole = recipe.of_all_sizes
-    shared = None if whole is None else Place.of(whole.as_json())
+    shared = None if whole is None else RecipeFolder.of(whole.as_json())
     learnt = None if shared is None else shared.learnt(digest, base)
     request = recipe.request(
         recipe.threads or int(os.environ.get(THREADS, cores())),
@@ -129,7 +129,7 @@ def main() -> None:
         for line in requests:
             trainer, options, digest, size = json.loads(line)
             train_and_keep(trainer, options, digest, size, say)
-            kept = Place.of(Recipe.of(trainer, options).as_json()).find()
+            kept = RecipeFolder.of(Recipe.of(trainer, options).as_json()).find()
             say(kept is not None and kept.path is not None)
     except InputError as error:
         sys.exit(str(error))

@@ -51,7 +51,7 @@ def train(
     """
     alphabet = {word[0] for word in words}.union(*({PREFIX + letter for letter in word[1:]} for word in words))
     listed = list(dict.fromkeys([*special, *sorted(alphabet, key=lambda one: (one.startswith(PREFIX), one))]))
-    symbols = _Symbols(listed, {string: index for index, string in enumerate(listed)})
+    symbols = _SymbolTable(listed, {string: index for index, string in enumerate(listed)})
     state = _Pairs(symbols, words)
     merges: list[tuple[str, str, Fraction]] = []
     while len(listed) < vocab_size and (best := state.best(min_frequency)) is not None:
@@ -64,7 +64,7 @@ def train(
 
 
 @dataclass(slots=True)
-class _Symbols:
+class _SymbolTable:
     """Strings by their place in the vocabulary; two merges that give one string give one symbol."""
 
     strings: list[str]
@@ -81,7 +81,7 @@ class _Symbols:
 class _Pairs:
     """Counts of symbols and of neighbours, and the words in which each pair may be."""
 
-    symbols: _Symbols
+    symbols: _SymbolTable
     given: Mapping[str, int]
     weights: list[int] = field(init=False)
     words: list[list[int]] = field(init=False)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness.features.profiling.kernels.pair_histogram import encoded, phrases
-from pyharness.features.profiling.types import Text
+from pyharness.features.profiling.types import TextSource
 from pyharness.kernels import PairHistogram, pair_histogram
 from pyharness.types import Ids
 
@@ -199,7 +199,7 @@ def main() -> None:
         return
     for name, corpus in TEXTS.items():
         tokenizer = f"file:{arguments.data}/tokenizers/tiktoken/o200k_base.tiktoken?pattern=o200k_base"
-        ids, _ = encoded(Text(corpus.format(data=arguments.data), tokenizer), 2)
+        ids, _ = encoded(TextSource(corpus.format(data=arguments.data), tokenizer), 2)
         report(name, ids)
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from oracles import symbol_model as oracle
 from oracles.symbol_model import Case, random_case
-from pyharness.kernels.symbol_models import Scores, SymbolIds, SymbolModel
+from pyharness.kernels.symbol_models import SymbolIds, SymbolModel, SymbolScores
 from pyharness.types import InputError, Offsets, Tokens
 
 CASES = 200
@@ -27,11 +27,11 @@ def trained(case: Case, threads: int = 2) -> SymbolModel:
     return SymbolModel.train([laid(case.documents)], case.alphabet_size, case.order, threads)
 
 
-def all_of(scores: Scores) -> NDArray[np.float64]:
+def all_of(scores: SymbolScores) -> NDArray[np.float64]:
     return np.concatenate([scores.entropy, scores.nll, scores.next_entropy])
 
 
-def same(one: Scores, other: Scores) -> bool:
+def same(one: SymbolScores, other: SymbolScores) -> bool:
     """To the last bit."""
     return all_of(one).tobytes() == all_of(other).tobytes()
 
@@ -93,7 +93,9 @@ def test_nothing_leaks_from_a_document_into_the_next() -> None:
     offsets = laid(case.scored)[1]
     for index, (start, stop) in enumerate(pairwise(offsets)):
         alone = model.score(*laid([case.scored[index]]))
-        there = Scores(together.entropy[start:stop], together.nll[start:stop], together.next_entropy[index : index + 1])
+        there = SymbolScores(
+            together.entropy[start:stop], together.nll[start:stop], together.next_entropy[index : index + 1]
+        )
         assert same(alone, there)
     joined = SymbolModel.train([laid([[symbol for document in case.documents for symbol in document]])], 256, 3)
     assert trained(case).digest != joined.digest

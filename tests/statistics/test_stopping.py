@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyharness.statistics.stopping import Series, StoppingRule, noise
+from pyharness.statistics.stopping import StoppingRule, Timings, noise
 from pyharness.system.timing import without_collector
 
 TIMES = st.lists(st.floats(1e-6, 1e3), min_size=2, max_size=200)
 
 
-def series(samples: list[float], **changes: float) -> Series:
-    timings = Series(StoppingRule(**changes))  # type: ignore[arg-type]
+def series(samples: list[float], **changes: float) -> Timings:
+    timings = Timings(StoppingRule(**changes))  # type: ignore[arg-type]
     for sample in samples:
         timings.add(sample)
     return timings
@@ -46,7 +46,7 @@ def test_quiet_series_end_when_they_are_long_enough(samples: list[float], enough
 
 def test_a_noisy_series_ends_once_its_noise_has_settled() -> None:
     generator = random.Random(1)
-    timings = Series()
+    timings = Timings()
     while not timings.enough and len(timings.samples) < 5000:
         timings.add(generator.gauss(0.1, 0.02))
     assert 64 <= len(timings.samples) < 2000

@@ -30,7 +30,7 @@ OLD = "what was there before"
 
 def refuse(path: Path) -> None:
     """Keep a refusal; its file has a name of its own."""
-    trained_cache.Place(path.parent, {"trainer": "x"}).refuse("d" * 32, "no")
+    trained_cache.RecipeFolder(path.parent, {"trainer": "x"}).refuse("d" * 32, "no")
 
 
 WRITERS: dict[str, tuple[str, Callable[[Path], object]]] = {

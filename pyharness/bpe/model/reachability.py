@@ -16,10 +16,10 @@ from pyharness.types import Ids, InputError, MergeModel, Tokens
 NEVER = 2**32 - 1
 
 
-class Verdict(IntEnum):
+class ModelVerdict(IntEnum):
     """The outcome of one id.
 
-    >>> Verdict(1).name
+    >>> ModelVerdict(1).name
     'REACHABLE'
     """
 
@@ -31,7 +31,7 @@ class Verdict(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class SelfTokenization:
-    """Verdict of every id, and what the model gives instead of the ids that failed.
+    """ModelVerdict of every id, and what the model gives instead of the ids that failed.
 
     >>> trained = train(WeightedPieces.of_bytes({b"hug": 5, b"pug": 3}), 259)
     >>> result = self_tokenization(model_of_training(trained, "gpt2").merges)
@@ -39,7 +39,7 @@ class SelfTokenization:
     ([104, 256], True)
     """
 
-    verdict: NDArray[np.uint8]  # Verdict [n]
+    verdict: NDArray[np.uint8]  # ModelVerdict [n]
     parts: NDArray[np.uint32]  # [n, 2]: the symbols whose merge made each reachable id; NEVER where no merge did
     failed: Ids  # ids with MODEL or UNDERIVABLE, ascending
     witnesses: Tokens  # document k: what the base symbols of failed[k] encode to
@@ -54,7 +54,7 @@ def self_tokenization(model: MergeModel, threads: int = 1) -> SelfTokenization:
     >>> result = self_tokenization(model.merges)
     >>> result.failed.tolist(), result.witnesses.document(0).tolist()  # in abc, the rule of bc comes first
     ([258], [97, 256])
-    >>> Verdict(result.verdict[258]).name
+    >>> ModelVerdict(result.verdict[258]).name
     'MODEL'
 
     Raises:

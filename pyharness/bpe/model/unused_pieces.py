@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness.bpe.model.model import BpeModel
-from pyharness.bpe.model.reachability import Verdict, self_tokenization
+from pyharness.bpe.model.reachability import ModelVerdict, self_tokenization
 from pyharness.types import Ids, Offsets, TokenKind, offsets_of
 
 _NEVER = np.iinfo(np.uint32).max
@@ -66,5 +66,5 @@ def _parts(model: BpeModel, unused: NDArray[np.bool_]) -> dict[int, list[int]]:
     """Symbols that each unused piece is taken apart into: those of its last merge, or what it is without one."""
     tested = self_tokenization(dataclasses.replace(model.merges, tested=unused))
     failed = {int(token): tested.witnesses.document(row).tolist() for row, token in enumerate(tested.failed)}
-    reached = np.flatnonzero(tested.verdict == Verdict.REACHABLE).tolist()
+    reached = np.flatnonzero(tested.verdict == ModelVerdict.REACHABLE).tolist()
     return failed | {token: tested.parts[token].tolist() for token in reached}

@@ -35,7 +35,7 @@ class Short(Misread):
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class PageSize:
     """The size of a page once it is read."""
 
     bytes: int
@@ -43,7 +43,7 @@ class Page:
     dictionary: bool
 
 
-def pages(file: IO[bytes], start: int, size: int, label: str) -> Iterator[Page]:
+def pages(file: IO[bytes], start: int, size: int, label: str) -> Iterator[PageSize]:
     """Pages of a column chunk of ``size`` bytes at ``start``, in order; only their headers are read."""
     position = start
     while position < start + size:
@@ -59,13 +59,13 @@ def pages(file: IO[bytes], start: int, size: int, label: str) -> Iterator[Page]:
         position += length + compressed
 
 
-def _page(header: dict[int, Any]) -> Page:
+def _page(header: dict[int, Any]) -> PageSize:
     about = next((header[field] for field in (_OF_DATA, _OF_DATA_V2, _OF_DICTIONARY) if field in header), None)
     size = header.get(_UNCOMPRESSED)
     values = about.get(_VALUES) if isinstance(about, dict) else 0
     if not isinstance(size, int) or size < 0 or not isinstance(values, int) or values < 0:
         raise Misread
-    return Page(size, values, _OF_DICTIONARY in header)
+    return PageSize(size, values, _OF_DICTIONARY in header)
 
 
 def _header(file: IO[bytes], position: int) -> tuple[dict[int, Any], int]:

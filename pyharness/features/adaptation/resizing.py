@@ -14,7 +14,7 @@ from pyharness import trainers
 from pyharness.bpe import BpeModel, BpeTokenizer
 from pyharness.commands import training
 from pyharness.commands.held_out import HeldOut
-from pyharness.commands.training import Outcome
+from pyharness.commands.training import TrainingFiles
 from pyharness.corpora.streaming import BATCH_SIZE, batches
 from pyharness.corpora.texts import Text
 from pyharness.features.adaptation.trainers.base_file import BaseFile
@@ -86,7 +86,7 @@ class Made:
 
     folder: Path
     trained: TrainedTokenizer
-    outcome: Outcome
+    outcome: TrainingFiles
     judged: Judged
 
 

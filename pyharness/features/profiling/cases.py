@@ -17,7 +17,7 @@ from pyharness import store
 from pyharness.features.profiling import reference
 from pyharness.features.profiling.measuring import Samples
 from pyharness.features.profiling.record import COPY, OURS, Missing, Outcome, ProfileRecord, Roof
-from pyharness.features.profiling.types import Floor, Phase, Problem, Text
+from pyharness.features.profiling.types import Floor, Phase, Problem, TextSource
 from pyharness.metrics import all_metrics
 from pyharness.statistics.stopping import StoppingRule
 from pyharness.store.shape import short
@@ -219,7 +219,7 @@ def _floor(data: Mapping[str, Any]) -> Floor:
 
 
 def _problem_of(data: Mapping[str, Any]) -> Problem:
-    text = None if data["text"] is None else Text(**data["text"])
+    text = None if data["text"] is None else TextSource(**data["text"])
     return Problem(tuple(data["shape"]), _text(data["dtype"]), data["device"], data["threads"], text)
 
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pyharness.features.profiling.types import Device, Phase
+from pyharness.features.profiling.types import Machine, Phase
 from pyharness.statistics.rounds import turns
-from pyharness.statistics.stopping import Series, StoppingRule
+from pyharness.statistics.stopping import StoppingRule, Timings
 from pyharness.system.timing import without_collector
 
 
@@ -28,7 +28,7 @@ class _Lane:
     """One contender on its way."""
 
     call: Callable[[], Any]
-    series: Series
+    series: Timings
     pending: list[float] = field(default_factory=list)  # not yet known to be good
     throttled: list[float] = field(default_factory=list)
     reason: str | None = None
@@ -52,7 +52,7 @@ class _Lane:
 
 
 def interleaved(
-    device: Device,
+    device: Machine,
     calls: Mapping[str, Callable[[], Any]],
     phase: Phase,
     rule: StoppingRule,
@@ -64,7 +64,7 @@ def interleaved(
     enough leaves the rotation. One that raises leaves it too, with its reason and without numbers. Samples count only
     once the device has said that its clock was not low meanwhile, unless it never was anything else.
     """
-    lanes = {name: _Lane(call, Series(rule)) for name, call in calls.items()}
+    lanes = {name: _Lane(call, Timings(rule)) for name, call in calls.items()}
     with without_collector():
         for lane in lanes.values():
             _take(device, lane, phase)
@@ -85,7 +85,7 @@ def interleaved(
     return {name: lane.samples() for name, lane in lanes.items()}
 
 
-def _take(device: Device, lane: _Lane, phase: Phase) -> None:
+def _take(device: Machine, lane: _Lane, phase: Phase) -> None:
     try:
         seconds = device.seconds(lane.call, phase)
     except Exception as error:  # whatever a peer's library raises, among it its own out-of-memory errors
@@ -97,7 +97,7 @@ def _take(device: Device, lane: _Lane, phase: Phase) -> None:
         lane.reason = "takes less than the clock can tell; give a larger --shape"
 
 
-def _settle(device: Device, lanes: Mapping[str, _Lane]) -> None:
+def _settle(device: Machine, lanes: Mapping[str, _Lane]) -> None:
     throttled = device.throttled()
     for lane in lanes.values():
         lane.settle(throttled)

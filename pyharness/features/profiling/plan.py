@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import prod
 
 from pyharness import corpora, tokenizers
-from pyharness.features.profiling.types import DeviceKind, Problem, Profile, Shape, Text, profiles
+from pyharness.features.profiling.types import DeviceKind, Problem, Profile, Shape, TextSource, profiles
 from pyharness.plugins.registry import pick, suggest
 from pyharness.system.environment import cores
 from pyharness.types import InputError
@@ -19,7 +19,7 @@ MOST_THREADS = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ProfilePlan:
     """Problems of one kernel on one device."""
 
     profile: Profile
@@ -38,7 +38,7 @@ def plan(
     corpus: str | None = None,
     tokenizer: str | None = None,
     left_out: Sequence[str] = (),
-) -> Plan:
+) -> ProfilePlan:
     """Check everything that can be checked without data; raises ``InputError`` for what cannot be used."""
     profile: Profile = pick("kernel", kernel, profiles())
     count = min(cores(), MOST_THREADS) if threads is None else threads
@@ -54,7 +54,7 @@ def plan(
         for shape in ([()] if text else dict.fromkeys(chosen))
         for dtype in _dtypes(profile, dtypes)
     ]
-    return Plan(profile, tuple(problems), device, count, tuple(left_out))
+    return ProfilePlan(profile, tuple(problems), device, count, tuple(left_out))
 
 
 def parse_shape(profile: Profile, text: str) -> Shape:
@@ -85,7 +85,7 @@ def _dtypes(profile: Profile, wanted: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(wanted)) or list(profile.default_dtypes)
 
 
-def _text(profile: Profile, shapes: Sequence[str], corpus: str | None, tokenizer: str | None) -> Text | None:
+def _text(profile: Profile, shapes: Sequence[str], corpus: str | None, tokenizer: str | None) -> TextSource | None:
     if corpus is None and tokenizer is None:
         return None
     if not profile.reads_text:
@@ -96,7 +96,7 @@ def _text(profile: Profile, shapes: Sequence[str], corpus: str | None, tokenizer
         raise InputError("the text decides the shape; leave out --shape, and cap the corpus with ?max_bytes=50MB")
     corpora.open_corpus(corpus)  # raises for what is unknown; reads nothing yet
     tokenizers.resolve(tokenizer)
-    return Text(corpus, tokenizer)
+    return TextSource(corpus, tokenizer)
 
 
 def human_bytes(count: float) -> str:

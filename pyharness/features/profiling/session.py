@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from pyharness.features.profiling.measuring import Samples, interleaved, reason_of
-from pyharness.features.profiling.plan import Plan, check_memory, human_bytes
+from pyharness.features.profiling.plan import ProfilePlan, check_memory, human_bytes
 from pyharness.features.profiling.record import COPY, OURS, Missing, Outcome, ProfileRecord, Roof
-from pyharness.features.profiling.types import Copying, Device, DeviceKind, Peer, Problem, Profile, Task
+from pyharness.features.profiling.types import Copying, DeviceKind, Machine, Peer, Problem, Profile, Task
 from pyharness.kernels.devices import cuda_reason
 from pyharness.statistics.stopping import StoppingRule
 from pyharness.system.environment import fingerprint, version_of
@@ -17,7 +17,7 @@ from pyharness.types import InputError, Mismatch, Status, Unsupported
 
 
 def verified(
-    task: Task, device: Device, left_out: Sequence[str] = ()
+    task: Task, device: Machine, left_out: Sequence[str] = ()
 ) -> tuple[dict[str, Callable[[], Any]], dict[str, Missing], Any]:
     """Return the calls that gave what they should, the reasons of the others, and our result."""
     ours = task.ours()
@@ -39,7 +39,7 @@ def verified(
     return calls, missing, ours
 
 
-def _verified_peer(peer: Peer, ours: Any, device: Device) -> Callable[[], Any]:
+def _verified_peer(peer: Peer, ours: Any, device: Machine) -> Callable[[], Any]:
     free = device.free_bytes()
     if free is not None and peer.extra_bytes > free:
         raise Unsupported(f"needs {human_bytes(peer.extra_bytes)} more, {human_bytes(free)} are free")
@@ -73,7 +73,7 @@ def rule_for(kind: DeviceKind, max_seconds: float | None) -> StoppingRule:
     return replace(RULES[kind], max_seconds=max_seconds)
 
 
-def run(plan: Plan, device: Device, rule: StoppingRule, say: Say, keep: Keep) -> ProfileRecord:
+def run(plan: ProfilePlan, device: Machine, rule: StoppingRule, say: Say, keep: Keep) -> ProfileRecord:
     """Profile every problem of a plan; one that fails costs itself, never the run.
 
     ``keep`` gets the record after every problem: a run that is cut off has what it had finished.
@@ -97,7 +97,7 @@ def run(plan: Plan, device: Device, rule: StoppingRule, say: Say, keep: Keep) ->
     return record
 
 
-def launch_once(plan: Plan, device: Device, say: Say) -> bool:
+def launch_once(plan: ProfilePlan, device: Machine, say: Say) -> bool:
     """Call our kernel once per problem, for a profiler that is watching: no timing, no peers, no warm-up.
 
     Returns whether all calls came to their end.
@@ -118,20 +118,20 @@ def launch_once(plan: Plan, device: Device, say: Say) -> bool:
     return done
 
 
-def _check_memory(plan: Plan, device: Device) -> None:
+def _check_memory(plan: ProfilePlan, device: Machine) -> None:
     for problem in plan.problems:
         if problem.text is None:  # whose size is not known yet
             check_memory(plan.profile, problem, device.free_bytes())
 
 
-def _copying(device: Device) -> Copying:
+def _copying(device: Machine) -> Copying:
     try:
         return device.copying()
     except MemoryError as error:  # cupy's is one too
         raise InputError(f"no memory on the {device.kind} for the copy that is its roof: {reason_of(error)}") from None
 
 
-def _prepared(profile: Profile, problem: Problem, device: Device) -> Task:
+def _prepared(profile: Profile, problem: Problem, device: Machine) -> Task:
     with device.range("data"):
         task = profile.prepare(problem)
     device.reclaim()
@@ -141,9 +141,9 @@ def _prepared(profile: Profile, problem: Problem, device: Device) -> Task:
 
 
 def _profile(
-    plan: Plan,
+    plan: ProfilePlan,
     problem: Problem,
-    device: Device,
+    device: Machine,
     copying: Copying,
     rule: StoppingRule,
     say: Say,
@@ -179,7 +179,7 @@ def _profile(
     return outcome, {peer.name: peer.about for peer in task.peers}
 
 
-def _failed(problem: Problem, device: Device, error: Exception) -> Outcome:
+def _failed(problem: Problem, device: Machine, error: Exception) -> Outcome:
     device.reclaim()
     return Outcome(problem, status="failed", reason=reason_of(error))
 
@@ -189,7 +189,7 @@ def _reason(samples: Mapping[Any, Mapping[str, Samples]]) -> str | None:
     return next((reason for reason in reasons if reason is not None), None)
 
 
-def _matrix_roofs(plan: Plan, device: Device, rule: StoppingRule, say: Say) -> dict[str, Roof]:
+def _matrix_roofs(plan: ProfilePlan, device: Machine, rule: StoppingRule, say: Say) -> dict[str, Roof]:
     dtypes = dict.fromkeys(problem.dtype for problem in plan.problems if problem.dtype in ("bf16", "fp16", "fp32"))
     roofs = {}
     short = replace(rule, max_seconds=min(rule.max_seconds, MATRIX_SECONDS))
@@ -210,7 +210,7 @@ def _environment() -> dict[str, Any]:
     return environment
 
 
-def _unmeasured(plan: Plan) -> tuple[Any, ...]:
+def _unmeasured(plan: ProfilePlan) -> tuple[Any, ...]:
     problems = [
         Problem(shape, dtype, "cuda", plan.threads)
         for shape in plan.profile.shapes["cuda"]

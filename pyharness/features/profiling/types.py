@@ -29,7 +29,7 @@ class Axis:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class TextSource:
     """Real text to encode, as specifications of a corpus and a tokenizer."""
 
     corpus: str
@@ -44,7 +44,7 @@ class Problem:
     dtype: str
     device: DeviceKind
     threads: int
-    text: Text | None = None  # where tokens come from; None: generated
+    text: TextSource | None = None  # where tokens come from; None: generated
 
     @property
     def label(self) -> str:
@@ -97,7 +97,7 @@ class Task:
     floor: Callable[[Any], Floor]
 
 
-class Device(Protocol):
+class Machine(Protocol):
     """Where a problem runs: its clock, its memory and the two roofs that can be measured on it."""
 
     kind: DeviceKind

@@ -167,7 +167,7 @@ def expand(name: str, options: Mapping[str, str]) -> TokenizerSpec:
     row = EntropyRow.of(options)
     if row.model is not None:
         return row_of_units(name, lambda _: _loaded(row, None), f"patches by entropy, of {row.model}")
-    kept = trained_cache.Place.of(row.recipe).find()
+    kept = trained_cache.RecipeFolder.of(row.recipe).find()
     path = None if kept is None else kept.path
     spec = row_of_units(name, lambda spec: _of_cache(spec, row, path), f"patches by entropy, of {row.corpus}")
     if kept is None or row.corpus is None:
@@ -187,7 +187,7 @@ def prepare(options: Mapping[str, str], progress: Callable[[TrainingProgress], N
     elif _file(row) is None:
         language_models.check(str(row.model))
         return
-    kept = trained_cache.Place.of(row.recipe).find()
+    kept = trained_cache.RecipeFolder.of(row.recipe).find()
     predictor = _predictor(row, None if kept is None else kept.path)
     if row.target is not None and row.calibration is not None:
         text = _calibration(row.calibration)
@@ -199,7 +199,7 @@ def prepare(options: Mapping[str, str], progress: Callable[[TrainingProgress], N
 def prepared(options: Mapping[str, str]) -> bool:
     """Tell whether the cache has the symbol model that a row trains."""
     row = EntropyRow.of(options)
-    return row.corpus is None or trained_cache.Place.of(row.recipe).find() is not None
+    return row.corpus is None or trained_cache.RecipeFolder.of(row.recipe).find() is not None
 
 
 def _train(row: EntropyRow, corpus: str, progress: Callable[[TrainingProgress], None] | None) -> None:

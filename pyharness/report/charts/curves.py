@@ -19,7 +19,7 @@ _SHAPES = ("circle", "square", "diamond", "triangle-up", "cross", "triangle-down
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
+class AxisLabel:
     """What an axis is of, with its unit."""
 
     title: str
@@ -50,11 +50,11 @@ class Panel:
     """Lines against one axis."""
 
     title: str
-    y: Axis
+    y: AxisLabel
     lines: tuple[Line, ...]
 
 
-def curves(panels: Sequence[Panel], name: str, x: Axis) -> str:
+def curves(panels: Sequence[Panel], name: str, x: AxisLabel) -> str:
     """Return SVG text; panels share the x axis.
 
     A point that has no place on a logarithmic axis is not drawn: the table has it.
@@ -73,7 +73,7 @@ def curves(panels: Sequence[Panel], name: str, x: Axis) -> str:
 class _View:
     panel: Panel
     across: Scale
-    x: Axis
+    x: AxisLabel
     width: int
     names: Sequence[str]  # of all panels: a name has one colour in all of them
     short: dict[str, str]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
 from pyharness.metrics.counting.histograms import LENGTHS, RANKS, TEXT, TYPES, VOCABULARY
-from pyharness.report.charts import Axis, Line, Panel, Point, curves
+from pyharness.report.charts import AxisLabel, Line, Panel, Point, curves
 from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.report.sheet.cases import row_cell, trained_note
 from pyharness.report.sheet.parts import Figure, Section
@@ -111,13 +111,13 @@ def _lengths_figure(counted: TextHistograms) -> Figure:
     panels = []
     for what, noun in _COUNTED.items():
         lines = (at_least(result.case.tokenizer, known, what, noun) for result, known in counted.histograms())
-        panels.append(Panel(noun, Axis("% so long or longer"), tuple(line for line in lines if line is not None)))
+        panels.append(Panel(noun, AxisLabel("% so long or longer"), tuple(line for line in lines if line is not None)))
     title = f"{_BY_LENGTH}: {counted.text}"
     description = (
         "Per cent of the tokens of the text, and of the entries of the vocabulary, that have so many bytes or more. "
         "The further right a line of the left falls, the longer the tokens that the text is cut into."
     )
-    drawn = curves(panels, title, Axis("bytes of a token", log=True))
+    drawn = curves(panels, title, AxisLabel("bytes of a token", log=True))
     return Figure(title, description, drawn, _lengths_sheet(counted, title))
 
 
@@ -159,13 +159,13 @@ def ranks(record: Record) -> Iterator[Section]:
 def _ranks_figure(counted: TextHistograms) -> Figure:
     (first, reference), *others = [(result.case.tokenizer, one) for result, one in counted.histograms()]
     lines = (frequencies(row, known) for row, known in ((first, reference), *others))
-    panels = [Panel("occurrences of an id", Axis("times", log=True), tuple(lines))]
+    panels = [Panel("occurrences of an id", AxisLabel("times", log=True), tuple(lines))]
     description = "How often an id occurs in the text, by its rank, both logarithmic: Zipf's law is a straight line."
     if others:
         panels.append(_beside(first, reference, others))
         description += f" Beside it the tokens that ids of about a rank make, in per cent of those of {first}."
     title = f"{_BY_RANK}: {counted.text}"
-    return Figure(title, description, curves(panels, title, Axis("rank", log=True)), _ranks_sheet(counted, title))
+    return Figure(title, description, curves(panels, title, AxisLabel("rank", log=True)), _ranks_sheet(counted, title))
 
 
 def frequencies(row: str, known: Histogram) -> Line:
@@ -189,7 +189,7 @@ def _beside(first: str, reference: Histogram, others: list[tuple[str, Histogram]
     lines = [relative(row, known, reference) for row, known in ((first, reference), *others)]
     ends = [point.y for line in lines for point in line.points if point.y > 0]
     log = bool(ends) and max(ends) >= _WIDE * min(ends)
-    return Panel(f"tokens, beside {shorten(visible(first), _LONGEST)}", Axis("%", log=log), tuple(lines))
+    return Panel(f"tokens, beside {shorten(visible(first), _LONGEST)}", AxisLabel("%", log=log), tuple(lines))
 
 
 def _ranks_sheet(counted: TextHistograms, title: str) -> Sheet:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from pyharness.report.charts import Axis, Dot, Line, Panel, Point, curves, dots
+from pyharness.report.charts import AxisLabel, Dot, Line, Panel, Point, curves, dots
 from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.report.sheet.parts import Block, Figure, Section
 from pyharness.report.sheet.strings import beginning
@@ -96,8 +96,8 @@ def _points(record: Record, plot: Plot, sheet: Sheet) -> str:
         wide = plot.log and bool(ends) and min(ends) > 0 and max(ends) >= _WIDE * min(ends)
         if ends:
             title = heading.title if len(others) > 1 else ""
-            panels.append(Panel(title, Axis(_axis(sheet, [heading]), wide), lines))
-    return curves(panels, sheet.title, Axis(", ".join(filter(None, (across.title, across.unit))), plot.log))
+            panels.append(Panel(title, AxisLabel(_axis(sheet, [heading]), wide), lines))
+    return curves(panels, sheet.title, AxisLabel(", ".join(filter(None, (across.title, across.unit))), plot.log))
 
 
 def _lines(record: Record, plot: Plot, sheet: Sheet, heading: Heading) -> Iterator[Line]:

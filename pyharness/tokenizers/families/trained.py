@@ -54,7 +54,7 @@ def prepare(
 def prepared(argument: str, options: Mapping[str, str]) -> bool:
     """Tell whether the cache has what this recipe gives, on the text as it was then."""
     recipe = Recipe.of(argument, options)
-    kept = trained_cache.Place.of(recipe.as_json()).find()
+    kept = trained_cache.RecipeFolder.of(recipe.as_json()).find()
     return not recipe.trainer.loadable or (kept is not None and kept.base == recipe.base and not kept.crashed)
 
 
@@ -75,7 +75,7 @@ def precedence(argument: str, options: Mapping[str, str]) -> tuple[str, int]:
 def expand(argument: str, options: Mapping[str, str]) -> TokenizerSpec:
     """Describe the row; it has a file once it was trained."""
     recipe = Recipe.of(argument, options)
-    kept = trained_cache.Place.of(recipe.as_json()).find()
+    kept = trained_cache.RecipeFolder.of(recipe.as_json()).find()
     source = f"{recipe.trainer.name} trained on {recipe.corpus}"
     if kept is None or kept.path is None or kept.base != recipe.base:
         return TokenizerSpec(
@@ -100,7 +100,7 @@ def row_of(recipe: Recipe, path: Path, options: Mapping[str, str]) -> TokenizerS
     return file.row(f"trained:{recipe.trainer.name}", path, options)
 
 
-def _refuse(recipe: Recipe, kept: trained_cache.Kept | None, spec: TokenizerSpec) -> Tokenizer:
+def _refuse(recipe: Recipe, kept: trained_cache.KeptTraining | None, spec: TokenizerSpec) -> Tokenizer:
     name = recipe.trainer.name
     if not recipe.trainer.loadable:
         raise Unsupported(f"what {name} trains cannot be loaded: {spec.name!r} can only be trained")

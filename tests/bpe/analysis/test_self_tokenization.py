@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from oracles import bpe as oracle
-from pyharness.bpe import NEVER, BpeEncoder, SelfTokenization, Verdict, merge_graph, self_tokenization
+from pyharness.bpe import NEVER, BpeEncoder, ModelVerdict, SelfTokenization, merge_graph, self_tokenization
 from pyharness.bpe.model.reachability import _REMEMBERED, remembered_self_tokenization
 from pyharness.types import MergeModel
 
@@ -52,7 +52,7 @@ def check_parts(result: SelfTokenization, model: MergeModel) -> None:
     def spelled(token: int) -> bytes:
         return model.data[model.offsets[token] : model.offsets[token + 1]].tobytes()
 
-    made = (result.verdict == Verdict.REACHABLE) & (np.diff(model.base_offsets) > 1)
+    made = (result.verdict == ModelVerdict.REACHABLE) & (np.diff(model.base_offsets) > 1)
     assert (result.parts[~made] == NEVER).all()
     for token in np.flatnonzero(made).tolist():
         left, right = result.parts[token].tolist()
@@ -63,12 +63,12 @@ def check_parts(result: SelfTokenization, model: MergeModel) -> None:
 def check(result: SelfTokenization, model: MergeModel) -> None:
     """Verdicts, witnesses and derivability agree with one another."""
     graph = merge_graph(model)
-    passed = result.verdict == Verdict.REACHABLE
+    passed = result.verdict == ModelVerdict.REACHABLE
     assert graph.derivable[passed].all()
-    assert (result.verdict == Verdict.NOT_TESTED).tolist() == (~model.tested).tolist()
+    assert (result.verdict == ModelVerdict.NOT_TESTED).tolist() == (~model.tested).tolist()
     failed = np.flatnonzero(model.tested & ~passed)
     assert result.failed.tolist() == failed.tolist()
-    assert (result.verdict[failed] == Verdict.UNDERIVABLE).tolist() == (~graph.derivable[failed]).tolist()
+    assert (result.verdict[failed] == ModelVerdict.UNDERIVABLE).tolist() == (~graph.derivable[failed]).tolist()
     check_parts(result, model)
     encoder = BpeEncoder(model)
     for position, token in enumerate(failed.tolist()):
@@ -131,7 +131,7 @@ def test_published_vocabularies_have_no_dead_token(data: Path, file: str) -> Non
     model = oracle.model(tokens, ranks={token: token for token in tokens if tokens[token]})
     result = self_tokenization(model, threads=2)
     assert result.failed.size == 0
-    assert np.count_nonzero(result.verdict == Verdict.REACHABLE) == len(tokens) - len(empty)
+    assert np.count_nonzero(result.verdict == ModelVerdict.REACHABLE) == len(tokens) - len(empty)
     check(result, model)
 
 

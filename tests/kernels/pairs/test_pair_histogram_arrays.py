@@ -39,7 +39,7 @@ __all__ = ["backend", "small"]  # the fixtures
 def test_torch_tensors(backend: Backend, dtype: str, small: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Counted where they are, and answered in kind."""
     torch = pytest.importorskip("torch")
-    monkeypatch.setattr(pair_histogram, "MOST_POSITIONS", 5)
+    monkeypatch.setattr(device_pairs, "MOST_POSITIONS", 5)
     ids = tensor(backend, [1, 2, 1, 2, 3, 1, 2, 9, 9], dtype)
     histogram: Any = pair_histogram(ids, **where(backend))
     assert isinstance(histogram.count, torch.Tensor)
@@ -55,7 +55,7 @@ def test_torch_tensors(backend: Backend, dtype: str, small: None, monkeypatch: p
 @every_backend
 @pytest.mark.parametrize(("dtype", "value"), [("int32", -1), ("int64", -5), ("int64", 2**32)])
 def test_ids_that_are_none(backend: Backend, dtype: str, value: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pair_histogram, "MOST_POSITIONS", 3)
+    monkeypatch.setattr(device_pairs, "MOST_POSITIONS", 3)
     for position in (0, 7, 11):
         ids = [1] * 12
         ids[position] = value
@@ -118,7 +118,7 @@ def test_chunks_arrive_before_they_are_counted(monkeypatch: pytest.MonkeyPatch) 
     tokens = Tokens.from_lists([document.tolist() for document in documents])
     weights = np.arange(len(documents), dtype=np.uint64)
     for chunk in (1, 7, 64, 499, 10_000):
-        monkeypatch.setattr(pair_histogram, "MOST_POSITIONS", chunk)
+        monkeypatch.setattr(device_pairs, "MOST_POSITIONS", chunk)
         answer = pair_histogram(tokens.ids, tokens.offsets, weights, device="emulated")
         assert rows(answer) == reference([document.tolist() for document in documents], weights.tolist())
 

@@ -56,7 +56,7 @@ def test_random_cases(backend: Backend, case: int, monkeypatch: pytest.MonkeyPat
     documents, weights, tuning, chunk = random_case(case)
     for name, value in tuning.items():
         monkeypatch.setitem(device_pairs.TUNING, name, value)
-    monkeypatch.setattr(pair_histogram, "MOST_POSITIONS", chunk)
+    monkeypatch.setattr(device_pairs, "MOST_POSITIONS", chunk)
     method = METHODS[case % 3]
     if method != "dense":  # spread the ids over all of their range
         documents = [[(n * 0x9E3779B1) & WIDE for n in document] for document in documents]
@@ -85,7 +85,7 @@ def test_segments_and_weights(
     chunk: int,
     data: st.DataObject,
 ) -> None:
-    monkeypatch.setattr(pair_histogram, "MOST_POSITIONS", chunk)
+    monkeypatch.setattr(device_pairs, "MOST_POSITIONS", chunk)
     tokens = Tokens.from_lists(documents)
     here = where(backend, method)
     assert rows(pair_histogram(tokens.ids, **here)) == reference([tokens.ids.tolist()])
@@ -120,7 +120,7 @@ def test_chunks_end_anywhere(backend: Backend, method: str, small: None, monkeyp
     documents = [[1, 2, 1], [], [2], [1, 2, 2, 2, 3], [], []]
     tokens, weights = Tokens.from_lists(documents), [3, 9, 9, 2**40, 9, 9]
     for chunk in range(1, len(tokens.ids) + 2):
-        monkeypatch.setattr(pair_histogram, "MOST_POSITIONS", chunk)
+        monkeypatch.setattr(device_pairs, "MOST_POSITIONS", chunk)
         answer = pair_histogram(tokens.ids, tokens.offsets, np.array(weights, np.uint64), **where(backend, method))
         assert rows(answer) == reference(documents, weights), f"chunks of {chunk}"
 

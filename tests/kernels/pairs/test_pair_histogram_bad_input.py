@@ -105,7 +105,7 @@ def test_a_stream_that_is_no_handle_is_refused() -> None:
 
 @kernels_only
 def test_dense_names_the_id_that_is_too_large(backend: Backend, small: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pair_histogram, "MOST_POSITIONS", 40)
+    monkeypatch.setattr(device_pairs, "MOST_POSITIONS", 40)
     for position in (0, 50, 99):
         ids = [63] * 100
         ids[position] = 64

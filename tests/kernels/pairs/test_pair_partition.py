@@ -70,7 +70,7 @@ def test_equals_the_cpu(case: int, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in TUNINGS[case // len(SEEDS) % len(TUNINGS)].items():
         monkeypatch.setitem(device_pairs.TUNING, name, value)
     generator = np.random.default_rng(case)
-    monkeypatch.setattr(pair_histogram, "MOST_POSITIONS", int(generator.choice([50, 1 << 20])))
+    monkeypatch.setattr(device_pairs, "MOST_POSITIONS", int(generator.choice([50, 1 << 20])))
     size = int(generator.choice([1, 2, 33, 300, 900]))
     ids = KINDS[case % len(KINDS)](generator, size).astype(np.uint32)
     offsets, weights = drawn_segments(generator, size)

@@ -176,9 +176,18 @@ PIPELINE = {
     "yi/tokenizer.json": {Verdict.MERGE_UNREACHABLE: 239},
     "tiktoken/o200k_base.tiktoken": {},
     "kimi_k2/kimi_k2.tiktoken": {},
-    "clip/tokenizer.json": {Verdict.NORMALIZATION_UNREACHABLE: 52, Verdict.PRETOKENIZER_UNREACHABLE: 22},
-    "bert_base_cased/tokenizer.json": {Verdict.NORMALIZATION_UNREACHABLE: 113, Verdict.PRETOKENIZER_UNREACHABLE: 186},
-    "bert_uncased_gte/tokenizer.json": {Verdict.NORMALIZATION_UNREACHABLE: 244, Verdict.PRETOKENIZER_UNREACHABLE: 1087},
+    "clip/tokenizer.json": {
+        Verdict.NORMALIZATION_UNREACHABLE: 52,
+        Verdict.PRETOKENIZER_UNREACHABLE: 22,
+    },
+    "bert_base_cased/tokenizer.json": {
+        Verdict.NORMALIZATION_UNREACHABLE: 113,
+        Verdict.PRETOKENIZER_UNREACHABLE: 186,
+    },
+    "bert_uncased_gte/tokenizer.json": {
+        Verdict.NORMALIZATION_UNREACHABLE: 244,
+        Verdict.PRETOKENIZER_UNREACHABLE: 1087,
+    },
     "xlnet/tokenizer.json": {Verdict.MERGE_UNREACHABLE: 83},
     "xlnet/xlnet_base_cased.model": {},
 }

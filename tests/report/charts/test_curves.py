@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from drawn.charts import COLOUR, HOSTILE, SVG, parsed, places, spoken_marks, written
-from pyharness.report.charts import PALETTE, Axis, Line, Panel, Point, curves
+from pyharness.report.charts import PALETTE, AxisLabel, Line, Panel, Point, curves
 from pyharness.report.charts.curves import MOST_LABELS
 from pyharness.report.charts.scales import Label, Scale, spread
 
@@ -20,7 +20,7 @@ def lines(count: int, points: int, marked: bool = True) -> tuple[Line, ...]:
 
 
 def panel(*drawn: Line, log: bool = False, title: str = "") -> Panel:
-    return Panel(title, Axis("tokens/word", log), drawn)
+    return Panel(title, AxisLabel("tokens/word", log), drawn)
 
 
 def marks(svg: str) -> dict[str, tuple[float, float]]:
@@ -29,7 +29,7 @@ def marks(svg: str) -> dict[str, tuple[float, float]]:
 
 
 def test_points_stand_where_their_values_are_and_say_them() -> None:
-    svg = curves([panel(*lines(1, 4))], "knee", Axis("V", log=True))
+    svg = curves([panel(*lines(1, 4))], "knee", AxisLabel("V", log=True))
     at = marks(svg)
     assert list(at) == [f"row 0: {k}, 0" for k in range(4)]
     steps = [(b[0] - a[0], b[1] - a[1]) for a, b in itertools.pairwise(at.values())]
@@ -40,30 +40,30 @@ def test_points_stand_where_their_values_are_and_say_them() -> None:
 
 def test_what_has_no_place_on_a_logarithmic_axis_is_not_drawn() -> None:
     line = Line("a", (Point(1.0, 0.0, "zero"), Point(10.0, 5.0, "five"), Point(100.0, 1e12, "large", (-1.0, 2e12))))
-    svg = curves([panel(line, log=True)], "x", Axis("x"))
+    svg = curves([panel(line, log=True)], "x", AxisLabel("x"))
     assert [said for said in spoken_marks(svg) if said] == ["a: five", "a: large"]
-    assert not [said for said in spoken_marks(curves([panel(Line("a", ()))], "x", Axis("x"))) if said]
+    assert not [said for said in spoken_marks(curves([panel(Line("a", ()))], "x", AxisLabel("x"))) if said]
 
 
 def test_lines_without_marks_say_one_thing() -> None:
-    svg = curves([panel(*lines(2, 5, marked=False))], "x", Axis("x", log=True))
+    svg = curves([panel(*lines(2, 5, marked=False))], "x", AxisLabel("x", log=True))
     assert spoken_marks(svg) == ["row 0: 0, 0", "row 1: 0, 1"]
 
 
 def test_lines_are_told_apart_without_colour() -> None:
-    svg = curves([panel(*lines(24, 3, marked=False))], "x", Axis("x", log=True))
+    svg = curves([panel(*lines(24, 3, marked=False))], "x", AxisLabel("x", log=True))
     drawn = [one for one in parsed(svg).iter(f"{SVG}path") if one.get("role") == "img"]
     looks = {(one.get("stroke"), one.get("stroke-dasharray")) for one in drawn}
     assert len(looks) == 24
     assert {*COLOUR.findall(svg)} <= {colour.light for colour in PALETTE}
-    points = parsed(curves([panel(*lines(6, 1))], "x", Axis("x"))).iter()
+    points = parsed(curves([panel(*lines(6, 1))], "x", AxisLabel("x"))).iter()
     shapes = {(one.tag, one.get("d")) for one in points if one.get("role") == "img"}
     assert len(shapes) == 6
 
 
 def test_a_name_has_one_colour_in_all_panels() -> None:
     first, second = lines(2, 1)
-    svg = curves([panel(first, second, title="<one>"), panel(second, title="two")], "x", Axis("x"))
+    svg = curves([panel(first, second, title="<one>"), panel(second, title="two")], "x", AxisLabel("x"))
     hues: dict[str, set[str]] = {}
     for one in parsed(svg).iter():
         if one.get("aria-label", "").startswith("row"):
@@ -74,14 +74,14 @@ def test_a_name_has_one_colour_in_all_panels() -> None:
 
 def test_hostile_names_are_text_and_bytes_are_the_same() -> None:
     drawn = panel(*(Line(name, (Point(number, number, name),)) for number, name in enumerate(HOSTILE[:9], 1)))
-    first, again = (curves([drawn], HOSTILE[0], Axis(HOSTILE[1])) for _ in range(2))
+    first, again = (curves([drawn], HOSTILE[0], AxisLabel(HOSTILE[1])) for _ in range(2))
     assert first == again
     assert {*HOSTILE[:2]} < {*spoken_marks(first), *written(first), parsed(first).get("aria-label")}
 
 
 def test_of_too_many_points_none_is_labelled() -> None:
     for count in (MOST_LABELS, MOST_LABELS + 1):
-        svg = curves([panel(*lines(count, 1))], "x", Axis("x"))
+        svg = curves([panel(*lines(count, 1))], "x", AxisLabel("x"))
         assert sum(text.startswith("row") for text in written(svg)) == (count if count == MOST_LABELS else 0)
 
 
@@ -98,7 +98,7 @@ def test_labels_do_not_cover_each_other() -> None:
 def test_a_label_that_had_to_move_is_led_to() -> None:
     def leaders(*at: float) -> int:
         points = (Line(f"row {number}", (Point(x, 1.0, ""),)) for number, x in enumerate(at))
-        svg = curves([panel(*points)], "x", Axis("x"))
+        svg = curves([panel(*points)], "x", AxisLabel("x"))
         return sum(one.get("stroke-width") == "0.5" and len(one) == 0 for one in parsed(svg).iter())
 
     assert leaders(0.0, 10.0) == 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from drawn.charts import parsed, spoken_marks, written
-from pyharness.report.charts import Axis, Dot, Line, Panel, Point, curves, dots
+from pyharness.report.charts import AxisLabel, Dot, Line, Panel, Point, curves, dots
 from pyharness.report.charts.scales import labels
 from pyharness.report.sheet import Cell
 from pyharness.report.sheet.strings import visible
@@ -28,7 +28,7 @@ def test_any_text_may_stand_anywhere(name: str) -> None:
     assert parsed(svg).get("aria-label") == shown
     assert len(spoken_marks(svg)) == 3
     lines = (Line(name, (Point(1, 2, name), Point(2, 3, name))), Line(other, (Point(1, 4, name),)))
-    svg = curves([Panel(name, Axis(name), lines), Panel(other, Axis("y"), lines)], name, Axis(name))
+    svg = curves([Panel(name, AxisLabel(name), lines), Panel(other, AxisLabel("y"), lines)], name, AxisLabel(name))
     assert {shown, visible(other)} <= set(written(svg))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from drawn.charts import HOSTILE, SVG, parsed, written
-from pyharness.report.charts import Axis, Line, Panel, Point, curves
+from pyharness.report.charts import AxisLabel, Line, Panel, Point, curves
 from pyharness.report.charts.curves import MOST_LABELS
 from pyharness.report.charts.scales import labels
 
@@ -15,7 +15,7 @@ def panel(names: list[str], apart: float, points: int = 2, title: str = "") -> P
         Line(name, tuple(Point(x + 1.0, 1.0 + apart * number * x, "") for x in range(points)), marked=False)
         for number, name in enumerate(names)
     )
-    return Panel(title, Axis("y"), (*lines, Line("far", (Point(1.0, 100.0, "far"),))))
+    return Panel(title, AxisLabel("y"), (*lines, Line("far", (Point(1.0, 100.0, "far"),))))
 
 
 def key_lines(svg: str) -> list[tuple[str | None, str | None]]:
@@ -26,7 +26,7 @@ def key_lines(svg: str) -> list[tuple[str | None, str | None]]:
 
 def test_lines_that_end_together_have_a_key_and_no_labels() -> None:
     names = ["first", "second", "third"]
-    svg = curves([panel(names, 0.1)], "x", Axis("x"))
+    svg = curves([panel(names, 0.1)], "x", AxisLabel("x"))
     assert [text for text in written(svg) if text in (*names, "far")] == [*names, "far"]
     drawn = [(one.get("stroke"), one.get("stroke-dasharray")) for one in parsed(svg).iter(f"{SVG}path")
              if one.get("role") == "img" and one.get("stroke")]  # fmt: skip
@@ -35,27 +35,27 @@ def test_lines_that_end_together_have_a_key_and_no_labels() -> None:
 
 
 def test_lines_that_end_apart_have_labels_at_their_ends_and_no_key() -> None:
-    svg = curves([panel(["first", "second", "third"], 20)], "x", Axis("x"))
+    svg = curves([panel(["first", "second", "third"], 20)], "x", AxisLabel("x"))
     assert key_lines(svg) == []
     assert {"first", "second", "third"} < {*written(svg)}
 
 
 def test_points_have_labels_however_close() -> None:
-    assert key_lines(curves([panel(["first", "second"], 0, points=1)], "x", Axis("x"))) == []
+    assert key_lines(curves([panel(["first", "second"], 0, points=1)], "x", AxisLabel("x"))) == []
 
 
 def test_one_key_names_the_lines_of_all_panels() -> None:
-    svg = curves([panel(["a"], 20, title="one"), panel(["b", "c"], 0.01, title="two")], "x", Axis("x"))
+    svg = curves([panel(["a"], 20, title="one"), panel(["b", "c"], 0.01, title="two")], "x", AxisLabel("x"))
     assert [text for text in written(svg) if text in "abc"] == ["a", "b", "c"]
     assert len(key_lines(svg)) == 4
 
 
 def test_names_in_a_key_are_text_and_of_too_many_there_is_none() -> None:
-    svg = curves([panel(list(HOSTILE[:3]), 0.1)], "x", Axis("x"))
+    svg = curves([panel(list(HOSTILE[:3]), 0.1)], "x", AxisLabel("x"))
     assert {*labels(HOSTILE[:3], 22).values()} < {*written(svg)}
     assert "<script" not in svg
     many = [f"row {number}" for number in range(MOST_LABELS)]
-    assert not key_lines(curves([panel(many, 0.01)], "x", Axis("x")))
+    assert not key_lines(curves([panel(many, 0.01)], "x", AxisLabel("x")))
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,8 @@ def test_names_in_a_key_are_text_and_of_too_many_there_is_none() -> None:
 def test_places_are_numbers_as_people_write_them(ends: tuple[float, float], log: bool, expected: set[str]) -> None:
     line = Line("a", tuple(Point(float(x), y, "") for x, y in enumerate(ends)))
     shown = {
-        text.replace("\u2212", "-") for text in written(curves([Panel("", Axis("y", log), (line,))], "x", Axis("x")))
+        text.replace("\u2212", "-")
+        for text in written(curves([Panel("", AxisLabel("y", log), (line,))], "x", AxisLabel("x")))
     }
     assert expected <= shown
     assert not any("e+" in text for text in shown)

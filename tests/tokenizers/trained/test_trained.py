@@ -125,7 +125,7 @@ def test_the_corpus_has_options_of_its_own(text: Path) -> None:
 def test_everything_that_decides_the_result_has_a_place_of_its_own(text: Path) -> None:
     rows = [row(text), row(text, size=271), row(text, "rustbpe"), row(text, more="&pattern=cl100k")]
     recipes = [trained.recipe_of(spec) for spec in rows]
-    places = {trained_cache.Place.of(recipe.as_json()).folder for recipe in recipes if recipe is not None}
+    places = {trained_cache.RecipeFolder.of(recipe.as_json()).folder for recipe in recipes if recipe is not None}
     assert len(places) == len(rows)
     assert all("pyharness" in recipe.as_json()["versions"] for recipe in recipes if recipe is not None)
 

@@ -64,7 +64,7 @@ def test_damaged_arrays_are_learnt_again(
     tmp_path: Path, cache: Path, content: bytes | str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The checksum may be made good: an entry is anybody's who can write there."""
-    place = trained_cache.Place.of({"trainer": "x"})
+    place = trained_cache.RecipeFolder.of({"trainer": "x"})
     place.folder.mkdir(parents=True)
     if isinstance(content, str):
         file = io.BytesIO()

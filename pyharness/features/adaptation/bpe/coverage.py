@@ -18,7 +18,7 @@ ADVISED = 0.99995  # share of a text whose characters get a token: few are left 
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class MissingCharacters:
     """Characters of a text that a model has no token for."""
 
     first: tuple[bytes, ...]  # those that a coverage asks for, the most frequent first
@@ -27,7 +27,7 @@ class Missing:
     advised: int  # of them, those that a coverage of ``ADVISED`` asks for
 
     @classmethod
-    def none(cls) -> Missing:
+    def none(cls) -> MissingCharacters:
         """Return what byte-level models lack."""
         return cls((), np.zeros(0, np.uint64), 0, 0)
 
@@ -41,7 +41,7 @@ def missing_characters(
     pieces: WeightedPieces,
     coverage: float | None = None,
     denies: Callable[[str], bool] | None = None,
-) -> Missing:
+) -> MissingCharacters:
     """Characters without a token, and those of them that are needed to cover a share of the text.
 
     As SentencePiece's trainer finds its alphabet: characters are taken by how often they occur, equal ones by their
@@ -71,7 +71,7 @@ def missing_characters(
     if coverage is not None:
         check_share(coverage)
     if model.symbols == "bytes" or model.in_letters:
-        return Missing.none()
+        return MissingCharacters.none()
     points, counts = _characters(pieces)
     order = np.lexsort((points, -counts.astype(np.int64)))
     points, counts = points[order], counts[order]
@@ -87,7 +87,7 @@ def missing_characters(
 
     first = asked(coverage or 0)
     rest = np.setdiff1d(np.flatnonzero(lacking), first)
-    return Missing(
+    return MissingCharacters(
         tuple(characters[index] for index in first.tolist()),
         counts[np.concatenate((first, rest))],
         total,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyharness.bpe.model.model import BpeModel
-from pyharness.bpe.model.reachability import NEVER, Verdict, self_tokenization
+from pyharness.bpe.model.reachability import NEVER, ModelVerdict, self_tokenization
 from pyharness.types import Ids, InputError, TokenKind
 
 
@@ -98,5 +98,5 @@ def _idle(model: BpeModel) -> list[int]:
         return []
     unused[list(model.alphabet.values())] = False
     tested = self_tokenization(dataclasses.replace(model.merges, tested=unused))
-    found: list[int] = np.flatnonzero(unused & (tested.verdict == Verdict.UNDERIVABLE)).tolist()
+    found: list[int] = np.flatnonzero(unused & (tested.verdict == ModelVerdict.UNDERIVABLE)).tolist()
     return found

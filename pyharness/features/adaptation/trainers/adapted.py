@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pyharness.bpe.model.model import BpeModel
-from pyharness.bpe.model.reachability import NEVER, SelfTokenization, Verdict, remembered_self_tokenization
+from pyharness.bpe.model.reachability import NEVER, ModelVerdict, SelfTokenization, remembered_self_tokenization
 from pyharness.corpora.streaming import batches
 from pyharness.features.adaptation.editing.settings import known_by_digest, read_settings
 from pyharness.features.adaptation.id_maps import IdMap
@@ -133,8 +133,8 @@ def _unreachable(tested: SelfTokenization, of: Ids | None = None) -> dict[str, i
     """Tokens that fail the self-tokenization test, by layer."""
     verdicts: Array = tested.verdict if of is None else tested.verdict[of]
     return {
-        "layer_1": int(np.count_nonzero(verdicts == Verdict.UNDERIVABLE)),
-        "layer_2": int(np.count_nonzero(verdicts == Verdict.MODEL)),
+        "layer_1": int(np.count_nonzero(verdicts == ModelVerdict.UNDERIVABLE)),
+        "layer_2": int(np.count_nonzero(verdicts == ModelVerdict.MODEL)),
     }
 
 

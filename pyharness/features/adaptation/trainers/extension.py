@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pyharness.bpe.model.model import BpeModel
-from pyharness.features.adaptation.bpe.coverage import ADVISED, Missing, read_as
+from pyharness.features.adaptation.bpe.coverage import ADVISED, MissingCharacters, read_as
 from pyharness.features.adaptation.bpe.edited_file import Put, put
 from pyharness.features.adaptation.bpe.extension import Extension
 from pyharness.features.adaptation.bpe.placement import compiled, place
@@ -240,12 +240,12 @@ def notes_of(options: AdaptingOptions, model: BpeModel, learnt: Learnt, extensio
     return tuple(notes)
 
 
-def _spelled(missing: Missing, extension: Extension) -> int:
+def _spelled(missing: MissingCharacters, extension: Extension) -> int:
     """Number of characters that have got a token: they come before all that is merged."""
     return min(len(missing.first), len(extension.tokens))
 
 
-def _unspelled(model: BpeModel, missing: Missing, spelled: int) -> Iterator[str]:
+def _unspelled(model: BpeModel, missing: MissingCharacters, spelled: int) -> Iterator[str]:
     """Say how many characters have no token, and what gives them one."""
     if spelled == len(missing.counts):
         return

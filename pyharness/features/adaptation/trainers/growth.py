@@ -13,7 +13,7 @@ import numpy as np
 from pyharness.bpe.formats.imports import import_model
 from pyharness.bpe.model.model import BpeModel
 from pyharness.bpe.training.trainer import TieRule, WeightedPieces
-from pyharness.features.adaptation.bpe.coverage import Missing, check_share, missing_characters
+from pyharness.features.adaptation.bpe.coverage import MissingCharacters, check_share, missing_characters
 from pyharness.features.adaptation.bpe.edited_file import extended
 from pyharness.features.adaptation.bpe.extension import (
     AUXILIARY_SIZE,
@@ -98,7 +98,7 @@ class Learnt:
 
     extension: Extension
     read: Read
-    missing: Missing  # characters of the text that the base has no token for
+    missing: MissingCharacters  # characters of the text that the base has no token for
 
     def as_arrays(self) -> dict[str, Array]:
         """Everything as arrays, which can be kept."""
@@ -123,7 +123,7 @@ class Learnt:
         strings = tuple(text[start:end] for start, end in pairwise(arrays["offsets"].tolist()))
         extension = Extension(numbers[0], strings, arrays["rules"], arrays["counts"], complete=bool(numbers[1]))
         first = arrays["first_characters"].tobytes().decode()
-        missing = Missing(
+        missing = MissingCharacters(
             tuple(character.encode() for character in first), arrays["missing"], *arrays["characters"].tolist()
         )
         return cls(extension, dict(zip(_READ, numbers[2:], strict=True)), missing)

@@ -13,7 +13,7 @@ from pyharness import corpora, kernels, tokenizers
 from pyharness.corpora.streaming import batches
 from pyharness.features.profiling.arrays import SEED, array_library, on_host
 from pyharness.features.profiling.kernels.pair_peers import cuda_peers, numpy_peers, polars_peers
-from pyharness.features.profiling.types import Axis, Floor, Problem, Profile, Task, Text
+from pyharness.features.profiling.types import Axis, Floor, Problem, Profile, Task, TextSource
 from pyharness.types import Ids, InputError, Tally
 
 EXCERPT = 100_000  # tokens, counted one by one in Python
@@ -107,7 +107,7 @@ def _zipf(generator: Any, count: int, size: int, shift: float, library: Any) -> 
     return library.searchsorted(cumulative, generator.random(count), side="right")
 
 
-def encoded(text: Text, threads: int) -> tuple[Ids, int]:
+def encoded(text: TextSource, threads: int) -> tuple[Ids, int]:
     """Ids of a whole corpus and the size of their vocabulary."""
     tokenizer = tokenizers.load(text.tokenizer)
     documents = corpora.open_corpus(text.corpus).documents(Tally())

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from pyharness.features.profiling.machines.cpu import Cpu
-from pyharness.features.profiling.types import Device, DeviceKind
+from pyharness.features.profiling.types import DeviceKind, Machine
 from pyharness.kernels.devices import device_info, require_cuda
 from pyharness.plugins.libraries import load
 from pyharness.types import Unsupported
 
 
 @contextmanager
-def opened(kind: DeviceKind, threads: int) -> Iterator[Device]:
+def opened(kind: DeviceKind, threads: int) -> Iterator[Machine]:
     """Open the device; raises ``CudaUnavailable`` or ``Unsupported`` with the reason."""
     if kind == "cpu":
         yield Cpu(threads)
