@@ -14,6 +14,7 @@ from pyharness import report, store, suite
 from pyharness.benchmarks import benchmarks as registered
 from pyharness.commands import notebook
 from pyharness.report import comparison
+from pyharness.report.exporters.data import to_frame
 from pyharness.running import runner
 from pyharness.running.progress import Deadline, Listener
 from pyharness.system import atomic_file
@@ -58,12 +59,12 @@ class Result:
 
     def to_dataframe(self) -> pd.DataFrame:
         """One row per number, with its interval."""
-        return report.to_frame(report.flat_sheet(self.record))
+        return to_frame(report.flat_sheet(self.record))
 
     def compare(self, first: str, second: str, *others: str) -> pd.DataFrame:
         """Paired differences of tokenizers of this run, each from the first: one row per number."""
         with self._beside_state() as record:
-            return report.to_frame(report.flat_differences(comparison.rows(record, first, second, *others)))
+            return to_frame(report.flat_differences(comparison.rows(record, first, second, *others)))
 
     @contextmanager
     def _beside_state(self) -> Iterator[store.Record]:

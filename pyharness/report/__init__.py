@@ -10,7 +10,6 @@ from pyharness.report.differences import difference_sheets, flat_differences
 from pyharness.report.exporters import (
     Comment,
     to_csv,
-    to_frame,
     to_html,
     to_json,
     to_markdown,
@@ -39,7 +38,6 @@ __all__ = [
     "sheets",
     "shorten",
     "to_csv",
-    "to_frame",
     "to_html",
     "to_json",
     "to_markdown",

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from pyharness.features.profiling.arrays import differs, normal
-from pyharness.features.profiling.kernels.entropy import TOLERANCE, reference
-from pyharness.features.profiling.kernels.entropy_peers import PRECISION
+from pyharness.features.profiling.kernels.entropy import PRECISION, TOLERANCE, reference
 from pyharness.kernels import entropy
 
 ROWS = {"cpu": 256, "cuda": 16384}

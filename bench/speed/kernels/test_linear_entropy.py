@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pyharness.features.profiling.arrays import differs, normal
-from pyharness.features.profiling.kernels.entropy_peers import PRECISION
+from pyharness.features.profiling.kernels.entropy import PRECISION
 from pyharness.kernels import entropy, linear_entropy
 
 SHAPES = {"cpu": (256, 768, 50257), "cuda": (16384, 4096, 128256)}

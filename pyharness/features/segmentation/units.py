@@ -27,7 +27,7 @@ from pyharness.features.segmentation.text_bytes import (
     laid_out,
     segments_of_starts,
 )
-from pyharness.kernels import segment_ends
+from pyharness.kernels.text import segment_ends
 from pyharness.plugins import libraries
 from pyharness.plugins.registry import pick
 from pyharness.plugins.specification import check_options

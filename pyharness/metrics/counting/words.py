@@ -14,7 +14,7 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 
-from pyharness.kernels import segment_ends
+from pyharness.kernels.text import segment_ends
 from pyharness.tokenizers.segmenting import spelled_by
 from pyharness.types import Ids, Vocabulary
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from pyharness.report.exporters.comment import Comment, to_pull_request
-from pyharness.report.exporters.data import to_csv, to_frame, to_json, to_parquet
+from pyharness.report.exporters.data import to_csv, to_json, to_parquet
 from pyharness.report.exporters.markup import to_html, to_markdown, to_page
 from pyharness.report.exporters.text import to_text
 
 __all__ = [
     "Comment",
     "to_csv",
-    "to_frame",
     "to_html",
     "to_json",
     "to_markdown",

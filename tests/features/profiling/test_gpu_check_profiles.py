@@ -10,7 +10,7 @@ import numpy as np
 from device import stages
 from device.stages import Part, Place
 
-from pyharness.features.profiling.kernels.entropy_peers import torch_peers
+from pyharness.features.profiling.kernels.entropy import torch_peers
 from pyharness.features.profiling.plan import parse_shape
 from pyharness.features.profiling.types import Problem, profiles
 

@@ -16,7 +16,7 @@ from pyharness import kernels, report
 from pyharness.cli import main
 from pyharness.features.profiling import session
 from pyharness.features.profiling.arrays import differs
-from pyharness.features.profiling.kernels import entropy_peers, linear_entropy, pair_peers
+from pyharness.features.profiling.kernels import entropy, linear_entropy, pair_peers
 from pyharness.features.profiling.machines import cpu
 from pyharness.features.profiling.types import Problem
 from pyharness.kernels import PairHistogram, pair_histogram
@@ -247,10 +247,10 @@ def test_a_compiled_result_is_the_formulas(monkeypatch: pytest.MonkeyPatch) -> N
         return right(function, backend="eager", **options)
 
     monkeypatch.setattr(torch, "compile", interpreted)
-    monkeypatch.setattr(entropy_peers, "torch_for", lambda kind: torch)
+    monkeypatch.setattr(entropy, "torch_for", lambda kind: torch)
     for rows in range(1, 12):  # more shapes than torch compiles of one function
         logits = torch.randn(rows, 30)
-        peer = entropy_peers.torch_peers(logits, Problem((rows, 30), "fp32", "cuda", 1))[-1]
+        peer = entropy.torch_peers(logits, Problem((rows, 30), "fp32", "cuda", 1))[-1]
         assert peer.differs(peer.build()(), kernels.entropy(logits).entropy) is None
     assert compiled == [{"dynamic": False, "fullgraph": True}] * 11
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from pyharness import kernels
-from pyharness.features.profiling.kernels import entropy_peers, linear_peers, pair_peers
+from pyharness.features.profiling.kernels import entropy, linear_peers, pair_peers
 from pyharness.features.profiling.types import Peer, Problem, profiles
 from pyharness.types import Unsupported
 
@@ -65,12 +65,12 @@ def test_what_is_compiled_is_the_formula_for_one_shape(monkeypatch: pytest.Monke
         return function
 
     monkeypatch.setattr(torch, "compile", compile_nothing)
-    monkeypatch.setattr(entropy_peers, "torch_of", lambda problem: torch)
+    monkeypatch.setattr(entropy, "torch_of", lambda problem: torch)
     hidden, weight = torch.ones(3, 2), torch.zeros(5, 2)
     problem = Problem((3, 2, 5), "fp32", "cuda", 1)
     monkeypatch.setattr(linear_peers, "torch_for", lambda kind: torch)
     on_logits, on_states = (
-        entropy_peers.torch_peers(hidden @ weight.T, problem), linear_peers.peers(hidden, weight, problem)
+        entropy.torch_peers(hidden @ weight.T, problem), linear_peers.peers(hidden, weight, problem)
     )  # fmt: skip
     assert {peer.name for peer in on_logits} < set(profiles()["entropy"].peers)
     assert {peer.name for peer in on_states} == set(profiles()["linear_entropy"].peers)

@@ -21,11 +21,11 @@ Add: TypeAlias = Callable[[list[str], int], None]
 Counts: TypeAlias = NDArray[np.uint64]
 
 
-class _PieceCounter(Protocol):
+class _CorpusCounter(Protocol):
     def add(self, texts: list[str], threads: int = 1) -> None: ...
 
 
-Counter = TypeVar("Counter", bound=_PieceCounter)
+Counter = TypeVar("Counter", bound=_CorpusCounter)
 
 
 def counted(feed: Feed, base: BaseFile) -> WeightedPieces:

@@ -151,7 +151,7 @@ def _order(method: Method, feed: Feed, base: BaseFile) -> Order:
     return Order(ids, feed.documents, feed.bytes, None if tokens is None else pieces)
 
 
-class _TokenCounter:
+class _CorpusCounts:
     """Counts tokens, and the pieces that they are of where tokens are learnt or corpora weighed."""
 
     def __init__(self, base: BaseFile, options: PruningOptions) -> None:
@@ -167,7 +167,7 @@ class _TokenCounter:
 
 def _counted(feed: Feed, base: BaseFile) -> tuple[Counts, WeightedPieces | None]:
     """Read the texts and count tokens and pieces, each corpus as often as its weight says."""
-    corpora = each_corpus(feed, lambda: _TokenCounter(base, feed.request.options))
+    corpora = each_corpus(feed, lambda: _CorpusCounts(base, feed.request.options))
     with feed.phases.timed("counting"):
         parts = [corpus.pieces.pieces() for corpus in corpora if corpus.pieces is not None]
         if not feed.request.options.balance:

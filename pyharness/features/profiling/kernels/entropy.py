@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pyharness import kernels
-from pyharness.features.profiling.arrays import differs, normal, on_host
-from pyharness.features.profiling.kernels.entropy_peers import numpy_peers, torch_peers
-from pyharness.features.profiling.types import BYTES_OF, Axis, Floor, Problem, Profile, Task
+from pyharness.features.profiling.arrays import differs, normal, on_host, torch_for
+from pyharness.features.profiling.types import BYTES_OF, Axis, Floor, Peer, Problem, Profile, Task
 from pyharness.kernels.entropy import MOST_COLUMNS
+from pyharness.types import Unsupported
 
 FLOP_PER_LOGIT = 6  # subtract, scale, 2**z, add to s, multiply and add to w
 TOLERANCE = 2e-6  # nats against float64: what the kernel promises
@@ -74,3 +76,81 @@ PROFILES = (
         peers=("torch softmax", "torch Categorical", "torch compiled", "numpy"),
     ),
 )
+
+
+# Relative, of a peer's own arithmetic: log-probabilities of 8 to 16 rounded to bf16 are off by up to 2**-5, and so is
+# the logarithm of each probability; fp16 has three bits more.
+PRECISION = {"bf16": 6e-2, "fp16": 8e-3, "fp32": 1e-4}
+
+
+def torch_peers(logits: Any, problem: Problem) -> tuple[Peer, ...]:
+    """Return torch's ways; torch.compile only on CUDA, where it fuses them into one kernel."""
+    size = problem.shape[0] * problem.shape[1] * BYTES_OF[problem.dtype]
+    agrees = partial(differs, absolute=1e-4, relative=PRECISION[problem.dtype])
+
+    def bound(function: Callable[[Any, Any], Any]) -> Callable[[], Any]:
+        torch = torch_of(problem)
+        return lambda: function(torch, logits)
+
+    formula = "-(softmax * log_softmax).sum in the logits' dtype"
+    categorical = "distributions.Categorical(logits=...).entropy() in the logits' dtype"
+    peers = [
+        Peer("torch softmax", formula, lambda: bound(entropy_formula), 3 * size, agrees),
+        Peer("torch Categorical", categorical, lambda: bound(_categorical), 4 * size, agrees),
+    ]
+    if problem.device == "cuda":
+        about = f"torch.compile of {formula}"
+        peers.append(Peer("torch compiled", about, lambda: compiled(problem, entropy_formula, logits),
+                          3 * size, agrees))  # fmt: skip
+    return tuple(peers)
+
+
+def compiled(problem: Problem, function: Callable[..., Any], *arrays: Any) -> Callable[[], Any]:
+    """Return a call of ``function(torch, *arrays)`` as torch.compile makes it, for this shape alone."""
+    torch = torch_of(problem)
+    torch.compiler.reset()  # after eight shapes of one function torch would run it as it is
+    call = torch.compile(lambda *values: function(torch, *values), dynamic=False, fullgraph=True)
+    return lambda: call(*arrays)
+
+
+def torch_of(problem: Problem) -> Any:
+    """Return torch with the threads of a problem; raises ``Unsupported`` where it cannot be used."""
+    torch = torch_for(problem.device)
+    if torch is None:
+        raise Unsupported(f"torch for {problem.device} is not installed: pip install torch")
+    if problem.device == "cpu":
+        torch.set_num_threads(problem.threads)
+    return torch
+
+
+def entropy_formula(torch: Any, logits: Any) -> Any:
+    """Entropy as users of torch write it, in the dtype of the logits."""
+    return -(torch.softmax(logits, -1) * torch.log_softmax(logits, -1)).sum(-1)
+
+
+def _categorical(torch: Any, logits: Any) -> Any:
+    return torch.distributions.Categorical(logits=logits, validate_args=False).entropy()
+
+
+def numpy_peers(logits: Any, problem: Problem) -> tuple[Peer, ...]:
+    """Return numpy's formula, one thread whatever the others use: numpy has no more."""
+    if problem.device != "cpu":
+        return ()
+    size = problem.shape[0] * problem.shape[1] * 4
+
+    def build() -> Callable[[], Any]:
+        if problem.dtype == "bf16":
+            raise Unsupported("numpy has no bf16")
+        array = np.asarray(logits)
+        return lambda: _numpy_entropy(array)
+
+    about = "log(sum exp z) - sum(z exp z) / sum exp z, z = x - max x, in float32 on one thread"
+    agrees = partial(differs, absolute=1e-4, relative=PRECISION["fp32"])
+    return (Peer("numpy", about, build, 3 * size, agrees),)
+
+
+def _numpy_entropy(logits: Any) -> Any:
+    shifted = logits.astype(np.float32, copy=False) - logits.max(axis=1, keepdims=True)
+    weights = np.exp(shifted)
+    total = weights.sum(axis=1)
+    return np.log(total) - (shifted * weights).sum(axis=1) / total

@@ -9,8 +9,7 @@ import numpy as np
 
 from pyharness import kernels
 from pyharness.features.profiling.arrays import SEED, differs, normal, on_host, torch_for
-from pyharness.features.profiling.kernels.entropy import FLOP_PER_LOGIT, SPREAD, reference
-from pyharness.features.profiling.kernels.entropy_peers import PRECISION
+from pyharness.features.profiling.kernels.entropy import FLOP_PER_LOGIT, PRECISION, SPREAD, reference
 from pyharness.features.profiling.kernels.linear_peers import peers
 from pyharness.features.profiling.types import BYTES_OF, Axis, Floor, Problem, Profile, Task
 from pyharness.kernels.entropy import MOST_COLUMNS

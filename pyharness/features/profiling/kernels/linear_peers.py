@@ -8,7 +8,7 @@ from typing import Any
 
 from pyharness import kernels
 from pyharness.features.profiling.arrays import array_library, differs, torch_for
-from pyharness.features.profiling.kernels.entropy_peers import PRECISION, compiled, entropy_formula, torch_of
+from pyharness.features.profiling.kernels.entropy import PRECISION, compiled, entropy_formula, torch_of
 from pyharness.features.profiling.types import BYTES_OF, Peer, Problem
 from pyharness.system.environment import version_of
 from pyharness.types import Unsupported
