@@ -28,19 +28,7 @@ from pyharness.corpora.streaming import BATCH_SIZE, batches
 from pyharness.metrics.counting import id_digests
 from pyharness.metrics.counting.id_digests import IdDigests
 from pyharness.metrics.counting.state import Facts
-from pyharness.types import (
-    Case,
-    CaseResult,
-    Column,
-    Fact,
-    Listing,
-    Measurement,
-    State,
-    Table,
-    Tally,
-    Tokens,
-    digest_of,
-)
+from pyharness.types import Case, CaseResult, Column, Fact, Listing, Measurement, State, Table, Tally, Tokens, digest_of
 
 
 def _measurements(state: State) -> tuple[Measurement, ...]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from pyharness.corpora.texts import Text
 from pyharness.trainers.phases import Phases
-from pyharness.types import InputError, TrainingProgress
+from pyharness.types import InputError, TrainingProgress, digest_of
 
 
 @dataclass(slots=True)
@@ -30,7 +29,7 @@ class HeldOut:
         held = cls(text, allow)
         report = Phases(progress).gauge("reading held-out text", "bytes")
         for document in text.documents():
-            held.digests.add(_digest(document))
+            held.digests.add(digest_of(document))
             held.bytes += len(document.encode())
             report(held.bytes)
         if not held.digests:
@@ -46,14 +45,10 @@ class HeldOut:
         shared = count = 0
         for text in texts:
             count += 1
-            shared += _digest(text) in self.digests
+            shared += digest_of(text) in self.digests
             yield text
         if shared and not self.allow:
             raise InputError(
                 f"{shared:,} of {count:,} documents of the corpus are held out, too: what is learnt from them cannot "
                 "be judged on them; leave them out of one, such as with shard:0/5:..., or give --allow-overlap"
             )
-
-
-def _digest(text: str) -> bytes:
-    return hashlib.blake2b(text.encode(), digest_size=16).digest()

@@ -12,11 +12,7 @@ from pyharness.kernels import TextColumn
 from pyharness.metrics.counting.state import Batch, CorpusMetric, Counter, Counts
 from pyharness.statistics import jackknife
 from pyharness.statistics.jackknife import Undefined
-from pyharness.types import (
-    Format,
-    Measurement,
-    Metric,
-)
+from pyharness.types import Format, Measurement, Metric
 
 # A macro average is a sum of floor(2^40 * bytes / tokens), kept in two halves of 32 bits: integers merge exactly.
 FIXED_POINT_BITS = 40

@@ -10,10 +10,7 @@ from numpy.typing import NDArray
 
 from pyharness.metrics.counting.state import CorpusMetric, Counts
 from pyharness.statistics.jackknife import Undefined
-from pyharness.types import (
-    Format,
-    Metric,
-)
+from pyharness.types import Format, Metric
 
 ALPHA = 2.5  # recommended by Zouhar et al. 2023 (Tokenization and the Noiseless Channel), section 5
 

@@ -12,14 +12,7 @@ from numpy.typing import NDArray
 from pyharness.metrics.counting.state_arrays import of_text, taken, text_of
 from pyharness.statistics import jackknife
 from pyharness.statistics.jackknife import GROUPS, Undefined
-from pyharness.types import (
-    COUNT,
-    Format,
-    InputError,
-    Measurement,
-    Metric,
-    State,
-)
+from pyharness.types import COUNT, Format, InputError, Measurement, Metric, State
 
 Sums = NDArray[np.int64]  # [languages]
 

@@ -8,12 +8,7 @@ from numpy.typing import NDArray
 from pyharness import kernels
 from pyharness.metrics.counting.state import Batch, CorpusMetric, Counter, Counts
 from pyharness.statistics.jackknife import Undefined
-from pyharness.types import (
-    COUNT,
-    Metric,
-    TokenKind,
-    Vocabulary,
-)
+from pyharness.types import COUNT, Metric, TokenKind, Vocabulary
 
 
 def unknown_rate(counts: Counts) -> float:

@@ -32,13 +32,7 @@ from pyharness.metrics.counting.state import CorpusMetric, CorpusState, Counts
 from pyharness.metrics.counting.state import measure as measure_groups
 from pyharness.metrics.counting.words import PARTS
 from pyharness.statistics.jackknife import GROUPS, Undefined
-from pyharness.types import (
-    PLAIN,
-    Direction,
-    Format,
-    Measurement,
-    Metric,
-)
+from pyharness.types import PLAIN, Direction, Format, Measurement, Metric
 
 UNSCORED = "no token was scored"
 UNSPELLED = "the tokens of no document spell its text, or the engine does not expose their bytes"

@@ -21,15 +21,7 @@ from pyharness import bpe
 from pyharness.metrics.arguments import Arguments
 from pyharness.metrics.arguments.argument import Argument, Kind
 from pyharness.metrics.arguments.contexts import ContextSearch
-from pyharness.types import (
-    HasMergeModel,
-    HasModelEncoder,
-    Ids,
-    Metric,
-    Tokenizer,
-    TokenKind,
-    Vocabulary,
-)
+from pyharness.types import HasMergeModel, HasModelEncoder, Ids, Metric, Tokenizer, TokenKind, Vocabulary
 from pyharness.vocabularies.stages import HasStages
 
 # Version 2 of the contexts a token is tried in: every left with every right, then what the search for arguments shows.

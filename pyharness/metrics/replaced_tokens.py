@@ -10,13 +10,7 @@ from numpy.typing import NDArray
 from pyharness.metrics.counting.state import CorpusState, Counts
 from pyharness.statistics import jackknife
 from pyharness.statistics.jackknife import Undefined
-from pyharness.types import (
-    PERCENT,
-    Format,
-    Measurement,
-    Metric,
-    Vocabulary,
-)
+from pyharness.types import PERCENT, Format, Measurement, Metric, Vocabulary
 
 
 @dataclass(frozen=True, slots=True)

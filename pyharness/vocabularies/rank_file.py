@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from pyharness.types import InputError, MergeModel, TokenKind, Vocabulary
-from pyharness.vocabularies.files.json_file import parse_json
+from pyharness.vocabularies.files.json_file import Members, parse_json
 from pyharness.vocabularies.files.merge_model import byte_level_model
 from pyharness.vocabularies.files.stage_bounds import check_pattern
 from pyharness.vocabularies.files.vocabulary_file import BIGGEST_ID
@@ -128,13 +128,13 @@ def write_ranks(ranks: Mapping[bytes, int]) -> bytes:
 
 def read_tekken(data: bytes, label: str) -> RankVocabulary:
     """Parse a tekken file into ranks that are the model's ids."""
-    content = parse_json(data, label)
-    config = _field(content, "config", dict, label)
-    pattern = _field(config, "pattern", str, label)
+    content = Members(parse_json(data, label), label)
+    config = Members(content.take("config", dict), label)
+    pattern = config.take("pattern", str)
     check_pattern(pattern, label)
-    specials = _count(config, "default_num_special_tokens", label)
-    size = _count(config, "default_vocab_size", label)
-    vocab = _field(content, "vocab", list, label)
+    specials = config.integer("default_num_special_tokens", 0, BIGGEST_ID - 1)
+    size = config.integer("default_vocab_size", 0, BIGGEST_ID - 1)
+    vocab = content.take("vocab", list)
     if not 0 <= specials < size or size - specials > len(vocab):
         raise InputError(
             f"{label}: a vocabulary of {size:,} ids with {specials:,} special ones needs "
@@ -148,21 +148,7 @@ def read_tekken(data: bytes, label: str) -> RankVocabulary:
         ranks[token] = index + specials
     check_ranks(ranks, label)
     notes = (f"ids are rank + {specials}; {len(vocab) - size + specials:,} entries of the file are outside the model",)
-    return RankVocabulary(ranks, _special(content, specials, label), pattern, exact=True, notes=notes)
-
-
-def _field(content: Mapping[str, Any], name: str, kind: type, label: str) -> Any:
-    value = content.get(name)
-    if not isinstance(value, kind):
-        raise InputError(f"{label}: {name!r} is {type(value).__name__}, not {kind.__name__}")
-    return value
-
-
-def _count(config: Mapping[str, Any], name: str, label: str) -> int:
-    value = config.get(name)
-    if type(value) is not int or not 0 <= value < BIGGEST_ID:
-        raise InputError(f"{label}: {name!r} is {value!r}, not a number from 0 to {BIGGEST_ID:,}")
-    return value
+    return RankVocabulary(ranks, _special(content.content, specials, label), pattern, exact=True, notes=notes)
 
 
 def _token(entry: Any, index: int, label: str) -> bytes:

@@ -11,10 +11,7 @@ import pytest
 
 from pyharness import tokenizers
 from pyharness.plugins import libraries
-from pyharness.types import (
-    HasPipeline,
-    Tokenizer,
-)
+from pyharness.types import HasPipeline, Tokenizer
 from pyharness.vocabularies import encodings, rank_file
 from tokenizer_files import TEXTS, byte_level, check_contract, rank_data, sentencepiece_data, tekken, write
 

@@ -119,11 +119,14 @@ def tekken() -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        (lambda c: c.pop("config"), "'config' is NoneType"),
-        (lambda c: c["config"].update(pattern=5), "'pattern' is int"),
+        (lambda c: c.pop("config"), "'config' is 'None', not an object"),
+        (lambda c: c["config"].update(pattern=5), "'pattern' is '5', not a string"),
         (lambda c: c["config"].update(default_vocab_size=BIG), "'default_vocab_size' is 1099511627776"),
         (lambda c: c["config"].update(default_vocab_size=5000), "needs 4,990 entries, the file has 256"),
-        (lambda c: c["config"].update(default_num_special_tokens=True), "'default_num_special_tokens' is True"),
+        (
+            lambda c: c["config"].update(default_num_special_tokens=True),
+            "'default_num_special_tokens' is 'True'",
+        ),
         (lambda c: c["vocab"][5].update(rank=6), "vocab entry 5 is not"),
         (lambda c: c["vocab"][5].update({"token_bytes": "?"}), "vocab entry 5 is not base64"),
         (lambda c: c["vocab"][5].update({"token_bytes": "ü"}), "vocab entry 5 is not base64"),

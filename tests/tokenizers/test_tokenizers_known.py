@@ -9,11 +9,7 @@ import numpy as np
 import pytest
 
 from pyharness import tokenizers
-from pyharness.types import (
-    HasMergeModel,
-    HasVocabulary,
-    TokenKind,
-)
+from pyharness.types import HasMergeModel, HasVocabulary, TokenKind
 from pyharness.vocabularies import sentencepiece_file
 from tokenizer_files import check_contract
 

@@ -9,12 +9,7 @@ import numpy as np
 import pytest
 
 from pyharness import tokenizers
-from pyharness.types import (
-    HasMergeModel,
-    HasModelEncoder,
-    HasVocabulary,
-    TokenKind,
-)
+from pyharness.types import HasMergeModel, HasModelEncoder, HasVocabulary, TokenKind
 from pyharness.vocabularies.files.byte_alphabet import BYTE_ALPHABET
 from tokenizer_files import byte_level, check_merge_model, sentencepiece_data, write
 

@@ -15,9 +15,7 @@ from pyharness.plugins import libraries
 from pyharness.plugins.specification import TOKENIZER
 from pyharness.system import network
 from pyharness.tokenizers.families import openai_files
-from pyharness.types import (
-    InputError,
-)
+from pyharness.types import InputError
 from pyharness.vocabularies import encodings
 from tokenizer_files import byte_level, rank_data, sentencepiece_data, write
 

@@ -15,16 +15,7 @@ from pyharness.system.threads import require_one
 from pyharness.tokenizers import Timed
 from pyharness.tokenizers.engines.engine_row import check_ids
 from pyharness.tokenizers.source import refusing
-from pyharness.types import (
-    Engine,
-    Ids,
-    InputError,
-    RoundTrip,
-    Tokenizer,
-    TokenizerFamily,
-    TokenizerSpec,
-    Tokens,
-)
+from pyharness.types import Engine, Ids, InputError, RoundTrip, Tokenizer, TokenizerFamily, TokenizerSpec, Tokens
 from pyharness.vocabularies import encodings
 
 KNOWN = {"cl100k_base": 100256, "o200k_base": 199998}

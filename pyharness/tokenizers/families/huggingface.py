@@ -17,13 +17,7 @@ from pyharness.vocabularies.huggingface import traits as huggingface_traits
 from pyharness.vocabularies.huggingface import vocabulary as huggingface_vocabulary
 from pyharness.vocabularies.huggingface.file import HuggingFaceFile, read_file
 from pyharness.vocabularies.huggingface.library_stages import library_stage
-from pyharness.vocabularies.stages import (
-    ModelKind,
-    Stages,
-    huggingface_forms,
-    huggingface_spelled_once,
-    split_steps,
-)
+from pyharness.vocabularies.stages import ModelKind, Stages, huggingface_forms, huggingface_spelled_once, split_steps
 
 POOL = pool_of("tokenizers", "RAYON_NUM_THREADS")
 

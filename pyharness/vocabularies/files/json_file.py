@@ -69,6 +69,13 @@ class Members:
             raise InputError(f"{self.label}: {name!r} is {str(value)[:60]!r}; known: {', '.join(known)}")
         return value
 
+    def integer(self, name: str, least: int, most: int) -> int:
+        """Member that is an integer from ``least`` to ``most``."""
+        value = self.take(name, int)
+        if not least <= value <= most:
+            raise InputError(f"{self.label}: {name!r} is {str(value)[:40]}, which is not from {least:,} to {most:,}")
+        return int(value)
+
     def integers(self, name: str, low: int, high: int) -> NDArray[np.int64]:
         """int64 [n]: a member that is a list of integers from ``low`` to below ``high``."""
         return integers(self.take(name, list), low, high, f"{self.label}: {name!r}")

@@ -6,16 +6,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from pyharness.vocabularies.patterns.code_points import CodePoints
-from pyharness.vocabularies.patterns.syntax import (
-    Ahead,
-    Atomic,
-    Characters,
-    Choice,
-    Node,
-    Repeat,
-    Series,
-    Uncompilable,
-)
+from pyharness.vocabularies.patterns.syntax import Ahead, Atomic, Characters, Choice, Node, Repeat, Series, Uncompilable
 
 MOST_STATES = 2_000
 

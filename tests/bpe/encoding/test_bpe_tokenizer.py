@@ -14,12 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bpe_files import (
-    FILES,
-    characters_file,
-    without_decoder,
-    words_file,
-)
+from bpe_files import FILES, characters_file, without_decoder, words_file
 from pyharness import _core, tokenizers
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer
 from pyharness.bpe.formats.huggingface import tokenizer_json
@@ -27,13 +22,7 @@ from pyharness.bpe.formats.imports import import_model
 from pyharness.bpe.formats.own_file import content_of_model, load_bytes, save_bytes
 from pyharness.bpe.formats.own_reader import model_of_content
 from pyharness.types import HasMergeModel, HasPipeline, HasVocabulary, InputError, MergeModel, Tokenizer
-from tokenizer_files import (
-    TEXTS,
-    byte_level,
-    check_contract,
-    rank_data,
-    write,
-)
+from tokenizer_files import TEXTS, byte_level, check_contract, rank_data, write
 
 LIBRARIES = ("tokenizers", "sentencepiece", "tiktoken")
 CHARACTERS = st.one_of(st.sampled_from("helow ▁  \n'aé\u0301"), st.characters(exclude_categories=["Cs"]))

@@ -10,11 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bpe_models import (
-    character_model,
-    trained,
-    trained_model,
-)
+from bpe_models import character_model, trained, trained_model
 from cases.model_files import unreachable_tokens
 from oracles import bpe as oracle
 from pyharness.bpe.formats.exports import export_model

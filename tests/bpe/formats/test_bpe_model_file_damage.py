@@ -11,10 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bpe_models import (
-    character_model,
-    trained_model,
-)
+from bpe_models import character_model, trained_model
 from pyharness.bpe.formats.imports import import_model
 from pyharness.bpe.formats.own_file import load_bytes, save_bytes
 from pyharness.bpe.model import check as model_check

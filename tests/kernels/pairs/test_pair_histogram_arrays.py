@@ -16,16 +16,7 @@ import pytest
 from numpy.typing import NDArray
 
 from backends import Backend, backend, module
-from pair_counts import (
-    WIDE,
-    every_backend,
-    every_method,
-    reference,
-    rows,
-    small,
-    tensor,
-    where,
-)
+from pair_counts import WIDE, every_backend, every_method, reference, rows, small, tensor, where
 from pyharness import tokenizers
 from pyharness.kernels import PairHistogram, device_pairs, pair_histogram
 from pyharness.kernels.place import Place

@@ -133,22 +133,22 @@ def _fitted(members: Members) -> FittedCodec:
         clips = frozenset(map(bytes.fromhex, trained_on))
     except (TypeError, ValueError):
         raise InputError(f"{members.label}: 'trained_on' has what is no digest") from None
-    skip = _whole(members, "skip", 0, 1 << 16)
+    skip = members.integer("skip", 0, 1 << 16)
     codec = replace(codec, trained_on=clips, notes=tuple(map(str, notes)), skip=skip)
-    fitted = FittedCodec(codec, _whole(members, "chunk_frames", 1, LONGEST), members.take("source", dict))
+    fitted = FittedCodec(codec, members.integer("chunk_frames", 1, LONGEST), members.take("source", dict))
     if unknown := members.content.keys() - _content(fitted).keys():
         raise InputError(f"{members.label} has a member {min(unknown)[:40]!r}, which version {VERSION} does not know")
     return fitted
 
 
 def _fast(members: Members, quantiles: Quantiles) -> FastCodec:
-    alphabet = _whole(members, "alphabet", 1, LARGEST_ALPHABET)
+    alphabet = members.integer("alphabet", 1, LARGEST_ALPHABET)
     flat = members.integers("rules", 0, LARGEST_VOCABULARY)
     if len(flat) % 3:
         raise InputError(f"{members.label}: 'rules' are not three ids each")
     rules = flat.reshape(-1, 3).astype(np.uint32)
     _check_rules(members.label, rules, alphabet)
-    bpe = IntegerBpe(_whole(members, "minimum", -FARTHEST, FARTHEST), alphabet, rules)
+    bpe = IntegerBpe(members.integer("minimum", -FARTHEST, FARTHEST), alphabet, rules)
     for number, (left, right, result) in enumerate(rules.tolist()):
         joined = np.concatenate([bpe.strings[left], bpe.strings[right]])
         if not np.array_equal(joined, bpe.strings[result]):
@@ -172,11 +172,11 @@ def _check_rules(label: str, rules: NDArray[np.uint32], alphabet: int) -> None:
 
 
 def _bins(members: Members, quantiles: Quantiles) -> BinCodec:
-    return BinCodec(quantiles, _whole(members, "bins", 2, LARGEST_VOCABULARY))
+    return BinCodec(quantiles, members.integer("bins", 2, LARGEST_VOCABULARY))
 
 
 def _reference(members: Members, quantiles: Quantiles) -> ReferenceCodec:
-    minimum = _whole(members, "minimum", -FARTHEST, FARTHEST)
+    minimum = members.integer("minimum", -FARTHEST, FARTHEST)
     return ReferenceCodec(quantiles, _scale(members), minimum, members.take("tokenizer", str))
 
 
@@ -185,13 +185,6 @@ _READERS: Mapping[str, Callable[[Members, Quantiles], Codec]] = {
     "bins": _bins,
     "fast-reference": _reference,
 }
-
-
-def _whole(members: Members, name: str, least: int, most: int) -> int:
-    value = members.take(name, int)
-    if not least <= value <= most:
-        raise InputError(f"{members.label}: {name!r} is {str(value)[:40]}, which is not from {least:,} to {most:,}")
-    return int(value)
 
 
 def _scale(members: Members) -> float:

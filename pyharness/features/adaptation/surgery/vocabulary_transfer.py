@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -179,7 +178,7 @@ def _model(name: str) -> BpeModel:
 
 
 def _digest(name: str) -> str:
-    return hashlib.sha256(vocabulary_file.read(vocabulary_file.find(name.partition("?")[0]))).hexdigest()
+    return vocabulary_file.digest(vocabulary_file.find(name.partition("?")[0]))
 
 
 def _id(model: BpeModel, name: str) -> int:

@@ -18,14 +18,7 @@ from pyharness.features.adaptation.bpe.pruning import first_of, leaf_order
 from pyharness.features.adaptation.id_maps import IdMap
 from pyharness.features.adaptation.trainers.adapted import NOT_EXPORTED, Adapted, present, texts_of, trained
 from pyharness.features.adaptation.trainers.base_file import BaseFile, digest_of
-from pyharness.features.adaptation.trainers.corpus_pieces import (
-    Counts,
-    balance,
-    each_corpus,
-    joined,
-    rules_of,
-    scaled,
-)
+from pyharness.features.adaptation.trainers.corpus_pieces import Counts, balance, each_corpus, joined, rules_of, scaled
 from pyharness.features.adaptation.trainers.extension import asked, notes_of, put_in, said_of
 from pyharness.features.adaptation.trainers.growth import (
     AdaptingOptions,

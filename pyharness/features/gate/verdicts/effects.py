@@ -11,15 +11,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pyharness.features.gate.types import (
-    SCREEN,
-    GateBenchmark,
-    GateRules,
-    Launch,
-    Rounds,
-    Side,
-    Timing,
-)
+from pyharness.features.gate.types import SCREEN, GateBenchmark, GateRules, Launch, Rounds, Side, Timing
 from pyharness.statistics.hypotheses import difference_interval
 from pyharness.statistics.samples import median
 
