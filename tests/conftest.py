@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -15,14 +16,12 @@ import pyharness
 from backends import backend as backend  # the fixture
 from browsing.opened import browser as browser  # the fixture
 from browsing.records import report as report  # the fixture
-from layout import tiers
+from layout import thoroughness, tiers
 from pyharness.commands import session
 
 SUPPORT = Path(__file__).parent / "support"
 
-# A slow example is no fault: shared machines and sanitizers pass Hypothesis' limit of 200 ms now and then.
-settings.register_profile("without_deadline", deadline=None)
-settings.load_profile("without_deadline")
+thoroughness.register()
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -42,7 +41,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep a list of tests that pass; workers of a parallel run send theirs to the process that started them."""
+    """Draw all examples where all tiers run. Keep a list of tests that pass; workers of a parallel run send theirs."""
+    if not config.getoption("markexpr") and not config.getoption("hypothesis_profile", None):
+        settings.load_profile("thorough")
     if not hasattr(config, "workerinput") and config.pluginmanager.has_plugin("cacheprovider"):
         config.pluginmanager.register(Passed(config))
 
@@ -55,6 +56,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         before = set(config.cache.get(PASSED, []))
         config.hook.pytest_deselected(items=[item for item in items if item.nodeid in before])
         items[:] = [item for item in items if item.nodeid not in before]
+
+
+def pytest_collection_finish() -> None:
+    """Take what was collected out of the garbage collector's sight: timed calls ask it to look at all there is."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -10,6 +10,7 @@ import pytest
 
 from cases.command_line import RUN, call, program
 from layout import tiers
+from layout.thoroughness import examples
 
 ROOT = Path(__file__).parents[1]
 
@@ -51,3 +52,9 @@ def test_a_test_that_calls_here_is_of_the_default_tier(request: pytest.FixtureRe
 def test_a_test_that_starts_a_program_is_marked(request: pytest.FixtureRequest) -> None:
     assert program("--version").returncode == 0
     assert request.node.get_closest_marker("process")
+
+
+def test_all_examples_are_drawn_where_every_tier_runs(pytestconfig: pytest.Config) -> None:
+    option = pytestconfig.getoption
+    every = option("hypothesis_profile") == "thorough" if option("hypothesis_profile") else not option("markexpr")
+    assert [examples(count) for count in (20, 60, 400)] == ([20, 60, 400] if every else [20, 25, 40])

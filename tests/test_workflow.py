@@ -63,9 +63,9 @@ def test_ci_run_begins_as_a_newcomer_and_goes_on_with_what_that_skipped() -> Non
     before, newcomer, after = script.partition("\n.ci/newcomer ")
     assert newcomer
     assert not re.search(r"install|PYHARNESS_DATA", before)
-    tiers = ["python -m pytest -n auto -m process\n", 'python -m pytest -n auto --rest -m "$tiers"\n']
+    tiers = ["python -m pytest -n auto -m process\n", 'python -m pytest -n auto "${tiers[@]}"\n']
     assert re.search(f"{tiers[0]}.*torch==.*PYHARNESS_BROWSER=.*{re.escape(tiers[1])}", after, re.DOTALL)
-    assert re.findall(r"^ *tiers=(.*)$", before, re.MULTILINE) == ["'not slow'", "''"]
+    assert re.findall(r"^ *tiers=(.*)$", before, re.MULTILINE) == ["(--rest -m 'not slow')", "(-m '')"]
 
 
 THREE_TESTS = """

@@ -82,6 +82,7 @@ def test_on_paper_it_is_light_and_all_of_it_is_open(
     assert sum(background) > sum(text)
 
 
+@pytest.mark.slow  # measures rows on texts in every kind of benchmark
 @pytest.mark.parametrize("name", MOST_BYTES)
 def test_it_is_small_and_always_the_same(report: Callable[[str], Path], name: str) -> None:
     page = report(name)

@@ -19,6 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bpe_models import ATOMS, SPECIAL, texts, trained_model
+from layout.thoroughness import examples
 from pyharness import tokenizers
 from pyharness.bpe.encoding.safe_cuts import SafeCuts
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer
@@ -79,7 +80,7 @@ def in_parts(one: BpeTokenizer, data: bytes, size: int, *, special: bool = False
     size=st.integers(1, 40),
     noise=st.binary(max_size=3),
 )
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(120), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_ids_of_parts_are_those_of_the_whole(pattern: str, text: str, size: int, noise: bytes) -> None:
     half = len(text) // 2
     data = text[:half].encode() + noise + text[half:].encode()
@@ -90,7 +91,7 @@ def test_the_ids_of_parts_are_those_of_the_whole(pattern: str, text: str, size: 
 @given(
     text=st.lists(st.sampled_from(ATOMS) | st.sampled_from(KINDS), max_size=40).map("".join), size=st.integers(1, 40)
 )
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_ids_of_parts_are_those_of_the_whole_in_normal_form(pattern: str, text: str, size: int) -> None:
     one, data = normalising(pattern), text.encode()
     assert in_parts(one, data, size)[0] == one.encode(data).tolist()
@@ -113,7 +114,7 @@ def test_real_text_is_cut_often(pattern: str) -> None:
     text=st.lists(st.sampled_from((*ATOMS, *SPECIAL, "<|pad", "|>", "<|")), max_size=40).map("".join),
     size=st.integers(1, 30),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_special_tokens_are_not_cut(text: str, size: int) -> None:
     one, data = tokenizer("o200k"), text.encode()
     assert in_parts(one, data, size, special=True)[0] == one.encode(data, allowed_special="all").tolist()
@@ -147,7 +148,7 @@ def test_dropout_wants_documents_whole() -> None:
     size=st.integers(1, 50),
     step=st.integers(1, 9),
 )
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(100), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_what_is_written_in_parts_is_read_in_parts(
     form: ids.IdFormat, documents: list[list[int]], size: int, step: int
 ) -> None:
@@ -194,7 +195,7 @@ def test_long_lines_that_are_no_ids_are_refused(form: ids.IdFormat, data: bytes,
 
 
 @given(text=st.lists(st.sampled_from(ATOMS), max_size=30).map("".join), step=st.integers(1, 5))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_bytes_of_parts_are_those_of_the_whole(text: str, step: int) -> None:
     one = tokenizer("gpt2")
     ids = one.encode(text.encode() + b"\xff")

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from layout.thoroughness import examples
 from pyharness import corpora
 from pyharness.corpora.files import parquet
 from pyharness.corpora.files.parquet import Misread, _header, _struct, pages
@@ -97,7 +98,7 @@ def test_a_description_that_is_too_large(tmp_path: Path, monkeypatch: pytest.Mon
         read(path)
 
 
-@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.parametrize("seed", range(examples(200)))
 def test_any_bytes_are_a_header_or_misread(seed: int) -> None:
     draw = random.Random(seed)
     data = bytes(draw.choices([0x15, 0x1C, 0x2C, 0, 0x19, 0x18, *range(256)], k=draw.randrange(60)))

@@ -9,6 +9,7 @@ import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from layout.thoroughness import examples
 from oracles.segments import words as oracle
 from pyharness import _core
 from pyharness.kernels import TextColumn, segment_ends, text_statistics
@@ -68,7 +69,7 @@ def test_segments_are_what_regex_finds() -> None:
 
 
 @needs_the_tables
-@settings(max_examples=3_000)
+@settings(max_examples=examples(3_000))
 @given(data=st.data())
 def test_any_text_of_all_classes(data: st.DataObject) -> None:
     text = "".join(data.draw(st.lists(alphabet(), max_size=10)))

@@ -16,6 +16,7 @@ import tokenization_scorer
 from hypothesis import given
 from hypothesis import strategies as st
 
+from layout.thoroughness import examples
 from oracles import metrics as oracle
 from pyharness.metrics import distribution
 from pyharness.metrics.counting import pairs
@@ -34,7 +35,7 @@ def counts_of(tokens: list[Any], vocab_size: int | None = None) -> Counts:
     return Counts({"tokens": len(tokens)}, histogram, facts)
 
 
-@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.parametrize("seed", range(examples(200)))
 def test_equals_the_published_scorer(seed: int) -> None:
     generator = random.Random(seed)
     kinds = generator.randint(2, 60)

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from layout.thoroughness import examples
 from oracles import id_digests as slow
 from pyharness.metrics.counting import id_digests
 from pyharness.metrics.counting.id_digests import (
@@ -29,7 +30,7 @@ from pyharness.types import InputError, Tokens, Vocabulary, digest_of
 SOME_IDS = st.lists(st.integers(0, (1 << 32) - 1) | st.integers(0, 3), max_size=9)
 IDS = st.builds(lambda ids, times: ids * times, SOME_IDS, st.integers(1, BLOCK // 3))
 DOCUMENTS = st.lists(IDS, max_size=4)
-FEW = settings(max_examples=40)
+FEW = settings(max_examples=examples(40))
 
 
 def digested(

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from layout.thoroughness import examples
 from pyharness import store
 from pyharness.report import comparison
 from pyharness.report.ranking import ranking_of_records, ranking_sheets
@@ -106,7 +107,7 @@ def test_notes_of_one_record_have_its_name() -> None:
 DIGESTS = st.lists(st.sampled_from("12"), min_size=2, max_size=5)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=examples(30))
 @given(DIGESTS, st.randoms())
 def test_each_column_is_of_one_digest(digests: list[str], generator: Any) -> None:
     """The values say which digest a row has read."""

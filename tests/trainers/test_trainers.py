@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cases.trained_rows import asked
+from layout.thoroughness import examples
 from pyharness import bpe, corpora, tokenizers, trainers
 from pyharness.bpe.formats.own_file import load_bytes
 from pyharness.bpe.training.piece_symbols import of_characters
@@ -89,7 +90,7 @@ def test_ours_is_the_trainer_underneath() -> None:
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=12), min_size=1, max_size=8))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_characters_are_those_of_the_pieces(texts: list[str]) -> None:
     counter = bpe.PieceCounter(bpe.TextSplitter("gpt2"))
     counter.add(texts)

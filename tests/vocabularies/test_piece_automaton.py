@@ -11,6 +11,7 @@ import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from layout.thoroughness import examples
 from pyharness.vocabularies.encodings import KIMI
 from pyharness.vocabularies.patterns.pieces import START, PieceAutomaton
 from pyharness.vocabularies.patterns.split_patterns import SPLIT_PATTERNS
@@ -186,7 +187,7 @@ def expressions() -> st.SearchStrategy[str]:
 TEXTS = ["".join(text) for length in range(6) for text in product("ab ", repeat=length)]
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(expressions())
 def test_random_patterns_over_all_short_texts(expression: str) -> None:
     try:

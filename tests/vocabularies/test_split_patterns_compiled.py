@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from cases.split_texts import LETTERS, table_of
+from layout.thoroughness import examples
 from oracles.split_engines import agrees, native_pieces
 from oracles.splitting import NOTABLE, POINTS, needs_the_tables, stable
 from published_patterns import EXPRESSIONS
@@ -64,13 +65,13 @@ def check(expression: str, dialect: Dialect, texts: list[str]) -> None:
 RANDOM = settings(deadline=None, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 
 
-@settings(RANDOM, max_examples=60)
+@settings(RANDOM, max_examples=examples(60))
 @given(patterns(), TEXTS)
 def test_random_patterns_as_regex(expression: str, texts: list[str]) -> None:
     check(expression, "regex", texts)
 
 
-@settings(RANDOM, max_examples=60)
+@settings(RANDOM, max_examples=examples(60))
 @given(patterns(), TEXTS)
 def test_random_patterns_as_tokenizers(expression: str, texts: list[str]) -> None:
     check(expression, "oniguruma", texts)

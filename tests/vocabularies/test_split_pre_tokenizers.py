@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from layout.thoroughness import examples
 from oracles.splitting import POINTS, needs_the_tables
 from published_patterns import PRE_TOKENIZERS, byte_level, sequence, split
 from pyharness import _core
@@ -66,7 +67,7 @@ def theirs(name: str, text: str) -> list[bytes]:
     return [spell(piece) for piece, _ in library(name).pre_tokenize_str(text)]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.text(st.sampled_from("abcdABC  .,'\n\t0123!?s…。½²éмир中\u0301\u0085١ſK-<|>_"), max_size=60))
 def test_pieces_are_those_of_tokenizers(text: str) -> None:
     for name in STAGES:

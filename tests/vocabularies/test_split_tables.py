@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cases.split_texts import LETTERS, table_of
+from layout.thoroughness import examples
 from made_words import model
 from oracles.split_engines import agrees, native_matches, native_pieces
 from published_patterns import BLOOM, CLIP
@@ -55,7 +56,7 @@ def test_looking_far_ahead_in_vain_ends() -> None:
 BYTES = st.lists(st.one_of(st.text(LETTERS, max_size=9).map(str.encode), st.binary(max_size=6)), max_size=5)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(BYTES.map(b"".join))
 def test_invalid_utf8_splits_as_replacement_characters(data: bytes) -> None:
     for name in ("kimi", "bloom", "clip"):
@@ -122,7 +123,7 @@ def test_none_and_removing_tables() -> None:
         _core.TextEncoder(model(), removing, False, None, 0)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.integers(0, 2**32), st.text(LETTERS, max_size=60))
 def test_tables_of_any_numbers_are_refused_or_cut_the_text(seed: int, text: str) -> None:
     """Numbers that are mostly in range, or else every table would be refused."""

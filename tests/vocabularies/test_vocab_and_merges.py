@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 from bpe_models import TEXT, sample
+from layout.thoroughness import examples
 from pyharness import tokenizers
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer
 from pyharness.bpe.formats.imports import import_model
@@ -40,7 +41,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, BpeTokenizer
     return home, BpeTokenizer(import_model(folder))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(text=TEXT)
 def test_same_ids_and_text(trained: tuple[Any, BpeTokenizer], text: str) -> None:
     home, ours = trained

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from layout.thoroughness import examples
 from oracles import bpe as oracle
 from pyharness.bpe import NEVER, BpeEncoder, ModelVerdict, SelfTokenization, merge_graph, self_tokenization
 from pyharness.bpe.model.reachability import _REMEMBERED, remembered_self_tokenization
@@ -77,7 +78,7 @@ def check(result: SelfTokenization, model: MergeModel) -> None:
         assert witness == encoder.encode(base).tolist() != [token]
 
 
-@pytest.mark.parametrize("seed", range(300))
+@pytest.mark.parametrize("seed", range(examples(300)))
 def test_random_corpora(seed: int) -> None:
     generator = random.Random(seed)
     words = {bytes(generator.choices(b"abc", k=generator.randint(1, 9))): generator.randint(1, 9) for _ in range(8)}

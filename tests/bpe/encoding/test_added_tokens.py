@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
+from layout.thoroughness import examples
 from oracles import added_tokens as oracle
 from oracles.splitting import POINTS, needs_the_tables
 from pyharness import _core
@@ -50,7 +51,7 @@ def parts_of(stretches: Stretches) -> list[list[bytes | int]]:
     return [parts[start:end] for start, end in pairwise(stretches.offsets.tolist())]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(
     texts=st.lists(TEXT | BROKEN, max_size=6),
     tokens=TOKENS,
@@ -90,7 +91,7 @@ MARKED = st.text("<|>aé", max_size=3).map("<".__add__)
 WITH_MARKS = st.lists(MARKED | st.integers(0, 150).map("a".__mul__) | st.text("<|>aé", max_size=30), max_size=5)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(
     texts=st.lists(WITH_MARKS.map("".join) | BROKEN.map(lambda text: text + b"<" + text), max_size=5),
     tokens=st.lists(st.builds(AddedToken, NUMBER, MARKED, FLAG, FLAG, FLAG), min_size=1, max_size=4),

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bpe_files import FILES, characters_file, without_decoder, words_file
+from layout.thoroughness import examples
 from pyharness import _core, tokenizers
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer
 from pyharness.bpe.formats.huggingface import tokenizer_json
@@ -55,7 +56,7 @@ def test_small_files_keep_the_contract(name: str, pairs: dict[str, tuple[Tokeniz
     assert (ours.round_trip, ours.id_limit, ours.vocab_size) == (home.round_trip, home.id_limit, home.vocab_size)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(texts=st.lists(TEXT, min_size=1, max_size=3))
 def test_same_ids_on_any_text(pairs: dict[str, tuple[Tokenizer, Tokenizer]], texts: list[str]) -> None:
     for home, ours in pairs.values():

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bpe_files import characters_file
+from layout.thoroughness import examples
 from pyharness.bpe import BpeEncoder
 from pyharness.bpe.encoding.added_tokens import AddedTokens, Stretches
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer
@@ -34,7 +35,7 @@ TOKEN = st.fixed_dictionaries(
 NORMALIZERS = [None, {"type": "Lowercase"}, {"type": "NFC"}, {"type": "Sequence", "normalizers": []}]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(
     tokens=st.lists(TOKEN, max_size=5, unique_by=lambda token: token["content"]),
     normalizer=st.sampled_from(NORMALIZERS),

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from bpe_files import FILES
 from bpe_models import character_model, trained_model
 from cases.tokenizer_models import RANKS, SPECIALS, TEXT, model_of_file, tiktoken_of
+from layout.thoroughness import examples
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer
 from pyharness.bpe.formats import own_file as model_file
 from pyharness.bpe.formats.imports import import_model
@@ -83,7 +84,7 @@ def test_other_processes(tmp_path: Path) -> None:
     assert len(prints) == 1
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(text=TEXT, allowed=st.just("all") | st.sets(st.sampled_from(list(SPECIALS))))
 def test_allowed_special_as_tiktoken_has_it(text: str, allowed: Any) -> None:
     home = tiktoken_of(RANKS)
@@ -92,7 +93,7 @@ def test_allowed_special_as_tiktoken_has_it(text: str, allowed: Any) -> None:
     assert RANKS.encode_batch([text, "x"], allowed_special=allowed).document(0).tolist() == expected
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(
     text=TEXT,
     allowed=st.just("all") | st.sets(st.sampled_from(list(SPECIALS))),
@@ -146,7 +147,7 @@ def test_special_tokens_that_are_not_allowed_cover_others_as_in_tokenizers() -> 
     assert ours.encode("abc bc", allowed_special={"ab"}).tolist() == expected
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.text(st.sampled_from("a\ud83d\ude00\udfff\ufeffé\U0001f600 "), max_size=12))
 def test_halves_of_pairs_as_tiktoken_has_them(text: str) -> None:
     expected = tiktoken_of(RANKS).encode_ordinary(text)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from bpe_files import FILES, words_file
 from cases.tokenizer_models import RANKS, TEXT, model_of_file, tiktoken_of
+from layout.thoroughness import examples
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer
 from pyharness.bpe.formats.imports import import_model
 from pyharness.types import InputError
@@ -20,7 +21,7 @@ from pyharness.vocabularies.sentencepiece_file import fields
 from tokenizer_files import byte_level, sentencepiece_data
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(TEXT)
 def test_offsets_as_tiktoken_has_them(text: str) -> None:
     home = tiktoken_of(RANKS)
@@ -37,7 +38,7 @@ def test_offsets_as_tiktoken_has_them(text: str) -> None:
     ]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     st.lists(st.sampled_from(["he", "llo", " w", "é", "\U0001f600", "   ", "<|endoftext|>"]) | st.text(max_size=4)).map(
         "".join
@@ -88,7 +89,7 @@ def test_text_without_places() -> None:
         words.decode_with_offsets(np.array([1], np.uint32))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.lists(st.integers(0, 261)))
 def test_a_stream_gives_the_text_of_all_ids(ids: list[int]) -> None:
     pieces = list(RANKS.decode_stream(ids))
@@ -96,7 +97,7 @@ def test_a_stream_gives_the_text_of_all_ids(ids: list[int]) -> None:
     assert "".join(pieces) == RANKS.decode(np.array(ids, np.uint32)).decode(errors="replace")
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(data=st.data())
 @pytest.mark.parametrize("name", FILES)
 def test_a_stream_of_every_kind_of_file(name: str, data: st.DataObject) -> None:

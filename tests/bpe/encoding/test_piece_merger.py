@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cases.merged_pieces import assert_exact, merged, random_pieces
+from layout.thoroughness import examples
 from oracles import bpe as oracle
 from pyharness.types import MergeModel
 
@@ -31,7 +32,7 @@ def trained(generator: random.Random, size: int) -> tuple[dict[int, bytes], list
     return oracle.train(words, 256 + size)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(examples(60)))
 def test_every_short_string_with_trained_models(seed: int) -> None:
     generator = random.Random(seed)
     vocabulary, rules = trained(generator, generator.randint(1, 25))
@@ -52,7 +53,7 @@ def strange_model(generator: random.Random) -> MergeModel:
     return oracle.model(tokens, rules=rules)
 
 
-@pytest.mark.parametrize("seed", range(120))
+@pytest.mark.parametrize("seed", range(examples(120)))
 def test_every_short_string_with_strange_models(seed: int) -> None:
     generator = random.Random(seed)
     assert_exact(strange_model(generator), EVERY_STRING + random_pieces(generator, b"abc", 20, 700))
@@ -74,7 +75,7 @@ def model_in_order(generator: random.Random) -> MergeModel:
     return oracle.model(dict(enumerate(tokens)), rules=rules)
 
 
-@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.parametrize("seed", range(examples(200)))
 def test_every_short_string_where_rules_follow_those_of_their_parts(seed: int) -> None:
     generator = random.Random(seed)
     assert_exact(model_in_order(generator), EVERY_STRING + random_pieces(generator, b"abc", 20, 300))
@@ -105,7 +106,7 @@ def model_of_characters(generator: random.Random) -> MergeModel:
     return oracle.model(tokens, ranks={256 + at: at for at in range(len(order))})
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", range(examples(150)))
 def test_characters_are_what_their_bytes_are(seed: int) -> None:
     generator = random.Random(seed)
     model = model_of_characters(generator)

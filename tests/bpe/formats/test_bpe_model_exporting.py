@@ -27,6 +27,7 @@ from bpe_models import (
     trained_model,
 )
 from cases.model_files import unreachable_tokens
+from layout.thoroughness import examples
 from oracles import bpe as oracle
 from pyharness.bpe.encoding.encoders import BpeEncoder
 from pyharness.bpe.formats.exports import export_model, single_expression
@@ -99,7 +100,7 @@ def test_minbpe_file_gives_the_same_ids(pattern: str) -> None:
     assert same(dataclasses.replace(again, origin=model.origin), model)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(TEXT)
 def test_any_text(text: str) -> None:
     for pattern in ("gpt2", "cl100k"):
@@ -209,7 +210,7 @@ def test_gpt2_as_ranks(data: Path) -> None:
     assert exported == rank_file.read_ranks(r50k, "r50k")
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(examples(60)))
 def test_canonical_rules_give_the_ids_of_any_model(seed: int) -> None:
     """Random vocabularies with unreachable tokens and rules nobody trained, against the definition."""
     generator = np.random.default_rng(seed)

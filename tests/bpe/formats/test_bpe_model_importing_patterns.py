@@ -11,6 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 
 from bpe_models import TEXT, texts
+from layout.thoroughness import examples
 from pyharness.bpe.formats.imports import import_model
 from pyharness.bpe.formats.own_file import load_bytes, save_bytes
 from pyharness.bpe.model.text_splitter import TextSplitter
@@ -82,7 +83,7 @@ def library_pieces(stage: Any, text: str) -> list[bytes]:
     return [text[start:end].encode() for _, (start, end) in found.pre_tokenize_str(text)] if found else [text.encode()]
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(TEXT.filter(bool))
 @example("a \n  ")
 @example("12345 ١٢٣٤ 'ſ 'S")

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from bpe_models import TEXT, encode, minbpe_encode
 from cases.model_files import characters
+from layout.thoroughness import examples
 from pyharness.bpe.formats.imports import import_model
 from pyharness.bpe.formats.own_file import load_bytes, save_bytes
 from pyharness.types import InputError, TokenKind
@@ -113,7 +114,7 @@ def test_minbpe() -> None:
     assert any("minbpe drops it" in note for note in own.notes)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(TEXT, st.sampled_from(["", GPT4_MINBPE, SPLIT_PATTERNS["gpt2"].spellings[1]]))
 def test_minbpe_ids(text: str, pattern: str) -> None:
     data = write_minbpe(pattern, {}, MERGES)
@@ -163,7 +164,7 @@ KINDS = {
 }
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.sampled_from(sorted(KINDS)), st.data())
 def test_damaged_files_are_input_errors(kind: str, data: st.DataObject) -> None:
     content = bytearray(KINDS[kind])

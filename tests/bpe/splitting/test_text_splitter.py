@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, pre_tokenizers
 
+from layout.thoroughness import examples
 from oracles.splitting import (
     NAMES,
     NOTABLE,
@@ -52,14 +53,14 @@ def texts() -> st.SearchStrategy[str]:
     return st.one_of([st.lists(alphabet, max_size=size).map("".join) for alphabet in alphabets for size in (12, 150)])
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(texts())
 def test_any_text_as_regex(text: str) -> None:
     for name in NAMES:
         assert SPLITTERS[name].split(text) == regex_pieces(name, text), name
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(texts())
 def test_any_text_as_tokenizers(text: str) -> None:
     for name in NAMES:
@@ -71,7 +72,7 @@ def test_any_text_as_tokenizers(text: str) -> None:
 TIKTOKEN = [name for name in NAMES if name not in ("deepseek_v3", "none")]
 
 
-@settings(max_examples=60, deadline=None)  # an encoding takes 10 ms to build
+@settings(max_examples=examples(60), deadline=None)  # an encoding takes 10 ms to build
 @given(texts())
 def test_any_text_as_tiktoken(text: str) -> None:
     for name in TIKTOKEN:
@@ -80,7 +81,7 @@ def test_any_text_as_tiktoken(text: str) -> None:
     assert same_in_tiktoken(GPT2_RELEASE, text, SPLITTERS["gpt2"].split(text))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.lists(st.one_of(texts().map(str.encode), st.binary(max_size=6)), max_size=5).map(b"".join))
 def test_invalid_utf8_splits_as_replacement_characters(data: bytes) -> None:
     """Every maximal invalid subpart counts as one U+FFFD, which is how Python decodes it with "replace"."""
@@ -91,7 +92,7 @@ def test_invalid_utf8_splits_as_replacement_characters(data: bytes) -> None:
         assert replaced == [piece.decode() for piece in SPLITTERS[name].split(data.decode(errors="replace"))], name
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.lists(texts(), max_size=6), st.integers(1, 4))
 def test_a_batch_is_its_texts(batch: list[str], threads: int) -> None:
     for splitter in (SPLITTERS["o200k"], TextSplitter(r"\w+")):

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cases.training_texts import VECTORS, random_corpus, rules_of, words_of
+from layout.thoroughness import examples
 from oracles import bpe as oracle
 from pyharness.bpe import TrainedBpe, WeightedPieces, train
 from pyharness.bpe.training.trainer import TieRule
@@ -38,7 +39,7 @@ def test_plain_vectors(vector: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("ties", TIES)
 def test_plain_equals_recounting(ties: TieRule) -> None:
-    for seed in range(1000):
+    for seed in range(examples(1000)):
         generator = random.Random(seed)
         words = random_corpus(generator)
         size = 256 + generator.choice([0, 3, 12, 60])
@@ -87,7 +88,7 @@ def test_symbols_that_merges_make_a_second_time(ties: TieRule) -> None:
     """Places of a pair are then met in several merges, in no order."""
     base = [b"a", b"b", b"aa", b"ab", b"aab", b"abab"]
     ends = np.cumsum([0, *map(len, base)])
-    for seed in range(300):
+    for seed in range(examples(300)):
         generator = random.Random(seed)
         letters = bytes(generator.choice([[0, 2], [0, 1, 3], range(len(base))]))
         words = {bytes(generator.choices(letters, k=generator.randint(1, 30))): seed % 7 + 1 for _ in range(6)}
@@ -126,7 +127,7 @@ def test_characters() -> None:
 
 def test_equals_the_trainer_of_tokenizers() -> None:
     tokenizers = pytest.importorskip("tokenizers")
-    for seed in range(300):
+    for seed in range(examples(300)):
         generator = random.Random(seed)
         letters = generator.choice(["ab", "abc", "abcdefgh"])
         words = Counter(

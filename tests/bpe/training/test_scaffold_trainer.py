@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cases.training_texts import VECTORS, random_corpus, rules_of, words_of
+from layout.thoroughness import examples
 from oracles import bpe as oracle
 from oracles import scaffold as scaffold_oracle
 from pyharness.bpe import WeightedPieces, train
@@ -68,7 +69,7 @@ def test_demolition_vectors(vector: dict[str, Any]) -> None:
 
 def test_scaffold_equals_recounting() -> None:
     demoted = promoted = 0
-    for seed in range(1000):
+    for seed in range(examples(1000)):
         generator = random.Random(seed)
         words = random_corpus(generator)
         size = 256 + generator.choice([2, 6, 12, 40])

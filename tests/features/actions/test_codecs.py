@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from layout.thoroughness import examples
 from oracles.actions import fast as oracle
 from pyharness.features.actions.codecs.bins import BinCodec
 from pyharness.features.actions.codecs.fast import RESERVED, FastCodec, IntegerBpe
@@ -29,7 +30,7 @@ def test_codecs_are_what_the_protocol_says() -> None:
     assert isinstance(ReferenceCodec.fit(CHUNKS, QUANTILES, 10, 300), ActionCodec)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.lists(st.integers(-12, 14) | st.integers(-(1 << 41), 1 << 41), max_size=40))
 def test_any_numbers_come_back(numbers: list[int]) -> None:
     assert LEARNT.decode(LEARNT.encode(np.array(numbers, np.int64)), len(numbers)).tolist() == numbers

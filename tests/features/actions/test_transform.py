@@ -12,6 +12,7 @@ import scipy.fft
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from layout.thoroughness import examples
 from oracles.actions import fast as oracle
 from pyharness.features.actions.codecs.bins import BinCodec
 from pyharness.features.actions.codecs.fast import chunk_of, coefficients, cosine_transform, inverse_cosine_transform
@@ -61,7 +62,7 @@ def test_halves_are_rounded_to_even() -> None:
     assert coefficients(chunk, 10).tolist() == [0, 2, 2, 0, -2]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.integers(1, 48), st.integers(1, 8), st.sampled_from([1.0, 3.0, 10.0, 100.0]), st.integers(0, 1 << 32))
 def test_a_chunk_is_within_half_a_step_of_every_coefficient(frames: int, dims: int, scale: float, seed: int) -> None:
     chunk = np.random.default_rng(seed).normal(size=(frames, dims)) * 2

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cases.training_texts import VECTORS
+from layout.thoroughness import examples
 from oracles import curriculum as oracle
 from pyharness.features.curriculum import groups as groups_module
 from pyharness.features.curriculum.groups import GroupCounter, expand
@@ -39,9 +40,9 @@ def counted(counter: GroupCounter, most: int = EVERYTHING) -> list[tuple[oracle.
     return [(tuple(group.tolist()), count) for group, count in zip(found, found.counts.tolist(), strict=True)]
 
 
-def test_groups_and_their_order_are_those_of_the_reference_on_500_random_cases() -> None:
+def test_groups_and_their_order_are_those_of_the_reference_on_random_cases() -> None:
     generator = random.Random(14)
-    for _ in range(500):
+    for _ in range(examples(500)):
         alphabet = generator.choice([1, 2, 3, 200])
         documents = [random_document(generator, alphabet) for _ in range(generator.randint(0, 6))]
         rule: dict[str, Any] = {
@@ -76,7 +77,7 @@ def test_vectors_of_groups(vector: dict[str, Any]) -> None:
 
 
 @given(st.data())
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_a_group_falls_below_the_threshold_and_ends_where_it_must(data: st.DataObject) -> None:
     values = data.draw(st.lists(st.sampled_from([0.0, 0.1, 0.2, 0.3, 1.0]), min_size=1, max_size=40))
     counter = GroupCounter(0.3)
@@ -122,9 +123,9 @@ def test_a_shuffle_is_a_function_of_its_seed() -> None:
     assert set(other) <= {group for group, _ in counted(counters[0])}
 
 
-def test_expansion_is_that_of_the_reference_on_500_random_cases() -> None:
+def test_expansion_is_that_of_the_reference_on_random_cases() -> None:
     generator = random.Random(15)
-    for _ in range(500):
+    for _ in range(examples(500)):
         vocabulary = dict(enumerate(generator.choice(["a", "ab", "abc"])))
         for _ in range(generator.randint(1, 3)):  # later rounds find strings that are there
             groups = [

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from layout.thoroughness import examples
 from oracles import curriculum as oracle
 from pyharness import tokenizers
 from pyharness.features.curriculum import model as curriculum_model
@@ -34,7 +35,7 @@ CHARACTERS = CurriculumModel(
 
 
 @given(st.lists(st.text(st.characters(codec="utf-8")) | st.text("the 漢", max_size=40), max_size=6))
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_decoding_gives_the_text_back(texts: list[str]) -> None:
     tokenizer = CurriculumTokenizer(MODEL)
     tokens = tokenizer.encode_batch(texts, threads=2)

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cases.training_texts import VECTORS
+from layout.thoroughness import examples
 from oracles import curriculum as oracle
 from pyharness.features.curriculum.tokenizer import FixpointEncoder
 from pyharness.types import InputError, Tokens
@@ -38,9 +39,9 @@ def random_vocabulary(generator: random.Random) -> list[str]:
     return list(strings)
 
 
-def test_it_is_the_reference_on_500_random_vocabularies() -> None:
+def test_it_is_the_reference_on_random_vocabularies() -> None:
     generator, differing = random.Random(16), 0
-    for _ in range(500):
+    for _ in range(examples(500)):
         vocabulary = random_vocabulary(generator)
         symbols = [string for string in vocabulary if len(string) == 1]
         texts = ["".join(generator.choices(symbols, k=generator.choice([0, 1, 3, 12, 60]))) for _ in range(4)]
@@ -73,7 +74,7 @@ def test_vectors_of_encoding(vector: dict[str, Any]) -> None:
     st.lists(st.text("ab", min_size=2, max_size=5), max_size=12, unique=True),
     st.lists(st.text("ab", max_size=80), min_size=1, max_size=5),
 )
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_no_neighbours_join_and_nothing_is_lost(strings: list[str], texts: list[str]) -> None:
     vocabulary = ["a", "b", *strings]
     encoded = encode(vocabulary, texts)

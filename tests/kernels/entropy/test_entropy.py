@@ -20,7 +20,7 @@ from pyharness.kernels.entropy import OUTPUTS
 
 Floats = NDArray[np.float64]
 DTYPES = ("float32", "float16", "bfloat16")
-VOCABULARIES = (1, 2, 7, 1100, 32000, 50257, 128256, 256000)
+VOCABULARIES = (1, 2, 7, 1100, 32000, 50257, pytest.param(128256, marks=pytest.mark.slow), 256000)
 MAP_NORESERVE = 0x4000  # Linux's; Python names it from 3.13 on
 anything = settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from backends import SEEDS, Backend, Bfloat16Array, module
 from entropy_results import ULP
+from layout.thoroughness import examples
 from pyharness import _core
 from pyharness.kernels.entropy import OUTPUTS
 
@@ -88,11 +89,10 @@ def assert_same_bits(found: dict[str, NDArray[Any]], expected: dict[str, NDArray
 
 
 @pytest.mark.parametrize("tuning", TUNINGS)
-@pytest.mark.parametrize("part", range(10))
-def test_random_cases(emulated: Any, tuning: str, part: int) -> None:
-    """200 cases for every tuning: equal to the CPU, and bit for bit the same under three orders of threads."""
+def test_random_cases(emulated: Any, tuning: str) -> None:
+    """Cases for every tuning: equal to the CPU, and bit for bit the same under three orders of threads."""
     emulated.set_entropy_tuning(**TUNINGS[tuning])
-    for number in range(20 * part, 20 * part + 20):
+    for number in range(examples(200)):
         case = random_case(number)
         expected = results_of(_core, case)
         runs = []

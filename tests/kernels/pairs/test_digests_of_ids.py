@@ -10,13 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from layout.thoroughness import examples
 from oracles import id_digests as slow
 from pyharness.kernels import DigestedIds, id_digests
 from pyharness.types import Tokens
 
 LAST = (1 << 32) - 1
 LENGTHS = (0, 1, 63, 64, 65, 127, 128, 129, 300)
-FEW = settings(max_examples=60)
+FEW = settings(max_examples=examples(60))
 
 
 @st.composite

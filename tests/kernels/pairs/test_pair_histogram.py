@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from layout.thoroughness import examples
 from pair_counts import reference, rows
 from pyharness.kernels import PairHistogram, pair_histogram
 from pyharness.types import Tokens
@@ -38,7 +39,7 @@ def random_documents(generator: np.random.Generator) -> list[list[int]]:
     return [(generator.random(size) ** power * limit).astype(np.uint32).tolist() for size in sizes]
 
 
-@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.parametrize("seed", range(examples(200)))
 def test_against_counter(seed: int) -> None:
     generator = np.random.default_rng(seed)
     documents = random_documents(generator)

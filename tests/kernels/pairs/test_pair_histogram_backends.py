@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from backends import Backend, backend, module
+from layout.thoroughness import examples
 from pair_counts import (
     METHODS,
     SMALL,
@@ -49,7 +50,7 @@ def random_case(case: int) -> tuple[list[list[int]], list[int] | None, dict[str,
 
 
 @every_backend
-@pytest.mark.parametrize("case", range(50))
+@pytest.mark.parametrize("case", range(examples(50)))
 def test_random_cases(backend: Backend, case: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """50 on the CPU and 50 per seed of the emulator, where cases take turns over the methods."""
     case += 50 * (0 if backend.kind != "emulated" else 1 + int(backend.variant))
@@ -74,7 +75,7 @@ segments = st.lists(
 
 @one_seed
 @pytest.mark.parametrize("method", ["partition", "sort"])
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(documents=segments, chunk=st.integers(1, 40), data=st.data())
 def test_segments_and_weights(
     backend: Backend,

@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from backends import SEEDS, Backend, backend, module
+from layout.thoroughness import examples
 from pair_counts import WIDE, kernels_only, reference, rows
 from pyharness.kernels import PairHistogram, device_pairs, pair_histogram
 from pyharness.types import Ids
@@ -63,7 +64,7 @@ def drawn_segments(generator: np.random.Generator, size: int) -> tuple[NDArray[A
     return offsets, weights if generator.random() < 0.5 else None
 
 
-@pytest.mark.parametrize("case", range(200))
+@pytest.mark.parametrize("case", range(examples(200)))
 def test_equals_the_cpu(case: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every kind of tokens meets every tuning and every seed."""
     module("_emulated").set_seed(SEEDS[case % len(SEEDS)])

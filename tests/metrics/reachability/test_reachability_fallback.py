@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cases.reachability_files import NONE, TEXTS, huggingface_file, sentencepiece_file, sentencepiece_model
+from layout.thoroughness import examples
 from pyharness import tokenizers
 from pyharness.metrics import reachability
 from pyharness.metrics.reachability import ModelTest, PipelineTest, Verdict
@@ -98,7 +99,9 @@ def test_sentencepiece_merges_characters_that_are_no_pieces(tmp_path: Path) -> N
 
 
 RANDOM = st.randoms(use_true_random=False)
-LENIENT = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+LENIENT = settings(
+    max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 
 @LENIENT

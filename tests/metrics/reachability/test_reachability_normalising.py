@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cases.reachability_files import added, byte_level, examined, regex_split, spelled, verdict_of
+from layout.thoroughness import examples
 from pyharness import tokenizers
 from pyharness.metrics.reachability import UNREACHABLE, Verdict
 from pyharness.types import HasPipeline
@@ -53,7 +54,7 @@ def test_the_normaliser_alone(tmp_path: Path, normalizer: list[dict[str, Any]], 
         assert (verdict, found) == (Verdict.NORMALIZATION_UNREACHABLE, kind)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.sampled_from(["NFC", "NFD", "NFKC", "NFKD"]), st.text(COMPOSING, max_size=12))
 def test_normal_forms_are_closed_under_taking_parts(form: str, text: str) -> None:
     """What the argument from a normal form rests on: marks, Hangul, singletons, ligatures."""

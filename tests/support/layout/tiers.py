@@ -78,6 +78,8 @@ def _code_of(item: pytest.Item) -> Iterator[Any]:
 
 def _starts(value: Any, known: dict[Any, bool]) -> bool:
     """Whether a function of ``tests/`` names ``subprocess``, or calls one that does."""
+    if isinstance(value, FunctionType) and value in known:
+        return known[value]
     function = inspect.unwrap(value) if callable(value) else value
     if not isinstance(function, FunctionType) or not Path(function.__code__.co_filename).is_relative_to(TESTS):
         return False

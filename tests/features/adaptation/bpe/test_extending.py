@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extended_models import byte_model, extended_model, random_base
+from layout.thoroughness import examples
 from oracles import extending as oracle
 from oracles.extending import Grown
 from pyharness.bpe import WeightedPieces, self_tokenization
@@ -110,7 +111,7 @@ def test_extending_equals_encoding_again(form: str) -> None:
 @pytest.mark.parametrize("form", ["rules", "ranks"])
 @pytest.mark.parametrize("ties", [ties for ties in get_args(TieRule) if ties != "smallest_ids"])
 def test_extending_with_other_tie_rules(form: str, ties: TieRule) -> None:
-    for seed in range(60):
+    for seed in range(examples(60)):
         compare(seed, random.Random(seed), form, ties)
 
 
@@ -159,7 +160,7 @@ def test_a_merge_on_takes_the_left_part_of_the_next_place() -> None:
 
 def test_a_shorter_training_is_the_beginning_of_a_longer_one() -> None:
     cut = 0
-    for seed in range(150):
+    for seed in range(examples(150)):
         generator = random.Random(seed)
         model, _ = random_base(generator, ranks=seed % 2 == 1)
         words, options = drawn_words(generator, model), drawn_options(generator, "smallest_ids")

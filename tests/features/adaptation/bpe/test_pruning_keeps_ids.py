@@ -11,6 +11,7 @@ import pytest
 from adapted.pruned_models import mapped_parts, pruned_merges, pruned_model
 from bpe_models import trained_model
 from extended_models import random_base
+from layout.thoroughness import examples
 from oracles.bpe import NEVER
 from pyharness.bpe.encoding.encoders import BpeEncoder
 from pyharness.bpe.encoding.tokenizer import BpeTokenizer
@@ -76,7 +77,7 @@ def test_nothing_else_changes_whatever_is_cut_off(form: str) -> None:
 
 @FORMS
 def test_the_parts_of_a_token_that_stays_are_not_removed(form: str) -> None:
-    for seed in range(300):
+    for seed in range(examples(300)):
         model, _ = random_base(random.Random(seed), ranks=form == "ranks")
         order, of = leaf_order(model, np.zeros(model.id_limit, np.uint64)).tolist(), parts(model)
         place = {token: at for at, token in enumerate(order)}

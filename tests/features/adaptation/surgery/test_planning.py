@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from checkpoints.made import PADDED, applied, extended, nameless, of_json, of_rules, weights
+from layout.thoroughness import examples
 from oracles import bpe
 from oracles.vocabulary_transfer import transferred
 from pyharness.bpe import BpeModel, import_model
@@ -46,9 +47,9 @@ def random_rules(generator: random.Random, letters: bytes, count: int) -> tuple[
     return vocabulary, rules
 
 
-def test_rows_are_the_oracles_in_500_random_cases(tmp_path: Path) -> None:
+def test_rows_are_the_oracles_in_random_cases(tmp_path: Path) -> None:
     path = tmp_path / "model.safetensors"
-    for seed in range(500):
+    for seed in range(examples(500)):
         generator = random.Random(seed)
         old, rules = random_rules(generator, b"abc\xe4", generator.randint(0, 15))
         new, others = random_rules(generator, b"abd\xe4", generator.randint(0, 15))
