@@ -7,7 +7,7 @@ decides what that process has done before.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import Any
 from pyharness.plugins.registry import discover
 from pyharness.tokenizers import segmenting
 from pyharness.types import (
+    Answer,
     Case,
     CaseResult,
     Corpus,
@@ -122,6 +123,9 @@ class Benchmark:
     role: Role = Role.COUNTS
     listing: Listing | None = None  # what the details of its cases name
     ranks: str = ""  # the metric that rows are ranked by, text by text, at the head of a report
+    pays: str = ""  # what a row needs more of than the best one, such as tokens
+    # Lines that a report begins with, from all results that have numbers and the record's data.
+    answers: Callable[[Sequence[CaseResult], Mapping[str, Any]], Iterable[Answer]] | None = None
     own_process: bool = False  # measures in processes of its own: the worker's has not loaded the tokenizer
     whole_text: bool = False  # reads all of its corpus, once and from the front: its tally is that of the corpus
     parameters: Mapping[str, Any] = field(default_factory=dict)  # name -> default; a list gives one case per value

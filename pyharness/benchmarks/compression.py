@@ -258,6 +258,7 @@ BENCHMARKS = (
         tables=(TABLE,),
         plots=(KNEE,),
         ranks="bytes_per_token",
+        pays="tokens",
         parameters={"list_unused": False},
         rederive=rederive,
         relative=relative_length,

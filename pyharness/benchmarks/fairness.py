@@ -15,6 +15,7 @@ from pyharness.metrics import fairness
 from pyharness.statistics.jackknife import group_of
 from pyharness.types import (
     WORK,
+    Answer,
     Case,
     CaseResult,
     Column,
@@ -117,6 +118,28 @@ def _reference(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterat
         yield f"median, least, most: tokens (or units) of a language, relative to those of {home} on the same rows."
 
 
+def dearest(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[Answer]:
+    """Name the language that needs the most tokens for the same sentences: in the row that is best there, and worst."""
+    del data
+    for label in dict.fromkeys(result.case.corpus for result in results):
+        own = [result for result in results if result.case.corpus == label]
+        most = sorted((one for result in own if (one := _most(result)) is not None), key=lambda one: one[0])
+        if most:
+            (least, *first), (worst, *last) = most[0], most[-1]
+            home = str(own[0].details.get("reference"))
+            text = f"{last[0]} with {last[1]}, {worst:.2g}x the tokens of {home}"
+            yield Answer(
+                "Dearest language",
+                text + (f"; at best {least:.2g}x: {first[0]} with {first[1]}." * (len(most) > 1) or "."),
+            )
+
+
+def _most(result: CaseResult) -> tuple[float, str, str] | None:
+    """Highest premium of a row, its language and the row."""
+    parity = [one for one in result.measurements if one.metric == "parity" and one.value is not None]
+    return max(((one.value or 0.0, str(one.part), result.case.tokenizer) for one in parity), default=None)
+
+
 _SHORT = Format("{:.2f}")
 TABLE = Table(
     "Fairness",
@@ -147,6 +170,7 @@ BENCHMARKS = (
         pace=Pace(0.15),
         tables=(TABLE,),
         plots=(PLOT,),
+        answers=dearest,
         rederive=rederive,
     ),
 )

@@ -28,7 +28,22 @@ from pyharness.corpora.streaming import BATCH_SIZE, batches
 from pyharness.metrics.counting import id_digests
 from pyharness.metrics.counting.id_digests import IdDigests
 from pyharness.metrics.counting.state import Facts
-from pyharness.types import Case, CaseResult, Column, Fact, Listing, Measurement, State, Table, Tally, Tokens, digest_of
+from pyharness.types import (
+    Answer,
+    Case,
+    CaseResult,
+    Column,
+    Fact,
+    Listing,
+    Measurement,
+    State,
+    Table,
+    Tally,
+    Tokens,
+    counted,
+    digest_of,
+    listed,
+)
 
 
 def _measurements(state: State) -> tuple[Measurement, ...]:
@@ -172,6 +187,28 @@ def lost(result: CaseResult) -> Iterator[tuple[str, ...]]:
         yield part, f"{where}, byte {witness['byte_offset']}", *map(ascii if alike else repr, sides)
 
 
+def losers(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[Answer]:
+    """Name the rows that change a document of a text, and those that change one of the stress set alone."""
+    del data
+    shares = {
+        part: {
+            (result.case.tokenizer, result.case.corpus): one.value
+            for result in results
+            for one in result.measurements
+            if (one.metric, one.part) == ("exact_round_trip_share", part) and one.value is not None
+        }
+        for part in (TEXT, STRESS)
+    }
+    lost = [f"{row} ({100 * (1 - share):.2g} % of documents of {text})"
+            for (row, text), share in shares[TEXT].items() if share < 1]  # fmt: skip
+    changed = dict.fromkeys(row for (row, _), share in shares[STRESS].items() if share < 1)
+    only = [row for row in changed if not any(name.startswith(f"{row} (") for name in lost)]
+    if shares[TEXT]:  # an older record does not tell text and stress set apart
+        rows = len({row for row, _ in shares[TEXT]})
+        said = "; ".join(lost) or f"None of {counted(rows, 'row')}"
+        yield Answer("Loses text", f"{said}; of the stress set alone: {listed(only)}." if only else f"{said}.")
+
+
 def _of_all(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[str]:
     """Say of rows of older records, which do not tell text and stress set apart, what came back of both."""
     del data
@@ -222,7 +259,8 @@ BENCHMARKS = (
             "mapped_documents",
         ),
         tables=(TABLE,),
-        listing=Listing("Text that did not come back", ("of", "first place", "text", "decoded"), lost, lambda _: ()),
+        answers=losers,
+        listing=Listing("Text that is lost", ("of", "first place", "text", "decoded"), lost, lambda _: ()),
         parameters={"bytes": 2_000_000},
         rederive=rederive,
     ),

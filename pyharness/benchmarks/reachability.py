@@ -14,6 +14,7 @@ from pyharness.corpora.streaming import BATCH_SIZE, batches
 from pyharness.metrics import integrity, reachability
 from pyharness.metrics.reachability import UNREACHABLE, ModelTest, PipelineTest, Verdict
 from pyharness.types import (
+    Answer,
     CaseResult,
     Column,
     HasVocabulary,
@@ -25,6 +26,8 @@ from pyharness.types import (
     Tokenizer,
     TokenizerSpec,
     Vocabulary,
+    counted,
+    listed,
 )
 
 LONG_TOKEN_BYTES = 64
@@ -214,6 +217,26 @@ def _ids(ids: Sequence[int]) -> str:
     return ", ".join(map(str, ids[:SHOWN])) + (f" and {len(ids) - SHOWN} more" if len(ids) > SHOWN else "")
 
 
+def unreachable(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[Answer]:
+    """Say how many tokens of each row no text gives, and how many are undecided."""
+    del data
+    dead, undecided = (_counts(results, metric) for metric in ("unreachable_pipeline", "no_witness_found"))
+    if dead:
+        named = [f"{row} {count:,}" for row, count in dead.items() if count]
+        left = [f"{row} {count:,}" for row, count in undecided.items() if count]
+        text = listed(named) if named else f"None in {counted(len(dead), 'row')}"
+        yield Answer("Unreachable tokens", f"{text}; undecided: {listed(left)}." if left else f"{text}.")
+
+
+def _counts(results: Sequence[CaseResult], metric: str) -> dict[str, int]:
+    return {
+        result.case.tokenizer: int(one.value)
+        for result in results
+        for one in result.measurements
+        if one.metric == metric and one.value is not None
+    }
+
+
 def settled(parameters: Mapping[str, Any], row: TokenizerSpec, device: str) -> Mapping[str, Any]:
     """Leave out parameters that are off, so that a case has the key that it has in records without them."""
     del row, device
@@ -245,8 +268,9 @@ BENCHMARKS = (
         parameters={"witnesses": False},  # whether the record holds a text for every id that needs one beside it
         settle=settled,
         tables=(TABLE,),
+        answers=unreachable,
         listing=Listing(
-            "Tokens that no text was found for",
+            "Unreachable tokens",
             ("id", "token", "its text gives", "verdict"),
             dead_tokens,
             arguments_in_common,

@@ -17,11 +17,13 @@ import numpy as np
 
 from pyharness import tokenizers
 from pyharness.benchmarks import Benchmark, Findings, Pace, Role, Work, first_documents, rounds
+from pyharness.benchmarks.notes import about_row
 from pyharness.statistics import rounds as rounds_of_rows
 from pyharness.statistics.samples import median
 from pyharness.statistics.stopping import noise
 from pyharness.system.timing import Lap, lap
 from pyharness.types import (
+    Answer,
     CaseResult,
     Column,
     Format,
@@ -33,6 +35,8 @@ from pyharness.types import (
     Tokenizer,
     Tokens,
     Unsupported,
+    counted,
+    listed,
 )
 
 STEADY_SLICES = 7
@@ -145,6 +149,42 @@ def _rates(repetitions: Sequence[Repetition], no_decoding: str | None) -> list[M
         samples = tuple(getattr(r, unit) * SECOND / max(r.wall, 1) for r in chosen)
         measurements.append(Measurement(f"{direction}_{unit}_per_second", median(samples), part=phase, samples=samples))
     return measurements
+
+
+STEADY = "encode_bytes_per_second", "steady"
+
+
+def fastest(results: Sequence[CaseResult], data: Mapping[str, Any]) -> Iterator[Answer]:
+    """Name the fastest row of each text and number of threads, and of rows that give the same ids."""
+    tasks: dict[str, list[Steady]] = {}
+    for result in results:
+        for one in result.measurements:
+            if (one.metric, one.part) == STEADY and one.value:
+                threads = result.case.parameters.get("threads", 1)
+                task = f"{result.case.corpus}, {counted(threads, 'thread') if isinstance(threads, int) else threads}"
+                tasks.setdefault(task, []).append((result, one))
+    for task, rows in tasks.items():
+        if len(rows) > 1:
+            yield Answer("Fastest encoding", f"{_winner(rows)} ({task}).")
+        vocabularies: dict[object, list[Steady]] = {}
+        for row in rows:
+            vocabularies.setdefault(about_row(data, row[0].case.tokenizer).get("vocabulary"), []).append(row)
+        for vocabulary, same in vocabularies.items():
+            if vocabulary is not None and len(same) > 1:
+                yield Answer("Fastest of equal ids", f"{_winner(same)}, of {len(same)} rows ({task}).")
+
+
+def _winner(rows: Sequence[Steady]) -> str:
+    """Name the fastest row with its speed, and those that are tied with it or, without any, the next."""
+    (best, speed), *others = sorted(rows, key=lambda row: -(row[1].value or 0))
+    tied = [result.case.tokenizer for result, one in others if not _is_told_apart(speed, one)]
+    next_best, slower = others[0]
+    behind = f" (tied with {listed(tied)})" if tied else f", then {_speed(next_best, slower)}"
+    return _speed(best, speed) + behind
+
+
+def _speed(result: CaseResult, one: Measurement) -> str:
+    return f"{result.case.tokenizer} at {(one.value or 0) / 1e6:,.3g} MB/s"
 
 
 RATIOS = {"encode_bytes_per_second": "encode_speed_ratio", "decode_bytes_per_second": "decode_speed_ratio"}
@@ -276,6 +316,7 @@ BENCHMARKS = (
         pace=Pace(1.0, 2.2),
         tables=(TABLE, RATIO_TABLE),
         plots=PLOTS,
+        answers=fastest,
         parameters={"bytes": 2_000_000, "threads": "powers of two", **rounds.PARAMETERS},
         settle=rounds.settle,
         relative=rounds.relative_to(RATIOS),

@@ -14,6 +14,7 @@ from pyharness.report.provenance import foot_blocks
 from pyharness.report.ranking import ranking_sheets
 from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.report.sheet.cases import not_measured
+from pyharness.report.summary import summary_sheets
 from pyharness.report.tables import listing_sheets, measured_sheets
 from pyharness.store import KIND, Record
 from pyharness.types import Format, counted
@@ -31,7 +32,7 @@ def record_comment(record: Record, name: str, every: bool = False, all_entries: 
         all_entries: with all that listings name.
     """
     of_a_run = record.data["kind"] == KIND
-    answer = ranking_sheets(record) if of_a_run else []
+    summary, answer = (summary_sheets(record), ranking_sheets(record)) if of_a_run else ([], [])
     failed = _failed_first(not_measured(record.results))
     listed = [sheet for sheet in listing_sheets(record, all_entries) if sheet.rows and of_a_run]
     rest = [*measured_sheets(record, every), *listed]
@@ -41,7 +42,7 @@ def record_comment(record: Record, name: str, every: bool = False, all_entries: 
         _measured(record),
         f"Record {inert(name)} of {inert(str(record.data['created'])[:_OF_A_DATE])}",
         parts=(
-            CommentPart(tuple(answer)),
+            CommentPart((*summary, *answer)),
             CommentPart((failed,) if failed.rows else (), most=MOST_BYTES_OF_A_TABLE, first=True),
             CommentPart(tuple(rest), counted(len(rest), "more table"), MOST_BYTES_OF_A_TABLE),
             CommentPart(

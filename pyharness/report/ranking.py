@@ -20,6 +20,7 @@ from typing import TypeAlias, TypeVar
 from pyharness.benchmarks import benchmarks
 from pyharness.benchmarks.notes import lossy
 from pyharness.report import comparison
+from pyharness.report.costs import cost_cells, cost_note
 from pyharness.report.differences import Difference
 from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.report.sheet.cases import row_cell, smoke_test, trained_note, variant
@@ -36,8 +37,8 @@ TEXTS = 3  # of one sheet: more do not fit on a terminal of 80 columns
 LONGEST_TEXT = 15  # characters of the name of a text
 COUNTED = "tokens"  # what groups of documents are weighed by
 NOTES = (
-    "#: rank; rows of one rank are tied with its first (family-wise 95 %).",
-    "Rows are sorted by the mean over the texts of how far each is behind the best, in logarithms; ±: as below.",
+    "#: rank. Rows that share a rank are tied: no difference is significant (family-wise 95 %).",
+    "Sorted by the geometric mean of the ratio to the best.",
 )
 # Why a row that competes has no rank.
 ALONE = "no other row to rank beside it"
@@ -210,14 +211,16 @@ def difference(one: Contender, other: Contender, metric: str) -> Difference | No
 
 def _sheets(record: Record, benchmark: str, metric: str) -> list[Sheet]:
     columns = ranked_texts(record, benchmark, metric)
-    return sheets_of(metric, columns, ranking_notes(record, benchmark, columns.values()))
+    return sheets_of(benchmark, metric, columns, ranking_notes(record, benchmark, columns.values()))
 
 
-def sheets_of(metric: str, columns: Mapping[str, Mapping[str, Ranked]], notes: Iterable[str]) -> list[Sheet]:
+def sheets_of(
+    benchmark: str, metric: str, columns: Mapping[str, Mapping[str, Ranked]], notes: Iterable[str]
+) -> list[Sheet]:
     """Sheets of ranked columns, by the name of their text; none where no column has two rows."""
     if not any(len(column) > 1 for column in columns.values()):
         return []
-    rows, told = ordered(list(columns.values())), tuple(notes)
+    rows, told = ordered(list(columns.values())), (cost_note(benchmark, metric), *notes)
     parts = [dict(list(columns.items())[start : start + TEXTS]) for start in range(0, len(columns), TEXTS)]
     return [_sheet(metric, rows, some, told if some is parts[-1] else ()) for some in parts]
 
@@ -226,13 +229,15 @@ def _sheet(
     metric: str, rows: Sequence[str], columns: Mapping[str, Mapping[str, Ranked]], notes: tuple[str, ...]
 ) -> Sheet:
     data = next(one for column in columns.values() for one in column.values()).row.record.data
-    unit, direction = (data["metrics"][metric][key] for key in ("unit", "direction"))
-    short = shorten_apart(columns, LONGEST_TEXT)
+    short, costs = shorten_apart(columns, LONGEST_TEXT), {text: cost_cells(columns[text], metric) for text in columns}
     headings = [Heading(data["suite"].get("rows", "tokenizer"), "name")]
     for text in columns:
-        headings += [Heading(short[text], "number", unit, direction, metric), Heading("#")]
+        headings += [Heading(short[text], "number", "beyond the best", "lower", metric), Heading("#")]
     cells = [
-        (name_cell(columns, row), *(one for column in columns.values() for one in _cells(column.get(row), metric)))
+        (
+            name_cell(columns, row),
+            *(one for text in columns for one in (costs[text].get(row, Cell()), rank_cell(columns[text].get(row)))),
+        )
         for row in rows
     ]
     return Sheet(f"Ranking by {metric.replace('_', ' ')}", tuple(headings), tuple(cells), notes)
@@ -264,14 +269,9 @@ def _not_ranked(columns: Iterable[Mapping[str, Ranked]]) -> Iterator[str]:
     yield from (f"No rank: {reason}" + f" ({', '.join(rows)})" * bool(rows) + "." for reason, rows in named.items())
 
 
-def _cells(ranked: Ranked | None, metric: str) -> tuple[Cell, Cell]:
-    """Value and rank."""
-    return (Cell(), Cell()) if ranked is None else (value_cell(ranked, metric), rank_cell(ranked))
-
-
-def rank_cell(ranked: Ranked) -> Cell:
+def rank_cell(ranked: Ranked | None) -> Cell:
     """Return the rank of a row, or why it has none."""
-    return Cell(ranked.rank, COUNT, reason=ranked.unranked)
+    return Cell() if ranked is None else Cell(ranked.rank, COUNT, reason=ranked.unranked)
 
 
 def value_cell(ranked: Ranked, metric: str) -> Cell:
@@ -344,7 +344,7 @@ def _of_benchmark(
             title = _title(next(iter(read.values())), everything)
             rows = [Contender(labels[name, row], records[name], result) for (name, row), result in read.items()]
             columns[_unlike(title, columns, digest[:8])] = ranked(rows, metric)
-    return sheets_of(metric, columns, _notes(records, benchmark, columns))
+    return sheets_of(benchmark, metric, columns, _notes(records, benchmark, columns))
 
 
 def _title(result: CaseResult, among: Sequence[CaseResult]) -> str:

@@ -28,6 +28,7 @@ from pyharness.report.sheet.columns import (
     with_undeclared,
 )
 from pyharness.report.sheet.strings import shorten, writable
+from pyharness.report.summary import summary_sheets
 from pyharness.statistics.intervals import interval_of, lack_of
 from pyharness.store import Record, case_record_kind
 from pyharness.types import CaseResult, Column, Fact, Listing, Measurement, Plot, Table, counted
@@ -84,7 +85,12 @@ def sheets(record: Record, every: bool = False, all_entries: bool = False) -> li
     if (kind := case_record_kind(record.data["kind"])) is not None:
         return list(kind.sheets(record))
     last = (*listing_sheets(record, all_entries), not_measured(record.results))
-    return [*ranking_sheets(record), *measured_sheets(record, every), *(sheet for sheet in last if sheet.rows)]
+    return [
+        *summary_sheets(record),
+        *ranking_sheets(record),
+        *measured_sheets(record, every),
+        *(sheet for sheet in last if sheet.rows),
+    ]
 
 
 def measured_sheets(record: Record, every: bool = False) -> list[Sheet]:

@@ -25,6 +25,7 @@ from pyharness.types.results import (
     PLAIN,
     RATIO,
     SECONDS,
+    Answer,
     Case,
     CaseResult,
     Column,
@@ -48,6 +49,7 @@ from pyharness.types.results import (
     Table,
     Unsupported,
     counted,
+    listed,
 )
 from pyharness.types.segments import HasCalibration, HasSegments, NotSpelled, Segments
 from pyharness.types.tokenizers import (
@@ -76,6 +78,7 @@ __all__ = [
     "RATIO",
     "SECONDS",
     "WORK",
+    "Answer",
     "Case",
     "CaseResult",
     "Column",
@@ -133,5 +136,6 @@ __all__ = [
     "counted",
     "digest_of",
     "kind_of",
+    "listed",
     "offsets_of",
 ]

@@ -5,6 +5,8 @@ A report turns these declarations into sheets. A benchmark that declares nothing
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -25,6 +27,10 @@ TRAINED_ON_TOO_MUCH = 0.01
 Direction: TypeAlias = Literal["higher", "lower", "none"]
 
 
+MOST_DECIMALS = 6
+_NUMBER = re.compile(r"\{:([+,]*)\.\d+[fg]\}")
+
+
 @dataclass(frozen=True, slots=True)
 class Format:
     """How people are shown a number: ``pattern``, of ``str.format``, for the value times ``scale``, in ``unit``."""
@@ -42,9 +48,20 @@ class Format:
         shown = self.pattern.format(value if self.scale == 1 else value * self.scale)
         return self.pattern.format(0.0) if shown == self.pattern.format(-0.0) else shown
 
-    def show_width(self, width: float) -> str:
-        """Return half of an interval as text: like a value, without the sign that a difference has."""
-        return self.pattern.replace("+", "").format(width * self.scale)
+    def show_with(self, value: float, half: float) -> tuple[str, str]:
+        """Return a value and half of its interval as text. The half-width has two digits, the value as many decimals.
+
+        >>> PLAIN.show_with(3.11432, 0.03168), COUNT.show_with(698.4, 103.2), PERCENT.show_with(0.5, 0.0)
+        (('3.114', '0.032'), ('698', '100'), ('50.00', '0.00'))
+        """
+        width = abs(half * self.scale)
+        if not 0 < width < math.inf or not (number := _NUMBER.search(self.pattern)):
+            return self.show(value), self.pattern.replace("+", "").format(width)
+        decimals = 1 - math.floor(math.log10(float(f"{width:.1e}")))
+        digits = min(max(decimals, 0), MOST_DECIMALS)
+        pattern = _NUMBER.sub(f"{{:{number[1]}.{digits}f}}", self.pattern)
+        shown = Format(pattern, self.scale).show(value)
+        return shown, pattern.replace("+", "").format(round(width, min(decimals, MOST_DECIMALS)))
 
 
 PLAIN = Format()
@@ -64,6 +81,16 @@ def counted(count: int, noun: str) -> str:
     ('1 document', '1,200 documents')
     """
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Join names.
+
+    >>> listed(["a", "b", "c"]), listed(["a"])
+    ('a, b and c', 'a')
+    """
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,6 +277,14 @@ class Listing:
 # row is a panel, and has a dot for each column. ``points``: a row is a point at its first number, in one panel for each
 # of the others.
 Drawing: TypeAlias = Literal["dots", "dots by column", "points"]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A line that a report begins with: what people ask, and what the results say."""
+
+    question: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)

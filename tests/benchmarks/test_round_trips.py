@@ -98,10 +98,10 @@ def test_reports_show_both_shares_and_the_first_witness_of_each(tmp_path: Path) 
     shown = dict(zip(sheets["Round trips"].columns, row, strict=True))
     assert shown["exact, text"] == "1.0000"
     assert float(shown["stress set"]) < 1
-    (entry,) = sheets["Text that did not come back"].texts
+    (entry,) = sheets["Text that is lost"].texts
     assert entry[:2] == ("mistral:v3", STRESS)
     for write in (report.to_text, report.to_markdown, report.to_html):
-        assert "did not come back" in write(sheets.values())
+        assert "is lost" in write(sheets.values())
 
 
 def test_older_records_show_what_they_have() -> None:

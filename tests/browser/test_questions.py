@@ -124,8 +124,8 @@ def test_which_rows_lose_text(ask: Callable[[str], Reader]) -> None:
 
 def test_which_tokens_are_dead(ask: Callable[[str], Reader], report: Callable[[str], Path]) -> None:
     reader = ask("full")
-    reader.goes_to("Tokens that no text was found for")
-    rows = reader.reads("Tokens that no text was found for")
+    reader.goes_to("Unreachable tokens")
+    rows = reader.reads("Unreachable tokens")
     dead = {row["token"] for row in rows if row["tokenizer"] == "dead"}
     (known,) = [one for one in record_of(report("full")).of("reachability") if one.case.tokenizer == "dead"]
     named = {entry["token"] for name in ("model", "pipeline") for entry in known.details[name]}

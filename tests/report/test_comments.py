@@ -34,10 +34,11 @@ def test_ranks_come_first_then_what_failed_and_the_rest_is_folded() -> None:
     first, _, about, *_ = opened.splitlines()
     assert first == "**4 tokenizers on 4 texts: 8 cases measured, 2 failed, 2 skipped.**"
     assert about == "Record x.json of 2026-01-01"
-    ranking, failed = tables(opened)
+    short, ranking, failed = tables(opened)
+    assert [row[0] for row in short][1:] == ["Fewest tokens", "Not significant", "Not measured"]
     assert [row[0] for row in ranking] == ["tokenizer", "good", "fair", "poor", "bad"]
     assert [row[1] for row in failed] == ["status", "failed", "failed", "skipped", "skipped"]
-    assert opened.index("Ranking by bytes per token") < opened.index("Not measured")
+    assert opened.index("Ranking by bytes per token") < opened.rindex("Not measured")
     titles = [one.removeprefix("<summary>").partition("</summary>")[0] for one in folds]
     assert titles == ["3 more tables", "where this is from"]
     said = "".join(folds)

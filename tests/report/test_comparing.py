@@ -141,7 +141,7 @@ def test_any_number_of_rows_is_compared_with_the_first(result: session.Result, t
 
 def test_a_result_is_its_tables_at_a_prompt(result: session.Result) -> None:
     assert repr(result) == str(result)
-    assert repr(result).startswith("Ranking by bytes per token")
+    assert repr(result).startswith("In short")
 
 
 def regrouped(record: store.Record, groups: tuple[int, ...] | None, works: bool) -> store.Record:

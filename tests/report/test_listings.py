@@ -14,7 +14,7 @@ from pyharness.cli import main
 from pyharness.report.tables import FIRST_LISTED, listing_sheets
 from tokenizer_files import byte_level, write
 
-TITLE = "Tokens that no text was found for"
+TITLE = "Unreachable tokens"
 
 
 def record(details: dict[str, Any]) -> store.Record:

@@ -89,7 +89,7 @@ def by_chance(means: dict[str, float], seed: int) -> list[dict[str, object]]:
 def test_without_an_interval_there_is_a_value_and_no_rank() -> None:
     read = record(case("a", "text", 4.0, ()), case("b", "text", 3.0, ()))
     (sheet,) = ranking_sheets(read)
-    assert sheet.texts == (("a", "4.0000", "-"), ("b", "3.0000", "-"))
+    assert sheet.texts == (("a", "1.00x", "-"), ("b", "+33 %", "-"))
     assert any(NO_INTERVAL in note for note in sheet.notes)
     assert all(row[2].reason == NO_INTERVAL for row in sheet.rows)
 
@@ -183,7 +183,7 @@ def test_one_row_has_no_rank() -> None:
 
 def test_a_real_run_is_ranked_first() -> None:
     result = pyharness.run(["raw_bytes", "mistral:v3"], ["sample:prose"], ["compression"])
-    first = report.sheets(result.record)[0]
+    first = report.sheets(result.record)[1]
     assert first.title == "Ranking by bytes per token"
     assert [(row[0], row[2]) for row in first.texts] == [("mistral:v3", "1"), ("raw_bytes", "2")]
     assert any("smoke test" in note for note in first.notes)

@@ -110,7 +110,6 @@ DIGESTS = st.lists(st.sampled_from("12"), min_size=2, max_size=5)
 @settings(deadline=None, max_examples=examples(30))
 @given(DIGESTS, st.randoms())
 def test_each_column_is_of_one_digest(digests: list[str], generator: Any) -> None:
-    """The values say which digest a row has read."""
     records = {
         f"r{number}": of_rows({"a": int(digest) * 1000 + generator.random()}, digest)
         for number, digest in enumerate(digests)
@@ -119,9 +118,10 @@ def test_each_column_is_of_one_digest(digests: list[str], generator: Any) -> Non
     sheets = ranking_of_records(records)
     assert bool(sheets) == bool(shared)
     for sheet in sheets:
-        columns = list(zip(*sheet.rows, strict=True))[1::2]
-        met = [{int(one.value) // 1000 for one in column if isinstance(one.value, float)} for column in columns]
-        assert sorted(met, key=min) == [{int(digest)} for digest in sorted(shared)]
+        names, *columns = zip(*sheet.rows, strict=True)
+        read = [digests[int(str(name.value).partition("(r")[2].rstrip(")"))] for name in names]
+        met = [{one for one, cell in zip(read, column, strict=True) if cell.value is not None} for column in columns]
+        assert sorted(met[::2], key=min) == [{digest} for digest in sorted(shared)]
 
 
 def test_the_ranking_of_a_record_with_itself_is_that_of_the_record() -> None:

@@ -20,6 +20,8 @@ HEADER_WIDTH = 7
 WRAPPED_WIDTH = 24
 MIN_NAME_WIDTH = 12
 GAP = 2
+BAR_WIDTH = 6
+_EIGHTHS: tuple[str, ...] = ("", *"▏▎▍▌▋▊▉")
 _WORD = re.compile(r"[^\s_/]*(?:[_/]+|\s+|$)")
 
 
@@ -132,7 +134,7 @@ def _widest(sheet: Sheet, index: int) -> int:
     from rich.cells import cell_len
 
     header = _headers(sheet.columns)[index].split("\n")
-    return max(map(cell_len, (*header, *(visible(row[index].text) for row in sheet.rows))))
+    return max(map(cell_len, (*header, *_texts(sheet, index))))
 
 
 def _least_width(sheet: Sheet) -> int:
@@ -153,11 +155,32 @@ def _room_for_names(sheet: Sheet, width: int) -> int:
 def _shown(sheet: Sheet, room: int) -> Iterator[list[str]]:
     """Texts of each row; names are cut where there is no room, and no two of a sheet to look alike."""
     named = [_is_cut(heading) for heading in sheet.headings]
-    rows = [[visible(cell.text) for cell in row] for row in sheet.rows]
+    columns = [_texts(sheet, place) for place in range(len(sheet.headings))]
+    rows = [list(texts) for texts in zip(*columns, strict=True)]
     names = [text for row in rows for text, is_name in zip(row, named, strict=True) if is_name]
     short = _short(names, room)
     for row in rows:
         yield [short[text] if is_name else text for text, is_name in zip(row, named, strict=True)]
+
+
+def _texts(sheet: Sheet, place: int) -> list[str]:
+    """Texts of a column, each with its bar behind it."""
+    cells = [row[place] for row in sheet.rows]
+    texts = [visible(cell.text) for cell in cells]
+    if all(cell.bar is None for cell in cells):
+        return texts
+    room = max(map(len, texts))
+    return [f"{text:>{room}} {_bar(cell.bar or 0.0)}" for text, cell in zip(texts, cells, strict=True)]
+
+
+def _bar(length: float) -> str:
+    """Draw a bar of blocks: whole ones, and one of eighths.
+
+    >>> _bar(1.0), _bar(0.55)
+    ('██████', '███▎  ')
+    """
+    eighths = round(length * 8 * BAR_WIDTH)
+    return ("█" * (eighths // 8) + _EIGHTHS[eighths % 8]).ljust(BAR_WIDTH)
 
 
 def _short(names: Sequence[str], room: int) -> dict[str, str]:

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from pyharness.report.charts import Dot, dots
+from pyharness.report.costs import best_noun, cost_cells, cost_note
 from pyharness.report.ranking import (
+    NOTES,
     Ranked,
     difference,
     name_cell,
@@ -221,6 +223,25 @@ def _sentence(ranking: Ranking, text: str) -> str:
     return f"{text}: {first} is first{shared} with {amount} {ranking.name}" + f"; not ranked: {left}" * bool(left) + "."
 
 
+def cost_sheets(record: Record) -> Iterator[Sheet]:
+    """One sheet for each metric that rows are ranked by: what each row costs on each text, with its rank."""
+    for ranking in rankings_of(record):
+        costs = {text: cost_cells(ranking.columns[text], ranking.metric) for text in ranking.texts}
+        headings = [Heading("tokenizer", "name")]
+        for text in ranking.texts:
+            headings += [Heading(text, "number", "beyond the best", "lower", ranking.metric), Heading("#")]
+        rows = tuple(
+            (
+                ranking.name_cell(row),
+                *(one for text in costs for one in (costs[text].get(row, Cell()), ranking.rank(text, row))),
+            )
+            for row in ranking.rows
+        )
+        noun = best_noun(ranking.benchmark, ranking.metric)
+        notes = (cost_note(ranking.benchmark, ranking.metric), NOTES[0])
+        yield Sheet(f"Cost relative to the {noun}", tuple(headings), rows, (*ranking.left_out, *notes))
+
+
 def _overall(ranking: Ranking) -> Sheet:
     """Rows by texts: values and ranks; of several texts, over all of them first."""
     headings, several = [Heading("tokenizer", "name")], len(ranking.columns) > 1
@@ -270,6 +291,6 @@ def _differences(ranking: Ranking) -> Figure:
         title,
         tuple(headings),
         tuple(rows),
-        (*ranking.left_out, "±: half of the paired 95 % interval of the difference, which the verdict is by."),
+        (*ranking.left_out, "±: half-width of the paired 95 % CI of the difference. The verdict follows it."),
     )
     return Figure(title, description, dots(drawn, title, ranking.unit, at=0.0), numbers)

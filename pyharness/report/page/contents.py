@@ -14,6 +14,7 @@ from pyharness.report import comparison, tables
 from pyharness.report.charts import Dot, dots
 from pyharness.report.comparison import Pair
 from pyharness.report.differences import Difference, along_curve, judged_otherwise, notes_below, resolved_first
+from pyharness.report.page.answer import cost_sheets
 from pyharness.report.page.markup import render
 from pyharness.report.page.sections import sections_of
 from pyharness.report.provenance import download, foot_blocks, what_differs
@@ -21,6 +22,7 @@ from pyharness.report.ranking import ranking_of_records
 from pyharness.report.sheet import Cell, Heading, Sheet, text_row
 from pyharness.report.sheet.columns import amount
 from pyharness.report.sheet.parts import Block, Download, Figure, Page, Section
+from pyharness.report.summary import summary_sheets
 from pyharness.statistics.intervals import interval_of, lack_of
 from pyharness.store import Record
 from pyharness.types import CaseResult, Format, InputError, Measurement, counted
@@ -49,11 +51,11 @@ def compare_pairs(pairs: Sequence[Pair]) -> list[Compared]:
 
 def comparison_sections(found: Sequence[Compared]) -> Iterator[Section]:
     """Resolved differences, all others, and the cases that nothing was compared of."""
-    yield Section("Differences that are resolved", tuple(_resolved(found)))
+    yield Section("Significant differences", tuple(_resolved(found)))
     left = [(one, resolved_first(one.differences)[1]) for one in found]
     others = [_sheet(one, differences) for one, differences in left if differences]
     if others:
-        yield Section("Differences that are not resolved", (*_notes(found), *others), folded=True)
+        yield Section("Differences that are not significant", (*_notes(found), *others), folded=True)
     if refused := [text_row(one.pair.title, one.refused) for one in found if one.refused is not None]:
         headings = Heading("case", "prose"), Heading("reason", "prose")
         yield Section("Not compared", (Sheet("Cases that nothing was compared of", headings, tuple(refused)),))
@@ -169,7 +171,8 @@ def page_of(sources: Sequence[RecordFile], every: bool = False) -> Page:
     if len(sources) == 1:
         (source,) = sources
         sections = _sections(source.record, every)
-        return Page(_title(source.record), tuple(sections), _about(source), *_ends(sources))
+        lead = *summary_sheets(source.record), *cost_sheets(source.record)
+        return Page(_title(source.record), tuple(sections), _about(source), *_ends(sources), lead)
     named = _named(sources)
     return Page(
         f"{len(sources)} records: {', '.join(named)}", tuple(_of_several(named, every)),
@@ -247,7 +250,7 @@ def _about(source: RecordFile) -> str:
 
 
 def _ends(sources: Sequence[RecordFile]) -> tuple[tuple[Block, ...], tuple[Download, ...]]:
-    """Where the numbers are from, and the records themselves."""
+    """Provenance, and the records themselves."""
     named = _named(sources)
     foot = [block for one in named.values() for block in foot_blocks(one)]
     if len(named) > 1:

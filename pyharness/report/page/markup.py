@@ -24,6 +24,7 @@ LONGEST: dict[Kind, int] = {"name": 40, "word": 60, "number": 80, "prose": 300} 
 LONGEST_LINE = 200  # of a title or a heading
 LONGEST_PROSE = 2000  # of a paragraph, a description or a note: all of ours are shorter
 MOST_COLUMNS = 100
+BARS = 24  # lengths of a bar
 MOST_ROWS = 200  # of one table; of more, as many from the top as from the bottom
 
 
@@ -35,6 +36,7 @@ class ShownCell:
     tip: str  # shown on hovering and focus: of a number, its value and then all else; "" where that says no more
     kind: Kind
     shade: int | None = None
+    bar: int | None = None  # of BARS, as long as the longest
 
 
 def narrowed(sheet: Sheet) -> Sheet:
@@ -79,7 +81,8 @@ def _shown(cell: Cell, heading: Heading, names: dict[str, str]) -> ShownCell:
     text = names[whole] if names else shorten(visible(whole), LONGEST[heading.kind])
     if isinstance(cell.value, int | float):
         said = "; ".join(_said(cell, heading))
-        return ShownCell(text, "" if said == text else said, heading.kind, cell.shade)
+        bar = None if cell.bar is None else max(1, round(cell.bar * BARS))
+        return ShownCell(text, "" if said == text else said, heading.kind, cell.shade, bar)
     cut = None if text == visible(whole) else whole
     return ShownCell(text, "; ".join(_brief(cut, cell.reason, cell.case)), heading.kind, cell.shade)
 
@@ -110,6 +113,7 @@ COLOURS = {  # name: on light, on dark
     "raised": ("#f3f5f7", "#20252a"),
     "line": ("#c9cdd1", "#444a51"),
     "link": ("#0b57a4", "#8ec5ff"),
+    "bar": ("#a5cdef", "#1c466c"),
     # A cell beside the reference row: 0 is far worse, 4 is alike, 8 is far better.
     "shade-0": ("#f6b27c", "#7a3e10"),
     "shade-1": ("#f9c79d", "#5f3314"),
@@ -122,7 +126,7 @@ COLOURS = {  # name: on light, on dark
     "shade-8": ("#80b8e8", "#1e578a"),
 }
 WRITTEN = ("ink", "quiet", "link")  # in which there is text
-BEHIND = ("page", "raised", *(name for name in COLOURS if name.startswith("shade")))  # on which there is text
+BEHIND = ("page", "raised", "bar", *(name for name in COLOURS if name.startswith("shade")))  # on which there is text
 
 
 def theme() -> str:
@@ -135,9 +139,15 @@ def theme() -> str:
             f"@media screen{{:root:has(#light:checked){{color-scheme:light;{light}}}",
             f":root:has(#dark:checked){{color-scheme:dark;{dark}}}}}",
             *(f".{name}{{background:var(--{name})}}" for name in COLOURS if name.startswith("shade")),
+            *(_bar(length) for length in range(1, BARS + 1)),
             *_drawings(),
         )
     )
+
+
+def _bar(length: int) -> str:
+    end = f"{100 * length / BARS:.4g}%"
+    return f".bar-{length}{{background:linear-gradient(to right,var(--bar) {end},transparent {end})}}"
 
 
 def _set(place: int) -> str:

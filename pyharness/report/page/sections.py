@@ -26,7 +26,7 @@ def missing(record: Record) -> Iterator[Section]:
         counts = Counter(result.status for result in record.results)
         said = ", ".join(f"{counts[status]:,} {status}" for status in ("ok", "skipped", "failed") if counts[status])
         cut = () if record.data["complete"] else ("The run was interrupted before it was complete.",)
-        yield Section("What has no numbers", (*cut, f"Cases: {said or 'none'}.", *(sheet,) * bool(sheet.rows)))
+        yield Section("Failed or skipped", (*cut, f"Cases: {said or 'none'}.", *(sheet,) * bool(sheet.rows)))
 
 
 def listings(record: Record) -> Iterator[Section]:

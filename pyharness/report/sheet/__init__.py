@@ -41,6 +41,7 @@ class Cell:
     n: str | None = None  # how much the value is of: ``2,583 documents``
     reason: str | None = None
     samples: tuple[float, ...] = ()  # that the value is the median of, and that drawings show
+    bar: float | None = None  # length of a bar beside it, of the longest in its column: 0 to 1
 
     @property
     def text(self) -> str:
@@ -49,24 +50,23 @@ class Cell:
         >>> Cell(1.3199, Format("{:.2f} x"), (1.29, 1.36), bounds=True).text
         '1.32 x [1.29, 1.36]'
         >>> Cell(4.3649, interval=(4.2, 4.6)).text, Cell().text
-        ('4.3649 ±0.2000', '-')
+        ('4.36 ±0.20', '-')
         """
         if self.value is None:
             return NOTHING
         if isinstance(self.value, str):
             return " ".join(filter(None, (self.value, self.part)))
-        shown = [self.format.show(self.value)]
-        if self.interval is not None:
-            shown.append(self._interval(*self.interval))
-        if self.part is not None:
-            shown.append(self.part)
-        return " ".join(shown)
+        return " ".join(filter(None, (*self._with_interval(self.value), self.part)))
 
-    def _interval(self, low: float, high: float) -> str:
+    def _with_interval(self, value: float) -> tuple[str, ...]:
+        if self.interval is None:
+            return (self.format.show(value),)
+        low, high = self.interval
         if self.bounds:
             ends = (self.format.show(end).partition(" ")[0] for end in (low, high))
-            return f"[{', '.join(ends)}]"
-        return f"±{self.format.show_width((high - low) / 2).partition(' ')[0]}"
+            return self.format.show(value), f"[{', '.join(ends)}]"
+        shown, half = self.format.show_with(value, (high - low) / 2)
+        return shown, f"±{half.partition(' ')[0]}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -189,7 +189,7 @@ def interval_notes(columns: Sequence[Column | Fact], known: Rows, rows: Sequence
     with_intervals = [column for column in columns if isinstance(column, Column) and column.interval]
     shown = [one for column in with_intervals for row in rows for _, one in known.of(row, column)[:1]]
     if any(one.replicates and interval_of(one) for one in shown):
-        yield "±: half of a 95 % interval, of as much other text of this kind."
+        yield "±: half-width of the 95 % CI over documents."
     if any(one.paired for one in shown):
         yield "x [low, high]: relative to the reference row in the same round, with a 95 % interval."
     if any(one.samples and not one.paired and interval_of(one) for one in shown):

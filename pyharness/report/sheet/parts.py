@@ -57,3 +57,4 @@ class Page:
     about: str = ""  # what it is about, in a sentence
     foot: tuple[Block, ...] = ()
     downloads: tuple[Download, ...] = ()
+    lead: tuple[Sheet, ...] = ()  # the answer, before the table of contents

@@ -117,7 +117,7 @@ def test_the_sentence_names_who_is_first_and_who_shares_its_rank() -> None:
                              for shift, value in enumerate(values.values())), strict=True)
     ]  # fmt: skip
     (section,) = answer(made.of_results(results, list(values), ["text"]))
-    assert str(section.blocks[0]).startswith("text: best is first, tied with alike, with 4.0000")
+    assert str(section.blocks[0]).startswith("text: best is first, tied with alike, with 4.00 ±")
 
 
 def test_many_texts_have_one_table_and_one_drawing() -> None:

@@ -95,7 +95,7 @@ def test_names_that_look_alike_are_told_apart(names: tuple[str, str]) -> None:
         (Cell(1e12), "1000000000000.0000", "1000000000000.0 u"),
         (Cell(3), "3.0000", "3 u"),
         (Cell(3, COUNT), "3", "3 u"),
-        (Cell(1.5, interval=(1.0, 2.0), reason="x"), "1.5000 ±0.5000", "1.5 u; 95 % interval 1 to 2; x"),
+        (Cell(1.5, interval=(1.0, 2.0), reason="x"), "1.50 ±0.50", "1.5 u; 95 % interval 1 to 2; x"),
     ],
 )
 def test_a_cell_says_what_it_is(cell: Cell, text: str, tip: str) -> None:

@@ -84,7 +84,7 @@ def test_each_record_stands_under_its_name() -> None:
     titles = [one.text for one in tree.one("nav").all("a")]
     assert titles == [
         "What differs between the records", "All rows on the same text", "p (2) (B) against p (1) (A)",
-        "q (3) (B) against p (1) (A)", "p (1)", "p (2)", "q (3)", "Where the numbers are from",
+        "q (3) (B) against p (1) (A)", "p (1)", "p (2)", "q (3)", "Provenance",
     ]  # fmt: skip
 
 

@@ -139,7 +139,7 @@
   };
   const main = document.querySelector("main");
   main.addEventListener("toggle", (event) => enhanceWithin(event.target), true);
-  enhanceWithin(main);
+  enhanceWithin(document.body);
 
   // Escape takes a tip away until another is asked for.
   const root = document.documentElement;

@@ -1,0 +1,115 @@
+"""What a report begins with: who wins by what and where, who is tied, what is lost or dead, what was not measured."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from pyharness.benchmarks import benchmarks
+from pyharness.report.costs import best_noun, cost_cells
+from pyharness.report.ranking import Ranked, ranked_texts, rankings
+from pyharness.report.sheet import Heading, Sheet, text_row
+from pyharness.store import Record
+from pyharness.types import Answer, listed
+
+TITLE = "In short"
+MOST_TEXTS = 4  # that are named one by one
+MOST_GROUPS = 4  # of tied rows that are named
+_HEADINGS = (Heading("question", "name", whole=True), Heading("answer", "prose"))
+
+
+def summary_sheets(record: Record) -> list[Sheet]:
+    """One sheet of a line per question; none where the record has no answer."""
+    lines: dict[str, list[str]] = {}
+    for answer in (*_of_rankings(record), *_of_benchmarks(record), *_not_measured(record)):
+        lines.setdefault(answer.question, []).append(answer.text)
+    if not lines:
+        return []
+    return [Sheet(TITLE, _HEADINGS, tuple(text_row(question, " ".join(texts)) for question, texts in lines.items()))]
+
+
+def _of_rankings(record: Record) -> Iterator[Answer]:
+    for benchmark, metric in rankings(record):
+        columns = {text: one for text, one in ranked_texts(record, benchmark, metric).items() if len(one) > 1}
+        if columns:
+            yield Answer(best_noun(benchmark, metric).capitalize(), _winners(columns, metric))
+            yield Answer("Not significant", _ties(columns))
+
+
+def _winners(columns: Mapping[str, Mapping[str, Ranked]], metric: str) -> str:
+    """Rows that are first: text by text with what comes next, or on how many texts."""
+    if len(columns) <= MOST_TEXTS:
+        return "; ".join(f"{text}: {_first(column)}{_next(column, metric)}" for text, column in columns.items()) + "."
+    texts = Counter(_first(column) for column in columns.values())
+    return "; ".join(f"{first} on {count} of {len(columns)} texts" for first, count in texts.most_common()) + "."
+
+
+def _first(column: Mapping[str, Ranked]) -> str:
+    competing = [label for label, one in column.items() if one.competes]
+    if not competing:
+        return "no row, as each was trained on it"
+    first = [label for label in competing if column[label].rank == 1]
+    if not first:
+        return f"{competing[0]}, which no evidence shows to be better"
+    winner, *tied = first
+    return f"{winner} (tied with {listed(tied)})" if tied else winner
+
+
+def _next(column: Mapping[str, Ranked], metric: str) -> str:
+    """Name the first row behind those of rank 1, with its cost."""
+    behind = next((label for label, one in column.items() if one.competes and (one.rank or 0) > 1), None)
+    return "" if behind is None else f", then {behind} {cost_cells(column, metric)[behind].text}"
+
+
+def _ties(columns: Mapping[str, Mapping[str, Ranked]]) -> str:
+    """Rows that share a rank, with the texts on which they do."""
+    groups: dict[str, list[str]] = {}
+    for text, column in columns.items():
+        for group in _groups(column):
+            groups.setdefault(listed(group), []).append(text)
+    if not groups:
+        return (
+            "No pair of neighbours: all differences in tokens are." if _ranked(columns) else "Nothing could be judged."
+        )
+    shown = [f"{rows} on {_texts(texts, len(columns))}" for rows, texts in list(groups.items())[:MOST_GROUPS]]
+    more = len(groups) - MOST_GROUPS
+    return "; ".join(shown) + (f"; {more} more groups of tied rows" if more > 0 else "") + "."
+
+
+def _ranked(columns: Mapping[str, Mapping[str, Ranked]]) -> bool:
+    return any(one.rank is not None for column in columns.values() for one in column.values())
+
+
+def _groups(column: Mapping[str, Ranked]) -> list[list[str]]:
+    by_rank: dict[int, list[str]] = {}
+    for label, one in column.items():
+        if one.rank is not None:
+            by_rank.setdefault(one.rank, []).append(label)
+    return [group for group in by_rank.values() if len(group) > 1]
+
+
+def _of_benchmarks(record: Record) -> Iterator[Answer]:
+    """What benchmarks say of their results; where a function fails, as a stranger's may, there is no line."""
+    for name in record.benchmarks:
+        benchmark = benchmarks().get(name)
+        results = [result for result in record.of(name) if result.status == "ok"]
+        if benchmark is not None and benchmark.answers is not None and results:
+            try:
+                yield from [Answer(str(one.question), str(one.text)) for one in benchmark.answers(results, record.data)]
+            except Exception as error:
+                yield Answer(name, f"No answer: {type(error).__name__}: {str(error)[:200]}")
+
+
+def _not_measured(record: Record) -> Iterator[Answer]:
+    counts = Counter(result.status for result in record.results if result.status != "ok")
+    said = [f"{counts[status]:,} {status}" for status in ("failed", "skipped") if counts[status]]
+    if not record.data["complete"]:
+        said.append("the run was interrupted")
+    if said:
+        yield Answer("Not measured", f"{', '.join(said)}, of {len(record.results):,} cases.")
+
+
+def _texts(texts: Sequence[str], total: int) -> str:
+    if len(texts) == total > 1:
+        return f"all {total} texts"
+    return listed(texts) if min(len(texts), total - 2) <= 2 else f"{len(texts)} of {total} texts"
