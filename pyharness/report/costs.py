@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from pyharness.benchmarks import benchmarks
 from pyharness.report.sheet import Cell
 from pyharness.types import Format
-
-if TYPE_CHECKING:
-    from pyharness.report.ranking import Ranked
 
 BEST = Format("1.00x")
 LITTLE = 0.0995  # a share that is shown with a decimal
@@ -28,24 +24,23 @@ def cost_note(benchmark: str, metric: str) -> str:
     return f"1.00x: the {best_noun(benchmark, metric)} on that text; others: how much more."
 
 
-def cost_cells(column: Mapping[str, Ranked], metric: str) -> dict[str, Cell]:
+def cost_cells(values: Mapping[str, float], *, higher: bool) -> dict[str, Cell]:
     """Costs of rows on a text: what each needs beyond the best, as a share, with a bar of all that it needs.
 
     Args:
-        column: rows by label, the best first.
-        metric: one that has a direction; what is not above 0 has no cost.
+        values: of rows by label, the best first; what is not above 0 has no cost.
+        higher: whether a higher value is better, and needs less.
     """
-    valued = {label: one for label, one in column.items() if one.value > 0}
+    valued = {label: value for label, value in values.items() if value > 0}
     if not valued:
         return {}
     best = next(iter(valued.values()))
-    higher = best.row.record.data["metrics"][metric]["direction"] == "higher"
-    costs = {label: best.value / one.value if higher else one.value / best.value for label, one in valued.items()}
+    costs = {label: best / value if higher else value / best for label, value in valued.items()}
     longest = max(costs.values())
-    return {label: _cell(valued[label], cost, longest) for label, cost in costs.items()}
+    return {label: _cell(cost, longest) for label, cost in costs.items()}
 
 
-def _cell(ranked: Ranked, cost: float, longest: float) -> Cell:
+def _cell(cost: float, longest: float) -> Cell:
     share = cost - 1
     shown = BEST if share == 0 else _PERCENT if abs(share) < LITTLE else _WHOLE_PERCENT
-    return Cell(share, shown, case=ranked.result.case.key, unit="beyond the best", bar=cost / longest)
+    return Cell(share, shown, unit="beyond the best", bar=cost / longest)

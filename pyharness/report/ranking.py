@@ -229,7 +229,8 @@ def _sheet(
     metric: str, rows: Sequence[str], columns: Mapping[str, Mapping[str, Ranked]], notes: tuple[str, ...]
 ) -> Sheet:
     data = next(one for column in columns.values() for one in column.values()).row.record.data
-    short, costs = shorten_apart(columns, LONGEST_TEXT), {text: cost_cells(columns[text], metric) for text in columns}
+    short = shorten_apart(columns, LONGEST_TEXT)
+    costs = {text: ranked_costs(one, metric) for text, one in columns.items()}
     headings = [Heading(data["suite"].get("rows", "tokenizer"), "name")]
     for text in columns:
         headings += [Heading(short[text], "number", "beyond the best", "lower", metric), Heading("#")]
@@ -241,6 +242,13 @@ def _sheet(
         for row in rows
     ]
     return Sheet(f"Ranking by {metric.replace('_', ' ')}", tuple(headings), tuple(cells), notes)
+
+
+def ranked_costs(column: Mapping[str, Ranked], metric: str) -> dict[str, Cell]:
+    """Costs of rows on one text, the best first."""
+    data = next((one.row.record.data for one in column.values()), None)
+    values = {label: one.value for label, one in column.items()}
+    return cost_cells(values, higher=data is not None and data["metrics"][metric]["direction"] == "higher")
 
 
 def name_cell(columns: Mapping[str, Mapping[str, Ranked]], row: str) -> Cell:

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from pyharness.benchmarks import benchmarks
-from pyharness.report.costs import best_noun, cost_cells
-from pyharness.report.ranking import Ranked, ranked_texts, rankings
+from pyharness.report.costs import best_noun
+from pyharness.report.ranking import Ranked, ranked_costs, ranked_texts, rankings
 from pyharness.report.sheet import Heading, Sheet, text_row
 from pyharness.store import Record
 from pyharness.types import Answer, listed
@@ -58,7 +58,7 @@ def _first(column: Mapping[str, Ranked]) -> str:
 def _next(column: Mapping[str, Ranked], metric: str) -> str:
     """Name the first row behind those of rank 1, with its cost."""
     behind = next((label for label, one in column.items() if one.competes and (one.rank or 0) > 1), None)
-    return "" if behind is None else f", then {behind} {cost_cells(column, metric)[behind].text}"
+    return "" if behind is None else f", then {behind} {ranked_costs(column, metric)[behind].text}"
 
 
 def _ties(columns: Mapping[str, Mapping[str, Ranked]]) -> str:

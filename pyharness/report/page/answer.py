@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pyharness.report.charts import Dot, dots
-from pyharness.report.costs import best_noun, cost_cells, cost_note
+from pyharness.report.costs import best_noun, cost_note
 from pyharness.report.ranking import (
     NOTES,
     Ranked,
@@ -20,6 +20,7 @@ from pyharness.report.ranking import (
     ordered,
     parts_on_text,
     rank_cell,
+    ranked_costs,
     ranked_texts,
     ranking_notes,
     rankings,
@@ -100,7 +101,6 @@ def _higher(columns: Columns, metric: str) -> bool:
 # ---------------------------------------------------------------------------------------------- on each text
 
 
-MOST_TEXTS = 4  # that have a sentence of their own
 MOST_COLUMNS = 40  # texts of one table, and of one drawing: the tables of benchmarks have all
 _DIFFERENCE = Format("{:+.4g}")
 
@@ -195,38 +195,14 @@ def answer(record: Record) -> Iterator[Section]:
 
 
 def _blocks(ranking: Ranking) -> Iterator[Block]:
-    several = len(ranking.columns) <= MOST_TEXTS
-    for text in ranking.columns if several else ():
-        if len(ranking.columns[text]) > 1:
-            yield _sentence(ranking, text)
     yield _overall(ranking)
     yield _differences(ranking)
-
-
-def _sentence(ranking: Ranking, text: str) -> str:
-    """Which row is first on a text, and which are tied with it."""
-    column = ranking.columns[text]
-    competing = [label for label, one in column.items() if one.competes]
-    if not competing:
-        return f"{text}: every row was trained on it, so that none is first."
-    ranked = {label: column[label].rank for label in competing if column[label].rank is not None}
-    first, *others = ranked or competing
-    amount = ranking.value(text, first).text
-    if len(competing) == 1:
-        only = "only row" if len(column) == 1 else "only row that was not trained on it"
-        return f"{text}: {first} is the {only}, with {amount} {ranking.name}."
-    if not ranked:
-        return f"{text}: {first} has {amount} {ranking.name}; how sure a difference is, nothing tells."
-    ties = ", ".join(label for label in others if ranked[label] == 1)
-    left = ", ".join(label for label in competing if label not in ranked)
-    shared = f", tied with {ties}," if ties else " alone,"
-    return f"{text}: {first} is first{shared} with {amount} {ranking.name}" + f"; not ranked: {left}" * bool(left) + "."
 
 
 def cost_sheets(record: Record) -> Iterator[Sheet]:
     """One sheet for each metric that rows are ranked by: what each row costs on each text, with its rank."""
     for ranking in rankings_of(record):
-        costs = {text: cost_cells(ranking.columns[text], ranking.metric) for text in ranking.texts}
+        costs = {text: ranked_costs(ranking.columns[text], ranking.metric) for text in ranking.texts}
         headings = [Heading("tokenizer", "name")]
         for text in ranking.texts:
             headings += [Heading(text, "number", "beyond the best", "lower", ranking.metric), Heading("#")]

@@ -35,7 +35,6 @@ class ShownCell:
     text: str
     tip: str  # shown on hovering and focus: of a number, its value and then all else; "" where that says no more
     kind: Kind
-    shade: int | None = None
     bar: int | None = None  # of BARS, as long as the longest
 
 
@@ -82,9 +81,9 @@ def _shown(cell: Cell, heading: Heading, names: dict[str, str]) -> ShownCell:
     if isinstance(cell.value, int | float):
         said = "; ".join(_said(cell, heading))
         bar = None if cell.bar is None else max(1, round(cell.bar * BARS))
-        return ShownCell(text, "" if said == text else said, heading.kind, cell.shade, bar)
+        return ShownCell(text, "" if said == text else said, heading.kind, bar)
     cut = None if text == visible(whole) else whole
-    return ShownCell(text, "; ".join(_brief(cut, cell.reason, cell.case)), heading.kind, cell.shade)
+    return ShownCell(text, "; ".join(_brief(cut, cell.reason, cell.case)), heading.kind)
 
 
 def _said(cell: Cell, heading: Heading) -> Iterator[str]:
@@ -114,19 +113,9 @@ COLOURS = {  # name: on light, on dark
     "line": ("#c9cdd1", "#444a51"),
     "link": ("#0b57a4", "#8ec5ff"),
     "bar": ("#a5cdef", "#1c466c"),
-    # A cell beside the reference row: 0 is far worse, 4 is alike, 8 is far better.
-    "shade-0": ("#f6b27c", "#7a3e10"),
-    "shade-1": ("#f9c79d", "#5f3314"),
-    "shade-2": ("#fbdcc0", "#462917"),
-    "shade-3": ("#fdeee0", "#2e2018"),
-    "shade-4": (PAGE.light, PAGE.dark),
-    "shade-5": ("#e3effa", "#182735"),
-    "shade-6": ("#c6dff5", "#1a3650"),
-    "shade-7": ("#a5cdef", "#1c466c"),
-    "shade-8": ("#80b8e8", "#1e578a"),
 }
 WRITTEN = ("ink", "quiet", "link")  # in which there is text
-BEHIND = ("page", "raised", "bar", *(name for name in COLOURS if name.startswith("shade")))  # on which there is text
+BEHIND = ("page", "raised", "bar")  # on which there is text
 
 
 def theme() -> str:
@@ -138,7 +127,6 @@ def theme() -> str:
             f"@media screen and (prefers-color-scheme:dark){{:root{{color-scheme:dark;{dark}}}}}",
             f"@media screen{{:root:has(#light:checked){{color-scheme:light;{light}}}",
             f":root:has(#dark:checked){{color-scheme:dark;{dark}}}}}",
-            *(f".{name}{{background:var(--{name})}}" for name in COLOURS if name.startswith("shade")),
             *(_bar(length) for length in range(1, BARS + 1)),
             *_drawings(),
         )

@@ -37,7 +37,6 @@ class Cell:
     part: str | None = None  # of the case, or a mark of a name: shown behind the value
     case: str | None = None  # key of the case that the value is from
     unit: str = ""  # of the value, where it is not that of the column
-    shade: int | None = None  # where shades help: 0 is far worse than the reference, 4 as good, 8 far better
     n: str | None = None  # how much the value is of: ``2,583 documents``
     reason: str | None = None
     samples: tuple[float, ...] = ()  # that the value is the median of, and that drawings show
