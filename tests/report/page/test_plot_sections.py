@@ -12,7 +12,7 @@ from paged import made
 from pyharness import store
 from pyharness.benchmarks import benchmarks
 from pyharness.metrics import all_metrics
-from pyharness.report.page.plots import MOST_DRAWN, plots, turned
+from pyharness.report.page.sections import MOST_DRAWN, plots, turned
 from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.report.sheet.parts import Figure, Section
 from pyharness.statistics.intervals import interval_of
