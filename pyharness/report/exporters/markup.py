@@ -58,7 +58,7 @@ def to_html(sheets: Iterable[Sheet]) -> str:
     """Return sheets as an HTML fragment: what a notebook shows."""
     parts = []
     for sheet in sheets:
-        head = "".join(_element("th", one.title, one.kind, _meaning(one)) for one in sheet.headings)
+        head = "".join(_element("th", one.title, one.kind, one.meaning) for one in sheet.headings)
         body = "".join(f"<tr>{_row(sheet.headings, row)}</tr>" for row in sheet.rows)
         notes = "".join(f"<p><small>{_escaped(note)}</small></p>" for note in sheet.notes)
         parts.append(
@@ -78,11 +78,6 @@ def _element(tag: str, text: str, kind: str, tip: str) -> str:
     if tip:
         marks += f' title="{_escaped(tip)}"'
     return f"<{tag}{marks}>{_escaped(text)}</{tag}>"
-
-
-def _meaning(heading: Heading) -> str:
-    better = "" if heading.direction == "none" else f"{heading.direction} is better"
-    return ", ".join(filter(None, (heading.metric, heading.unit, better)))
 
 
 def _escaped(text: str) -> str:

@@ -98,12 +98,6 @@ def _brief(*texts: str | None) -> Iterator[str]:
     return (shorten(visible(text), LONGEST_TIP) for text in texts if text)
 
 
-def meaning(heading: Heading) -> str:
-    """Say what the numbers of a column are."""
-    better = "" if heading.direction == "none" else f"{heading.direction} is better"
-    return ", ".join(filter(None, (heading.metric, heading.unit, better)))
-
-
 # ------------------------------------------------------------------------ colours, which the style sheet takes by name
 
 
@@ -243,5 +237,4 @@ def _environment() -> Environment:
         "shown_rows": shown_rows,
         "visible": visible,
     }
-    environment.globals["meaning"] = meaning
     return environment

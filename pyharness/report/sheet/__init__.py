@@ -25,6 +25,12 @@ class Heading:
     whole: bool = False  # of a name: a terminal does not cut it, and wraps it where nothing else can give way
     dispensable: int = 0  # where a terminal has no room, columns are left out from the largest number on; 0: never
 
+    @property
+    def meaning(self) -> str:
+        """Say what the numbers of the column are."""
+        better = "" if self.direction == "none" else f"{self.direction} is better"
+        return ", ".join(filter(None, (self.metric, self.unit, better)))
+
 
 @dataclass(frozen=True, slots=True)
 class Cell:
