@@ -81,11 +81,15 @@ def unequal(documents: Sequence[int], sizes: Sequence[int]) -> str | None:
     One that is larger is that of fewer documents, and their number is what counts; unless groups differ as much in how
     many documents they have, as they do where works are few. docs/measuring.md, "How it is computed".
     """
-    variation = _variation(sizes)
-    if variation <= max(GROUPS / MIN_DOCUMENTS, UNEQUAL * _variation(documents)):
+    if not uneven(documents, sizes, MIN_DOCUMENTS, UNEQUAL):
         return None
-    weighed = f"{sum(documents):,} documents of very unequal size weigh as {GROUPS / variation:.0f} alike ones"
+    weighed = f"{sum(documents):,} documents of very unequal size weigh as {GROUPS / _variation(sizes):.0f} alike ones"
     return f"{weighed}; an interval needs {MIN_DOCUMENTS}"
+
+
+def uneven(documents: Sequence[int], sizes: Sequence[int], alike: int, times: float) -> bool:
+    """Whether groups differ in bytes as fewer than ``alike`` documents do, and ``times`` as much as in documents."""
+    return _variation(sizes) > max(GROUPS / alike, times * _variation(documents))
 
 
 def _variation(sums: Sequence[int]) -> float:

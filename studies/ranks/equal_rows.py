@@ -18,10 +18,13 @@ Some better: 30 made-up rows, of which half are better by a share. ``ranked`` is
 rank behind that of the first; ``false``: tables in which the first of a rank is no better than a row of a rank below;
 ``split``: tables in which any rows that are equally good have two ranks.
 
-``--lacking``: tables of real rows in which some pair has no interval, and those with a second rank where such a pair is
-told apart by signs at random alone, by a width that is not shown, by groups that agree (the rule), or never. Then what
-is left for rows that differ, by the width and by the rule: of ten rows as above, how often one that is worse by a share
-is told apart from the best of the others; and rows as they are, two by two. The rule was chosen on C++.
+``--lacking``: tables of real rows in which some pair has no interval, and those with a second rank where signs at
+random and the interval, if there is one, tell a pair apart; where groups have to agree without an interval (the rule
+before); where, on text of unequal documents, all have to agree though there is an interval (the rule); and by the rule
+without the pairs that have no interval. Thirty rows are the 15 files and as many others, of which 11 are the first
+tokens of a file. Then what is left for rows that differ, by the rule before and by the rule: of ten rows as above, how
+often one that is worse by a share is told apart from the best of the others; and rows as they are, two by two. The rule
+was chosen on JavaScript, C++, books and Hindi.
 """
 
 from __future__ import annotations
@@ -34,13 +37,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from itertools import combinations
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pyharness import corpora, tokenizers
 from pyharness.report.ranking import ranks_of
-from pyharness.statistics.family import agreed, bound, parts_of, told_apart
+from pyharness.statistics.family import agreed, bound, needs_agreement, parts_of, told_apart
 from pyharness.statistics.jackknife import GROUPS, T_QUANTILES, half_width, paired_interval, unequal
 from pyharness.types import Measurement, Tally, Tokenizer
 
@@ -54,6 +58,17 @@ FILES = (
     "bert_base_cased/tokenizer.json", "bert_uncased_gte/tokenizer.json", "xlnet/xlnet_base_cased.model",
     "pegasus/tokenizer.json",
 )  # fmt: skip
+MORE = (
+    "tiktoken/qwen.tiktoken?pattern=cl100k_base", "tiktoken/whisper_multilingual.tiktoken?pattern=gpt2",
+    "mistral/mistral_instruct_tokenizer_240323.model.v3", "modernbert/tokenizer.json",
+)  # fmt: skip
+FRONTS = {
+    "tiktoken/o200k_base.tiktoken": ("o200k_base", 16_000, 32_000, 64_000, 128_000),
+    "tiktoken/cl100k_base.tiktoken": ("cl100k_base", 16_000, 32_000, 64_000),
+    "kimi_k2/kimi_k2.tiktoken": ("cl100k_base", 24_000, 80_000),
+    "tiktoken/qwen.tiktoken": ("cl100k_base", 50_000),
+    "tiktoken/p50k_base.tiktoken": ("gpt2", 25_000),
+}  # rows of the first tokens of a file, with the pattern that it is split by
 TEXTS = {
     "laws": "path:{data}/corpora/multilingual/et/riigiteataja_laws.jsonl.xz?max_bytes=3MB",
     "news": "path:{data}/corpora/multilingual/th/thaigov_news.jsonl.xz?max_bytes=2MB",
@@ -64,6 +79,13 @@ TEXTS = {
     "JavaScript": "path:{data}/corpora/code/javascript.jsonl.xz?max_bytes=3MB",
     "books": "path:{data}/corpora/english/books.jsonl.xz?max_bytes=6MB",
     "Hindi": "path:{data}/corpora/multilingual/hi/classic_novels.jsonl.xz?max_bytes=3MB",
+    "Kotlin": "path:{data}/corpora/code/kotlin.jsonl.xz?max_bytes=3MB",
+    "TypeScript": "path:{data}/corpora/code/typescript.jsonl.xz?max_bytes=3MB",
+    "Python": "path:{data}/corpora/code/python.jsonl.xz?max_bytes=3MB",
+    "messages": "path:{data}/corpora/multilingual/th/wisesight_social.jsonl.xz?max_bytes=3MB",
+    "reviews": "path:{data}/corpora/multilingual/ko/nsmc_reviews.jsonl.xz?max_bytes=3MB",
+    "help": "path:{data}/corpora/multilingual/fi/gnome_help.jsonl.xz?max_bytes=3MB",
+    "classical": "path:{data}/corpora/multilingual/ar/tashkeela_diacritized.jsonl.xz?max_bytes=3MB",
 }
 FIRST = ("laws", "news", "code")  # without --lacking
 ROWS = (5, 10, 30)
@@ -87,7 +109,8 @@ def made_up(documents: int, rows: int, spread: float = 1.0, better: float = 0.0)
 
 
 def real(pool: Counts, documents: int, rows: int) -> Draw:
-    """Documents of a pool with replacement, in the tokens of some of its rows."""
+    """Documents of a pool with replacement, in the tokens of some of its rows: of ``FILES``, if these are enough."""
+    pool = pool[:, : 1 + len(FILES)] if rows <= len(FILES) else pool
 
     def draw(generator: np.random.Generator) -> Counts:
         chosen = pool[generator.integers(0, len(pool), documents)]
@@ -128,23 +151,35 @@ def pool_of(spec: str, data: str, kept: Path | None = None) -> Counts:
 
 @cache
 def _rows(data: str) -> list[Tokenizer]:
-    return [tokenizers.load(f"file:{data}/tokenizers/{file}") for file in FILES]
+    with TemporaryDirectory() as folder:
+        specs = [*(f"{data}/tokenizers/{file}" for file in (*FILES, *MORE)), *_fronts(data, Path(folder))]
+        return [tokenizers.load(f"file:{spec}") for spec in specs]
+
+
+def _fronts(data: str, folder: Path) -> Iterator[str]:
+    for file, (pattern, *sizes) in FRONTS.items():
+        lines = (Path(data) / "tokenizers" / file).read_bytes().splitlines(keepends=True)
+        for size in sizes:
+            written = folder / f"{Path(file).stem}-{size}.tiktoken"
+            written.write_bytes(b"".join(lines[:size]))
+            yield f"{written}?pattern={pattern}"
 
 
 # ---------------------------------------------------------------------------------------------- one table
 
 
-def measured(drawn: Counts, groups: NDArray[np.int64]) -> tuple[list[Measurement], list[list[float]]]:
-    """Rows as a record has them, and their tokens by group."""
+def measured(drawn: Counts, groups: NDArray[np.int64]) -> tuple[list[Measurement], list[list[float]], bool]:
+    """Rows as a record has them, their tokens by group, and whether groups have to agree for the sizes of documents."""
     byte, *counts = (np.bincount(groups, column, GROUPS) for column in drawn.T)
     documents = np.bincount(groups, minlength=GROUPS)
-    lack, rows = unequal(documents.tolist(), byte.tolist()), []
+    about = documents.tolist(), byte.tolist()
+    lack, rows = unequal(*about), []
     for of in counts:
         without = (byte.sum() - byte) / (of.sum() - of)
         replicates = tuple(float(one) if held else None for one, held in zip(without, documents, strict=True))
         value = float(byte.sum() / of.sum())
         rows.append(Measurement("bytes_per_token", value, replicates=replicates, no_interval=lack, no_pair=lack))
-    return rows, [of.tolist() for of in counts]
+    return rows, [of.tolist() for of in counts], needs_agreement(*about)
 
 
 def excludes_zero(a: Measurement, b: Measurement) -> bool:
@@ -163,9 +198,10 @@ class Table:
     """Rows that are measured, and the rules that tell two of them apart, by their places."""
 
     def __init__(self, drawn: Counts, generator: np.random.Generator) -> None:
-        self.rows, counts = measured(drawn, generator.integers(0, GROUPS, len(drawn)))
+        self.rows, counts, strict = measured(drawn, generator.integers(0, GROUPS, len(drawn)))
         self.parts = parts_of(self.rows, counts)  # type: ignore[arg-type]
         self._told, self._agreed = told_apart(self.parts), agreed(self.parts)
+        self._all_agree = agreed(self.parts, 0) | (not strict)
 
     def shown(self, a: int, b: int) -> bool:
         """Whether two rows have a paired interval."""
@@ -175,17 +211,17 @@ class Table:
         """By signs at random, and by the interval if there is one."""
         return bool(self._told[a, b]) and (not self.shown(a, b) or exceeds(self.rows[a], self.rows[b]))
 
-    def width(self, a: int, b: int) -> bool:
-        """By signs at random, and by the interval, whether it is shown or not."""
-        return bool(self._told[a, b]) and exceeds(self.rows[a], self.rows[b])
-
-    def rule(self, a: int, b: int) -> bool:
-        """As reports do: by signs at random, and by the interval or, without one, by groups that agree."""
+    def before(self, a: int, b: int) -> bool:
+        """By signs at random, and by the interval or, without one, by groups that agree."""
         return self.signs(a, b) and (bool(self._agreed[a, b]) or self.shown(a, b))
 
+    def rule(self, a: int, b: int) -> bool:
+        """As reports do: with an interval, too, all groups agree where documents are of unequal size."""
+        return self.before(a, b) and (bool(self._all_agree[a, b]) or not self.shown(a, b))
+
     def tied(self, a: int, b: int) -> bool:
-        """By signs at random and an interval; never without one."""
-        return self.signs(a, b) and self.shown(a, b)
+        """By the rule; never without an interval."""
+        return self.rule(a, b) and self.shown(a, b)
 
     def single(self, a: int, b: int) -> bool:
         """By the paired interval alone."""
@@ -239,7 +275,7 @@ def without_interval(draw: Draw, tables: int) -> str:
     for _ in range(tables):
         table = Table(draw(generator), generator)
         some = not all(table.shown(*pair) for pair in combinations(range(len(table.rows)), 2))
-        rules = (table.signs, table.width, table.rule, table.tied)
+        rules = (table.signs, table.before, table.rule, table.tied)
         found.append([some, *(max(table.ranks(apart)) > 1 for apart in rules)])
     return " | ".join(f"{share:.1%}" for share in np.mean(found, axis=0))
 
@@ -253,17 +289,17 @@ def found_worse(pool: Counts, documents: int, worse: float, tables: int) -> str:
         drawn[:, -1] *= 1 + worse
         table = Table(drawn, generator)
         best = max(range(len(table.rows)), key=lambda row: table.rows[row].value or 0)
-        found.append([best != 9 and apart(best, 9) for apart in (table.width, table.rule)])
+        found.append([best != 9 and apart(best, 9) for apart in (table.before, table.rule)])
     return _before_and_after(found)
 
 
 def found_unlike(pool: Counts, documents: int, tables: int) -> str:
     """How often rows as they are are told apart, in the table of all of them and of raw_bytes, as cells."""
     generator, found = np.random.default_rng(20261128), []
-    pool = np.column_stack([pool[:, 0], pool])  # a token of raw_bytes is a byte
+    pool = np.column_stack([pool[:, 0], pool[:, : 1 + len(FILES)]])  # a token of raw_bytes is a byte
     for _ in range(tables):
         table = Table(pool[generator.integers(0, len(pool), documents)], generator)
-        found.append([[apart(*pair) for apart in (table.width, table.rule)] for pair in UNLIKE.values()])
+        found.append([[apart(*pair) for apart in (table.before, table.rule)] for pair in UNLIKE.values()])
     return " | ".join(map(_before_and_after, np.swapaxes(found, 0, 1)))
 
 
@@ -274,10 +310,10 @@ def _before_and_after(found: Sequence[Sequence[bool]] | NDArray[np.bool_]) -> st
 def lacking(given: argparse.Namespace) -> Iterator[str]:
     """Tables of what comes of pairs without an interval, on real text, in Markdown."""
     pools = dict(_pools(given, TEXTS))
-    yield "| text | documents | rows | some lack it | signs alone | width | the rule | tied |\n| :-- |" + " --: |" * 7
+    yield "| text | documents | rows | some lack it | signs alone | before | the rule | tied |\n| :-- |" + " --: |" * 7
     for name, pool in pools.items():
         for documents in LACKING:
-            for rows in ROWS[:2]:
+            for rows in ROWS:
                 cells = without_interval(real(scaled(pool), documents, rows), given.tables)
                 yield f"| {name} | {documents} | {rows} | {cells} |"
     heads = [*(f"{worse:.0%} worse" for worse in WORSE), *UNLIKE]
@@ -305,7 +341,8 @@ def lines(given: argparse.Namespace) -> Iterator[str]:
             for rows in ROWS:
                 cells = false_ranks(made_up(documents, rows, spread), given.tables)
                 yield f"| {name} | {documents:,} | {rows} | {cells} |"
-    for name, pool in _pools(given, FIRST):
+    for name, rows_of_all in _pools(given, FIRST):
+        pool = rows_of_all[:, : 1 + len(FILES)]
         for how in (swapped, real):
             for documents in DOCUMENTS[:2]:
                 for rows in (*ROWS[:2], ROWS[2] if how is swapped else len(FILES)):

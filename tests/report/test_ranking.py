@@ -112,6 +112,28 @@ def test_rows_without_an_interval_need_groups_that_agree(against: int, rank: int
     assert ranks_of(read)["b"].rank == rank
 
 
+@pytest.mark.parametrize(
+    ("largest", "against", "rank"),
+    [
+        pytest.param(1, 1, 2, id="alike"),
+        pytest.param(8, 0, 2, id="all agree"),
+        pytest.param(8, 1, 1, id="one does not"),
+    ],
+)
+def test_of_documents_of_unequal_size_an_interval_is_not_enough(largest: int, against: int, rank: int) -> None:
+    """The interval is clear of 0 by far, and shown; but a text of such documents may lack those that decide."""
+    apart = [0.004 + 0.012 * (group % 2) for group in range(32)]  # what a group has less, as a share
+    apart[:against] = [-0.004] * against
+    lower = 4 * math.exp(-sum(apart) / 32)
+    below = [lower * math.exp((one - sum(apart) / 32) / 31) for one in apart]
+    sizes = {"documents": [4] * 32, "bytes": [1000 * largest] * 4 + [1000] * 28}
+    rows = [case("a", "text", 4.0, [4.0] * 32), case("b", "text", lower, below)]
+    read = record(*(row | {"details": row["details"] | {"groups": GROUPS | sizes}} for row in rows))
+    (difference,) = comparison.rows(read, "a", "b")
+    assert difference.verdict == "worse"
+    assert ranks_of(read)["b"].rank == rank
+
+
 def test_equal_values_without_an_interval_are_no_evidence_of_a_tie() -> None:
     read = record(case("a", "text", 4.0, ()), case("b", "text", 4.0, ()))
     assert {one.rank for one in ranks_of(read).values()} == {None}

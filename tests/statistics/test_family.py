@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from pyharness.statistics import family
-from pyharness.statistics.family import agreed, bound, parts_of, told_apart
+from pyharness.statistics.family import agreed, bound, needs_agreement, parts_of, told_apart
 from pyharness.statistics.jackknife import GROUPS, paired_interval
 from pyharness.types import Measurement
 
@@ -30,10 +30,13 @@ def table(
 
 
 def summed(
-    sizes: NDArray[np.float64], tokens: NDArray[Any], generator: np.random.Generator
+    sizes: NDArray[np.float64],
+    tokens: NDArray[Any],
+    generator: np.random.Generator,
+    groups: NDArray[np.int64] | None = None,
 ) -> tuple[list[Measurement], Counts]:
-    """Rows whose documents fall into groups by chance; ``tokens`` [documents, rows]."""
-    groups = generator.integers(0, GROUPS, len(sizes))
+    """Rows whose documents fall into groups by chance, unless these are given; ``tokens`` [documents, rows]."""
+    groups = generator.integers(0, GROUPS, len(sizes)) if groups is None else groups
     byte = np.bincount(groups, sizes, GROUPS)
     counts = np.stack([np.bincount(groups, of, GROUPS) for of in tokens.T]).astype(np.int64)
     held = np.bincount(groups, minlength=GROUPS) > 0
@@ -57,6 +60,43 @@ def test_of_equal_rows_few_tables_have_any_told_apart(rows: int, documents: int,
     drawn = [table(generator, rows, documents, spread) for _ in range(tables)]
     share = np.mean([told_apart(parts_of(*one)).any() for one in drawn])
     assert share <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / tables)
+
+
+def test_rows_that_a_rare_large_document_makes_equal_are_seldom_told_apart() -> None:
+    """One document of 150 is 40 times as large and makes up for all others; a third of samples of 150 lack it.
+
+    An interval knows nothing of it. Of these samples, groups that have to agree leave few.
+    """
+    generator, tables = np.random.default_rng(20261128), 300
+    told, agree = np.zeros((2, tables), np.bool_)
+    for place in range(tables):
+        sizes = np.exp(generator.normal(7, 1.2, 150))
+        large = generator.random(150) < 1 / 150
+        rates = np.exp(generator.normal(0, 0.06, (150, 2)))
+        rates[:, 0] *= np.where(large, 0.79, 1.07)
+        sizes[large] = 40 * math.exp(7 + 1.2**2 / 2)
+        groups = generator.integers(0, GROUPS, 150)
+        (a, b), counts = summed(sizes, sizes[:, None] * rates, generator, groups)
+        documents, size = np.bincount(groups, minlength=GROUPS), np.bincount(groups, sizes, GROUPS).astype(int)
+        parts = parts_of([a, b], counts)
+        told[place] = told_apart(parts)[0, 1] and excludes_zero(a, b)
+        agree[place] = not needs_agreement(documents.tolist(), size.tolist()) or agreed(parts, 0)[0, 1]
+    assert told.mean() > 0.1
+    assert (told & agree).mean() <= 0.05
+
+
+@pytest.mark.parametrize(
+    ("documents", "sizes", "expected"),
+    [
+        pytest.param([9] * 32, [900] * 32, False, id="alike"),
+        pytest.param([9] * 32, [900] * 31 + [9000], True, id="one group of ten times the size"),
+        pytest.param([9] * 32, [900, 1300] * 16, False, id="weigh as more than 256"),
+        pytest.param([1] * 31 + [10], [900] * 31 + [9000], False, id="few works: as many documents as bytes"),
+        pytest.param([0] * 32, [0] * 32, False, id="nothing"),
+    ],
+)
+def test_text_whose_groups_have_to_agree(documents: list[int], sizes: list[int], expected: bool) -> None:
+    assert needs_agreement(documents, sizes) is expected
 
 
 def test_an_interval_of_each_pair_would_tell_equal_rows_apart() -> None:

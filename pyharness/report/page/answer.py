@@ -25,6 +25,7 @@ from pyharness.report.ranking import (
     ranking_notes,
     rankings,
     ranks_of,
+    text_needs_agreement,
     value_cell,
 )
 from pyharness.report.sheet import Cell, Heading, Sheet
@@ -59,6 +60,8 @@ def _apart(columns: Columns, metric: str, rows: Sequence[str]) -> Callable[[str,
     """Say whether two rows differ over all texts, as ``ranking`` does on one."""
     parts = np.mean([parts_on_text([column[row].row for row in rows], metric) for column in columns.values()], axis=0)
     told, agree, places = told_apart(parts), agreed(parts), {row: place for place, row in enumerate(rows)}
+    strict = any(text_needs_agreement(column[rows[0]].row) for column in columns.values())
+    all_agree = agreed(parts, 0) | (not strict)
 
     def apart(better: str, row: str) -> bool:
         pair = places[better], places[row]
@@ -67,7 +70,7 @@ def _apart(columns: Columns, metric: str, rows: Sequence[str]) -> Callable[[str,
         if between.interval is None:
             return bool(agree[pair])
         low, high = between.interval
-        return not low <= 1 <= high
+        return not low <= 1 <= high and bool(all_agree[pair])
 
     return apart
 

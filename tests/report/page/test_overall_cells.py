@@ -59,6 +59,22 @@ def test_rows_that_are_not_told_apart_share_a_rank() -> None:
     assert [cell.value for _, cell in cells_of(record, "a").values()] == [1, 1, 3]
 
 
+@pytest.mark.parametrize(("largest", "rank"), [(1, 2), (8, 1)])
+def test_of_documents_of_unequal_size_all_groups_have_to_agree(largest: int, rank: int) -> None:
+    """It is so where one of the texts is such: a third of groups say otherwise, and the interval is clear of 1."""
+    data = json.loads(json.dumps(rows_of({"a": [4.0, 4.0], "bb": [3.97, 3.97]}, 5e-4).data))
+    for one in data["results"]:
+        sizes = [1000 * largest] * 4 + [1000] * 28
+        one["details"]["groups"] |= {
+            "documents": [4] * 32,
+            "bytes": sizes if one["corpus"] == "text-0" else [1000] * 32,
+        }
+    cell, found = cells_of(store.Record.from_json(data, "it"), "a")["bb"]
+    assert cell.interval is not None
+    assert cell.interval[1] < 1
+    assert found.value == rank
+
+
 def test_ranks_follow_the_direction() -> None:
     data = json.loads(json.dumps(rows_of({"a": [4.0, 4.0], "bb": [2.0, 2.0]}, 1e-4).data))
     data["metrics"][METRIC]["direction"] = "lower"
