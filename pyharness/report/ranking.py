@@ -26,7 +26,7 @@ from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.report.sheet.cases import row_cell, smoke_test, trained_note, variant
 from pyharness.report.sheet.columns import Rows, cell
 from pyharness.report.sheet.strings import shorten_apart
-from pyharness.statistics.family import Parts, agreed, needs_agreement, parts_of, told_apart
+from pyharness.statistics.family import Parts, agreed, clear, needs_clarity, parts_of, told_apart
 from pyharness.statistics.jackknife import GROUPS, MIN_GROUPS
 from pyharness.store import Record
 from pyharness.types import COUNT, CaseResult, Column, InputError, Measurement
@@ -181,22 +181,22 @@ def parts_on_text(rows: Sequence[Contender], metric: str) -> Parts:
     return parts_of(measured, [row.result.groups[COUNTED] for row in rows])
 
 
-def text_needs_agreement(row: Contender) -> bool:
-    """Whether all groups have to agree on what a row has read, by its documents' sizes; not where none are kept."""
+def text_needs_clarity(row: Contender) -> bool:
+    """Whether an interval is not enough on what a row has read, by its documents' sizes; not where none are kept."""
     documents, sizes = (row.result.groups.get(name, ()) for name in ("documents", "bytes"))
-    return len(documents) == len(sizes) == GROUPS and needs_agreement(documents, sizes)
+    return len(documents) == len(sizes) == GROUPS and needs_clarity(documents, sizes)
 
 
 def _apart(rows: Sequence[Contender], metric: str) -> Callable[[Contender, Contender], bool]:
     """Say whether a row is worse than another: by all pairs at once, and by ``compare``, which judges the two alone.
 
     Where a few documents leave ``compare`` without an interval, groups of documents have to agree in its place. Where
-    an interval is shown though such documents may be lacking, all of them have to.
+    such documents may be lacking, an interval is not enough, and the difference has to be clear.
     """
     places = {row.label: place for place, row in enumerate(rows)}
     parts = parts_on_text(rows, metric)
     told, agree = told_apart(parts), agreed(parts)
-    all_agree = agreed(parts, 0) | (not text_needs_agreement(rows[0]))
+    sure = clear(parts) if text_needs_clarity(rows[0]) else told
 
     def apart(better: Contender, row: Contender) -> bool:
         pair = places[better.label], places[row.label]
@@ -204,7 +204,7 @@ def _apart(rows: Sequence[Contender], metric: str) -> Callable[[Contender, Conte
             return False
         if found.interval is None:
             return bool(agree[pair])
-        return found.verdict == "worse" and bool(all_agree[pair])
+        return found.verdict == "worse" and bool(sure[pair])
 
     return apart
 

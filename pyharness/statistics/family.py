@@ -37,10 +37,11 @@ Parts = NDArray[np.float64]  # [rows, GROUPS]
 
 OPPOSED = 1  # groups that may say otherwise, where a pair of rows has no interval
 # Documents that weigh as fewer alike ones, and groups that differ so much more in bytes than in documents: a text of
-# them may lack the few that decide a pair, and then looks calm. An interval is not enough there: all groups have to
-# agree. Chosen on JavaScript, C++, books and Hindi.
+# them may lack the few that decide a pair, and then looks calm. An interval is not enough there: the difference has to
+# be ``clear``. Chosen on JavaScript, C++, books and Hindi.
 RANKED_ALIKE = 256
 RANKED_UNEQUAL = 2.0
+LARGE = 0.1  # a difference, in logarithms, that a few documents hardly undo: it is clear though groups say otherwise
 CHANGES = 1999  # of signs; with the signs as they are, 2,000
 _LEVEL = 0.95
 _AT_ONCE = 2_000_000  # statistics
@@ -73,12 +74,22 @@ def told_apart(parts: Parts) -> NDArray[np.bool_]:
     return told
 
 
-def agreed(parts: Parts, opposed: int = OPPOSED) -> NDArray[np.bool_]:
+def agreed(parts: Parts) -> NDArray[np.bool_]:
     """Tell for each two rows whether all groups say the same of which is better: bool [rows, rows].
 
-    ``opposed`` may say otherwise; those without documents say nothing. It heeds no size, and so no document that is
+    ``OPPOSED`` may say otherwise; those without documents say nothing. It heeds no size, and so no document that is
     large: what a few of them carry, one way or the other, the others have to bear out.
     """
+    return _agreed(parts, OPPOSED)
+
+
+def clear(parts: Parts) -> NDArray[np.bool_]:
+    """Tell for each two rows whether all groups without exception agree, or the difference is large."""
+    sums = parts.sum(axis=1)  # differences of these are those of the logarithms of values
+    return _agreed(parts, 0) | (np.abs(sums[:, None] - sums) > LARGE)
+
+
+def _agreed(parts: Parts, opposed: int) -> NDArray[np.bool_]:
     agree = np.zeros((len(parts), len(parts)), np.bool_)
     for place, row in enumerate(parts):
         differences = parts - row
@@ -87,8 +98,8 @@ def agreed(parts: Parts, opposed: int = OPPOSED) -> NDArray[np.bool_]:
     return agree
 
 
-def needs_agreement(documents: Sequence[int], sizes: Sequence[int]) -> bool:
-    """Whether documents are of such sizes that all groups have to agree though there is an interval.
+def needs_clarity(documents: Sequence[int], sizes: Sequence[int]) -> bool:
+    """Whether documents are of such sizes that a difference has to be ``clear`` though it has an interval.
 
     Args:
         documents: uncut ones of every group.

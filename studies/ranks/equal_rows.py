@@ -20,7 +20,7 @@ rank behind that of the first; ``false``: tables in which the first of a rank is
 
 ``--lacking``: tables of real rows in which some pair has no interval, and those with a second rank where signs at
 random and the interval, if there is one, tell a pair apart; where groups have to agree without an interval (the rule
-before); where, on text of unequal documents, all have to agree though there is an interval (the rule); and by the rule
+before); where, on text of unequal documents, a difference has to be clear, too (the rule); and by the rule
 without the pairs that have no interval. Thirty rows are the 15 files and as many others, of which 11 are the first
 tokens of a file. Then what is left for rows that differ, by the rule before and by the rule: of ten rows as above, how
 often one that is worse by a share is told apart from the best of the others; and rows as they are, two by two. The rule
@@ -44,7 +44,7 @@ from numpy.typing import NDArray
 
 from pyharness import corpora, tokenizers
 from pyharness.report.ranking import ranks_of
-from pyharness.statistics.family import agreed, bound, needs_agreement, parts_of, told_apart
+from pyharness.statistics.family import agreed, bound, clear, needs_clarity, parts_of, told_apart
 from pyharness.statistics.jackknife import GROUPS, T_QUANTILES, half_width, paired_interval, unequal
 from pyharness.types import Measurement, Tally, Tokenizer
 
@@ -169,7 +169,7 @@ def _fronts(data: str, folder: Path) -> Iterator[str]:
 
 
 def measured(drawn: Counts, groups: NDArray[np.int64]) -> tuple[list[Measurement], list[list[float]], bool]:
-    """Rows as a record has them, their tokens by group, and whether groups have to agree for the sizes of documents."""
+    """Rows as a record has them, their tokens by group, and whether a difference has to be clear."""
     byte, *counts = (np.bincount(groups, column, GROUPS) for column in drawn.T)
     documents = np.bincount(groups, minlength=GROUPS)
     about = documents.tolist(), byte.tolist()
@@ -179,7 +179,7 @@ def measured(drawn: Counts, groups: NDArray[np.int64]) -> tuple[list[Measurement
         replicates = tuple(float(one) if held else None for one, held in zip(without, documents, strict=True))
         value = float(byte.sum() / of.sum())
         rows.append(Measurement("bytes_per_token", value, replicates=replicates, no_interval=lack, no_pair=lack))
-    return rows, [of.tolist() for of in counts], needs_agreement(*about)
+    return rows, [of.tolist() for of in counts], needs_clarity(*about)
 
 
 def excludes_zero(a: Measurement, b: Measurement) -> bool:
@@ -201,7 +201,7 @@ class Table:
         self.rows, counts, strict = measured(drawn, generator.integers(0, GROUPS, len(drawn)))
         self.parts = parts_of(self.rows, counts)  # type: ignore[arg-type]
         self._told, self._agreed = told_apart(self.parts), agreed(self.parts)
-        self._all_agree = agreed(self.parts, 0) | (not strict)
+        self._sure = clear(self.parts) if strict else self._told
 
     def shown(self, a: int, b: int) -> bool:
         """Whether two rows have a paired interval."""
@@ -216,8 +216,8 @@ class Table:
         return self.signs(a, b) and (bool(self._agreed[a, b]) or self.shown(a, b))
 
     def rule(self, a: int, b: int) -> bool:
-        """As reports do: with an interval, too, all groups agree where documents are of unequal size."""
-        return self.before(a, b) and (bool(self._all_agree[a, b]) or not self.shown(a, b))
+        """As reports do: with an interval, a difference is clear, too, where documents are of unequal size."""
+        return self.before(a, b) and (bool(self._sure[a, b]) or not self.shown(a, b))
 
     def tied(self, a: int, b: int) -> bool:
         """By the rule; never without an interval."""

@@ -122,7 +122,7 @@ def test_rows_without_an_interval_need_groups_that_agree(against: int, rank: int
 )
 def test_of_documents_of_unequal_size_an_interval_is_not_enough(largest: int, against: int, rank: int) -> None:
     """The interval is clear of 0 by far, and shown; but a text of such documents may lack those that decide."""
-    apart = [0.004 + 0.012 * (group % 2) for group in range(32)]  # what a group has less, as a share
+    apart = [0.001 + 0.018 * (group % 2) for group in range(32)]  # what a group has less, as a share
     apart[:against] = [-0.004] * against
     lower = 4 * math.exp(-sum(apart) / 32)
     below = [lower * math.exp((one - sum(apart) / 32) / 31) for one in apart]

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from pyharness.statistics import family
-from pyharness.statistics.family import agreed, bound, needs_agreement, parts_of, told_apart
+from pyharness.statistics.family import agreed, bound, clear, needs_clarity, parts_of, told_apart
 from pyharness.statistics.jackknife import GROUPS, paired_interval
 from pyharness.types import Measurement
 
@@ -65,7 +65,7 @@ def test_of_equal_rows_few_tables_have_any_told_apart(rows: int, documents: int,
 def test_rows_that_a_rare_large_document_makes_equal_are_seldom_told_apart() -> None:
     """One document of 150 is 40 times as large and makes up for all others; a third of samples of 150 lack it.
 
-    An interval knows nothing of it. Of these samples, groups that have to agree leave few.
+    An interval knows nothing of it. A difference that has to be clear is seldom one of these.
     """
     generator, tables = np.random.default_rng(20261128), 300
     told, agree = np.zeros((2, tables), np.bool_)
@@ -80,7 +80,7 @@ def test_rows_that_a_rare_large_document_makes_equal_are_seldom_told_apart() -> 
         documents, size = np.bincount(groups, minlength=GROUPS), np.bincount(groups, sizes, GROUPS).astype(int)
         parts = parts_of([a, b], counts)
         told[place] = told_apart(parts)[0, 1] and excludes_zero(a, b)
-        agree[place] = not needs_agreement(documents.tolist(), size.tolist()) or agreed(parts, 0)[0, 1]
+        agree[place] = not needs_clarity(documents.tolist(), size.tolist()) or clear(parts)[0, 1]
     assert told.mean() > 0.1
     assert (told & agree).mean() <= 0.05
 
@@ -95,8 +95,8 @@ def test_rows_that_a_rare_large_document_makes_equal_are_seldom_told_apart() -> 
         pytest.param([0] * 32, [0] * 32, False, id="nothing"),
     ],
 )
-def test_text_whose_groups_have_to_agree(documents: list[int], sizes: list[int], expected: bool) -> None:
-    assert needs_agreement(documents, sizes) is expected
+def test_text_whose_differences_have_to_be_clear(documents: list[int], sizes: list[int], expected: bool) -> None:
+    assert needs_clarity(documents, sizes) is expected
 
 
 def test_an_interval_of_each_pair_would_tell_equal_rows_apart() -> None:
@@ -200,4 +200,22 @@ def test_groups_agree_where_all_but_one_with_documents_say_the_same(against: int
     differences[GROUPS - empty :] = 0.0
     shared = np.random.default_rng(11).normal(0, 1, GROUPS).round(3)
     found = agreed(np.stack([shared, shared + differences, shared]))
+    assert found.tolist() == [[False, expected, False], [expected, False, expected], [False, expected, False]]
+
+
+@pytest.mark.parametrize(
+    ("against", "difference", "expected"),
+    [
+        pytest.param(0, 0.02, True, id="all agree"),
+        pytest.param(1, 0.02, False, id="one does not"),
+        pytest.param(9, 0.12, True, id="more than a tenth"),
+    ],
+)
+def test_a_difference_is_clear_where_all_groups_agree_or_it_is_large(
+    against: int, difference: float, expected: bool
+) -> None:
+    parts = np.full(GROUPS, (difference + 0.001 * against) / (GROUPS - against))
+    parts[:against] = -0.001
+    shared = np.random.default_rng(11).normal(0, 1, GROUPS).round(3)
+    found = clear(np.stack([shared, shared + parts, shared]))
     assert found.tolist() == [[False, expected, False], [expected, False, expected], [False, expected, False]]

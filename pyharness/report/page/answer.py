@@ -25,13 +25,13 @@ from pyharness.report.ranking import (
     ranking_notes,
     rankings,
     ranks_of,
-    text_needs_agreement,
+    text_needs_clarity,
     value_cell,
 )
 from pyharness.report.sheet import Cell, Heading, Sheet
 from pyharness.report.sheet.columns import amount
 from pyharness.report.sheet.parts import Block, Figure, Section
-from pyharness.statistics.family import Overall, agreed, overall, told_apart
+from pyharness.statistics.family import Overall, agreed, clear, overall, told_apart
 from pyharness.store import Record
 from pyharness.types import COUNT, Direction, Format, Measurement
 
@@ -60,8 +60,7 @@ def _apart(columns: Columns, metric: str, rows: Sequence[str]) -> Callable[[str,
     """Say whether two rows differ over all texts, as ``ranking`` does on one."""
     parts = np.mean([parts_on_text([column[row].row for row in rows], metric) for column in columns.values()], axis=0)
     told, agree, places = told_apart(parts), agreed(parts), {row: place for place, row in enumerate(rows)}
-    strict = any(text_needs_agreement(column[rows[0]].row) for column in columns.values())
-    all_agree = agreed(parts, 0) | (not strict)
+    sure = clear(parts) if any(text_needs_clarity(column[rows[0]].row) for column in columns.values()) else told
 
     def apart(better: str, row: str) -> bool:
         pair = places[better], places[row]
@@ -70,7 +69,7 @@ def _apart(columns: Columns, metric: str, rows: Sequence[str]) -> Callable[[str,
         if between.interval is None:
             return bool(agree[pair])
         low, high = between.interval
-        return not low <= 1 <= high and bool(all_agree[pair])
+        return not low <= 1 <= high and bool(sure[pair])
 
     return apart
 
