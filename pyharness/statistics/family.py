@@ -86,7 +86,8 @@ def agreed(parts: Parts) -> NDArray[np.bool_]:
 def clear(parts: Parts) -> NDArray[np.bool_]:
     """Tell for each two rows whether all groups without exception agree, or the difference is large."""
     sums = parts.sum(axis=1)  # differences of these are those of the logarithms of values
-    return _agreed(parts, 0) | (np.abs(sums[:, None] - sums) > LARGE)
+    large: NDArray[np.bool_] = np.abs(sums[:, None] - sums) > LARGE
+    return _agreed(parts, 0) | large
 
 
 def _agreed(parts: Parts, opposed: int) -> NDArray[np.bool_]:

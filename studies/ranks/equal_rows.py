@@ -63,11 +63,11 @@ MORE = (
     "mistral/mistral_instruct_tokenizer_240323.model.v3", "modernbert/tokenizer.json",
 )  # fmt: skip
 FRONTS = {
-    "tiktoken/o200k_base.tiktoken": ("o200k_base", 16_000, 32_000, 64_000, 128_000),
-    "tiktoken/cl100k_base.tiktoken": ("cl100k_base", 16_000, 32_000, 64_000),
-    "kimi_k2/kimi_k2.tiktoken": ("cl100k_base", 24_000, 80_000),
-    "tiktoken/qwen.tiktoken": ("cl100k_base", 50_000),
-    "tiktoken/p50k_base.tiktoken": ("gpt2", 25_000),
+    "tiktoken/o200k_base.tiktoken": ("o200k_base", (16_000, 32_000, 64_000, 128_000)),
+    "tiktoken/cl100k_base.tiktoken": ("cl100k_base", (16_000, 32_000, 64_000)),
+    "kimi_k2/kimi_k2.tiktoken": ("cl100k_base", (24_000, 80_000)),
+    "tiktoken/qwen.tiktoken": ("cl100k_base", (50_000,)),
+    "tiktoken/p50k_base.tiktoken": ("gpt2", (25_000,)),
 }  # rows of the first tokens of a file, with the pattern that it is split by
 TEXTS = {
     "laws": "path:{data}/corpora/multilingual/et/riigiteataja_laws.jsonl.xz?max_bytes=3MB",
@@ -157,7 +157,7 @@ def _rows(data: str) -> list[Tokenizer]:
 
 
 def _fronts(data: str, folder: Path) -> Iterator[str]:
-    for file, (pattern, *sizes) in FRONTS.items():
+    for file, (pattern, sizes) in FRONTS.items():
         lines = (Path(data) / "tokenizers" / file).read_bytes().splitlines(keepends=True)
         for size in sizes:
             written = folder / f"{Path(file).stem}-{size}.tiktoken"
