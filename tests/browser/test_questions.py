@@ -134,5 +134,37 @@ def test_which_tokens_are_dead(ask: Callable[[str], Reader], report: Callable[[s
     assert any("<script>" in token for token in dead)
 
 
+IN_VIEW = """() => {
+  const seen = [], range = document.createRange();
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    range.selectNodeContents(walker.currentNode);
+    const box = range.getBoundingClientRect(), shown = walker.currentNode.parentElement.checkVisibility();
+    if (shown && box.width && box.top >= 0 && box.bottom <= innerHeight && box.right <= innerWidth) {
+      seen.push(walker.currentNode.nodeValue.trim());
+    }
+  }
+  return seen.join(" ");
+}"""
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
+def test_the_first_screen_answers(
+    ask: Callable[[str], Reader], report: Callable[[str], Path], width: int, height: int
+) -> None:
+    """Only what is in view is read, and nothing is clicked."""
+    reader, record = ask("short"), record_of(report("short"))
+    reader.page.set_viewport_size({"width": width, "height": height})
+    text = " ".join(reader.page.evaluate(IN_VIEW).split())
+    tokens = {one.case.tokenizer: 1 / (one.measurements[0].value or 1)
+              for one in record.of("compression") if one.case.corpus == "th"}  # fmt: skip
+    cheapest = min(tokens, key=lambda row: tokens[row])
+    assert re.search(rf"th: {cheapest}\b[^;]*, then (\w+) \+[\d.]+ %", text), "cheapest for Thai, and by how much"
+    assert "Not significant" in text
+    assert re.search(r"Fastest of equal ids (plain|native) ", text)
+    assert re.search(r"Loses text lossy \(", text)
+    assert re.search(r"Unreachable tokens [^.]*\bdead \d+", text)
+
+
 def record_of(page: Path) -> store.Record:
     return store.read(page.with_suffix(".json"))

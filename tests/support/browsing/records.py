@@ -72,6 +72,15 @@ def full(path: Path) -> None:
     measure(path, rows, texts.write(path.parent), ALL, reference="grown")
 
 
+def short(path: Path) -> None:
+    """Six rows on three texts: what a first screen has room for."""
+    files, labelled = texts.write_rows(path.parent), texts.write(path.parent)
+    rows = {"raw_bytes": "raw_bytes", **{name: files[name] for name in ("plain", "grown", "dead", "lossy")}}
+    chosen = {name: labelled[name] for name in ("en", "th", "code")}
+    benchmarks = ["compression", "reachability", {**TIMED[0], "corpora": ["en"]}]
+    measure(path, {**rows, "native": f"native+{files['plain']}"}, chosen, benchmarks, reference="grown")
+
+
 def algorithms(path: Path) -> None:
     """Rows that are trained on one half of a text and measured on the other."""
     text, cache = texts.write(path.parent)["en"].partition("?")[0], path.parent / "cache"
@@ -142,7 +151,7 @@ def measured_once() -> dict[str, Any]:
 
 RECORDS: dict[str, Callable[[Path], None]] = {
     one.__name__: one
-    for one in (quick, full, algorithms, next_token, failed, hostile_rows, hostile_texts, long, thirty)
+    for one in (quick, full, short, algorithms, next_token, failed, hostile_rows, hostile_texts, long, thirty)
 }
 
 
