@@ -202,9 +202,7 @@ def _apart(rows: Sequence[Contender], metric: str) -> Callable[[Contender, Conte
         pair = places[better.label], places[row.label]
         if not told[pair] or (found := difference(better, row, metric)) is None:
             return False
-        if found.interval is None:
-            return bool(agree[pair])
-        return found.verdict == "worse" and bool(sure[pair])
+        return bool(agree[pair]) if found.interval is None else found.verdict == "worse" and bool(sure[pair])
 
     return apart
 
