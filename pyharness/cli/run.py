@@ -41,6 +41,8 @@ RESULTS = "pyharness-results"
     shell_complete=usage.benchmarks,
     help="Run only this; repeatable.",
 )
+@click.option("--reference", metavar="NAME", help="Row that lengths (NSL) and differences are relative to [default: "
+              "the suite's].")  # fmt: skip
 @click.option("--device", type=click.Choice(["cpu", "cuda"]),
               help="Where pairs are counted and language models run [default: the suite's, or cpu].")  # fmt: skip
 @click.option("--memory-limit", "memory", metavar="SIZE",
@@ -62,6 +64,7 @@ def run(
     rows: tuple[str, ...],
     texts: tuple[str, ...],
     chosen: tuple[str, ...],
+    reference: str | None,
     device: str | None,
     memory: str | None,
     max_bytes: str | None,
@@ -105,7 +108,8 @@ def run(
     base = suite.read(suite.find(named)) if suite_name is not None or not rows else None
     if max_bytes is not None:
         size("--max-bytes", max_bytes)
-    declared = session.declare(rows, texts, [_benchmark(name) for name in chosen], base, device, memory, max_bytes)
+    benchmarks = [_benchmark(name) for name in chosen]
+    declared = session.declare(rows, texts, benchmarks, base, device, memory, max_bytes, reference)
     if resume and (done := _finished(declared, output)) is not None:
         anew = "; to measure it again, leave --resume out" if force else ""
         complain(f"{done.path} is finished: nothing is left to resume{anew}")
@@ -126,6 +130,9 @@ def run(
     if not quiet:
         show(report.to_text(report.sheets(record), width=width(), color=color()))
     complain(f"record: {journal.record}")
+    if not quiet and record.data["complete"]:
+        page = shlex.quote(str(journal.record.with_suffix(".html")))
+        complain(f"next: pyharness report {shlex.quote(str(journal.record))} --format html -o {page}")
     if not record.data["complete"]:
         complain(f"time limit of {limit} reached; {_to_go_on(journal.record, output)}")
     sys.exit(_status(record))

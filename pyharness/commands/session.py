@@ -119,6 +119,7 @@ def declare(
     device: str | None = None,
     memory_limit: int | str | None = None,
     max_bytes: int | str | None = None,
+    reference: str | None = None,
 ) -> suite.Suite:
     """Build a suite from names. Missing parts come from ``base``, or else from the defaults of a quick look."""
     chosen = _with_corpora(suite.selections(benchmarks), suite.entries(corpora, "corpora")) if benchmarks else None
@@ -131,6 +132,8 @@ def declare(
         declared = suite.cut(declared, str(max_bytes))
     if memory_limit is not None:
         declared = replace(declared, memory_limit=suite.memory_limit(memory_limit))
+    if reference is not None:
+        declared = replace(declared, reference=reference)
     return declared if device is None else replace(declared, device=device)
 
 
@@ -160,6 +163,7 @@ def run(
     max_bytes: int | str | None = None,
     time_limit: str | None = None,
     tracebacks: bool = False,
+    reference: str | None = None,
 ) -> Result:
     """Measure tokenizers on corpora.
 
@@ -170,7 +174,7 @@ def run(
     text such as ``4GB``; default: the suite's, or three quarters of what is free) is ended, and fails alone. No
     more of each text is read than ``max_bytes`` (likewise; whole documents), or less where its own ``max_bytes=`` says
     so. No case begins after ``time_limit``, such as ``10m``: the others are skipped. With ``tracebacks``, failures keep
-    theirs among their details.
+    theirs among their details. Lengths and differences are relative to the row ``reference`` (default: the suite's).
 
     A ``listener`` is told how it goes; without one a notebook shows it, and nothing else does.
     """
@@ -178,7 +182,7 @@ def run(
     if suite_name is not None or not tokenizers:
         base = suite.read(suite.find(os.fspath(suite_name or suite.DEFAULT)))
     deadline = None if time_limit is None else Deadline.after(time_limit)
-    declared = declare(tokenizers, corpora, benchmarks, base, device, memory_limit, max_bytes)
+    declared = declare(tokenizers, corpora, benchmarks, base, device, memory_limit, max_bytes, reference)
     if output is not None:
         return _kept(declared, Path(output), listener, deadline, overwrite=overwrite, tracebacks=tracebacks)
     with tempfile.TemporaryDirectory(prefix="pyharness-") as folder:

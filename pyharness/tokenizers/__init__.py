@@ -195,7 +195,19 @@ def _bare(spec: str) -> Specification:
     bare = TOKENIZER.parse(wanted.home)
     if wanted.engine is not None:
         bare, _ = _without_options(bare, registry.pick("tokenizer engine", wanted.engine, engines_by_name()))
-    return bare
+    return _in_full(bare)
+
+
+def _in_full(wanted: Specification) -> Specification:
+    """Write out a name that one family alone knows: ``o200k_base`` is ``tiktoken:o200k_base``."""
+    if wanted.argument is not None or wanted.name in specs() or wanted.name in families_by_name():
+        return wanted
+    families = [family.name for family in _homes() if wanted.name in family.known()]
+    return dataclasses.replace(wanted, name=families[0], argument=wanted.name) if len(families) == 1 else wanted
+
+
+def _homes() -> list[TokenizerFamily]:
+    return [family for family in families_by_name().values() if family.name not in engines_by_name()]
 
 
 def load(spec: str | TokenizerSpec) -> Tokenizer:
@@ -205,6 +217,7 @@ def load(spec: str | TokenizerSpec) -> Tokenizer:
 
 
 def _home(wanted: Specification) -> TokenizerSpec:
+    wanted = _in_full(wanted)
     if wanted.argument is None:
         return _fixed(wanted)
     family = families_by_name().get(wanted.name)
@@ -234,7 +247,7 @@ def _fixed(wanted: Specification) -> TokenizerSpec:
 def _unknown(wanted: Specification) -> InputError:
     if wanted.argument is None and os.path.exists(wanted.name):  # noqa: PTH110 - false, too, where it is too long
         return InputError(f"unknown tokenizer {wanted.text!r}; it is a path: write 'file:{wanted.text}'")
-    homes = [family for family in families_by_name().values() if family.name not in engines_by_name()]
+    homes = _homes()
     names = [*specs(), *(f"{family.name}:{known}" for family in homes for known in family.known())]
     examples = [family.example for family in homes if not family.known()]
     return registry.suggest("tokenizer", wanted.head, [*names, *examples])

@@ -38,6 +38,15 @@ def test_quiet_says_only_where_the_record_is(tmp_path: Path) -> None:
     assert (done.stdout, done.stderr) == ("", f"record: {tmp_path / 'r.json'}\n")
 
 
+def test_lengths_are_relative_to_the_reference_that_is_named(tmp_path: Path) -> None:
+    done = call(*QUICK, "-t", "mistral:v3", "--reference", "raw_bytes", "-o", str(tmp_path / "r.json"))
+    assert "that of raw_bytes is 1" in done.stdout
+    assert done.stderr.splitlines()[-1] == (
+        f"next: pyharness report {tmp_path / 'r.json'} --format html -o {tmp_path / 'r.html'}"
+    )
+    assert "raw_byte" in refused(*QUICK, "--reference", "raw_byte", "-o", str(tmp_path / "s.json"))
+
+
 def test_comparing(tmp_path: Path) -> None:
     output = tmp_path / "r.json"
     call(*QUICK, "-t", "mistral:v3", "-o", str(output))

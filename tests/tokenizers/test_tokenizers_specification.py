@@ -53,6 +53,16 @@ def test_wrong_specifications(spec: str, message: str) -> None:
         tokenizers.resolve(spec)
 
 
+@pytest.mark.parametrize(
+    ("bare", "full"),
+    [("o200k_base", "tiktoken:o200k_base"), ("tekken", "mistral:tekken"), ("native+gpt2", "native+tiktoken:gpt2")],
+)
+def test_a_name_that_one_family_alone_knows_stands_for_its_row(bare: str, full: str) -> None:
+    one, other = tokenizers.resolve(bare), tokenizers.resolve(full)
+    assert (one.vocabulary, one.library, one.path) == (other.vocabulary, other.library, other.path)
+    assert tokenizers.lacking(bare) == tokenizers.lacking(full)
+
+
 def test_a_path_alone_is_recognised(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="it is a path: write 'file:"):
         tokenizers.resolve(str(tmp_path))
