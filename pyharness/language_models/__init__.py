@@ -1,6 +1,6 @@
-"""Causal language models of ``transformers``: what they make of the tokens of a text.
+"""Causal language models of ``transformers``, and how well they predict the tokens of a text.
 
-Weights come from safetensors only, and code that a repository brings along is never run.
+Weights come from safetensors only. Code that a repository ships is never run.
 """
 
 from pyharness.language_models.causal import CausalModel

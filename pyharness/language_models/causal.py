@@ -14,12 +14,14 @@ from pyharness.language_models.folder import ModelFolder
 from pyharness.language_models.windows import Layout
 from pyharness.types import InputError
 
-# Logits that the network makes of hidden states at a time. On a CPU 8 MiB stay in the cache, and in pages that are used
+# Logits that the network computes at a time, from hidden states. On a CPU, 8 MiB stay in the cache, and the pages
+# are reused: 64 MiB took 1.7 times as long. On a GPU the limit is 1 GiB, which was not measured.
 # again: 64 MiB took 1.7 times as long. On a GPU, 1 GiB, this was not measured.
 LOGITS_AT_ONCE = {"cpu": 1 << 21, "cuda": 1 << 28}
 LEAST_ROWS = 64  # all weights of the head are read for each chunk
 
 # How logits follow from the hidden states of the body: as hidden @ weight^T + bias and nothing else; row by row, by
+# the network's own head (a cap, a scale, more layers); or not at all, so that the network runs as a whole.
 # what the network does with them (a cap, a scale, more layers); or not at all, so that the network runs as a whole.
 Head: TypeAlias = Literal["linear", "rows", "whole"]
 
@@ -33,16 +35,16 @@ class CausalModel:
     device: str
     dtype: str
     columns: int  # of its logits: the vocabulary, with the padding that it may have
-    longest: int | None  # tokens that its positions allow, where they are limited
+    longest: int | None  # tokens that its positions allow, if they are limited
     bos: int | None
     head: Head
 
     def score(self, batch: Layout, columns: int, threads: int = 1) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Entropy and NLL of the scored predictions of a batch, in bits, float32 [scored] each.
+        """Return entropy and NLL of the scored predictions of a batch, in bits, float32 [scored] each.
 
         Args:
             batch: windows laid out.
-            columns: logits that count, from the first; those behind get no probability.
+            columns: logits that count, from the first. Those behind get no probability.
             threads: native threads, on the CPU.
         """
         import torch
@@ -59,7 +61,7 @@ class CausalModel:
             return entropy.cpu().numpy(), nll.cpu().numpy()
 
     def _of_hidden(self, body: Any, scored: Any, columns: int, options: dict[str, Any]) -> list[kernels.EntropyOutputs]:
-        """Scores from what the body returns: no logits but those scored, and of these a chunk at a time."""
+        """Score what the body returns: only the scored logits are computed, a chunk at a time."""
         rows = body.last_hidden_state[scored]
         if self.head == "linear":
             head = self.network.get_output_embeddings()
@@ -72,9 +74,9 @@ class CausalModel:
         ]
 
     def logits_of(self, output: Any, hidden: Any) -> Any:
-        """Logits [rows, columns] that the network makes of hidden states [rows, width], without its body.
+        """Return logits [rows, columns] that the network computes from hidden states [rows, width], without its body.
 
-        ``output`` is the class of what the body returns; for this call it returns these hidden states.
+        ``output`` is the class of the body's result; for this call, the body returns these hidden states.
         """
         import torch
 
@@ -84,23 +86,23 @@ class CausalModel:
         try:
             return self.network(input_ids=ids, attention_mask=torch.ones_like(ids), use_cache=False).logits[0]
         finally:
-            del body.forward  # that of its class is seen again
+            del body.forward  # the class's own forward is visible again
 
     def gpu(self) -> str | None:
-        """Name of the GPU that it runs on, if it does."""
+        """Return the name of the GPU that the model runs on; None on a CPU."""
         import torch
 
         return torch.cuda.get_device_name() if self.device == "cuda" else None
 
     def inputs(self, batch: Layout) -> dict[str, Any]:
-        """Arguments of a call of the network, or of its body without the output embedding."""
+        """Return the arguments of a call of the network, or of its body without the output embedding."""
         import torch
 
         ids, attended = (torch.from_numpy(array).to(self.device) for array in (batch.ids, batch.attended))
         return {"input_ids": ids, "attention_mask": attended, "use_cache": False}
 
     def logits(self, batch: Layout) -> Any:
-        """Logits of a batch, [windows, longest, columns]: they may be large."""
+        """Return the logits of a batch, [windows, longest, columns]: they may be large."""
         return self.network(**self.inputs(batch)).logits
 
     @contextmanager

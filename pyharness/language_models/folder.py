@@ -1,6 +1,6 @@
-"""Finds a language model: in a folder, in the Hub's cache, or on the Hub; and what its files say of themselves.
+"""Finds a language model in a folder, in the Hub's cache, or on the Hub, and reads what its files declare.
 
-No weights are read, no code is run.
+It reads no weights and runs no code.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _LAYERS = re.compile(r"(?:^|_)(?:layers?|blocks|depth)$")  # n_layer, encoder_la
 _EXPERTS = re.compile(r"(?:^|_)experts$")  # n_routed_experts, num_local_experts, ...
 _MOST_EXPERTS = 4096  # of a layer; they may all be in one tensor
 _DEPTH = 3  # of models within models
-_SHARD = re.compile(r"[\w.-]+\.safetensors", re.ASCII)  # beside the index, nowhere else
+_SHARD = re.compile(r"[\w.-]+\.safetensors", re.ASCII)  # in the index's own folder, nowhere else
 _BLOCK = 4 << 20  # bytes that are read at a time
-_DIGESTS: dict[tuple[tuple[Path, ...], tuple[int, ...]], str] = {}  # by files and when they changed: reading takes long
+_DIGESTS: dict[tuple[tuple[Path, ...], tuple[int, ...]], str] = {}  # by files and times of change: hashing is slow
 _RANKS = "shard-*-model-*.safetensors"  # of torch's distributed checkpoints, which transformers prefers
 _REFUSED = {
     "quantization_config": "is quantised: what it computes in is not the dtype asked for, and code may be fetched for "
@@ -47,7 +47,7 @@ class ModelFolder:
 
     @classmethod
     def read(cls, name: str, path: Path) -> ModelFolder:
-        """Check a folder; what it lacks to be loaded safely is an ``InputError``."""
+        """Check a folder. Raise ``InputError`` for whatever keeps it from being loaded safely."""
         if not (path / CONFIG).is_file():
             raise InputError(f"language model {name!r}: {path} has no {CONFIG}; name a folder of save_pretrained()")
         if (path / "adapter_config.json").exists():
@@ -59,11 +59,11 @@ class ModelFolder:
         return cls(name, path, config, _weights(name, path))
 
     def parameters(self) -> int:
-        """Numbers in the weights, from the headers of their files."""
+        """Count of the numbers in the weights, from the headers of their files."""
         return sum(tensor.numbers for path in self.weights for tensor in WeightsFile.read(path).tensors.values())
 
     def check_layers(self) -> None:
-        """Refuse more layers or experts than tensors can be of: to build them without weights could take forever."""
+        """Refuse more layers or experts than the tensors allow: to build them without weights could take forever."""
         tensors = sum(len(WeightsFile.read(path).tensors) for path in self.weights)
         for part in _parts(self.config):
             for key, value in part.items():
@@ -72,7 +72,7 @@ class ModelFolder:
                     raise InputError(f"language model {self.name!r}: {key} = {value:,}, but {tensors:,} tensors")
 
     def digest(self, report: Callable[[int], None] = lambda _: None) -> str:
-        """SHA-256 over configuration and weights: what a record knows the model by; ``report``: told the bytes read."""
+        """Return the SHA-256 of configuration and weights, a model's name in records; ``report`` gets bytes read."""
         files = (self.path / CONFIG, *self.weights)
         known = (files, tuple(file.stat().st_mtime_ns for file in files))
         if known not in _DIGESTS:
@@ -80,7 +80,7 @@ class ModelFolder:
         return _DIGESTS[known]
 
     def size(self) -> int:
-        """Bytes of the files that a digest is made of."""
+        """Bytes of the files that the digest covers."""
         return sum(file.stat().st_size for file in (self.path / CONFIG, *self.weights))
 
 
@@ -90,7 +90,7 @@ def holds_model(path: Path) -> bool:
 
 
 def listed(path: Path) -> tuple[Path, ...]:
-    """Files that the weights ought to be in."""
+    """Return the files that should hold the weights."""
     if (path / WEIGHTS).is_file() or not (path / INDEX).is_file():
         return (path / WEIGHTS,)
     by_tensor = parse_json(vocabulary_file.read(path / INDEX), str(path / INDEX)).get("weight_map")
@@ -101,7 +101,7 @@ def listed(path: Path) -> tuple[Path, ...]:
 
 
 def _parts(config: Mapping[str, Any], depth: int = _DEPTH) -> Iterator[Mapping[str, Any]]:
-    """The configuration, and those of the models within it: of text, of images."""
+    """Yield the configuration and those of the models within it (text, images)."""
     yield config
     for value in config.values() if depth else ():
         if isinstance(value, dict):
@@ -121,7 +121,7 @@ def _weights(name: str, path: Path) -> tuple[Path, ...]:
 
 
 def _digest(files: tuple[Path, ...], report: Callable[[int], None]) -> str:
-    """SHA-256 over those of all files."""
+    """Return the SHA-256 over the digests of all files."""
     total, done = hashlib.sha256(), 0
     for path in files:
         one = hashlib.sha256()
@@ -139,27 +139,27 @@ NOT_DOWNLOADED = ["*/*", "consolidated*"]  # the same weights for other programs
 
 
 def find(name: str) -> ModelFolder | None:
-    """Read a folder, or the local cache of a Hub repository; None when that must be downloaded first."""
+    """Read a folder, or the local cache of a Hub repository; return None if it must be downloaded first."""
     try:
         path = folders.expanded(name)
         if path.is_dir():
             return ModelFolder.read(name, path)
         if path.exists():
             raise InputError(f"language model {name!r} is a file; name the folder it is in")
-    except (OSError, RuntimeError) as error:  # may not be read, too long a name, ~ of nobody
+    except (OSError, RuntimeError) as error:  # no permission, too long a name, ~ of an unknown user
         raise InputError(f"cannot look for language model {name[:200]!r}: {error}") from None
     if name.startswith(("/", ".", "~")) or not hub.SHAPE.fullmatch(name) or ".." in name:
         raise InputError(f"no language model {name!r}: neither a folder nor ORGANISATION/NAME[@revision] of the Hub")
     repository, _, revision = name.partition("@")
     cached = hub.find(repository, revision or "main", CONFIG)
-    # A snapshot may hold the tokenizer alone, or what a broken download has left.
+    # A snapshot may hold the tokenizer alone, or the rest of a broken download.
     if cached is None or not all(file.is_file() for file in listed(cached.parent)):
         return None
     return ModelFolder.read(name, cached.parent)
 
 
 def check(name: str) -> None:
-    """Raise ``InputError`` for a model that is neither here nor to be had, before anything runs."""
+    """Raise ``InputError`` for a model that is neither on this machine nor on the Hub, before anything runs."""
     if find(name) is not None:
         return
     if variable := hub.switched_off("HF_HUB_OFFLINE"):

@@ -1,4 +1,4 @@
-"""Loads a causal language model: from safetensors, without code of its own, when it fits, and only if it is one."""
+"""Loads a causal language model: from safetensors, without its own code, if it fits and is causal."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LOADED: dict[tuple[str, str, str], CausalModel] = {}  # one at most: the next c
 
 
 def probed(model: CausalModel) -> CausalModel:
-    """Return the model, with ``head`` found out; refuse one whose predictions change with what follows."""
+    """Return the model with its ``head`` determined; refuse a model whose predictions depend on later tokens."""
     import torch
 
     length = min(PROBED, model.longest or PROBED)
@@ -35,7 +35,7 @@ def probed(model: CausalModel) -> CausalModel:
         logits = model.logits(batch).float()
         whole, part = logits[0, : length // 2], logits[1, : length // 2]
         apart = float((whole - part).abs().max())
-        if apart > CAUSAL_SHARE[model.dtype] * float(whole.abs().max()):  # NaN is not: scoring reports it
+        if apart > CAUSAL_SHARE[model.dtype] * float(whole.abs().max()):  # NaN does not compare: scoring reports it
             raise InputError(
                 f"language model {model.folder.name!r} is not causal: its predictions change with the text after them"
             )
@@ -44,7 +44,7 @@ def probed(model: CausalModel) -> CausalModel:
 
 
 def head_of(model: CausalModel, batch: Layout, logits: Any) -> Head:
-    """Find the quickest way to the logits [windows, longest, columns] of a batch that gives them, and not others."""
+    """Find the quickest way that gives exactly the logits [windows, longest, columns] of a batch."""
     import torch
 
     head = model.network.get_output_embeddings()
@@ -60,7 +60,7 @@ def head_of(model: CausalModel, batch: Layout, logits: Any) -> Head:
         return "linear"
     try:
         rows = model.logits_of(type(output), hidden.flatten(0, 1)).view_as(logits)
-    except Exception:  # its head takes more than hidden states: what is missing raises whatever the class raises
+    except Exception:  # its head takes more than hidden states: a missing argument raises whatever the class raises
         return "whole"
     return "rows" if _same(model, rows[known], logits[known]) else "whole"
 
@@ -73,12 +73,12 @@ def _same(model: CausalModel, ours: Any, logits: Any) -> bool:
 
 
 def load(name: str, device: str, dtype: str) -> CausalModel:
-    """Load a model from a folder, the Hub's cache or the Hub; the last one loaded is kept.
+    """Load a model from a folder, the Hub's cache or the Hub. The last model stays loaded.
 
     Args:
         name: folder, or ``ORGANISATION/NAME[@revision]``.
         device: ``cpu`` or ``cuda``.
-        dtype: ``float32``, ``bfloat16`` or ``float16``: what weights are converted to, and computed in.
+        dtype: ``float32``, ``bfloat16`` or ``float16``: of the converted weights and of the computation.
 
     Raises:
         Unsupported: torch or transformers is not installed, or torch has no CUDA.
@@ -93,7 +93,7 @@ def load(name: str, device: str, dtype: str) -> CausalModel:
 
 def _load(name: str, device: str, dtype: str) -> CausalModel:
     require_libraries()
-    os.environ["USE_HUB_KERNELS"] = "NO"  # read when transformers is imported: kernels of the Hub are code, too
+    os.environ["USE_HUB_KERNELS"] = "NO"  # read when transformers is imported: the Hub's kernels are code, too
     _require_device(device)
     folder = obtain(name)
     folder.check_layers()
@@ -101,7 +101,7 @@ def _load(name: str, device: str, dtype: str) -> CausalModel:
     _check_size(folder, device, dtype)
     network = _from_folder(folder, network_class, config, device, dtype)
     columns = int(network.get_output_embeddings().weight.shape[0])
-    text = config.get_text_config()  # itself, unless the model also sees or hears
+    text = config.get_text_config()  # the configuration itself, unless the model also takes images or sound
     bos = getattr(text, "bos_token_id", None)
     model = CausalModel(
         folder=folder,
@@ -110,7 +110,7 @@ def _load(name: str, device: str, dtype: str) -> CausalModel:
         dtype=dtype,
         columns=columns,
         longest=_longest(folder, getattr(text, "max_position_embeddings", None)),
-        # Some configurations carry a default beyond a small vocabulary, which no embedding stands for.
+        # Some configurations carry a default id beyond a small vocabulary, for which there is no embedding.
         bos=bos if isinstance(bos, int) and 0 <= bos < columns else None,
         head="whole",
     )
@@ -131,7 +131,7 @@ def _require_device(device: str) -> None:
 
 
 def _class_of(folder: ModelFolder) -> tuple[Any, Any]:
-    """Class of a causal model and its configuration; what transformers does not know by itself is refused."""
+    """Return the class of a causal model and its configuration; refuse what transformers does not know by itself."""
     from transformers import AutoConfig, AutoModelForCausalLM
     from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES as KNOWN
 
@@ -162,7 +162,7 @@ def _check_size(folder: ModelFolder, device: str, dtype: str) -> None:
 
     free = {"cpu": available_memory_bytes()}  # weights for a GPU come through here, too
     if device == "cuda":
-        torch.cuda.empty_cache()  # of the model before
+        torch.cuda.empty_cache()  # that the previous model held
         free["cuda"] = torch.cuda.mem_get_info()[0]
     needed = folder.parameters() * DTYPES[dtype]
     for place, most in free.items():
@@ -181,7 +181,7 @@ def _from_folder(folder: ModelFolder, network_class: Any, config: Any, device: s
             folder.path,
             config=config,
             dtype=getattr(torch, dtype),
-            # Said here, so that no configuration can name a kernel to be fetched and run.
+            # Given here, so that no configuration can name a kernel to be fetched and run.
             attn_implementation="sdpa" if network_class._supports_sdpa else "eager",
             use_safetensors=True,
             trust_remote_code=False,
@@ -199,6 +199,6 @@ def _from_folder(folder: ModelFolder, network_class: Any, config: Any, device: s
 
 
 def refused(folder: ModelFolder, error: Exception) -> InputError:
-    """Return what transformers said, in one line."""
+    """Return the error for what transformers raised, in one line."""
     reason = " ".join(str(error).split())[:300]
     return InputError(f"language model {folder.name!r} was refused by transformers: {type(error).__name__}: {reason}")

@@ -28,7 +28,7 @@ class StoredTensor:
     """A tensor of a file: its bytes are those from ``start`` to ``end`` of the file."""
 
     name: str
-    dtype: str  # as the header has it: F32, BF16, ...
+    dtype: str  # as in the header: F32, BF16, ...
     shape: tuple[int, ...]
     start: int
     end: int
@@ -49,15 +49,15 @@ class WeightsFile:
     """The header of a safetensors file, checked: its tensors fill the file, without gaps and overlaps."""
 
     path: Path
-    tensors: Mapping[str, StoredTensor]  # in the order of their places
-    metadata: Any  # strings by strings, or None
+    tensors: Mapping[str, StoredTensor]  # in the order of their offsets
+    metadata: Any  # a mapping from strings to strings, or None
 
     @classmethod
     def read(cls, path: Path) -> WeightsFile:
-        """Read a header; of the files read last it is remembered, as long as they are not written to.
+        """Read a header. The last headers are cached, until their file changes.
 
         Raises:
-            InputError: the file cannot be read, is none of safetensors, or is cut off, or its header is too large.
+            InputError: the file cannot be read, is not safetensors, or is cut off, or its header is too large.
         """
         try:
             status = path.stat()
@@ -68,7 +68,7 @@ class WeightsFile:
 
 @lru_cache(maxsize=256)  # shards of one model; an adaptation asks four times for each
 def _read(path: Path, size: int, *version: int) -> WeightsFile:
-    """Read a header; ``version``: what changes with the file."""
+    """Read a header; ``version`` holds values that change with the file."""
     del version
     header, data = _header(path, size)
     metadata = header.pop(METADATA, None)
@@ -87,12 +87,12 @@ def header_of(tensors: Iterable[tuple[str, str, tuple[int, ...], int]], metadata
         content[name] = {"dtype": dtype, "shape": list(shape), "data_offsets": [at, at + size]}
         at += size
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)  # the tensors are aligned, as the library has them
+    text += b" " * (-len(text) % 8)  # the tensors are aligned, as in the library
     return len(text).to_bytes(_LENGTH, "little") + text
 
 
 def _header(path: Path, size: int) -> tuple[dict[str, Any], int]:
-    """Header, and where the tensors begin."""
+    """Return the header, and the offset at which the tensors begin."""
     with path.open("rb") as file:
         length = int.from_bytes(file.read(_LENGTH), "little")
         if LARGEST_HEADER < length <= size - _LENGTH:
@@ -105,7 +105,7 @@ def _header(path: Path, size: int) -> tuple[dict[str, Any], int]:
         text = file.read(length)
     try:
         header = parse_json(text, "it")
-        if rb"\u" in text:  # half of a pair of surrogates, which is no text, can come of nothing else
+        if rb"\u" in text:  # only this spelling can give half of a pair of surrogates, which is not text
             json.dumps(header, ensure_ascii=False).encode()
     except (InputError, UnicodeEncodeError):
         raise InputError(f"{path} is no safetensors file: its header is broken") from None

@@ -1,4 +1,4 @@
-"""Windows over documents that are longer than a model's context: every token is predicted once, and only once.
+"""Windows over documents that are longer than a model's context. Every token is predicted exactly once.
 
 The windows are those of the sliding evaluation in the Hugging Face guide "Perplexity of fixed-length models": they
 start every ``stride`` tokens and hold ``context`` of them. With ``stride == context`` they are the disjoint windows of
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 class Window:
     """Inputs ``[start, stop)`` of a sequence; they predict its tokens ``start + 1 .. stop``.
 
-    Of these, ``first .. stop`` are scored here; those before were scored, with more context, by an earlier window.
+    This window scores ``first .. stop``. An earlier window scored the tokens before, with more context.
     """
 
     sequence: int
@@ -33,7 +33,7 @@ class Window:
 def sliding_windows(lengths: Iterable[int], context: int, stride: int) -> Iterator[Window]:
     """Cover tokens ``1 .. length - 1`` of every sequence, each behind at least ``context - stride + 1`` others.
 
-    At the start of a sequence there are as many as there are.
+    Tokens at the start of a sequence have fewer before them.
 
     Raises:
         ValueError: not ``1 <= stride <= context``.
@@ -56,7 +56,7 @@ def sliding_windows(lengths: Iterable[int], context: int, stride: int) -> Iterat
 def batches(windows: Iterable[Window], batch_tokens: int) -> Iterator[list[Window]]:
     """Group windows of similar length, longest first, so that a batch has at most ``batch_tokens`` with padding.
 
-    A window longer than that is a batch of its own.
+    A longer window is a batch of its own.
     """
     batch: list[Window] = []
     for window in sorted(windows, key=len, reverse=True):
@@ -70,7 +70,7 @@ def batches(windows: Iterable[Window], batch_tokens: int) -> Iterator[list[Windo
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A batch as a model takes it: padded on the right, which no token of a causal model sees."""
+    """A batch in a model's form: padded on the right, which no token of a causal model sees."""
 
     ids: NDArray[np.int64]  # [windows, longest]
     attended: NDArray[np.int64]  # [windows, longest], 0 on padding

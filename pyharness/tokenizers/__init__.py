@@ -24,10 +24,10 @@ from pyharness.vocabularies.files import vocabulary_file
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """A call to time, and how to read what it gave back: ``timed.result(timed.call())`` is what gets verified.
+    """A call to time, and how to read its result: ``timed.result(timed.call())`` is verified.
 
-    ``call`` does nothing but the library's own call. ``result`` turns what that returned into ``Tokens`` (encoding) or
-    into the bytes of all documents joined (decoding); it runs outside the timer.
+    ``call`` does nothing but the library's own call. ``result`` turns the returned value into ``Tokens`` (encoding) or
+    into the joined bytes of all documents (decoding). It runs outside the timer.
     """
 
     call: Callable[[], object]
@@ -36,7 +36,7 @@ class Timed:
 
 @runtime_checkable
 class HasTimedCall(Protocol):
-    """Ability: prepare the library's own input, and return the one call that is timed."""
+    """Ability: prepare the library's own input, and return the one call to time."""
 
     def timed_call(self, texts: Sequence[str], threads: int = 1) -> Timed:
         """Return the library's encode call for a batch."""
@@ -63,15 +63,15 @@ class HasTimedSingle(Protocol):
 
 @runtime_checkable
 class HasNormalize(Protocol):
-    """Ability: what decoding can give back at best. A part of ``HasPipeline`` that rows of other engines have too."""
+    """Ability: the text that decoding can restore at best: a part of ``HasPipeline`` that other engines' rows have."""
 
     def normalize(self, text: str) -> str:
-        """Text as the model sees it, in text form."""
+        """Return the text as the model sees it, in text form."""
         ...
 
 
 def timed_call(tokenizer: Tokenizer, texts: Sequence[str], threads: int = 1) -> Timed:
-    """Return the call to time. Raises ``Unsupported`` when the library cannot run on that many threads."""
+    """Return the call to time. Raise ``Unsupported`` if the library cannot run on that many threads."""
     _at_least_one(threads)
     if isinstance(tokenizer, HasTimedCall):
         return tokenizer.timed_call(texts, threads)
@@ -79,7 +79,7 @@ def timed_call(tokenizer: Tokenizer, texts: Sequence[str], threads: int = 1) -> 
 
 
 def timed_decode(tokenizer: Tokenizer, tokens: Tokens, threads: int = 1) -> Timed:
-    """Return the decode call to time, on ids laid out as the library wants them."""
+    """Return the decode call to time, on ids in the library's own layout."""
     _at_least_one(threads)
     if isinstance(tokenizer, HasTimedDecode):
         return tokenizer.timed_decode(tokens, threads)
@@ -97,7 +97,7 @@ def timed_single(tokenizer: Tokenizer, text: str) -> Timed:
 
 
 def mapped_strings(tokenizer: Tokenizer) -> tuple[str, ...]:
-    """Strings that this engine cannot treat as the home library does: its ids for texts with them are not compared."""
+    """Return strings that this engine cannot treat as the home library does: ids of their texts are not compared."""
     return tuple(getattr(tokenizer, "mapped_strings", ()))
 
 
@@ -111,22 +111,22 @@ def _same(tokens: Tokens) -> Tokens:
 
 
 def specs() -> Mapping[str, TokenizerSpec]:
-    """Rows with a fixed name."""
+    """Return the rows with a fixed name."""
     return registry.discover(sys.modules[__name__], "TOKENIZERS")
 
 
 def families_by_name() -> Mapping[str, TokenizerFamily]:
-    """Rows named ``family:argument``."""
+    """Return the families of rows named ``family:argument``."""
     return registry.discover(sys.modules[__name__], "FAMILIES")
 
 
 def engines_by_name() -> Mapping[str, Engine]:
-    """Libraries that run somebody else's vocabulary: ``engine+row``."""
+    """Return libraries that run another library's vocabulary: ``engine+row``."""
     return registry.discover(sys.modules[__name__], "ENGINES")
 
 
 def resolve(spec: str) -> TokenizerSpec:
-    """Look a specification up and check all that can be checked without importing a tokenizer library."""
+    """Look a specification up, and check everything that needs no import of a tokenizer library."""
     wanted = TOKENIZER.parse(spec)
     if wanted.engine is None:
         return _home(wanted)
@@ -138,28 +138,28 @@ def resolve(spec: str) -> TokenizerSpec:
 
 
 def _without_options(home: Specification, engine: Engine) -> tuple[Specification, dict[str, str]]:
-    """The home row of an engine, which never sees the options of the engine, and these."""
+    """Return the home row of an engine, without the engine's options, and these options."""
     own = {key: home.options[key] for key in engine.options if key in home.options}
     rest = {key: value for key, value in home.options.items() if key not in own}
     return dataclasses.replace(home, options=rest), own
 
 
 def precedence(spec: str) -> tuple[str, int]:
-    """Rows that are obtained one after another have the same text; whose turn it is of these, the smallest first."""
+    """Return a key and a turn: rows with the same key are obtained one after another, the smallest turn first."""
     try:
         wanted = TOKENIZER.parse(TOKENIZER.parse(spec).home)
         family = families_by_name().get(wanted.name)
         if family is not None and family.precedence is not None and wanted.argument is not None:
             return family.precedence(wanted.argument, wanted.options)
-    except InputError:  # which obtain() says
+    except InputError:  # obtain() reports it
         pass
     return spec, 0
 
 
 def obtain(spec: str, progress: Callable[[TrainingProgress], None] | None = None) -> TokenizerSpec:
-    """Resolve a specification whose vocabulary may have to be downloaded or trained first: what fails, fails here.
+    """Resolve a specification whose vocabulary may need a download or a training first. Their errors are raised here.
 
-    ``progress`` is told how far a training is.
+    ``progress`` gets the progress of a training.
     """
     bare = _bare(spec)
     family = families_by_name().get(bare.name)
@@ -172,7 +172,7 @@ def obtain(spec: str, progress: Callable[[TrainingProgress], None] | None = None
 
 
 def lacking(spec: str) -> Literal["", "training", "download"]:
-    """Say what ``obtain`` would begin with; nothing where all is here, as far as that is known without reading text."""
+    """Return the first step of ``obtain``; "" if nothing is missing, as far as that is known without reading text."""
     bare = _bare(spec)
     family = families_by_name().get(bare.name)
     if family is not None and family.prepared is not None and bare.argument is not None:
@@ -183,14 +183,14 @@ def lacking(spec: str) -> Literal["", "training", "download"]:
 
 
 def foreseen(spec: str) -> TokenizerSpec:
-    """Resolve a specification as far as that can be done before ``obtain``: no engine is asked for an untrained row."""
+    """Resolve a specification as far as possible before ``obtain``: an untrained row gets no engine."""
     if lacking(spec) != "training":
         return resolve(spec)
     return dataclasses.replace(_home(_bare(spec)), name=spec)
 
 
 def _bare(spec: str) -> Specification:
-    """Home row of a specification, without what is for its engine."""
+    """Return the home row of a specification, without its engine's options."""
     wanted = TOKENIZER.parse(spec)
     bare = TOKENIZER.parse(wanted.home)
     if wanted.engine is not None:
@@ -199,7 +199,7 @@ def _bare(spec: str) -> Specification:
 
 
 def _in_full(wanted: Specification) -> Specification:
-    """Write out a name that one family alone knows: ``o200k_base`` is ``tiktoken:o200k_base``."""
+    """Write out a name that only one family knows: ``o200k_base`` is ``tiktoken:o200k_base``."""
     if wanted.argument is not None or wanted.name in specs() or wanted.name in families_by_name():
         return wanted
     families = [family.name for family in _homes() if wanted.name in family.known()]
@@ -211,7 +211,7 @@ def _homes() -> list[TokenizerFamily]:
 
 
 def load(spec: str | TokenizerSpec) -> Tokenizer:
-    """Load a tokenizer with its library; any fault of its file is an ``InputError``."""
+    """Load a tokenizer with its library; any fault in its file is an ``InputError``."""
     row = resolve(spec) if isinstance(spec, str) else spec
     return row.load(row)
 
@@ -238,14 +238,14 @@ def _fixed(wanted: Specification) -> TokenizerSpec:
         raise InputError(f"tokenizer {wanted.name!r} needs an argument: {known}")
     check_options(wanted.text, wanted.options, ())
     if row.extra is not None and row.path is None:
-        row.load(row)  # raises, and says what to install
+        row.load(row)  # raises, with advice on what to install
     if row.vocabulary is None and row.path is not None:
         row = dataclasses.replace(row, vocabulary=f"sha256:{vocabulary_file.digest(Path(row.path))[:16]}")
     return row
 
 
 def _unknown(wanted: Specification) -> InputError:
-    if wanted.argument is None and os.path.exists(wanted.name):  # noqa: PTH110 - false, too, where it is too long
+    if wanted.argument is None and os.path.exists(wanted.name):  # noqa: PTH110 - false for a name that is too long, too
         return InputError(f"unknown tokenizer {wanted.text!r}; it is a path: write 'file:{wanted.text}'")
     homes = _homes()
     names = [*specs(), *(f"{family.name}:{known}" for family in homes for known in family.known())]

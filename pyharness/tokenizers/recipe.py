@@ -1,6 +1,6 @@
-"""Recipes of rows ``trained:...``: trainer, options, text, the code that trains, and the base of an adaptation.
+"""Recipes of rows ``trained:...``: trainer, options, text, the training code, and the base of an adaptation.
 
-A base is named as rows are: the file that such a row reads.
+A base is named like a row, and is the file of that row.
 """
 
 from __future__ import annotations
@@ -27,22 +27,23 @@ from pyharness.trainers.phases import Phases
 from pyharness.types import InputError, Tally, TrainingProgress
 from pyharness.vocabularies import encodings
 
-# A row is to be the same tokenizer on every machine: of 4,000 tokens of SentencePiece's Unigram, trained on 2 MB of
+# A row must be the same tokenizer on every machine. Of 4,000 tokens of SentencePiece's Unigram, trained on 2 MB of
+# English, 6 differ between 8 threads and 1.
 # English, 6 are others with 8 threads in place of 1.
 ROW_THREADS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """A trainer, its options and a corpus: all that decides the result, but for the present content of the corpus."""
+    """A trainer, its options and a corpus: everything that affects the result, except the corpus's current content."""
 
     trainer: TrainerSpec[Any]
-    corpus: str  # several are separated by |
-    options: Mapping[str, Any] = field(default_factory=dict)  # of the trainer, that were given
+    corpus: str  # a | separates several
+    options: Mapping[str, Any] = field(default_factory=dict)  # the given options of the trainer
 
     @classmethod
     def of(cls, trainer: str, options: Mapping[str, str]) -> Recipe:
-        """Read a specification's options; all that can be checked without the text is checked."""
+        """Read a specification's options, and check everything that needs no text."""
         name, spec = f"trained:{trainer}", trainers.resolve(trainer)
         check_options(
             name, options, {"corpus"}.union(*(declared(other.options) for other in trainers.specs().values()))
@@ -61,7 +62,7 @@ class Recipe:
 
     @property
     def threads(self) -> int | None:
-        """Number of threads that the row is trained on wherever that is; None where any number gives the same."""
+        """Number of training threads on every machine; None if any number gives the same result."""
         return ROW_THREADS if self.trainer.depends_on_threads else None
 
     def request(self, threads: int = 1, **more: Any) -> TrainingRequest[Any]:
@@ -81,12 +82,12 @@ class Recipe:
 
     @property
     def base(self) -> str | None:
-        """SHA-256 of the tokenizer that is changed, and of its settings, as they are now: files and refusals follow."""
+        """SHA-256 of the base tokenizer and of its settings, as they are now; None without a base."""
         digest = self.trainer.base_digest
         return None if digest is None else digest(file_of(self.options["base"]))
 
     def as_json(self) -> dict[str, Any]:
-        """Return the recipe as JSON values, with what trains: versions, and our code, which changes between them."""
+        """Return the recipe as JSON values, with versions of libraries and a digest of our own training code."""
         versions = {name: version_of(name) for name in sorted({"pyharness", self.trainer.library})}
         return {
             "trainer": self.trainer.name,
@@ -99,14 +100,14 @@ class Recipe:
 
     @property
     def of_all_sizes(self) -> Recipe | None:
-        """The recipe without what says how much of its training is taken; None where nothing in it does."""
+        """Return the recipe without its size options; None if it has none."""
         rest = {name: value for name, value in self.options.items() if name not in self.trainer.sizes}
         return replace(self, options=rest) if rest.keys() != self.options.keys() else None
 
 
 @cache
 def code_digest(module: str) -> str:
-    """Digest of a trainer's module and of all code of ours that it runs: what older code trained is not found again."""
+    """Return the digest of a trainer's module and of all our code it runs: results of older code do not count."""
     files = import_closure(module, "pyharness")
     digests = (f"{name} {hashlib.sha256(files[name].read_bytes()).hexdigest()}" for name in sorted(files))
     return hashlib.sha256("\n".join(digests).encode()).hexdigest()[:32]
@@ -116,9 +117,9 @@ _TEXTS: dict[str, tuple[str, int]] = {}
 
 
 def text_of(corpus: str, progress: Callable[[TrainingProgress], None] | None = None) -> tuple[str, int]:
-    """Digest and bytes of a corpus, read once per process: rows of a suite share their text.
+    """Return digest and bytes of a corpus, read once per process: rows of a suite share their text.
 
-    Digests of its documents are left in the cache, so that they are known again where they are measured.
+    Digests of its documents go to the cache, so that a measurement recognises the documents.
     """
     known = _TEXTS.get(corpus)
     if known is None or not keys_file(corpus, known[0]).is_file():
@@ -134,20 +135,20 @@ def text_of(corpus: str, progress: Callable[[TrainingProgress], None] | None = N
 
 
 def keys_file(corpus: str, digest: str) -> Path:
-    """Where the digests of the documents of a training text are kept: those of its name and content."""
+    """Return the file with the document digests of a training text, by its name and content."""
     return folders.cache() / "texts" / f"{digest}-{hashlib.sha256(corpus.encode()).hexdigest()[:16]}.npy"
 
 
 def file_of(base: str) -> str:
-    """Name the file of a base: that of a row such as ``mistral:v3``, and everything else as it is.
+    """Return the file of a base: that of a row such as ``mistral:v3``; return anything else unchanged.
 
-    What a row has to download is downloaded.
+    It downloads what the row needs.
 
     >>> file_of("./tokenizer.json")
     './tokenizer.json'
 
     Raises:
-        InputError: the row has no file, or it cannot be had here.
+        InputError: the row has no file, or it is not available here.
     """
     if not _names_row(base):
         return base
@@ -184,7 +185,7 @@ def _names_row(base: str) -> bool:
 
 
 def _kept(data: bytes, name: str, suffix: str) -> str:
-    """Keep what a row made of another file, or of one whose name says nothing."""
+    """Keep the result of converting another file, or a file whose name does not show its kind."""
     path = folders.cache() / "bases" / hashlib.sha256(data).hexdigest()[:16] / f"{Path(name).name}{suffix}"
     if not path.is_file() or path.read_bytes() != data:
         try:

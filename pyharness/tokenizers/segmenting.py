@@ -1,4 +1,4 @@
-"""What cuts the texts of a row into units: the row itself, or the tokens of its tokenizer.
+"""Segmenters, which cut the texts of a row into units: the row's own, or one for the tokens of its tokenizer.
 
 >>> from pyharness.tokenizers import load
 >>> segmenter_of(load("raw_bytes")).segment_batch(["né"]).ends.tolist()
@@ -28,11 +28,11 @@ from pyharness.types import (
     offsets_of,
 )
 
-TOKENS_AT_ONCE = 1 << 18  # whose bytes are placed by 64-bit indices
+TOKENS_AT_ONCE = 1 << 18  # 64-bit indices locate their bytes
 
 
 def segmenter(spec: TokenizerSpec, load: Callable[[], Tokenizer]) -> HasSegments:
-    """What cuts texts into the units of a row.
+    """Return the segmenter of a row.
 
     Raises:
         Unsupported: its tokenizer hides the bytes of its tokens.
@@ -42,7 +42,7 @@ def segmenter(spec: TokenizerSpec, load: Callable[[], Tokenizer]) -> HasSegments
 
 
 def segmenter_of(tokenizer: Tokenizer) -> HasSegments:
-    """Units that are the tokens of a tokenizer.
+    """Return a segmenter whose units are the tokens of a tokenizer.
 
     Raises:
         Unsupported: it hides the bytes of its tokens.
@@ -53,7 +53,7 @@ def segmenter_of(tokenizer: Tokenizer) -> HasSegments:
 
 
 def unit_facts(units: HasSegments) -> dict[str, Any]:
-    """What a record keeps of what cuts texts: its ``settings``, if any, whether it is causal, and ``notes``."""
+    """Return a segmenter's facts for a record: its ``settings``, if any, whether it is causal, and ``notes``."""
     if not isinstance(causal := units.is_causal, bool):
         raise TypeError(f"is_causal of {type(units).__name__} is {causal!r}; it must be True or False")
     settings, notes = getattr(units, "settings", {}), getattr(units, "notes", ())
@@ -68,7 +68,7 @@ def row_of_units(name: str, segments: Callable[[TokenizerSpec], HasSegments], so
 
 
 def whole_number(name: str, options: Mapping[str, str], key: str, default: int, largest: int) -> int:
-    """Option of a row: a whole number from 1 to ``largest``."""
+    """Read an option of a row: a whole number from 1 to ``largest``."""
     text = options.get(key, str(default))
     if not (text.isascii() and text.isdecimal() and len(text) < 20 and 1 <= int(text) <= largest):
         raise InputError(f"{name}: {key}={text} is not a whole number from 1 to {largest:,}")
@@ -84,9 +84,9 @@ def _without_vocabulary(spec: TokenizerSpec) -> Tokenizer:
 
 @dataclass(slots=True)
 class TokenSegments:
-    """Where the tokens of texts end. A token without bytes joins the unit before it, or at the start the one after.
+    """Ends of the tokens of texts. A token without bytes joins the unit before it, or the one after at the start.
 
-    A space that the tokenizer puts before a text (SentencePiece) is no part of its first unit.
+    A space that the tokenizer puts before a text (SentencePiece) is not part of its first unit.
     """
 
     tokenizer: Tokenizer
@@ -94,11 +94,11 @@ class TokenSegments:
     is_causal: bool = False
 
     def segment_batch(self, texts: Sequence[str], threads: int = 1) -> Segments:
-        """Encode documents and place their tokens; those whose tokens spell something else are missing."""
+        """Encode documents and locate their tokens; a document whose tokens spell another text is missing."""
         tokens, documents = self.tokenizer.encode_batch(texts, threads), [text.encode() for text in texts]
-        stops = offsets_of(_lengths(tokens.ids, self.vocabulary))  # of tokens, in all that is spelled
+        stops = offsets_of(_lengths(tokens.ids, self.vocabulary))  # of tokens, in all spelled bytes
         spelled = spelled_by(tokens.ids, self.vocabulary)
-        starts = stops[tokens.offsets]  # of documents, likewise
+        starts = stops[tokens.offsets]  # of documents, in the same bytes
         shifts = np.zeros(len(documents), np.int64)
         missing = np.zeros(len(documents), np.bool_)
         for index, data in enumerate(documents):
@@ -114,14 +114,14 @@ class TokenSegments:
 
 
 def spelled_by(ids: Ids, vocabulary: Vocabulary) -> bytes:
-    """Bytes of all tokens, end to end."""
+    """Return the bytes of all tokens, end to end."""
     parts = [_spelled(ids[start : start + TOKENS_AT_ONCE], vocabulary) for start in range(0, len(ids), TOKENS_AT_ONCE)]
     return b"".join(parts)
 
 
 def _spelled(ids: Ids, vocabulary: Vocabulary) -> bytes:
     starts, lengths = vocabulary.offsets[:-1][ids], _lengths(ids, vocabulary)
-    firsts = np.cumsum(lengths) - lengths  # where each token starts in what is spelled
+    firsts = np.cumsum(lengths) - lengths  # where each token starts in the spelled bytes
     data: NDArray[np.uint8] = vocabulary.data[np.arange(lengths.sum()) + np.repeat(starts - firsts, lengths)]
     return data.tobytes()
 

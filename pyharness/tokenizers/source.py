@@ -1,4 +1,4 @@
-"""Vocabulary files as rows hold them, and the loaders that run them, found by kind. Imports no tokenizer library."""
+"""Vocabulary files of rows, and their loaders by kind. Imports no tokenizer library."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from pyharness.vocabularies.files.vocabulary_file import Kind
 class VocabularyFile:
     """A file that defines a tokenizer; calling it loads the tokenizer with its home library.
 
-    ``fetch`` reads the file, or first gets it. ``encoding`` is what a rank file needs beside itself.
+    ``fetch`` reads the file, or downloads it first. ``encoding`` is the other information that a rank file needs.
     """
 
     kind: Kind
-    label: str  # what error messages call it
+    label: str  # its name in error messages
     fetch: Callable[[], bytes]
     encoding: Encoding | None = None
 
@@ -33,12 +33,12 @@ class VocabularyFile:
 
 @dataclass(frozen=True, slots=True)
 class Loader:
-    """How the home library of one kind of file loads it. A module ends in ``LOADERS = (Loader(...),)``."""
+    """The home library's way to load one kind of file. A module ends in ``LOADERS = (Loader(...),)``."""
 
     name: Kind
     library: str  # the distribution
     load: Callable[[VocabularyFile, Mapping[str, str]], Tokenizer]  # (file, the row's options)
-    options: tuple[str, ...] = ()  # of a row that names such a file
+    options: tuple[str, ...] = ()  # of a row with such a file
 
 
 def loader(kind: Kind) -> Loader:
@@ -49,7 +49,7 @@ def loader(kind: Kind) -> Loader:
 
 
 def variant(vocabulary: str | None, options: Mapping[str, str], names: tuple[str, ...]) -> str | None:
-    """Name of the ids: those of another algorithm, or of draws, are not the vocabulary's own.
+    """Return the name of the ids: another algorithm or random draws give other ids than the vocabulary's own.
 
     >>> variant("sha256:00", {"seed": "7", "dropout": "0.1"}, ("dropout", "seed"))
     'sha256:00/dropout=0.1&seed=7'
@@ -60,7 +60,7 @@ def variant(vocabulary: str | None, options: Mapping[str, str], names: tuple[str
 
 @contextmanager
 def refusing(label: str, library: str) -> Iterator[None]:
-    """Turn whatever a native library throws at a bad file, panics included, into one ``InputError``; time it."""
+    """Turn any exception of a native library for a bad file, panics included, into one ``InputError``; time it."""
     try:
         with in_libraries:
             yield

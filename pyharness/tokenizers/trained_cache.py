@@ -1,6 +1,6 @@
-"""Where trained tokenizers are kept: one folder per recipe, one folder in it per text, and an entry that names it.
+"""Cache of trained tokenizers: one folder per recipe, one folder in it per text, and an entry that names it.
 
-Files are written aside and moved into place whole, the entry last, so a reader never meets a half of anything.
+Files are written under another name and moved into place whole, the entry last, so a reader never sees a partial file.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ class KeptTraining:
 
     digest: str  # of the text
     path: Path | None  # the file that ``file:`` loads
-    base: str | None = None  # SHA-256 of the tokenizer that it was made from, if it was
-    options: Mapping[str, str] = field(default_factory=dict)  # of ``file:``, without which the file cannot be loaded
+    base: str | None = None  # SHA-256 of the base tokenizer, for an adaptation
+    options: Mapping[str, str] = field(default_factory=dict)  # of ``file:``, which the file needs to load
     refused: str | None = None
-    crashed: bool = False  # it was no refusal: the process died, and may live another time
+    crashed: bool = False  # not a refusal: the process died, and may succeed another time
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +50,12 @@ class RecipeFolder:
 
     @classmethod
     def of(cls, recipe: Mapping[str, Any]) -> RecipeFolder:
-        """Find the place of a recipe (JSON values)."""
+        """Return the folder of a recipe (JSON values)."""
         key = hashlib.sha256(json.dumps(recipe, sort_keys=True).encode()).hexdigest()[:32]
         return cls(folder() / key, recipe)
 
     def find(self) -> KeptTraining | None:
-        """Return the kept result; None where there is none, or a damaged one."""
+        """Return the kept result; None for a missing or damaged one."""
         try:
             entry = json.loads(bounded_file.read(self.folder / ENTRY, MOST_BYTES, ENTRY))
             base = entry["base"] and str(entry["base"])
@@ -64,7 +64,7 @@ class RecipeFolder:
                 return KeptTraining(str(entry["digest"]), None, base, refused=refused, crashed=crashed)
             digest, name, checksum = (str(entry[key]) for key in ("digest", "file", "sha256"))
             path = self.folder / digest / name
-            # Names come from a file that anyone may have touched: nothing outside the folder is read.
+            # Anyone may have changed the file with these names: nothing outside the folder is read.
             if path.parent.parent != self.folder or path.name != name or digest in ("", ".", ".."):
                 return None
             if vocabulary_file.digest(path) != checksum:
@@ -75,19 +75,19 @@ class RecipeFolder:
             return None
 
     def keep(self, digest: str, trained: TrainedTokenizer, base: str | None = None) -> None:
-        """Write what a training gave."""
+        """Write the result of a training."""
         if not trained.files:
             raise InputError(f"trainer {self.recipe['trainer']!r} gave no file that can be loaded")
         self._write(digest, base, trained.files, trained.loading)
 
     def keep_learnt(self, digest: str, arrays: Mapping[str, Array], base: str | None) -> None:
-        """Write what spares trainings of other sizes the text; the recipe is without the size."""
+        """Write arrays that let trainings of other sizes skip the text; the recipe is without the size."""
         written = io.BytesIO()
         np.savez(written, allow_pickle=False, **arrays)
         self._write(digest, base, {LEARNT: written.getvalue()}, {})
 
     def learnt(self, digest: str, base: str | None) -> Mapping[str, Array] | None:
-        """Read what ``keep_learnt`` wrote on the same text and base; None where there is none, or a damaged one."""
+        """Read the arrays of ``keep_learnt`` for the same text and base; None for missing or damaged ones."""
         kept = self.find()
         if kept is None or kept.path is None or (kept.digest, kept.base) != (digest, base):
             return None
@@ -109,7 +109,7 @@ class RecipeFolder:
             atomic_file.keep(self.folder / ENTRY, _json(entry))
 
     def refuse(self, digest: str, reason: str, base: str | None = None, *, crashed: bool = False) -> None:
-        """Write why the trainer could not: it could not again, unless it crashed."""
+        """Write why the trainer refused: it would refuse again, unless it crashed."""
         entry = {"recipe": self.recipe, "digest": digest, "base": base, "refused": reason, "crashed": crashed}
         with _named_errors(self.folder):
             atomic_file.keep(self.folder / ENTRY, _json(entry))
@@ -122,11 +122,11 @@ def folder() -> Path:
 
 @contextmanager
 def locked(recipe: Mapping[str, Any]) -> Iterator[RecipeFolder]:
-    """Keep other processes from training the same meanwhile."""
+    """Keep other processes from training the same recipe meanwhile."""
     place = RecipeFolder.of(recipe)
     with _named_errors(place.folder):
         place.folder.mkdir(parents=True, exist_ok=True)
-        # To be read, too: a FIFO in its place would wait for a reader.
+        # Opened for reading, too: a FIFO in its place would wait for a reader.
         file = os.fdopen(os.open(place.folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666), "rb")
     with file:
         lock.take(file, wait=True)

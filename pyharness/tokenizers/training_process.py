@@ -1,8 +1,8 @@
 """Training in a process of its own: a library that aborts, hangs or is killed takes nothing else with it.
 
-``python -m pyharness.tokenizers.training_process`` is that process. It is asked for one training a line, writes into
-the cache, and tells standard output how far it is, a JSON list on a line, and at the end whether it gave a tokenizer,
-true or false; its parent holds the lock of the recipe's place.
+``python -m pyharness.tokenizers.training_process`` is that process. Each line of its input asks for one training. It
+writes into the cache. On standard output it reports progress, a JSON list per line, and at the end whether it gave a
+tokenizer, true or false. Its parent holds the lock of the recipe's folder.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from pyharness.tokenizers.trained_cache import RecipeFolder
 from pyharness.types import InputError, TrainingProgress
 
 OnProgress: TypeAlias = Callable[[TrainingProgress], None]
-THREADS = "PYHARNESS_TRAINING_THREADS"  # of trainings whose result does not depend on it; all cores where it is not set
+THREADS = "PYHARNESS_TRAINING_THREADS"  # for trainings whose result is the same on any number; unset: all cores
 
 
 class Trainings(Asked):
-    """Trainings one after another, in one process as long as none ends it: what they have in common is read once."""
+    """Trainings one after another, in one process as long as none ends it: shared input is read once."""
 
     def __init__(self, side_by_side: int = 1) -> None:
         super().__init__()
         self.side_by_side = side_by_side
 
     def train(self, request: bytes, progress: OnProgress | None) -> str | None:
-        """Have something trained; returns how the process died, None when it did not.
+        """Run a training; return how the process died, None if it did not.
 
         Raises:
             Stopped: ``stop`` was called.
@@ -76,7 +76,7 @@ _USED: ContextVar[Trainings | None] = ContextVar("trainings", default=None)
 def run(
     trainer: str, options: Mapping[str, str], digest: str, size: int, progress: OnProgress | None = None
 ) -> str | None:
-    """Train in another process; returns how it died, None when it did not. ``digest`` and ``size`` are of the text."""
+    """Train in another process; return how it died, None if it did not. ``digest`` and ``size`` are of the text."""
     request = json.dumps([trainer, dict(options), digest, size]).encode()
     if (used := _USED.get()) is not None:
         return used.train(request, progress)
@@ -88,7 +88,7 @@ def run(
 def train_and_keep(
     trainer: str, options: Mapping[str, str], digest: str, size: int, progress: OnProgress | None = None
 ) -> None:
-    """Train in this process; the cache gets the files, or the reason why the trainer refuses."""
+    """Train in this process; the cache gets the files, or the reason of a refusal."""
     recipe = Recipe.of(trainer, options)
     place, text, base = RecipeFolder.of(recipe.as_json()), recipe.text(), recipe.base
     whole = recipe.of_all_sizes
@@ -105,20 +105,20 @@ def train_and_keep(
     )
     try:
         trained = trainers.train(recipe.trainer, request)
-    except InputError as error:  # the options were checked: the text will not do, or a library is missing
+    except InputError as error:  # the options were checked: the text is unsuitable, or a library is missing
         place.refuse(digest, str(error), base)
         return
-    read = text.digest if text.tally.documents else digest  # what another size has learnt needs no text
+    read = text.digest if text.tally.documents else digest  # arrays of another size's training need no text
     place.keep(read, trained, base)
     if shared is not None and trained.learnt is not None and text.tally.documents:
         shared.keep_learnt(read, trained.learnt, base)
 
 
 def main() -> None:
-    """Do what each line of standard input asks for."""
+    """Run the training of each line of standard input."""
     requests, said = os.fdopen(os.dup(0), encoding="utf-8"), os.fdopen(os.dup(1), "w", encoding="ascii")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    os.dup2(2, 1)  # what a library prints is no progress
+    os.dup2(2, 1)  # a library's output is not progress
     lifeline.begin()
 
     def say(message: TrainingProgress | bool) -> None:

@@ -29,14 +29,14 @@ O_co = TypeVar("O_co", bound=Options, covariant=True)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingRequest(Generic[O_co]):
-    """A text and what is made of it."""
+    """A text and what to train on it."""
 
     texts: Callable[[], Iterable[str]]  # starts a new pass over the text; documents without lone surrogates
     options: O_co
     parts: Callable[[], Iterable[Iterable[str]]] | None = None  # the texts again, corpus by corpus
-    learnt: Mapping[str, Array] | None = None  # by a training that differs in ``TrainerSpec.sizes`` alone
+    learnt: Mapping[str, Array] | None = None  # from a training that differs in ``TrainerSpec.sizes`` alone
     threads: int = 1
-    source: Callable[[], Mapping[str, Any]] = dict  # where the text comes from, asked after it was read: JSON values
+    source: Callable[[], Mapping[str, Any]] = dict  # origin of the text, JSON values: called after reading
     text_bytes: int | None = None  # size of the text, if known: for the estimate of the time left
     progress: Callable[[TrainingProgress], None] | None = None
 
@@ -47,15 +47,15 @@ class TrainedTokenizer:
 
     files: Mapping[str, bytes]  # name -> content; the first is the tokenizer, what ``file:`` loads; may be empty
     vocab_size: int  # ids in all, as in the request
-    merges: int | None  # None: not a tokenizer of merges
-    complete: bool  # False: there was nothing left to merge before the vocabulary had its size
+    merges: int | None  # None: the tokenizer has no merges
+    complete: bool  # False: no merges were left before the vocabulary was full
     seconds: Mapping[str, float]  # by phase
-    notes: tuple[str, ...] = ()  # facts without which a figure of this is misread
-    model: BpeModel | None = None  # what the first file says, where it is one of our own
+    notes: tuple[str, ...] = ()  # facts without which a reader misreads a figure
+    model: BpeModel | None = None  # the model of the first file, if it is one of our own
     details: Mapping[str, Any] = field(default_factory=dict)  # counts, JSON values: distinct_pieces, scaffold_tokens
-    summary: Mapping[str, str] = field(default_factory=dict)  # further lines of what a person is told, by their titles
+    summary: Mapping[str, str] = field(default_factory=dict)  # further lines of the summary for people, by title
     loading: Mapping[str, str] = field(default_factory=dict)  # options of ``file:`` that the first file needs
-    learnt: Mapping[str, Array] | None = None  # spares trainings that differ in ``TrainerSpec.sizes`` alone the text
+    learnt: Mapping[str, Array] | None = None  # lets trainings that differ in ``TrainerSpec.sizes`` alone skip the text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,31 +69,31 @@ class TrainerSpec(Generic[O]):
     algorithm: str
     library: str  # the distribution that trains
     deterministic: bool = True  # the same text, options and number of threads give the same files
-    depends_on_threads: bool = False  # another number of threads gives other tokens, not only sooner
+    depends_on_threads: bool = False  # another number of threads gives other tokens, not only another speed
     loadable: bool = True  # its first file can be loaded as ``file:``
     extra: str | None = None  # the pip extra that provides the library
-    # Of a trainer that changes the tokenizer which its option ``base`` names: SHA-256 of all that it reads of that.
+    # For a trainer that changes the tokenizer of its option ``base``: SHA-256 of everything it reads of that tokenizer.
     base_digest: Callable[[str], str] | None = None
     not_exported: str | None = "it writes the file of its own library"  # why; None: the model goes into other formats
 
     @property
     def adapts(self) -> bool:
-        """Whether it changes a tokenizer."""
+        """Whether the trainer changes an existing tokenizer."""
         return self.base_digest is not None
 
     @property
     def sizes(self) -> frozenset[str]:
-        """Options that say how much of one training is taken, and nothing else."""
+        """Options that only say how much of one training to keep."""
         return frozenset(one.name for one in declared(self.options).values() if one.is_size)
 
 
 def specs() -> Mapping[str, TrainerSpec[Any]]:
-    """Known trainers, ours and those of installed plug-ins, by name."""
+    """Return the known trainers by name: ours and those of installed plug-ins."""
     return registry.discover(sys.modules[__name__], "TRAINERS")
 
 
 def resolve(name: str) -> TrainerSpec[Any]:
-    """Look a trainer up; an unknown one raises ``InputError`` with the closest names."""
+    """Look a trainer up; raise ``InputError`` for an unknown name, with the closest names."""
     return registry.pick("trainer", name, specs())
 
 
@@ -101,7 +101,7 @@ def options_of(trainer: str | TrainerSpec[Any], **values: Any) -> Any:
     """Return the options of a trainer that have these values.
 
     Raises:
-        InputError: it has no such option, lacks one, or they cannot be.
+        InputError: the trainer has no such option, lacks one, or the values contradict each other.
     """
     spec = resolve(trainer) if isinstance(trainer, str) else trainer
     refuse_others(spec, values)
@@ -120,13 +120,13 @@ def refuse_others(spec: TrainerSpec[Any], names: Iterable[str]) -> None:
 
 
 def train(trainer: str | TrainerSpec[Any], request: TrainingRequest[Any]) -> TrainedTokenizer:
-    """Train as is asked.
+    """Train a tokenizer as the request says.
 
-    Trainers of our own can be interrupted. Libraries look for no signal while they train: Ctrl-C raises
+    Our own trainers can be interrupted. Libraries ignore signals while they train: Ctrl-C raises
     ``KeyboardInterrupt`` when they are done, which may take minutes. ``pyharness train`` and ``run`` end them at once.
 
     Raises:
-        InputError: the trainer is unknown, cannot do what is asked, or the text does not allow it.
+        InputError: the trainer is unknown, cannot do this, or the text does not allow it.
         TypeError: the options are another trainer's.
     """
     spec = resolve(trainer) if isinstance(trainer, str) else trainer
@@ -135,7 +135,7 @@ def train(trainer: str | TrainerSpec[Any], request: TrainingRequest[Any]) -> Tra
 
 
 def check(spec: TrainerSpec[Any], request: TrainingRequest[Any]) -> None:
-    """Refuse what no trainer can do; what one can be told, its options have checked."""
+    """Refuse what no trainer can do. The options have checked themselves."""
     if not isinstance(request.options, spec.options):
         raise TypeError(f"trainer {spec.name!r} takes {spec.options.__name__}, not {type(request.options).__name__}")
     most = max(4 * (os.cpu_count() or 1), 64)

@@ -1,4 +1,4 @@
-"""The text of a request as a trainer reads it: counted, told to a listener, and what a library makes of it."""
+"""The text of a request as a trainer reads it: counted, reported to a listener, and described with the result."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ BATCH_BYTES = 8 << 20
 
 
 class Feed:
-    """The texts of a request, once: counts them, says how far it is, and times the library."""
+    """One pass over the texts of a request: counts them, reports progress, and times the library."""
 
     def __init__(self, request: TrainingRequest[Any]) -> None:
         self.request = request
         self.phases = Phases(request.progress)
         self.documents = self.bytes = 0
-        self._failure: Exception | None = None  # libraries hide what an iterator raises
+        self._failure: Exception | None = None  # libraries hide the exception of an iterator
 
     def __iter__(self) -> Iterator[str]:
         report = self.phases.gauge("reading", "bytes", self.request.text_bytes)
@@ -37,10 +37,10 @@ class Feed:
             raise
 
     def count(self, text: str) -> int:
-        """Count a document; returns its bytes.
+        """Count a document; return its bytes.
 
         Raises:
-            InputError: it cannot be written as UTF-8.
+            InputError: the document cannot be written as UTF-8.
         """
         size = utf8_length(text, self.documents)
         self.documents += 1
@@ -48,7 +48,7 @@ class Feed:
         return size
 
     def check(self) -> None:
-        """Raise what reading raised, or that there was nothing to read."""
+        """Raise the exception of reading, or ``InputError`` if the text was empty."""
         if self._failure is not None:
             raise self._failure
         if not self.bytes:
@@ -56,9 +56,9 @@ class Feed:
 
     @contextmanager
     def training(self, library: str, explain: Callable[[str], InputError | None] | None = None) -> Iterator[None]:
-        """Time a library's training and turn what it throws, panics included, into one ``InputError``.
+        """Time a library's training, and turn any exception of it, panics included, into one ``InputError``.
 
-        ``explain`` may know what a message of the library means.
+        ``explain`` may translate a message of the library.
         """
         with self.phases.timed("training"):
             try:
@@ -77,7 +77,7 @@ class Feed:
     ) -> TrainedTokenizer:
         """Describe what a library made of the texts."""
         wanted = self.request.options.vocab_size
-        if size > wanted:  # such a tokenizer would be compared with others as what it is not
+        if size > wanted:  # otherwise a comparison would treat it as a smaller tokenizer
             raise InputError(
                 f"a vocabulary of {wanted:,} has no room for the alphabet of this text and the special tokens; ask "
                 f"for at least {size:,}"
@@ -98,7 +98,7 @@ class Feed:
 def read_in_batches(feed: Feed, add: Callable[[list[str], int], None], texts: Iterable[str] | None = None) -> None:
     """Hand texts to a counter, with the number of threads; with several, the next batch is read while one is counted.
 
-    ``texts``: a part of those of the request, if not all.
+    ``texts``: a part of the request's texts, if not all.
     """
     request, phases = feed.request, feed.phases
     report = phases.gauge("counting", "bytes", request.text_bytes, feed.bytes)
@@ -124,7 +124,7 @@ def read_in_batches(feed: Feed, add: Callable[[list[str], int], None], texts: It
 
 
 def utf8_length(text: str, number: int) -> int:
-    """Bytes of a document in UTF-8; ``number`` is what the error calls it."""
+    """Return the bytes of a document in UTF-8; ``number`` names it in the error."""
     if text.isascii():
         return len(text)
     try:

@@ -1,4 +1,4 @@
-"""Trainers of the tokenizers library: WordPiece as BERT has it, whole words, characters, byte-level BPE and Unigram."""
+"""Trainers of the tokenizers library: BERT's WordPiece, whole words, characters, byte-level BPE and Unigram."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from pyharness.types import InputError
 
 FILE = "tokenizer.json"
 UNKNOWN = "[UNK]"
-MOST = 1 << 24  # the library allocates for the vocabulary that is asked for, before it reads
+MOST = 1 << 24  # the library allocates the requested vocabulary before it reads
 
 
 @dataclass(frozen=True, kw_only=True)
 class WordOptions(MinFrequency, SpecialTokens, Sized):
-    """What a trainer of words, or of their parts, is told."""
+    """Options of a trainer of words, or of their parts."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class WordPieceOptions(WordOptions):
-    """What WordPiece is told."""
+    """Options of WordPiece."""
 
     initial_alphabet: str = option("Characters that get a token in any case", default="")
     limit_alphabet: int | None = option(
@@ -39,25 +39,25 @@ class WordPieceOptions(WordOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class ByteLevelOptions(SpecialTokens, Split, Sized):
-    """What byte-level trainers of the library are told."""
+    """Options of the library's byte-level trainers."""
 
     max_token_length: int | None = option("Longest token, in bytes", default=None, instead="any")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ByteLevelBpeOptions(MinFrequency, ByteLevelOptions):
-    """What byte-level BPE is told."""
+    """Options of byte-level BPE."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ByteLevelUnigramOptions(ByteLevelOptions):
-    """What byte-level Unigram is told."""
+    """Options of byte-level Unigram."""
 
     max_token_length: int | None = option("Longest piece, in bytes", default=None, instead="16")
 
 
 def train_bpe(request: TrainingRequest[ByteLevelBpeOptions]) -> TrainedTokenizer:
-    """Train byte-level BPE: pieces of the pattern, in the byte alphabet of GPT-2."""
+    """Train byte-level BPE on the pieces of the pattern, in the byte alphabet of GPT-2."""
     from tokenizers import models, trainers
 
     options = request.options
@@ -101,7 +101,7 @@ def train_wordpiece(request: TrainingRequest[WordPieceOptions]) -> TrainedTokeni
 
 
 def train_words(request: TrainingRequest[WordOptions]) -> TrainedTokenizer:
-    """Keep the most frequent words, as BERT's pre-tokenizer finds them; all others are the unknown token."""
+    """Keep the most frequent words of BERT's pre-tokenizer; all others become the unknown token."""
     from tokenizers import decoders, models
 
     tokenizer = bert_words(models.WordLevel(unk_token=UNKNOWN))
@@ -110,7 +110,7 @@ def train_words(request: TrainingRequest[WordOptions]) -> TrainedTokenizer:
 
 
 def train_characters(request: TrainingRequest[WordOptions]) -> TrainedTokenizer:
-    """Keep the most frequent code points; all others are the unknown token."""
+    """Keep the most frequent code points; all others become the unknown token."""
     from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
 
     tokenizer: Any = Tokenizer(models.WordLevel(unk_token=UNKNOWN))
@@ -131,7 +131,7 @@ def _train_whole(tokenizer: Any, request: TrainingRequest[WordOptions]) -> Train
 
 
 def with_unknown(options: WordOptions) -> list[str]:
-    """Special tokens, the unknown token first, of a vocabulary with room for more."""
+    """Return the special tokens, the unknown token first. Refuse a vocabulary without room for more."""
     special = list(dict.fromkeys((UNKNOWN, *options.special)))
     if options.vocab_size <= len(special):
         raise InputError(f"a vocabulary of {options.vocab_size:,} has no room for more than its special tokens")
@@ -139,7 +139,7 @@ def with_unknown(options: WordOptions) -> list[str]:
 
 
 def bert_words(model: Any) -> Any:
-    """Tokenizer whose words are BERT's: control characters dropped, split at white space and punctuation; cased."""
+    """Return a tokenizer with BERT's words: no control characters, split at white space and punctuation; cased."""
     from tokenizers import Tokenizer, normalizers, pre_tokenizers
 
     tokenizer: Any = Tokenizer(model)
@@ -179,9 +179,9 @@ def _byte_level(model: Any, options: ByteLevelOptions) -> Any:
 
 
 def oniguruma(expression: str) -> str:
-    """Write an expression as the regex engine of tokenizers reads it: there, ``{1,3}+`` repeats instead of possessing.
+    """Rewrite an expression for the regex engine of tokenizers, which reads ``{1,3}+`` as a repetition, not possessive.
 
-    Of the known patterns cl100k alone has it, where possessing cannot change a match.
+    Of the known patterns only cl100k has it, and there the possessive form cannot change a match.
     """
     return re.sub(r"(\{\d+,\d*\})\+", r"\1", expression)
 

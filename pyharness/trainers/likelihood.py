@@ -1,4 +1,4 @@
-"""WordPiece by likelihood, on BERT's words: the score of the papers, which no library trains by."""
+"""WordPiece by likelihood, on BERT's words: with the score of the papers, which no library uses."""
 
 from __future__ import annotations
 

@@ -24,12 +24,12 @@ from pyharness.types import InputError
 PATTERN = "gpt2"
 MODEL = "model.json"
 TRACE = "scaffold-trace.jsonl"
-_NEWER = ("max_token_characters", "limit_alphabet", "continuing_subword_prefix", "end_of_word_suffix")  # said if given
+_NEWER = ("max_token_characters", "limit_alphabet", "continuing_subword_prefix", "end_of_word_suffix")  # noted if given
 
 
 @dataclass(frozen=True, kw_only=True)
 class Symbols(SpecialTokens):
-    """Tokens are made of bytes, or of characters."""
+    """Tokens are built from bytes or from characters."""
 
     symbols: Literal["bytes", "characters"] = option("What is merged", default="bytes")
     initial_alphabet: str = option("Over characters: these get a token in any case", default="")
@@ -37,7 +37,7 @@ class Symbols(SpecialTokens):
 
 @dataclass(frozen=True, kw_only=True)
 class Unknown(SpecialTokens):
-    """A token stands for what has none."""
+    """One token stands for symbols without a token."""
 
     unknown: str | None = option(
         "Over characters: the special token for a character without a token; it comes after the others",
@@ -52,7 +52,7 @@ class Unknown(SpecialTokens):
 
 @dataclass(frozen=True, kw_only=True)
 class OwnOptions(MinFrequency, Symbols, Split, Sized):
-    """What both of our trainers are told."""
+    """Options of both of our trainers."""
 
     limit_alphabet: int | None = option(
         "Over characters: keep the N most frequent ones; the others have no token and are left out of the text",
@@ -64,7 +64,7 @@ class OwnOptions(MinFrequency, Symbols, Split, Sized):
 
 @dataclass(frozen=True, kw_only=True)
 class BpeOptions(Unknown, OwnOptions):
-    """What plain BPE is told."""
+    """Options of plain BPE."""
 
     continuing_subword_prefix: str = option(
         "Written before every symbol that does not start a piece, such as ##", default=""
@@ -79,21 +79,21 @@ class BpeOptions(Unknown, OwnOptions):
     )
 
     def smallest(self) -> Self:
-        """As many ids as one letter needs."""
+        """Return the options with as many ids as one letter needs."""
         initial = 0 if self.symbols == "bytes" else len(self.initial_alphabet)
         return dataclasses.replace(self, vocab_size=257 + len(self.added) + initial)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScaffoldOptions(OwnOptions):
-    """What Scaffold-BPE is told."""
+    """Options of Scaffold-BPE."""
 
     demolition: DemolitionRule = option("How tokens that left are written: eq6, the paper's, or shortest",
                                         default="eq6")  # fmt: skip
     trace: bool = option("Also write every demotion and promotion, as JSON lines", default=False)
 
 
-_PLAIN, _SCAFFOLD = BpeOptions(vocab_size=1), ScaffoldOptions(vocab_size=1)  # what the one is not told is as it is here
+_PLAIN, _SCAFFOLD = BpeOptions(vocab_size=1), ScaffoldOptions(vocab_size=1)  # defaults for the other's options
 
 
 def train_bpe(request: TrainingRequest[BpeOptions]) -> TrainedTokenizer:
@@ -188,7 +188,7 @@ def too_small(size: int, options: Symbols, alphabet: int) -> InputError:
 
 
 def _left_out(spelled: WeightedPieces, pieces: WeightedPieces, limit: int | None) -> dict[str, int]:
-    """How many characters of the text, with repetitions, limit_alphabet left out."""
+    """Count the characters of the text, with repetitions, that limit_alphabet left out."""
     if limit is None:
         return {}
     starts = np.zeros(len(spelled.symbols) + 1, np.int64)
@@ -198,7 +198,7 @@ def _left_out(spelled: WeightedPieces, pieces: WeightedPieces, limit: int | None
 
 
 def _symbols(pieces: WeightedPieces, options: OwnOptions, plain: BpeOptions) -> WeightedPieces:
-    """Pieces in the symbols that are asked for; they come as bytes."""
+    """Return pieces in the requested symbols; they come as bytes."""
     by_characters = options.symbols == "characters"
     if by_characters:
         pieces = of_characters(pieces, options.initial_alphabet)
@@ -210,7 +210,7 @@ def _symbols(pieces: WeightedPieces, options: OwnOptions, plain: BpeOptions) -> 
 
 
 def _trace(trained: TrainedBpe) -> bytes:
-    """One JSON object a line; text that a terminal or a spreadsheet would act on is escaped by JSON or is hex."""
+    """Return one JSON object per line; JSON or hex escapes text that a terminal or a spreadsheet would act on."""
     lines = []
     for number, event in enumerate(trained.events):
         token = trained[event.token]

@@ -1,4 +1,4 @@
-"""What a trainer can be told: a dataclass, from whose fields commands, rows, checks, help and records derive.
+"""The options of a trainer: a dataclass, from whose fields commands, rows, checks, help and records derive.
 
 >>> from dataclasses import dataclass
 >>> @dataclass(frozen=True, kw_only=True)
@@ -29,16 +29,16 @@ _METAVARS: Mapping[type, str] = {int: "N", float: "X", str: "TEXT", tuple: "TEXT
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """An option: what :func:`option` was told of it, and what its field says."""
+    """An option: the arguments of :func:`option`, and the facts of its field."""
 
-    help: str  # a sentence without its stop
+    help: str  # a sentence without its full stop
     least: float = 1
-    most: float | None = None  # None: any number; of whole ones, what 64 bits hold
-    instead: str = ""  # what holds by default, in words
-    flag: str = ""  # at the command line, where it is not the name
+    most: float | None = None  # None: no limit; whole numbers must fit 64 bits
+    instead: str = ""  # the default, in words
+    flag: str = ""  # on the command line, if not the name
     metavar: str = ""
     example: str = ""  # a value, for messages
-    is_size: bool = False  # it says how much of one training is taken, and nothing else
+    is_size: bool = False  # it only says how much of one training to keep
     name: str = ""
     kind: type = str  # int, float, str, bool or tuple
     choices: tuple[str, ...] = ()
@@ -47,14 +47,14 @@ class Option:
 
     @property
     def shown_default(self) -> str:
-        """What holds where it is not given, for people; empty where that must not be."""
+        """The default, for people; empty if the option is required."""
         return "" if self.required else self.instead or (str(self.default) if self.default else "none")
 
     def check(self, value: Any) -> None:
-        """Refuse a value that is no default, and out of range, none of the choices, or no text.
+        """Check a value that is not the default.
 
         Raises:
-            InputError: it is.
+            InputError: it is out of range, none of the choices, or not text.
         """
         if value is None or (value == self.default and not self.required):
             return
@@ -70,10 +70,10 @@ class Option:
                 raise InputError(f"{text!r} is not Unicode text; write it in UTF-8") from None
 
     def read(self, row: str, text: str) -> Any:
-        """Read the value that a row's name gives.
+        """Read the value in a row's name.
 
         Raises:
-            InputError: it is none of this kind.
+            InputError: it is not of this option's kind.
         """
         if self.kind is int and not (text.isascii() and text.isdecimal() and len(text) < 16):
             raise InputError(f"{row!r}: {self.name}={text} is not a whole number")
@@ -88,38 +88,38 @@ class Option:
 
 
 def option(help: str, *, default: Any = MISSING, **about: Any) -> Any:
-    """Declare a field of :class:`Options`; ``about``: fields of :class:`Option`. Without a default it must be given."""
+    """Declare a field of :class:`Options`. ``about``: fields of :class:`Option`. Without a default it is required."""
     return dataclasses.field(default=default, metadata={"option": Option(help=help, **about)})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What a trainer is told. A subclass has a field for each option; what cannot be raises ``InputError`` at once.
+    """Options of a trainer. A subclass has a field for each; impossible values raise ``InputError`` at once.
 
     Types are int, float, str, bool, a Literal of strings or a tuple of strings; None stands for a default in words.
     """
 
     def __post_init__(self) -> None:
-        """Check every value, then all together."""
+        """Check every value, then the values together."""
         for one in declared(type(self)).values():
             one.check(getattr(self, one.name))
         self.check()
 
     def check(self) -> None:
-        """Refuse what cannot be together.
+        """Check the values together.
 
         Raises:
-            InputError: it cannot.
+            InputError: they contradict each other.
         """
 
     def smallest(self) -> Self:
-        """The same for a training on one letter, which shows whether a format can hold the model."""
+        """Return the options for a training on one letter, which shows whether a format can hold the model."""
         return self
 
 
 def declared(options: type[Options]) -> Mapping[str, Option]:
-    """Options of a class by name, in the order of its fields."""
-    return _all_declared(cast("Any", options))  # a class is no Hashable to mypy
+    """Return the options of a class by name, in the order of its fields."""
+    return _all_declared(cast("Any", options))  # mypy does not take a class for Hashable
 
 
 @cache
@@ -171,7 +171,7 @@ class Split(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class SpecialTokens(Options):
-    """Tokens that no text gives."""
+    """Tokens that are not learnt from the text."""
 
     special: tuple[str, ...] = option(
         "A special token, such as '<|endoftext|>'; repeatable. Ours have the last ids, those of libraries the first, "
@@ -185,7 +185,7 @@ class SpecialTokens(Options):
         return self.special
 
     def check(self) -> None:
-        """Refuse names that are empty, or given twice."""
+        """Refuse names that are empty or repeated."""
         super().check()
         if "" in self.added:
             raise InputError("a special token is empty; give it a name such as <|endoftext|>")
@@ -196,6 +196,6 @@ class SpecialTokens(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class MinFrequency(Options):
-    """What is rare gets no token."""
+    """Rare pairs or words get no token."""
 
     min_frequency: int | None = option("Leave out what occurs less often", default=None, instead="1")

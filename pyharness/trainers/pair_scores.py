@@ -1,8 +1,8 @@
-"""WordPiece by likelihood: the pair is merged whose count is largest for the counts of its two symbols.
+"""WordPiece by likelihood: merge the pair whose count is largest relative to the counts of its two symbols.
 
-The score of a pair is count(ab) / (count(a) * count(b)) (the score of the papers, as the Hugging Face course gives it).
-Where the counts of a symbol change, so do the scores of all its pairs: all scores are computed anew at every merge, by
-NumPy in float64, and those within rounding of the largest are compared as fractions of integers.
+The score of a pair is count(ab) / (count(a) * count(b)) (the score of the papers, in the form of the Hugging Face
+course). A symbol's counts change the scores of all its pairs. So every merge computes all scores again, by NumPy in
+float64. Scores within rounding of the largest are compared as fractions of integers.
 
 >>> train({"hug": 10, "pug": 5, "pun": 12, "bun": 4, "hugs": 5}, 11).vocabulary[-3:]
 ['##gs', 'bu', 'bun']
@@ -29,11 +29,11 @@ Pair: TypeAlias = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class TrainedWordPiece:
-    """A vocabulary and how it was made."""
+    """A vocabulary and its merges."""
 
-    vocabulary: list[str]  # special tokens, characters, those inside words, then what was merged
+    vocabulary: list[str]  # special tokens, characters, characters inside words, then the merged strings
     merges: list[tuple[str, str, Fraction]]  # in order, with their scores
-    alphabet: int  # of the vocabulary, characters
+    alphabet: int  # characters in the vocabulary
 
 
 def train(
@@ -65,7 +65,7 @@ def train(
 
 @dataclass(slots=True)
 class _SymbolTable:
-    """Strings by their place in the vocabulary; two merges that give one string give one symbol."""
+    """Strings by their index in the vocabulary; two merges that give one string give one symbol."""
 
     strings: list[str]
     places: dict[str, int]
@@ -79,7 +79,7 @@ class _SymbolTable:
 
 @dataclass(slots=True)
 class _Pairs:
-    """Counts of symbols and of neighbours, and the words in which each pair may be."""
+    """Counts of symbols and of neighbours, and the words that may contain each pair."""
 
     symbols: _SymbolTable
     given: Mapping[str, int]
@@ -104,7 +104,7 @@ class _Pairs:
             self._count(index, 1)
 
     def best(self, min_frequency: int) -> tuple[Pair, Fraction] | None:
-        """Pair of the largest score, of those that occur often enough, and its score; None: there is none."""
+        """Return the pair of largest score, of those that occur often enough, and its score; None without a pair."""
         products = np.maximum(self.symbol_counts[self.left], 1) * np.maximum(self.symbol_counts[self.right], 1)
         scores = np.where(self.counts >= min_frequency, self.counts / products, 0.0)
         largest = scores.max(initial=0.0)
@@ -115,7 +115,7 @@ class _Pairs:
         return self._largest(candidates[order].tolist())
 
     def _largest(self, ordered: Iterable[int]) -> tuple[Pair, Fraction]:
-        """Compare candidates, the first of a tie first, as fractions; most ties have the very same counts."""
+        """Compare candidates as fractions; the first of a tie wins. Most ties have identical counts."""
         known: dict[tuple[float, float, float], Pair] = {}
         for slot in ordered:
             left, right = int(self.left[slot]), int(self.right[slot])

@@ -25,12 +25,12 @@ EXTRA = "trainers"
 
 @dataclass(frozen=True, kw_only=True)
 class RustBpeOptions(Split, Sized):
-    """What rustbpe is told."""
+    """Options of rustbpe."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class OnePatternOptions(Sized):
-    """What those are told that split by GPT-2's expression alone."""
+    """Options of the trainers that split by GPT-2's expression alone."""
 
     pattern: Literal["gpt2"] | None = option("How text is split first", default=None, instead="gpt2")
 
@@ -57,7 +57,7 @@ def train_ffbpe(request: TrainingRequest[OnePatternOptions]) -> TrainedTokenizer
 def train_gigatoken(request: TrainingRequest[OnePatternOptions]) -> TrainedTokenizer:
     """Train with gigatoken, which reads a file, splits by GPT-2's expression and takes all cores."""
     gigatoken, feed = _begin("gigatoken", request)
-    with tempfile.TemporaryFile() as file:  # without a name: a training that is killed leaves no copy of the text
+    with tempfile.TemporaryFile() as file:  # without a name: a killed training leaves no copy of the text
         with feed.phases.timed("writing the text"):
             for text in feed:
                 _append(file, text.encode() + b"\0")
@@ -98,7 +98,7 @@ def _expressions(pattern: str | None) -> tuple[str, ...]:
 
 @contextlib.contextmanager
 def silenced() -> Iterator[None]:
-    """Keep a library that writes to standard output or error from doing so."""
+    """Silence a library that writes to standard output or error."""
     sys.stdout.flush()
     sys.stderr.flush()
     kept = [os.dup(1), os.dup(2)]

@@ -1,4 +1,4 @@
-"""Phases of a training: how long each took, how far the present one is, and the time left."""
+"""Phases of a training: the time of each, the progress of the current one, and the time left."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from contextlib import contextmanager
 
 from pyharness.types import TrainingProgress
 
-INTERVAL = 0.1  # seconds between two reports: more often than a terminal is drawn costs time and shows nothing
+INTERVAL = 0.1  # seconds between two reports: a terminal draws no faster
 
 
 class Phases:
-    """Times phases and tells a listener about them, if there is one."""
+    """Times phases and reports them to a listener, if there is one."""
 
     def __init__(self, listener: Callable[[TrainingProgress], None] | None) -> None:
         self.seconds: dict[str, float] = {}
@@ -29,7 +29,7 @@ class Phases:
             self.seconds[phase] = self.seconds.get(phase, 0.0) + time.perf_counter() - begin
 
     def gauge(self, phase: str, unit: str, total: int | None = None, first: int = 0) -> Callable[[int], None]:
-        """Announce a phase; return what to call with how much is done, of which ``first`` was from the start."""
+        """Announce a phase; return a callback for the amount done, of which ``first`` was done before the start."""
         begin = self._said = time.perf_counter()
         if self._listener is not None:
             self._listener(TrainingProgress(phase, first, unit, total))

@@ -16,7 +16,7 @@ from pyharness.types import InputError
 
 FILE = "tokenizer.model"
 LINE_CHARACTERS = 1024  # at most 4,096 bytes: the library leaves out lines of more than 4,192
-MOST = 1_000_000  # the library starts from a million candidates, and with 2^31 it does not come back
+MOST = 1_000_000  # the library starts from a million candidates, and with 2^31 it does not return
 LONGEST = 512  # characters of a piece
 SEED = 1
 SETTINGS: Mapping[str, Any] = {
@@ -29,7 +29,7 @@ SETTINGS: Mapping[str, Any] = {
 
 @dataclass(frozen=True, kw_only=True)
 class SentencePieceOptions(SpecialTokens, Sized):
-    """What the library is told."""
+    """Options of the library."""
 
     max_token_length: int | None = option("Longest piece, in characters", default=None, instead="16", most=LONGEST)
     character_coverage: float | None = option(
@@ -57,7 +57,7 @@ def _train(request: TrainingRequest[SentencePieceOptions], kind: str) -> Trained
         data = _run(request, kind, feed)
     size, merges = _sizes(data)
     notes = ["lines without a space in 1,024 characters are cut there; white space is kept, text is not normalised"]
-    if kind == "unigram":  # sums of floats, in another order
+    if kind == "unigram":  # the order of floating-point sums depends on threads
         notes.append(f"pieces depend on the number of threads; these are of {request.threads}")
     return feed.result({FILE: data}, size, merges if kind == "bpe" else None, notes)
 
@@ -80,7 +80,7 @@ def _run(request: TrainingRequest[SentencePieceOptions], kind: str, texts: Itera
 
 
 def _lines(texts: Iterable[str]) -> Iterator[str]:
-    """Lines, short enough: long ones are cut behind their last space within the limit."""
+    """Yield lines within the limit: a longer line is cut behind its last space within the limit."""
     for text in texts:
         for line in text.split("\n"):
             start = 0
@@ -113,7 +113,7 @@ def _explained(size: int, message: str) -> InputError | None:
 
 
 def _sizes(data: bytes) -> tuple[int, int]:
-    """Pieces, and those made by merging: normal ones of several characters."""
+    """Count the pieces, and the merged pieces among them: normal ones of several characters."""
     from pyharness.vocabularies.sentencepiece_file import PieceType, read_model
 
     model: Any = read_model(data, FILE)

@@ -32,9 +32,9 @@ class Tables(Protocol):
 
 
 class EngineRow:
-    """Base of tokenizers that run a vocabulary which is not their own.
+    """Base of tokenizers that run another library's vocabulary.
 
-    ``home`` is the file that the home library would run; rank vocabularies need none, as nothing is normalised there.
+    ``home`` is the file that the home library would run. Rank vocabularies need none, as they normalise nothing.
     """
 
     def __init__(self, tables: Tables, *notes: str, home: VocabularyFile | None = None) -> None:
@@ -46,11 +46,11 @@ class EngineRow:
         self._home = home
 
     def vocabulary(self) -> Vocabulary:
-        """Return the vocabulary as its file has it."""
+        """Return the vocabulary of the file."""
         return self._tables.vocabulary()
 
     def normalize(self, text: str) -> str:
-        """Return what decoding can give back at best, as the home library has it (which is loaded for it once)."""
+        """Return the text that decoding can restore at best, by the home library (which is loaded once for this)."""
         return text if self._pipeline is None else self._pipeline.normalize(text)
 
     @cached_property
@@ -68,7 +68,7 @@ class EngineRow:
 
 
 def tables(file: VocabularyFile, data: bytes) -> huggingface.HuggingFaceTables | tiktoken.RankTables | Tables:
-    """Read and check a vocabulary file as its home library would have it checked."""
+    """Read and check a vocabulary file as its home library's row does."""
     if file.kind == "huggingface":
         return huggingface.HuggingFaceTables(read_file(data, file.label))
     if file.kind == "sentencepiece":
@@ -77,7 +77,7 @@ def tables(file: VocabularyFile, data: bytes) -> huggingface.HuggingFaceTables |
 
 
 def dense_ranks(table: tiktoken.RankTables) -> tuple[bytes, int]:
-    """Rank file that starts at 0 and has no empty token (which is never produced), and what to add to its ids."""
+    """Return a rank file that starts at 0 without the empty token (never produced), and a number to add to its ids."""
     ranks = {token: rank for token, rank in table.ranks.ranks.items() if token}
     first = min(ranks.values())
     return write_ranks({token: rank - first for token, rank in ranks.items()}), first
@@ -86,8 +86,8 @@ def dense_ranks(table: tiktoken.RankTables) -> tuple[bytes, int]:
 def without_special(data: bytes) -> str:
     """Return a tokenizer.json in which special tokens are plain text, and nothing is padded, cut or added.
 
-    For engines that always recognise special tokens: what is not listed is not recognised. Their ids are lost, and
-    with special tokens off they are never produced.
+    It is for engines that always recognise special tokens: they cannot recognise what is not listed. The ids of special
+    tokens are lost; with special tokens off they are never produced.
     """
     content = json.loads(data)
     content["added_tokens"] = [token for token in content.get("added_tokens") or () if not token.get("special")]

@@ -20,7 +20,7 @@ from pyharness.tokenizers.source import VocabularyFile, refusing
 from pyharness.types import Engine, Ids, InputError, TokenizerSpec, Tokens
 from pyharness.vocabularies.patterns.split_patterns import SPLIT_PATTERNS
 
-# Read once, at the first call of the process; RAYON_NUM_THREADS is not heeded (measured: 1.9 cores with it at 1).
+# Read once, at the first call of the process; RAYON_NUM_THREADS has no effect (measured: 1.9 cores with it at 1).
 POOL = ThreadPool("fastokens", "FASTOKENS_BPE_THREADS", even_one=True)
 
 
@@ -30,7 +30,7 @@ FAST_CL100K = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
     r"|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
-HOME, FAST = "home", "fast"  # spellings: that of the vocabulary's home library, that of its own code
+HOME, FAST = "home", "fast"  # spellings: the home library's, and that of its own code
 
 
 class FastokensTokenizer(EngineRow):
@@ -46,7 +46,7 @@ class FastokensTokenizer(EngineRow):
         return self._tokens(self._library.encode_batch_flat(list(texts), split_special_tokens=True))
 
     def decode(self, ids: Ids) -> bytes:
-        """Bytes of the text of one document's ids."""
+        """Return the bytes of the text of one document's ids."""
         text: str = self._library.decode((np.asarray(ids) - np.uint32(self._first)).tolist())
         return text.encode()
 
@@ -65,7 +65,7 @@ class FastokensTokenizer(EngineRow):
         return Timed(lambda: encode(documents, split_special_tokens=True), self._tokens)
 
     def timed_decode(self, tokens: Tokens, threads: int = 1) -> Timed:
-        """Return the library's batch decode call, which runs on one thread (measured) whatever its pool is."""
+        """Return the library's batch decode call, which runs on one thread with any pool (measured)."""
         require_one("fastokens", "decoding", threads)
         decode = self._library.decode_batch
         batch = [(tokens.document(index) - np.uint32(self._first)).tolist() for index in range(len(tokens))]
@@ -91,7 +91,7 @@ class FastokensTokenizer(EngineRow):
 
 
 def build(file: VocabularyFile, options: Mapping[str, str] | None = None) -> FastokensTokenizer:
-    """Load a vocabulary file into fastokens, with the split pattern spelled as its option says."""
+    """Load a vocabulary file into fastokens, with the spelling of the split pattern in its option."""
     spelling = (options or {}).get("spelling", HOME)
     if spelling not in (HOME, FAST):
         raise suggest(f"spelling of {file.label}", spelling, (HOME, FAST))
@@ -125,12 +125,12 @@ def _pattern(table: RankTables, spelling: str) -> str:
 def _wrap(home: TokenizerSpec) -> TokenizerSpec:
     row = wrap("fastokens", "fastokens", "fastokens", ("huggingface", "rank_file", "tekken"), build)(home)
     file = home.load
-    assert isinstance(file, VocabularyFile)  # noqa: S101 -- others are refused
+    assert isinstance(file, VocabularyFile)  # noqa: S101 -- other homes are refused
     return dataclasses.replace(row, load=lambda spec: build(file, spec.options))
 
 
 def _plain(data: bytes, label: str) -> str:
-    # Post-processors it does not know (RobertaProcessing) are refused, although they would not be run.
+    # It does not know some post-processors (RobertaProcessing) and refuses them, although they would not run.
     try:
         return without_special(data)
     except ValueError as error:

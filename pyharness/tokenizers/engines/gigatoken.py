@@ -1,7 +1,7 @@
 """gigatoken: runs byte-level and SentencePiece-like BPE from tokenizer.json, rank files and SentencePiece models.
 
-It recognises special tokens in the text and cannot be told not to, so it gets vocabularies from which they are left
-out. Its rank files need a split pattern it has code for.
+It always recognises special tokens in the text, so it gets vocabularies without them. Its rank files need a split
+pattern that it has code for.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class GigatokenTokenizer(EngineRow):
         return self._tokens(self._backend.encode_batch([text.encode() for text in texts], parallel=threads > 1))
 
     def decode(self, ids: Ids) -> bytes:
-        """Bytes of the text of one document's ids."""
+        """Return the bytes of the text of one document's ids."""
         check_ids(np.asarray(ids, np.uint32), self.id_limit, "gigatoken", self._first)
         data: bytes = self._backend.decode(np.asarray(ids, np.uint32) - np.uint32(self._first))
         return data
@@ -84,7 +84,7 @@ class GigatokenTokenizer(EngineRow):
 
     @cached_property
     def mapped_strings(self) -> tuple[str, ...]:
-        """User-defined pieces of a SentencePiece model: gigatoken puts a space before the text that follows them."""
+        """User-defined pieces of a SentencePiece model: gigatoken puts a space before the text behind them."""
         return tuple(self._tables.added_tokens()) if isinstance(self._tables, SentencePieceTables) else ()
 
     def _tokens(self, batch: Any) -> Tokens:
@@ -104,7 +104,7 @@ def build(file: VocabularyFile) -> GigatokenTokenizer:
         if isinstance(table, RankTables):
             backend, first = _from_ranks(table, file.label)
         elif file.kind == "sentencepiece":
-            # from_sentencepiece() does the same in one step, and keeps the special tokens.
+            # from_sentencepiece() does the same in one step, but keeps the special tokens.
             from gigatoken._load.sentencepiece import sentencepiece_to_tokenizer_json
 
             backend = gigatoken.Tokenizer.from_json(

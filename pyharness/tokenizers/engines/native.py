@@ -1,4 +1,4 @@
-"""Our own encoder: BPE of every kind of vocabulary file, and the models that we train."""
+"""Our own encoder: BPE of every kind of vocabulary file, and our own trainers' models."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class NativeTokenizer(BpeTokenizer):
     """A BPE model in our encoder."""
 
     def timed_call(self, texts: Sequence[str], threads: int = 1) -> Timed:
-        """Return the batch call: it is what a user calls."""
+        """Return the batch call, the same that a user calls."""
         documents = list(texts)
         return Timed(lambda: self.encode_batch(documents, threads), _same)
 
@@ -33,7 +33,7 @@ class NativeTokenizer(BpeTokenizer):
 
 
 class NativeBpe(NativeTokenizer):
-    """A model whose rules speak of the ids it writes, so that they can be examined."""
+    """A model whose rules use the ids it writes, so that they can be examined."""
 
     def merge_model(self) -> MergeModel:
         """Return the rules or ranks."""
@@ -44,7 +44,7 @@ def load(file: VocabularyFile, options: Mapping[str, str]) -> Tokenizer:
     """Load a vocabulary file into our encoder.
 
     Raises:
-        InputError: the file is damaged or no BPE model, or an option has no value that can be used.
+        InputError: the file is damaged or not a BPE model, or an option has an unusable value.
     """
     known: dict[str, Any] = {}
     if file.encoding is not None:
@@ -57,7 +57,7 @@ def load(file: VocabularyFile, options: Mapping[str, str]) -> Tokenizer:
 
 
 def settings(label: str, options: Mapping[str, str]) -> dict[str, Any]:
-    """Arguments of ``BpeTokenizer`` from the options of a specification."""
+    """Return the arguments of ``BpeTokenizer`` for the options of a specification."""
     given: dict[str, Any] = {}
     for key, kind in (("method", str), ("dropout", float), ("seed", int)):
         if key not in options:

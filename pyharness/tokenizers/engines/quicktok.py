@@ -1,4 +1,4 @@
-"""quicktok: vocabularies inside its wheel, and what its importer accepts of tokenizer.json and tekken files."""
+"""quicktok: vocabularies of its wheel, and the tokenizer.json and tekken files that its importer accepts."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class QuicktokTokenizer(EngineRow):
         return Tokens(*self._library.encode_batch(list(texts), threads))
 
     def decode(self, ids: Ids) -> bytes:
-        """Bytes of the text of one document's ids."""
+        """Return the bytes of the text of one document's ids."""
         check_ids(np.asarray(ids, np.uint32), self.id_limit, "quicktok")
         try:
             data: bytes = self._library.decode_bytes(np.asarray(ids).tolist())
@@ -69,7 +69,7 @@ class QuicktokTokenizer(EngineRow):
         return tuple(self._tables.added_tokens()) if isinstance(self._tables, HuggingFaceTables) else ()
 
     def normalize(self, text: str) -> str:
-        """Return what decoding can give back at best."""
+        """Return the text that decoding can restore at best."""
         return unicodedata.normalize("NFC", text) if NFC in self.notes else super().normalize(text)
 
     def timed_call(self, texts: Sequence[str], threads: int = 1) -> Timed:
@@ -105,13 +105,13 @@ def load(spec: TokenizerSpec) -> Tokenizer:
 
 
 def build(file: VocabularyFile) -> QuicktokTokenizer:
-    """Import a file with quicktok's importer, which checks itself against the home library on texts of its own."""
+    """Import a file with quicktok's importer, which checks itself against the home library on its own texts."""
     data = file.fetch()
     table = tables(file, data)
     import quicktok
 
     with tempfile.TemporaryDirectory() as folder:
-        # The importer tells the two kinds apart by name.
+        # The importer distinguishes the two kinds by name.
         path = Path(folder) / ("tekken.json" if file.kind == "tekken" else "tokenizer.json")
         path.write_bytes(data)
         with (
@@ -121,7 +121,7 @@ def build(file: VocabularyFile) -> QuicktokTokenizer:
         ):
             warnings.simplefilter("ignore", ResourceWarning)  # the importer leaves the file open
             quicktok.import_tokenizer(str(path), "imported", data_dir=folder)
-            library = quicktok.Tokenizer("imported", folder)  # get_encoding() would keep it for the next import's name
+            library = quicktok.Tokenizer("imported", folder)  # get_encoding() would cache it for the next import's name
     added = table.added_tokens() if isinstance(table, HuggingFaceTables) else {}
     notes = [f"{len(added)} added tokens are plain text to quicktok: texts with them get other ids"] if added else []
     return QuicktokTokenizer(library, table, *notes, home=file)
@@ -145,7 +145,7 @@ def expand(argument: str, options: Mapping[str, str]) -> TokenizerSpec:
 
 
 def wrap(home: TokenizerSpec) -> TokenizerSpec:
-    """Run a home row: from the wheel if the vocabulary is there, else through the importer."""
+    """Run a home row: from the wheel if it has the vocabulary, else through the importer."""
     name = f"quicktok+{home.name}"
     if home.vocabulary in BUNDLED:
         return dataclasses.replace(expand(str(home.vocabulary), {}), name=name)

@@ -38,10 +38,10 @@ class RsBpeTokenizer:
         return Tokens.from_lists(self._library.encode_batch(list(texts))[0])
 
     def decode(self, ids: Ids) -> bytes:
-        """Bytes of the text of one document's ids."""
-        # It reads past its table and takes the process down with an id that is not in it.
+        """Return the bytes of the text of one document's ids."""
+        # The library reads past its table for an unknown id, and the process dies.
         check_ids(np.asarray(ids, np.uint32), self.id_limit, "rs_bpe")
-        data: bytes = self._bytes.decode_tokens(np.asarray(ids).tolist())  # decode() gives nothing for half characters
+        data: bytes = self._bytes.decode_tokens(np.asarray(ids).tolist())  # decode() gives nothing for split characters
         return data
 
     def timed_call(self, texts: Sequence[str], threads: int = 1) -> Timed:
@@ -67,7 +67,7 @@ def load(spec: TokenizerSpec) -> Tokenizer:
     """Load one of the compiled-in vocabularies."""
     name = encodings.OPENAI_ENCODINGS[str(spec.vocabulary)].name
     with refusing(spec.name, "rs-bpe"):
-        from rs_bpe.bpe import openai  # the package's own rs_bpe.openai prints an error and has nothing in it
+        from rs_bpe.bpe import openai  # the package's own rs_bpe.openai prints an error and is empty
 
         return RsBpeTokenizer(name, openai.cl100k_base() if name == "cl100k_base" else openai.o200k_base())
 
@@ -90,7 +90,7 @@ def expand(argument: str, options: Mapping[str, str]) -> TokenizerSpec:
 
 
 def wrap(home: TokenizerSpec) -> TokenizerSpec:
-    """Run a home row whose vocabulary is compiled in."""
+    """Run a home row whose vocabulary is in the wheel."""
     if home.vocabulary not in KNOWN:
         raise InputError(
             f"rs_bpe cannot run {home.name!r}; it has {' and '.join(KNOWN)} compiled in, and reads no files"

@@ -21,7 +21,7 @@ from pyharness.vocabularies.rank_file import RankVocabulary, write_ranks
 
 POOL = ThreadPool("splintr", "RAYON_NUM_THREADS")
 
-# Its regular expressions know no possessive quantifiers; these are its own spellings of the same patterns.
+# Its regular expressions have no possessive quantifiers; these are its own spellings of the same patterns.
 SPELLINGS = {encodings.GPT2: "GPT2_PATTERN", encodings.CL100K: "CL100K_BASE_PATTERN"}
 
 # Name in the wheel -> vocabulary, split pattern, number of ranks. Specials beyond them are splintr's own.
@@ -50,13 +50,13 @@ class SplintrTokenizer(EngineRow):
         return _single([encode(text) for text in texts])
 
     def decode(self, ids: Ids) -> bytes:
-        """Bytes of the text of one document's ids."""
+        """Return the bytes of the text of one document's ids."""
         check_ids(np.asarray(ids, np.uint32), self.id_limit, "splintr")
         numbers = np.asarray(ids).tolist()
         if isinstance(self._tables, RankTables):
             data: bytes = self._library.decode_bytes(numbers)
             return data
-        text: str = self._library.decode(numbers)  # a tokenizer.json has a decoder, which decode_bytes() would pass by
+        text: str = self._library.decode(numbers)  # a tokenizer.json has a decoder, which decode_bytes() would skip
         return text.encode()
 
     def timed_call(self, texts: Sequence[str], threads: int = 1) -> Timed:

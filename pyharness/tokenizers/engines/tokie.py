@@ -1,7 +1,7 @@
 """tokie: runs BPE, WordPiece and Unigram from tokenizer.json.
 
-Its ids are known to differ from the home library's on some code (qwen2_5, one Python file): the integrity check then
-fails its row, with the first difference and no speed. That is what the check is for.
+Its ids differ from the home library's on some code (qwen2_5, one Python file). The integrity check then fails its row,
+as it should, with the first difference and no speed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class TokieTokenizer(EngineRow):
         return _tokens(self._library.encode_batch_flat(list(texts), add_special_tokens=False))
 
     def decode(self, ids: Ids) -> bytes:
-        """Bytes of the text of one document's ids."""
+        """Return the bytes of the text of one document's ids."""
         check_ids(np.asarray(ids, np.uint32), self.id_limit, "tokie")
         data: bytes = self._library.decode_bytes(np.asarray(ids).tolist())
         return data
@@ -51,7 +51,7 @@ class TokieTokenizer(EngineRow):
         return Timed(lambda: encode(documents, add_special_tokens=False), _tokens)
 
     def timed_decode(self, tokens: Tokens, threads: int = 1) -> Timed:
-        """Return the library's batch decode call, which gives nothing for ids that split a character."""
+        """Return the library's batch decode call, which returns nothing for ids that split a character."""
         POOL.require(threads)
         POOL.start(threads)
         decode, batch = self._library.decode_batch, [tokens.document(index).tolist() for index in range(len(tokens))]
@@ -68,7 +68,7 @@ class TokieTokenizer(EngineRow):
 
     @cached_property
     def mapped_strings(self) -> tuple[str, ...]:
-        """Added tokens that get another id: tokie numbers them in order, and the special ones were left out."""
+        """Added tokens that get another id: tokie numbers them in order, and its file has no special tokens."""
         added = self._tables.added_tokens() if isinstance(self._tables, HuggingFaceTables) else {}
         encode = self._library.encode
         return tuple(

@@ -1,4 +1,4 @@
-"""Tokenizers from a file or folder: ``file:PATH``. The kind is told by content, not by name."""
+"""Tokenizers from a file or folder: ``file:PATH``. The content decides the kind, not the name."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from pyharness.vocabularies.huggingface.vocab_and_merges import read_pair
 
 
 def row(name: str, path: Path, options: Mapping[str, str], licence: str = "unknown") -> TokenizerSpec:
-    """Describe the tokenizer that a file defines: everything that can be known without its library."""
+    """Describe the tokenizer of a file, as far as possible without its library."""
     data = vocabulary_file.read(path)
     kind = vocabulary_file.detect(data, str(path))
-    pair = kind == "vocab_and_merges"  # read as the tokenizer.json that says the same
+    pair = kind == "vocab_and_merges"  # read as an equal tokenizer.json
     home = loader("huggingface" if pair else kind)
     check_options(name, options, home.options)
     fetch = partial(read_pair if pair else vocabulary_file.read, path)
@@ -63,7 +63,7 @@ def _encoding(path: Path, digest: str, options: Mapping[str, str]) -> Encoding:
 
 
 def hash_of(expression: str) -> str:
-    """Short name of a split pattern that has none."""
+    """Return a short name for a split pattern without a name."""
     return hashlib.sha256(expression.encode()).hexdigest()[:8]
 
 

@@ -38,7 +38,7 @@ class HuggingFaceTables:
         return self._vocabulary
 
     def added_tokens(self) -> Mapping[str, int]:
-        """Added tokens that are not special."""
+        """Return the added tokens that are not special."""
         return {token.content: token.id for token in self.file.added if not token.special}
 
 
@@ -70,7 +70,7 @@ class HuggingFaceTokenizer(HuggingFaceTables):
         return _tokens(encoded)
 
     def decode(self, ids: Ids) -> bytes:
-        """Bytes of the text of one document's ids; where that is exact, also of ids that split a character."""
+        """Return the bytes of the text of one document's ids; if that is exact, also of ids that split a character."""
         numbers = np.asarray(ids).tolist()
         if self._exact_bytes:
             table = self._token_bytes
@@ -94,13 +94,13 @@ class HuggingFaceTokenizer(HuggingFaceTables):
         return Timed(lambda: decode(batch, skip_special_tokens=False), lambda texts: "".join(texts).encode())
 
     def timed_single(self, text: str) -> Timed:
-        """Return the call without offsets on one text: ``encode`` computes them, and takes twice as long."""
+        """Return the call without offsets on one text: ``encode`` computes them and takes twice as long."""
         self._parallel(1)
         encode, documents = self.library.encode_batch_fast, [text]
         return Timed(lambda: encode(documents, add_special_tokens=False), _tokens)
 
     def normalize(self, text: str) -> str:
-        """Text after the normaliser, as decoding would give it back if the model kept every piece whole."""
+        """Return the text after the normaliser, as decoding would restore it if the model kept every piece whole."""
         return "".join(map(self._text_form, self._cut_added(text)))
 
     def stages(self) -> Stages:
@@ -131,7 +131,7 @@ class HuggingFaceTokenizer(HuggingFaceTables):
         return [self._vocabulary[token] for token in range(self.id_limit)]
 
     def _cut_added(self, text: str) -> list[str]:
-        """Cut a text where added tokens are taken out of it before it is normalised."""
+        """Cut a text where added tokens are extracted before normalisation."""
         import regex
 
         contents = sorted(
@@ -155,7 +155,7 @@ class HuggingFaceTokenizer(HuggingFaceTables):
 
     @cached_property
     def _text_decoder(self) -> Any:
-        """Return the decoder without byte fallback, which would take a text that reads ``<0x41>`` for a byte."""
+        """Return the decoder without byte fallback, which would read the text ``<0x41>`` as a byte."""
         steps = [step for step in self.file.stages("decoder") if step["type"] != "ByteFallback"]
         return library_stage("decoder", {"type": "Sequence", "decoders": steps}) if steps else None
 
@@ -169,7 +169,7 @@ class HuggingFaceBpe(HuggingFaceTokenizer):
 
 
 class HuggingFaceWords(HuggingFaceTokenizer):
-    """A Unigram, WordPiece or WordLevel model: no merge rules, so its own encoder is asked."""
+    """A Unigram, WordPiece or WordLevel model: it has no merge rules, so tests use its own encoder."""
 
     def encode_model(self, tokens: Ids) -> Tokens:
         """Encode the model strings with the model alone; a ``##piece`` is encoded as the continuation of a word."""
@@ -186,7 +186,7 @@ class HuggingFaceWords(HuggingFaceTokenizer):
 
     @cached_property
     def _continuing(self) -> Any:
-        """Return the WordPiece model as it is inside a word: only ``##`` entries, without their mark."""
+        """Return the WordPiece model for the inside of a word: only ``##`` entries, without their mark."""
         if self.file.model_type != "WordPiece":
             return None
         import tokenizers
@@ -208,7 +208,7 @@ def _tokens(encodings: Sequence[Any]) -> Tokens:
 
 
 def load(file: VocabularyFile, options: Mapping[str, str] | None = None) -> Tokenizer:
-    """Load a tokenizer.json; a row of one has no options."""
+    """Load a tokenizer.json; such a row has no options."""
     del options
     data = file.fetch()
     checked = read_file(data, file.label)

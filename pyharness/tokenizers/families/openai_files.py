@@ -27,7 +27,7 @@ QUICKTOK_FILES = {"cl100k_base": "cl100k.vocab", "o200k_base": "o200k.vocab"}
 
 
 def expand(argument: str, options: Mapping[str, str]) -> TokenizerSpec:
-    """Describe an encoding and say where its ranks come from; nothing is downloaded yet."""
+    """Describe an encoding and the source of its ranks; nothing is downloaded yet."""
     name = f"tiktoken:{argument}"
     encoding = pick("tiktoken encoding", argument, OPENAI_ENCODINGS)
     check_options(name, options, ())
@@ -47,7 +47,7 @@ def expand(argument: str, options: Mapping[str, str]) -> TokenizerSpec:
 
 
 def cache_path(encoding: Encoding) -> Path | None:
-    """File of tiktoken's cache for an encoding; ``None`` when caching is switched off."""
+    """Return the file of an encoding in tiktoken's cache; None when caching is switched off."""
     folder = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
     if folder is None:
         folder = str(Path(tempfile.gettempdir()) / "data-gym-cache")
@@ -57,7 +57,7 @@ def cache_path(encoding: Encoding) -> Path | None:
 
 
 def carrier(encoding: Encoding) -> Path | None:
-    """File of the quicktok wheel with the same vocabulary, when that is installed."""
+    """Return the file of the quicktok wheel with the same vocabulary, if it is installed."""
     folder, name = folder_of("quicktok"), QUICKTOK_FILES.get(encoding.vocabulary)
     if folder is None or name is None or not (folder / "data" / name).is_file():
         return None
@@ -65,7 +65,7 @@ def carrier(encoding: Encoding) -> Path | None:
 
 
 def fetch(encoding: Encoding) -> bytes:
-    """Rank file of an encoding, checked against its published digest."""
+    """Return the rank file of an encoding, checked against its published digest."""
     cached = cache_path(encoding)
     if cached is not None and cached.is_file():
         data = vocabulary_file.read(cached)
@@ -75,13 +75,13 @@ def fetch(encoding: Encoding) -> bytes:
     carried = carrier(encoding)
     if carried is not None:
         data = rank_file.write_ranks(read_quicktok(vocabulary_file.read(carried), str(carried)))
-        if _digest(data) == encoding.digest:  # the very bytes of OpenAI's file
+        if _digest(data) == encoding.digest:  # identical to OpenAI's file
             return data
     return _download(encoding, cached)
 
 
 def read_quicktok(data: bytes, label: str) -> dict[bytes, int]:
-    """Ranks of a quicktok ``.vocab`` file: a count, then per token its length (16 bits), bytes and rank (32 bits)."""
+    """Read the ranks of a quicktok ``.vocab`` file: a count, then per token length (16 bits), bytes, rank (32 bits)."""
     ranks: dict[bytes, int] = {}
     try:
         (count,) = struct.unpack_from("<I", data)
@@ -123,7 +123,7 @@ def _download(encoding: Encoding, cached: Path | None) -> bytes:
 def _keep(data: bytes, cached: Path | None) -> None:
     if cached is None:
         return
-    with contextlib.suppress(OSError):  # a cache that cannot be written costs a download next time, nothing else
+    with contextlib.suppress(OSError):  # a cache that cannot be written only costs a download next time
         cached.parent.mkdir(parents=True, exist_ok=True)
         atomic_file.replace(cached, data)
 

@@ -1,4 +1,4 @@
-"""Raw UTF-8 bytes as tokens: the baseline that every compression figure is read against."""
+"""Raw UTF-8 bytes as tokens: the baseline of every compression figure."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class RawBytes:
         return Tokens(np.frombuffer(b"".join(documents), np.uint8).astype(np.uint32), offsets)
 
     def decode(self, ids: Ids) -> bytes:
-        """Bytes of the text of one document's ids."""
+        """Return the bytes of the text of one document's ids."""
         return np.asarray(ids, np.uint32).astype(np.uint8).tobytes()
 
     def vocabulary(self) -> Vocabulary:
@@ -36,13 +36,13 @@ class RawBytes:
         return Vocabulary.from_tokens({byte: bytes([byte]) for byte in range(256)}, {})
 
     def timed_call(self, texts: Sequence[str], threads: int = 1) -> Timed:
-        """Return the encode call: joining bytes has no threads. (Decoding is timed document by document.)"""
+        """Return the encode call, which joins bytes on one thread. (Decoding is timed document by document.)"""
         require_one("raw_bytes", "encoding", threads)
         return Timed(lambda: self.encode_batch(texts), lambda tokens: tokens)
 
 
 def load(spec: TokenizerSpec) -> Tokenizer:
-    """Nothing to read."""
+    """Return the tokenizer; it has no file."""
     del spec
     return RawBytes()
 

@@ -32,7 +32,7 @@ class SentencePieceTables:
         return sentencepiece_file.vocabulary(self.model)
 
     def added_tokens(self) -> Mapping[str, int]:
-        """User-defined pieces: they are cut out of the text before the model runs."""
+        """Return the user-defined pieces: they are cut out of the text before the model runs."""
         types = self.model.types
         return {piece: token for token, piece in enumerate(self.model.pieces) if types[token] is PieceType.USER_DEFINED}
 
@@ -54,7 +54,7 @@ class SentencePieceTokenizer(SentencePieceTables):
         return Tokens.from_lists(self.processor.encode(list(texts), out_type=int, num_threads=threads))
 
     def decode(self, ids: Ids) -> bytes:
-        """Bytes of the text of one document's ids."""
+        """Return the bytes of the text of one document's ids."""
         text: str = self.processor.decode(np.asarray(ids).tolist())
         return text.encode()
 
@@ -75,9 +75,9 @@ class SentencePieceTokenizer(SentencePieceTables):
         return Timed(lambda: encode(text, out_type=int), lambda ids: Tokens.from_lists([ids]))
 
     def normalize(self, text: str) -> str:
-        """Text after the model's normaliser, with spaces as spaces."""
+        """Return the text after the model's normaliser, with spaces as spaces."""
         normal: str = self.processor.Normalize(text).replace(sentencepiece_file.SPACE, " ")
-        if self.model.normalizer.remove_extra_whitespaces:  # decoding takes one from every token that stands first
+        if self.model.normalizer.remove_extra_whitespaces:  # decoding removes one from each leading token
             return normal.lstrip(" ")
         return normal.removeprefix(" ") if self.model.normalizer.add_dummy_prefix else normal
 
@@ -104,7 +104,7 @@ class BpeSentencePiece(SentencePieceTokenizer):
 
 
 class WordSentencePiece(SentencePieceTokenizer):
-    """A Unigram, word or character model: no merge rules, so its own encoder is asked."""
+    """A Unigram, word or character model: it has no merge rules, so tests use its own encoder."""
 
     def encode_model(self, tokens: Ids) -> Tokens:
         """Encode pieces with the model alone."""
@@ -137,7 +137,7 @@ def _notes(model: SentencePieceModel) -> list[str]:
 
 
 def load(file: VocabularyFile, options: Mapping[str, str] | None = None) -> Tokenizer:
-    """Load a model file; a row of one has no options."""
+    """Load a model file; such a row has no options."""
     del options
     data = file.fetch()
     model = read_model(data, file.label)

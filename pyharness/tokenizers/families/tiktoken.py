@@ -39,15 +39,15 @@ class RankPipeline(RankTables):
     """The stages before the model: only the split pattern."""
 
     def normalize(self, text: str) -> str:
-        """Nothing is normalised."""
+        """Return the text: nothing is normalised."""
         return text
 
     def added_tokens(self) -> Mapping[str, int]:
-        """Special tokens are off when measuring, and there are no others."""
+        """Return no tokens: special tokens are off during measurements, and there are no others."""
         return {}
 
     def stages(self) -> Stages:
-        """Return the stages before the model: the split pattern, which leaves out what it does not match."""
+        """Return the stages before the model: the split pattern, which drops unmatched text."""
         splits = (SplitStep(self.ranks.pattern, "fancy_regex", keeps_gaps=False),)
         return Stages(str, (), splits, (), byte_forms(self.vocabulary()), "bpe", whole_pieces=True)
 
@@ -69,7 +69,7 @@ class TiktokenTokenizer(RankPipeline):
         return Tokens.from_lists(self.encoding.encode_ordinary_batch(list(texts), num_threads=threads))
 
     def decode(self, ids: Ids) -> bytes:
-        """Bytes of the text of one document's ids."""
+        """Return the bytes of the text of one document's ids."""
         return self.encoding.decode_bytes(np.asarray(ids).tolist())
 
     def timed_call(self, texts: Sequence[str], threads: int = 1) -> Timed:
@@ -80,7 +80,7 @@ class TiktokenTokenizer(RankPipeline):
         return Timed(lambda: [encode(text) for text in documents], Tokens.from_lists)
 
     def timed_decode(self, tokens: Tokens, threads: int = 1) -> Timed:
-        """Return the same for decoding to bytes."""
+        """Return the same loop for decoding to bytes."""
         documents = [tokens.document(index).tolist() for index in range(len(tokens))]
         decode, batch = self.encoding.decode_bytes, self.encoding.decode_bytes_batch
         if threads > 1:

@@ -3,13 +3,13 @@
 The corpus is a specification like any other; write a ``&`` in it as ``%26`` and a ``%`` as ``%25``:
 ``trained:bpe?vocab_size=8192&corpus=shard:0/2:installed:python-code?max_bytes=2MB%26language=code``.
 
-Several corpora are separated by ``|``. A trainer that changes a tokenizer is given one, ``base=``, and how much is
-changed: ``trained:continued-bpe?base=./tokenizer.json&tokens=8192&corpus=path:books.jsonl``. Rows that differ in
-``tokens=`` alone are learnt once if the largest comes first, as it does in a suite.
+A ``|`` separates several corpora. A trainer that changes a tokenizer takes this tokenizer as ``base=``, and the size of
+the change: ``trained:continued-bpe?base=./tokenizer.json&tokens=8192&corpus=path:books.jsonl``. Rows that differ in
+``tokens=`` alone need one training if the largest comes first, as it does in a suite.
 
-Training takes place once, in a process of its own, when a row is *obtained*, which is before anything is measured;
-resolving and loading a row train nothing. The files stay in a cache (``PYHARNESS_CACHE``, or
-``XDG_CACHE_HOME/pyharness``, or ``~/.cache/pyharness``) under everything that decides them.
+Training takes place once, in a process of its own, when a row is *obtained*, before any measurement. Resolving and
+loading a row train nothing. The files stay in a cache (``PYHARNESS_CACHE``, or ``XDG_CACHE_HOME/pyharness``, or
+``~/.cache/pyharness``) under a key of everything that affects them.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from pyharness.types import InputError, Tokenizer, TokenizerFamily, TokenizerSpe
 def prepare(
     argument: str, options: Mapping[str, str], progress: Callable[[TrainingProgress], None] | None = None
 ) -> None:
-    """Train, unless the cache has what this recipe gives on the text as it is now.
+    """Train, unless the cache has the result of this recipe on the current text.
 
-    A trainer that cannot (too little text for the vocabulary, library not installed) or that crashes costs its rows,
-    not the run. What was refused is not asked for again; what crashed is.
+    A trainer that refuses (too little text for the vocabulary, library not installed) or crashes costs its rows, not
+    the run. A refused training is not repeated; a crashed one is.
     """
     recipe = Recipe.of(argument, options)
     if not recipe.trainer.loadable:
@@ -52,20 +52,20 @@ def prepare(
 
 
 def prepared(argument: str, options: Mapping[str, str]) -> bool:
-    """Tell whether the cache has what this recipe gives, on the text as it was then."""
+    """Tell whether the cache has a result of this recipe, on the text of that time."""
     recipe = Recipe.of(argument, options)
     kept = trained_cache.RecipeFolder.of(recipe.as_json()).find()
     return not recipe.trainer.loadable or (kept is not None and kept.base == recipe.base and not kept.crashed)
 
 
 def _alone(recipe: Recipe) -> AbstractContextManager[object]:
-    """Keep other sizes from training meanwhile: they may find what this one learns."""
+    """Keep other sizes from training meanwhile: they may reuse what this training learns."""
     whole = recipe.of_all_sizes
     return nullcontext() if whole is None else trained_cache.locked(whole.as_json())
 
 
 def precedence(argument: str, options: Mapping[str, str]) -> tuple[str, int]:
-    """Rows that share what they learn, and whose turn it is, the smallest first: more tokens serve those for fewer."""
+    """Return a key of the shared training, and a turn, the smallest first: more tokens serve rows with fewer."""
     sizes = trainers.resolve(argument).sizes
     shared = TOKENIZER.write("trained", argument, {name: options[name] for name in sorted(options.keys() - sizes)})
     given = [int(options[name]) for name in sizes & options.keys() if options[name].isdecimal()]
@@ -73,7 +73,7 @@ def precedence(argument: str, options: Mapping[str, str]) -> tuple[str, int]:
 
 
 def expand(argument: str, options: Mapping[str, str]) -> TokenizerSpec:
-    """Describe the row; it has a file once it was trained."""
+    """Describe the row; it has a file after its training."""
     recipe = Recipe.of(argument, options)
     kept = trained_cache.RecipeFolder.of(recipe.as_json()).find()
     source = f"{recipe.trainer.name} trained on {recipe.corpus}"
@@ -96,7 +96,7 @@ def expand(argument: str, options: Mapping[str, str]) -> TokenizerSpec:
 
 
 def row_of(recipe: Recipe, path: Path, options: Mapping[str, str]) -> TokenizerSpec:
-    """Describe the file that a training gave, with the options of ``file:`` that came with it."""
+    """Describe the file of a training, with the options of ``file:`` that it needs."""
     return file.row(f"trained:{recipe.trainer.name}", path, options)
 
 
@@ -117,7 +117,7 @@ def _refuse(recipe: Recipe, kept: trained_cache.KeptTraining | None, spec: Token
 
 
 def recipe_of(specification: str) -> Recipe | None:
-    """Recipe of a row that is trained here; None for every other row."""
+    """Return the recipe of a row that is trained here; None for every other row."""
     wanted = TOKENIZER.parse(specification)
     if wanted.name != "trained" or wanted.argument is None:
         return None
