@@ -1,8 +1,8 @@
 """Metrics: one module per family, each a pure function of an integer state.
 
-A module ends in ``METRICS = (CorpusMetric(...),)`` for numbers that one pass over a corpus gives; the pass, the groups
-and the intervals are shared (``metrics.counting``, ``statistics.jackknife``). A metric that needs a count of its own
-adds it with ``COUNTERS = (Counter(...),)``. Metrics that a benchmark computes itself are declared in ``REPORTED``.
+A module ends in ``METRICS = (CorpusMetric(...),)`` for numbers of one pass over a corpus. All share the pass, the
+groups and the intervals (``metrics.counting``, ``statistics.jackknife``). A metric that needs its own count adds it with
+``COUNTERS = (Counter(...),)``. ``REPORTED`` declares the metrics that a benchmark computes itself.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ def corpus_metrics() -> Mapping[str, CorpusMetric]:
 
 
 def counters() -> Mapping[str, Counter]:
-    """Per-document integer counts that the metrics are made of, by name."""
+    """Return the integer counts per document from which metrics are computed, by name."""
     counters: Mapping[str, Counter] = discover(sys.modules[__name__], "COUNTERS")
     return counters
 
 
 def all_metrics() -> Mapping[str, Metric]:
-    """Every number that pyharness can report, by name."""
+    """Return every metric that pyharness can report, by name."""
     return _AllMetrics()
 
 
 class _AllMetrics(Mapping[str, Metric]):
-    """Those of a corpus pass, then those that benchmarks report; a name loads no more than it needs."""
+    """Metrics of a corpus pass, then those of benchmarks; a lookup loads no more than it needs."""
 
     def __init__(self) -> None:
         self._of_passes: Mapping[str, CorpusMetric | Metric] = discover(sys.modules[__name__], "METRICS")

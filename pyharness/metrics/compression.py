@@ -1,4 +1,4 @@
-"""Compression: how much text a token carries."""
+"""Compression: bytes, characters and words per token."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def _column(index: int) -> Callable[[Batch], NDArray[np.int64]]:
 
 
 def _fixed_point_halves(batch: Batch) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Upper and lower half of floor(2^40 * bytes / tokens) per text; 0 where there are no tokens."""
+    """Return the upper and lower half of floor(2^40 * bytes / tokens) per text; 0 for a text without tokens."""
     sizes = batch.statistics[:, TextColumn.BYTES]
     if sizes.max(initial=0) < 1 << (63 - FIXED_POINT_BITS):
         ratios = np.where(batch.lengths > 0, (sizes << FIXED_POINT_BITS) // np.maximum(batch.lengths, 1), 0)
         return ratios >> HALF, ratios & LOWER
-    # A document of 8 MiB or more leaves 64 bits: Python's integers have room.
+    # A document of 8 MiB or more does not fit 64 bits: Python's integers do.
     pairs = zip(sizes.tolist(), batch.lengths.tolist(), strict=True)
     whole = [(size << FIXED_POINT_BITS) // length if length else 0 for size, length in pairs]
     return np.array([ratio >> HALF for ratio in whole], np.int64), np.array([r & LOWER for r in whole], np.int64)
@@ -43,24 +43,24 @@ def _need_tokens(counts: Counts) -> int:
 
 
 def bytes_per_token(counts: Counts) -> float:
-    """B / N over all documents: bytes of the original text per token."""
+    """Return B / N over all documents: bytes of the original text per token."""
     return counts["bytes"] / _need_tokens(counts)
 
 
 def bytes_per_token_macro(counts: Counts) -> float:
-    """Mean of B_d / N_d over texts that produced tokens: documents, or the pieces of those that were cut."""
+    """Return the mean of B_d / N_d over texts with tokens: documents, or the pieces of cut ones."""
     _need_tokens(counts)
     scaled = (counts["ratio_high"] << HALF) + counts["ratio_low"]
     return scaled / (counts["pieces"] - counts["pieces_without_tokens"]) / float(1 << FIXED_POINT_BITS)
 
 
 def chars_per_token(counts: Counts) -> float:
-    """C / N over all documents."""
+    """Return C / N over all documents."""
     return counts["characters"] / _need_tokens(counts)
 
 
 def tokens_per_word(counts: Counts) -> float:
-    """N / W: fertility, words by UAX #29 with a letter or number."""
+    """Return N / W: fertility; words are UAX #29 segments with a letter or number."""
     if 2 * counts["unsegmented"] > counts["letters"]:
         raise Undefined("the text is mostly in a script written without spaces, where UAX #29 cuts characters")
     if counts["words"] == 0:
@@ -69,7 +69,7 @@ def tokens_per_word(counts: Counts) -> float:
 
 
 def tokens_per_whitespace_word(counts: Counts) -> float:
-    """N / W with words as ``str.split()`` finds them: what published figures use."""
+    """Return N / W with the words of ``str.split()``: the definition of published figures."""
     if 2 * counts["unsegmented"] > counts["letters"]:
         raise Undefined("the text is mostly in a script written without spaces")
     if counts["whitespace_words"] == 0:
@@ -80,7 +80,7 @@ def tokens_per_whitespace_word(counts: Counts) -> float:
 def normalized_sequence_length(
     mine: Sequence[int], theirs: Sequence[int], documents: Sequence[int], reference: str, sizes: Sequence[int]
 ) -> Measurement:
-    """N / N of the reference on the same text, from tokens of both, uncut documents and bytes of every group."""
+    """Return N / N of the reference on the same text, from both rows' tokens, uncut documents and bytes by group."""
 
     def of(groups: jackknife.Groups) -> float:
         total, base = (sum(compress(tokens, groups)) for tokens in (mine, theirs))
@@ -92,7 +92,7 @@ def normalized_sequence_length(
 
 
 COUNTERS = (
-    # Documents as they were before any was cut: what intervals count. Pieces are the texts that are encoded.
+    # Documents before any cut: intervals count these. Pieces are the texts that are encoded.
     Counter("documents", lambda batch: batch.opens.astype(np.int64)),
     Counter("pieces", lambda batch: np.ones(len(batch.texts), np.int64)),
     Counter("pieces_without_tokens", lambda batch: (batch.lengths == 0).astype(np.int64)),

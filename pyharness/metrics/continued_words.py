@@ -1,11 +1,11 @@
-"""``continued_word_share``: which words of a sample are cut by their tokens, as they stand in the text.
+"""``continued_word_share``: words of a sample that their tokens cut, in their text.
 
-A word is continued when a token ends inside it, behind its first byte and before its last. So `` the`` is no cut of
-"the", and a token of several words cuts none of them. To know where tokens end, what they spell is compared with the
-document: byte by byte, or else without the white space of both, or else without white space and with every word and
-what is between them as the tokenizer normalises it. That places the tokens of WordPiece, of SentencePiece with its
-dummy space, and of lower-case vocabularies. Documents whose tokens spell none of these (unknown tokens) have no cuts
-to count; where more than ``MOST_UNPLACED`` of the words are in such documents, there is no number.
+A word is continued when a token ends inside it: behind its first byte and before its last. So `` the`` does not cut
+"the", and a token of several words cuts none of them. To locate the ends of tokens, the spelled bytes are compared with
+the document: byte by byte; or without the white space of both; or without white space, and with every segment as the
+tokenizer normalises it. This locates the tokens of WordPiece, of SentencePiece with its dummy space, and of lower-case
+vocabularies. Documents whose tokens spell none of these (unknown tokens) have no cuts to count. If more than
+``MOST_UNPLACED`` of the words are in such documents, there is no number.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pyharness.tokenizers.segmenting import spelled_by
 from pyharness.types import HasVocabulary, Ids, Measurement, Tokenizer, Vocabulary, offsets_of
 
 METRIC = "continued_word_share"
-MOST_UNPLACED = 0.01  # of the words of a sample: what is left out may be cut otherwise than the rest
+MOST_UNPLACED = 0.01  # of the words of a sample: tokens may cut the excluded words differently
 
 Normalize = Callable[[str], str]
 
@@ -33,7 +33,7 @@ class WordCuts:
     """Words of a sample of documents. Integers only."""
 
     words: int = 0  # in documents whose tokens are placed
-    continued: int = 0  # of these, cut by a token
+    continued: int = 0  # of these, those that a token cuts
     unplaced: int = 0  # words of the other documents
     unsegmented: int = 0  # of all words, with a character of a script written without spaces
 
@@ -60,7 +60,7 @@ def count(tokenizer: Tokenizer, documents: Iterable[tuple[str, Ids]]) -> WordCut
 def _cut_segments(
     segments: Sequence[str], ids: Ids, vocabulary: Vocabulary, normalize: Normalize | None
 ) -> NDArray[np.bool_] | None:
-    """bool [segments]: whether a token ends inside; None when the tokens spell another text."""
+    """Return whether a token ends inside each segment, bool [segments]; None if the tokens spell another text."""
     spelled = spelled_by(ids, vocabulary)
     ends = np.cumsum(vocabulary.offsets[1:][ids] - vocabulary.offsets[:-1][ids], dtype=np.int64)
     for parts, data, place in _forms(segments, spelled, normalize):
@@ -79,7 +79,7 @@ def _holds_end(starts: Bounds, stops: Bounds, ends: Bounds) -> NDArray[np.bool_]
 def _forms(
     segments: Sequence[str], spelled: bytes, normalize: Normalize | None
 ) -> Iterator[tuple[list[bytes], bytes, Bounds | None]]:
-    """What the tokens may spell: bytes of each segment, of the whole, and the place in these of every byte spelled."""
+    """Yield possible spellings: bytes of each segment, of the whole, and the position in these of each spelled byte."""
     yield [segment.encode() for segment in segments], spelled, None
     dense, place = _without_spaces(spelled)
     yield [_dense(segment) for segment in segments], dense, place
@@ -92,8 +92,8 @@ def _dense(text: str) -> bytes:
 
 
 def _without_spaces(data: bytes) -> tuple[bytes, Bounds]:
-    """Bytes without white space, and the place in them of every position of ``data``, int64 [bytes + 1]."""
-    text = data.decode("utf-8", "surrogateescape")  # what is no UTF-8 equals no text
+    """Return bytes without white space, and the position in them of every position of ``data``, int64 [bytes + 1]."""
+    text = data.decode("utf-8", "surrogateescape")  # invalid UTF-8 equals no text
     sizes = [len(character.encode("utf-8", "surrogateescape")) for character in text]
     kept = np.repeat([not character.isspace() for character in text], sizes)
     place = offsets_of(kept)
@@ -101,7 +101,7 @@ def _without_spaces(data: bytes) -> tuple[bytes, Bounds]:
 
 
 def measure(cuts: WordCuts) -> Measurement:
-    """Continued words / words of the sample."""
+    """Return continued words / words of the sample."""
     total = cuts.words + cuts.unplaced
     reason = None
     if total == 0:

@@ -16,26 +16,26 @@ ALPHA = 2.5  # recommended by Zouhar et al. 2023 (Tokenization and the Noiseless
 
 
 def renyi_entropy(p: NDArray[np.float64], alpha: float) -> float:
-    """log2(sum p^alpha) / (1 - alpha) in bits; 1 is Shannon's, 0 is log2 of the types, inf is -log2 max p."""
+    """Return log2(sum p^alpha) / (1 - alpha) in bits; 1 is Shannon's, 0 is log2 of the types, inf is -log2 max p."""
     if alpha == 1:
         return float(-(p * np.log2(p)).sum()) + 0.0
     if alpha == math.inf:
         return float(-np.log2(p.max())) + 0.0
     if alpha == 0:
         return math.log2(len(p))
-    # Where one type has nearly all of p, rounding can leave a sum above 1, and so an entropy of -1e-16.
+    # If one type has nearly all of p, rounding can leave a sum above 1, and so an entropy of -1e-16.
     return max(0.0, float(np.log2((p**alpha).sum()) / (1 - alpha)))  # in this order: max(-0.0, 0.0) is -0.0
 
 
 def efficiency(entropy: float, types: int) -> float:
-    """Entropy as a share of the largest possible over ``types`` types, in 0..1; undefined below two types."""
+    """Return entropy as a share of the largest possible over ``types`` types, in 0..1; undefined below two types."""
     if types < 2:
         raise Undefined("fewer than two token types")
     return min(entropy / math.log2(types), 1.0)  # rounding can leave an even distribution one unit above
 
 
 def percentile_frequency(p: NDArray[np.float64], low: float = 0.03, high: float = 0.83) -> float:
-    """Mass of the ranks [low, high) of descending probabilities (Gowda and May 2020; indices as in the scorer)."""
+    """Return the mass of ranks [low, high) of descending probabilities (Gowda and May 2020; indices of the scorer)."""
     count = len(p)
     start, stop = min(int(count * low), count - 1), min(int(count * high), count - 1)
     if start == stop:
@@ -46,14 +46,14 @@ def percentile_frequency(p: NDArray[np.float64], low: float = 0.03, high: float 
 
 
 def _types(counts: Counts) -> int:
-    """V_obs: ids that occur, of every kind: the types that p is over."""
+    """Return V_obs: the number of distinct ids that occur, of every kind, over which p is defined."""
     return int(np.count_nonzero(counts.histogram))
 
 
 def _possible_types(counts: Counts) -> int:
-    """V, and what occurs beside it (unknown and special tokens): types that p could have been spread over."""
+    """Return V plus the other ids that occur (unknown and special tokens): the possible support of p."""
     beside = int(np.count_nonzero(counts.histogram[~counts.facts.counted]))
-    # An engine that hides its vocabulary may emit ids that it does not count towards V.
+    # An engine that hides its vocabulary may emit ids outside V.
     return max(counts.facts.vocab_size + beside, _types(counts))
 
 
@@ -62,29 +62,29 @@ def _entropy(alpha: float) -> Callable[[Counts], float]:
 
 
 def hartley_entropy(counts: Counts) -> float:
-    """Renyi entropy of order 0: log2 V_obs."""
+    """Return the Renyi entropy of order 0: log2 V_obs."""
     if _types(counts) == 0:
         raise Undefined("no tokens were produced")
     return math.log2(_types(counts))
 
 
 def renyi_efficiency(counts: Counts) -> float:
-    """Share of log2 V: tokens that are never used cost."""
+    """Return the entropy as a share of log2 V: tokens that are never used lower it."""
     return efficiency(renyi_entropy(counts.probabilities, ALPHA), _possible_types(counts))
 
 
 def renyi_efficiency_observed(counts: Counts) -> float:
-    """Share of log2 V_obs: what tokenization-scorer prints with power=2.5."""
+    """Return the entropy as a share of log2 V_obs: the output of tokenization-scorer with power=2.5."""
     return efficiency(renyi_entropy(counts.probabilities, ALPHA), _types(counts))
 
 
 def redundancy(counts: Counts) -> float:
-    """1 - H / log2 V (Scaffold-BPE, arXiv 2404.17808, App. A.1)."""
+    """Return 1 - H / log2 V (Scaffold-BPE, arXiv 2404.17808, App. A.1)."""
     return 1 - efficiency(renyi_entropy(counts.probabilities, 1), _possible_types(counts))
 
 
 def vocabulary_used(counts: Counts) -> float:
-    """Ids of V that occur / V: unknown and special tokens are on neither side."""
+    """Return ids of V that occur / V: unknown and special tokens are on neither side."""
     if counts.facts.vocab_size == 0:
         raise Undefined("the tokenizer has no vocabulary")
     used = int(np.count_nonzero(counts.histogram[counts.facts.counted]))
@@ -94,7 +94,7 @@ def vocabulary_used(counts: Counts) -> float:
 
 
 def mean_token_bytes(counts: Counts) -> float:
-    """Mean length of an emitted token in bytes of its vocabulary entry."""
+    """Return the mean length of an emitted token in bytes of its vocabulary entry."""
     if counts.facts.lengths is None:
         raise Undefined("this engine does not expose the bytes of its tokens")
     total = int(counts.histogram.sum())

@@ -1,4 +1,4 @@
-"""Fairness across languages: what the same sentences cost in each (Petrov et al. 2023, arXiv 2305.15425)."""
+"""Fairness across languages: costs of the same sentences in each (Petrov et al. 2023, arXiv 2305.15425)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class FairnessState:
 
     @classmethod
     def empty(cls, languages: tuple[str, ...], reference: str) -> FairnessState:
-        """Nothing read yet."""
+        """Return the state before any row."""
         shape = (GROUPS, len(languages))
         return cls(
             languages,
@@ -46,7 +46,7 @@ class FairnessState:
         self.rows[group] += 1
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Arrays to keep beside a record."""
+        """Return arrays to keep with a record."""
         return {
             "languages": of_text("\n".join((self.reference, *self.languages))),
             "tokens": self.tokens,
@@ -56,7 +56,7 @@ class FairnessState:
 
     @classmethod
     def of_arrays(cls, arrays: State) -> FairnessState:
-        """Inverse of ``arrays``; raises ``InputError`` for arrays that contradict each other."""
+        """Invert ``arrays``; raise ``InputError`` for arrays that contradict each other."""
         reference, *languages = text_of(taken(arrays, "languages")).split("\n")
         rows = taken(arrays, "rows", GROUPS)
         shape = (GROUPS, len(languages))
@@ -73,7 +73,7 @@ class FairnessState:
 
 
 def gini(costs: Sums) -> float:
-    """sum |ci - cj| / (2 n^2 mean): 0 when every language costs the same."""
+    """Return sum |ci - cj| / (2 n^2 mean): 0 when every language costs the same."""
     ordered = np.sort(costs).astype(np.float64)
     count = len(ordered)
     weights = 2 * np.arange(1, count + 1) - count - 1
@@ -81,7 +81,7 @@ def gini(costs: Sums) -> float:
 
 
 def measure(state: FairnessState) -> list[Measurement]:
-    """Premiums of every language and the Gini coefficient over all of them."""
+    """Return the premiums of every language and the Gini coefficient over all of them."""
     home = state.languages.index(state.reference)
     measurements = [Measurement("aligned_rows", int(state.rows.sum()), part=state.reference)]
     measurements.append(_estimate(state, "premium_gini", None, lambda tokens, _: gini(tokens)))

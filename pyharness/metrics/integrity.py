@@ -1,4 +1,4 @@
-"""Integrity: what a tokenizer loses, falls back on or tears apart."""
+"""Integrity: unknown tokens, byte fallback and split characters."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pyharness.types import COUNT, Metric, TokenKind, Vocabulary
 
 
 def unknown_rate(counts: Counts) -> float:
-    """Unknown-token occurrences / N."""
+    """Return unknown-token occurrences / N."""
     unknown = counts.facts.of_kind(TokenKind.UNKNOWN)
     if counts["tokens"] == 0:
         raise Undefined("no tokens were produced")
@@ -24,7 +24,7 @@ def unknown_rate(counts: Counts) -> float:
 
 
 def byte_fallback_rate(counts: Counts) -> float:
-    """Tokens of the 256 byte-fallback pieces / N."""
+    """Return tokens of the 256 byte-fallback pieces / N."""
     fallback = counts.facts.of_kind(TokenKind.BYTE_FALLBACK)
     if fallback is None:
         raise Undefined("no byte-fallback pieces: in byte-level BPE a byte is an ordinary token")
@@ -34,7 +34,7 @@ def byte_fallback_rate(counts: Counts) -> float:
 
 
 def character_split_share(counts: Counts) -> float:
-    """Code points of the text whose bytes fall in more than one token / C."""
+    """Return code points of the text whose bytes are in more than one token / C."""
     if counts.facts.vocabulary is None:
         raise Undefined("this engine does not expose the bytes of its tokens")
     if counts.facts.lossy:

@@ -1,22 +1,22 @@
-"""What a language model makes of a tokenizer's tokens: entropy and negative log-likelihood (NLL) of its predictions.
+"""Entropy and negative log-likelihood (NLL) of a language model's predictions of a tokenizer's tokens.
 
 For token t of a document, p(. | tokens before t) is the model's prediction. All figures are in bits and averaged over
-the *scored* tokens: all, but for the first of a document where the model has no BOS token to predict it from.
+the *scored* tokens: all tokens, except the first of a document if the model has no BOS token to predict it from.
 
-- ``next_token_entropy`` = mean of H(p(. | before)), how unsure the model is;
+- ``next_token_entropy`` = mean of H(p(. | before)), the model's uncertainty;
 - ``next_token_nll`` = mean of -log2 p(t | before); about the entropy for a calibrated model. Both are per token, and
-  tokens of two tokenizers are not the same thing: these never compare tokenizers;
+  tokens of two tokenizers are different units: these never compare tokenizers;
 - ``bits_per_byte`` = sum of -log2 p(t | before) / bytes of UTF-8 of the scored text, as in the Pile (Gao et al. 2020,
-  arXiv 2101.00027, section 3.1) and in lm-evaluation-harness, which does compare them. Bytes of a first token that is
-  not scored are left out, so that no byte is free;
+  arXiv 2101.00027, section 3.1) and in lm-evaluation-harness. It does compare tokenizers. Bytes of an unscored first
+  token are left out, so that no byte is free;
 - ``token_length_nll`` = mean of -log2 p over the tokens of 1, 2, 3, 4 to 5, 6 to 8, and 9 or more bytes of the text,
   and ``token_length_bits_per_byte`` = the same sum / the bytes of these tokens, of documents whose tokens spell them;
-- ``word_position_entropy`` and ``word_position_nll``: the same means over the tokens at one place in a word
+- ``word_position_entropy`` and ``word_position_nll``: the same means over the tokens at one position in a word
   (``word_positions``), of documents whose tokens spell them.
 
-The state holds integers: bits are added up in units of 2^-24 bit, finer than the float32 they come from. So shards
-merge to the same bits; the model's own arithmetic differs in the last digits with batch sizes, threads and machines, so
-comparisons call what is within ``TOLERANCE`` the same.
+The state holds integers: bits are added up in units of 2^-24 bit, finer than their float32 sources. So shards merge to
+the same bits. The model's own arithmetic differs in the last digits with batch sizes, threads and machines, so
+comparisons call values within ``TOLERANCE`` the same.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ UNSPELLED = "the tokens of no document spell its text, or the engine does not ex
 UNIT = 1 << 24  # of a bit
 # Relative. Between batch sizes and threads, two small models differed by 7e-8 in float32 and by 2e-5 in 16 bits.
 TOLERANCE = 5e-5
-MOST_BITS = 1 << 20  # of a token: four times what float16 logits can make; what is beyond is no prediction
+MOST_BITS = 1 << 20  # of a token: four times the most that float16 logits can give; beyond, there is no prediction
 LENGTHS = ("1", "2", "3", "4-5", "6-8", "9+")  # bytes of a token
 _FIRST_OF_LENGTHS = np.array([1, 2, 3, 4, 6, 9])
 COUNTERS_OF_TEXT = ("documents", "pieces", "spelled", "bytes", "letters", "unsegmented")
@@ -49,7 +49,7 @@ Bits = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """A document, or a piece of one, with its predictions, in bits; NaN where a token was not scored."""
+    """A document, or a piece of one, with its predictions, in bits; NaN for an unscored token."""
 
     text: str
     entropy: Bits  # float64 [tokens]
@@ -61,7 +61,7 @@ class Scores:
 
 
 def empty() -> CorpusState:
-    """Nothing scored yet. The ids are not counted again: the histogram of the state is empty."""
+    """Return the state before any score. Its histogram stays empty: it does not count the ids again."""
     return CorpusState.of_sums()
 
 
@@ -103,7 +103,7 @@ def _add_lengths(state: CorpusState, group: int, scores: Scores, scored: NDArray
 
 
 def units(bits: Bits) -> int:
-    """Sum in units of 2^-24 bit. 524,288 tokens of ``MOST_BITS`` each would be too much for 64 bits."""
+    """Return the sum in units of 2^-24 bit. 524,288 tokens of ``MOST_BITS`` each would overflow 64 bits."""
     return sum(np.rint(bits * UNIT).astype(np.int64).tolist())
 
 
@@ -113,7 +113,7 @@ def add(state: CorpusState, name: str, group: int, value: int) -> None:
 
 
 def measure(state: CorpusState) -> list[Measurement]:
-    """Every metric, with the replicates of its interval; those by place in a word or by length carry it as their part.
+    """Return every metric, with the replicates of its interval. Its part names the position in a word or the length.
 
     States of older records have no sums by length, and give no metric of them.
     """
@@ -136,7 +136,7 @@ def _mean(bits: str, tokens: str) -> Callable[[Counts], float]:
 
 
 def bits_per_byte(counts: Counts) -> float:
-    """Sum of -log2 p over the scored tokens / bytes of UTF-8 of their text."""
+    """Return the sum of -log2 p over the scored tokens / bytes of UTF-8 of their text."""
     if counts["tokens"] == 0 or counts["bytes"] == 0:
         raise Undefined(UNSCORED)
     return counts["nll"] / UNIT / counts["bytes"]
@@ -209,5 +209,5 @@ _WHOLE = (
         bits_per_byte,
     ),
 )
-# Not METRICS: those are computed of every pass over a corpus, which has no language model.
+# Not METRICS: those are computed for every pass over a corpus, which has no language model.
 REPORTED = (*(metric.about for metric in _WHOLE), *_BY_POSITION, *_BY_LENGTH)

@@ -1,9 +1,9 @@
-"""Reachability: which tokens can never be produced. The Self-Tokenization Test in three layers (arXiv 2512.03989).
+"""Reachability: tokens that can never be produced. The Self-Tokenization Test in three layers (arXiv 2512.03989).
 
-1. the merge graph: ids that no sequence of rules makes from base symbols;
+1. the merge graph: ids that no sequence of rules builds from base symbols;
 2. the model: ids whose own base symbols encode to something else, whole-piece shortcuts off;
-3. the pipeline: ids that no text makes the whole tokenizer emit, with an argument for each. Without an argument and
-   without a text that shows the contrary, an id stays open.
+3. the pipeline: ids that no text makes the whole tokenizer emit, with an argument for each. An id without an argument,
+   and without a text that disproves it, stays open.
 """
 
 from __future__ import annotations
@@ -24,28 +24,28 @@ from pyharness.metrics.arguments.contexts import ContextSearch
 from pyharness.types import HasMergeModel, HasModelEncoder, Ids, Metric, Tokenizer, TokenKind, Vocabulary
 from pyharness.vocabularies.stages import HasStages
 
-# Version 2 of the contexts a token is tried in: every left with every right, then what the search for arguments shows.
+# Version 2 of the contexts of a token: every left with every right, then those from the search for arguments.
 CONTEXTS_VERSION = 2
 LEFT = ("", " ", "a", "1", "\n")
 RIGHT = ("", " ", *string.ascii_letters, "1", "!", "\n", *"яωع中の")
-FIRST = (("", ""), (" ", ""), ("a", ""), ("1", ""), ("", "a"), ("", "e"), ("", "1"))  # most ids are done with these
-CHECKED = ("", " ", "a", "1", "!", "\n")  # what ids with an argument are tried between, to find out what does not hold
+FIRST = (("", ""), (" ", ""), ("a", ""), ("1", ""), ("", "a"), ("", "e"), ("", "1"))  # most ids are decided with these
+CHECKED = ("", " ", "a", "1", "!", "\n")  # contexts for ids with an argument, to detect a wrong argument
 ROUNDS, TRIED_AT_ONCE = 24, 48  # texts of the search, for each id
 BATCH = 8192
 
 
 class Verdict(IntEnum):
-    """The outcome of one id in the pipeline."""
+    """The verdict on one id in the pipeline."""
 
     REACHABLE = 0  # from its own text alone
-    CONTEXT_ONLY = 1  # only with something beside it
-    SEEN_IN_CORPUS = 2  # by no tried context, but met in running text
+    CONTEXT_ONLY = 1  # only with a neighbour
+    SEEN_IN_CORPUS = 2  # in no tried context, but in running text
     MERGE_UNREACHABLE = 3
     SHADOWED_BY_ADDED = 4
     NORMALIZATION_UNREACHABLE = 5
     PRETOKENIZER_UNREACHABLE = 6
     NO_WITNESS_FOUND = 7  # no verdict
-    UNDECODABLE = 8  # its bytes are no text of their own
+    UNDECODABLE = 8  # its bytes alone are not text
     SPECIAL = 9
     ADDED = 10
     BYTE_FALLBACK = 11
@@ -88,13 +88,13 @@ class ModelTest:
     tested: int
     underivable: Ids  # layer 1; empty for models without rules
     failed: Ids  # layer 2
-    instead: tuple[tuple[int, ...], ...]  # what the model makes of each failed id
+    instead: tuple[tuple[int, ...], ...]  # the model's encoding of each failed id
     graph: bpe.MergeGraph | None = None
-    parts: NDArray[np.uint32] | None = None  # [n, 2], NEVER where no merge made the id
+    parts: NDArray[np.uint32] | None = None  # [n, 2], NEVER for an id that no merge makes
 
 
 def examine_model(tokenizer: Tokenizer, vocabulary: Vocabulary, threads: int = 1) -> ModelTest | None:
-    """Run layers 1 and 2; None when the library exposes neither rules nor its model's encoder."""
+    """Run layers 1 and 2; return None if the library exposes neither rules nor its model's encoder."""
     if isinstance(tokenizer, HasMergeModel):
         model = tokenizer.merge_model()
         result = bpe.self_tokenization(model, threads)
@@ -120,20 +120,20 @@ def _test_with_encoder(tokenizer: HasModelEncoder, vocabulary: Vocabulary) -> Mo
 
 @dataclass(slots=True)
 class PipelineTest:
-    """Layer 3: a verdict for every id, the argument of those that are never emitted, and texts that show the others."""
+    """Layer 3: a verdict for every id, an argument for ids that are never emitted, and witness texts for the others."""
 
     tokenizer: Tokenizer
     vocabulary: Vocabulary
     threads: int = 1
-    only: frozenset[int] | None = None  # ids that it is about: verdicts of others say nothing; None: all
+    only: frozenset[int] | None = None  # ids under test: the others have no valid verdict; None: all
     verdicts: NDArray[np.uint8] = field(init=False)
     texts: dict[int, str] = field(init=False)  # ids still without a witness -> their text
     arguments: dict[int, Argument] = field(init=False)
     witnesses: dict[int, str] = field(init=False)  # of ids that their own text does not give
-    unexaminable: list[str] = field(init=False)  # stages that no argument can be taken from, where that matters
+    unexaminable: list[str] = field(init=False)  # stages without arguments, if that matters
 
     def __post_init__(self) -> None:
-        """Sort out the ids the test is not about."""
+        """Exclude the ids that are not under test."""
         self.verdicts = np.full(len(self.vocabulary), Verdict.NO_WITNESS_FOUND, np.uint8)
         self.texts, self.arguments, self.witnesses, self.unexaminable = {}, {}, {}, []
         for token, kind in enumerate(self.vocabulary.kinds.tolist()):
@@ -152,9 +152,9 @@ class PipelineTest:
                 del self.texts[token]
 
     def run(self, model: ModelTest | None, seen: Ids) -> None:
-        """Look for a witness of every id or an argument that there is none; ``seen`` are ids met in running text.
+        """Search a witness or an argument for every id; ``seen`` are ids in running text.
 
-        A witness beats an argument, so that one that does not hold is found out: ids with one are tried, too.
+        A witness beats an argument. Ids with an argument are tried, too, so that a wrong argument is detected.
         """
         for left, right in FIRST:
             self._try_beside(left, right)
@@ -184,7 +184,7 @@ class PipelineTest:
                 self.arguments[token] = argument
 
     def _try_beside(self, left: str, right: str, *, argued: bool = True) -> None:
-        """Try the text of every open id between two others; those with an argument only where ``argued``."""
+        """Try the text of every open id between two others; ids with an argument only if ``argued``."""
         wanted = [token for token in self.texts if argued or token not in self.arguments]
         alone = not left and not right
         for token, text in self._emitted([(token, left + self.texts[token] + right) for token in wanted]):
@@ -192,7 +192,7 @@ class PipelineTest:
             self._close(token, "" if alone else text)
 
     def _search(self, arguments: Arguments | None) -> None:
-        """Try the texts that the search behind the arguments comes up with, for ids that have neither."""
+        """Try the texts from the search for arguments, for ids with neither an argument nor a witness."""
         wanted = [token for token in self.texts if token not in self.arguments]
         if not wanted:
             return
@@ -222,7 +222,7 @@ class PipelineTest:
             self.witnesses[token] = witness
 
     def _emitted(self, wanted: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-        """Return those of some ids that the text beside them gives, each once."""
+        """Yield those of some ids that the text paired with them gives, each once."""
         done: set[int] = set()
         for start in range(0, len(wanted), BATCH):
             part = wanted[start : start + BATCH]
@@ -241,7 +241,7 @@ def scaffold_like(
 ) -> int:
     """Count tokens that are mostly scaffolding: emitted in less than ``share`` of all their uses.
 
-    A token is used when it is emitted, and on the way to every use of a token it is a part of. ``parts`` [n, 2] as in
+    A token is used when it is emitted, and in every use of a token that contains it. ``parts`` [n, 2] as in
     ``bpe.SelfTokenization``, ``lengths`` [n] bytes of the tokens, ``emitted`` [n] their counts on a corpus.
     """
     uses = emitted.astype(np.int64)

@@ -1,4 +1,4 @@
-"""Two vocabularies of one size on one text: what one has instead of tokens of the other, and how often it is used."""
+"""Replaced tokens: two vocabularies of one size on one text, the tokens in which they differ, and their use."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from pyharness.types import PERCENT, Format, Measurement, Metric, Vocabulary
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """Tokens (by their bytes) that one vocabulary has and the other has not. Ids, int64."""
+    """Tokens (by their bytes) that only one of two vocabularies has. Ids, int64."""
 
     left: NDArray[np.int64]  # of the first vocabulary
     entered: NDArray[np.int64]  # of the second
 
     @classmethod
     def of(cls, first: Vocabulary, second: Vocabulary) -> Replacement:
-        """Compare what counts towards V; raises ``Undefined`` when the sizes differ."""
+        """Compare the tokens of V; raise ``Undefined`` when the sizes differ."""
         sizes = [int(vocabulary.counted.sum()) for vocabulary in (first, second)]
         if sizes[0] != sizes[1]:
             raise Undefined(f"the vocabularies differ in size: {sizes[0]:,} and {sizes[1]:,} tokens")
@@ -42,9 +42,9 @@ def _only(mine: dict[bytes, int], theirs: dict[bytes, int]) -> NDArray[np.int64]
 
 
 def replaced_token_frequency(first: Counts, second: Counts, tokens: Replacement) -> float:
-    """Mean count of the tokens that entered, relative to that of the tokens they replace, minus 1.
+    """Return the mean count of the tokens that entered, relative to that of the tokens they replace, minus 1.
 
-    Each mean is over types, unused ones included, of how often the tokenizer that has them writes them on the text.
+    Each mean is over types, unused ones included: counts on the text by the tokenizer that has them.
 
     Source: Scaffold-BPE, arXiv 2404.17808, Figure 5.
     """
@@ -55,7 +55,7 @@ def replaced_token_frequency(first: Counts, second: Counts, tokens: Replacement)
 
 
 def measure(first: CorpusState, second: CorpusState) -> list[Measurement]:
-    """Both metrics of two finished passes over the same documents, with the replicates of their interval."""
+    """Return both metrics of two finished passes over the same documents, with the replicates of their interval."""
     names = ("replaced_token_share", "replaced_token_frequency")
     try:
         if first.facts.vocabulary is None or second.facts.vocabulary is None:

@@ -1,4 +1,4 @@
-"""What timings report. The rates are derived by the harness from declared work and laps."""
+"""Metrics of timings. The harness derives the rates from declared work and laps."""
 
 from __future__ import annotations
 

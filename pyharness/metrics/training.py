@@ -1,4 +1,4 @@
-"""What trainings report."""
+"""Metrics of trainings."""
 
 from __future__ import annotations
 

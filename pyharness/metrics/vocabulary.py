@@ -1,4 +1,4 @@
-"""What a vocabulary costs and holds, without any text."""
+"""Metrics of a vocabulary that need no text: its size and its cost."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from pyharness.types import COUNT, PERCENT, Format, Measurement, Metric, Tokeniz
 
 
 def embedding_parameters(vocab_size: int, width: int) -> int:
-    """V x d: weights of an embedding matrix with one row of ``width`` numbers per token of V.
+    """Return V x d: weights of an embedding matrix with one row of ``width`` numbers per token of V.
 
-    V as everywhere: special tokens, which cost a row each, are not in it. An untied unembedding costs as much again.
+    V excludes special tokens, as everywhere, although each costs a row. An untied unembedding costs as much again.
     """
     return vocab_size * width
 
 
 def scaffold_tokens(tokenizer: Tokenizer) -> int | None:
-    """|S|: tokens that are merged but never written. None: not Scaffold-BPE, or a library that does not say."""
+    """Return |S|: tokens that are merged but never written. None: not Scaffold-BPE, or the library hides it."""
     model = getattr(tokenizer, "model", None)
     if not isinstance(model, BpeModel) or model.algorithm != "scaffold-bpe":
         return None
@@ -23,7 +23,7 @@ def scaffold_tokens(tokenizer: Tokenizer) -> int | None:
 
 
 def scaffold_share(vocab_size: int, scaffold: int | None) -> Measurement:
-    """|S| / |V|: scaffold tokens beside the tokens that can be written, from the numbers of both.
+    """Return |S| / |V|: scaffold tokens relative to the tokens that can be written, from both numbers.
 
     S are the tokens that are merged but never written, V those of the output; both are among the |E| = |V| + |S| tokens
     that a training made.

@@ -1,4 +1,4 @@
-"""Arguments that no text makes a tokenizer emit a token. Each is stated in full in docs/metrics.md, "The arguments"."""
+"""Arguments that no text makes a tokenizer emit a token. docs/metrics.md, "The arguments", states each in full."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from pyharness.vocabularies.stages import Stages, TokenForm
 
 # Sums of 64 bits over a piece of a million characters are wrong by less than a hundredth of this.
 LEAST_MARGIN = 1e-6
-Instead: TypeAlias = Callable[[int], Sequence[int] | None]  # what the model makes of a token that fails layer 2
+Instead: TypeAlias = Callable[[int], Sequence[int] | None]  # the model's encoding of a token that fails layer 2
 
 
 @dataclass(frozen=True)
 class Arguments:
-    """Looks for an argument, token by token.
+    """Searches for an argument, token by token.
 
     Args:
         stages: of the tokenizer.
-        instead: what the model alone makes of a token's own symbols, for those that it does not give back.
+        instead: the model's own encoding of a token's symbols, for tokens that it does not restore.
     """
 
     stages: Stages
     instead: Instead
 
     def of(self, token: int) -> Argument | None:
-        """Return an argument that a token is never emitted, or None where there is none."""
+        """Return an argument that a token is never emitted, or None if there is no argument."""
         forms = self.stages.forms(token)
         if (argument := self._model(token, forms)) is not None:
             return argument
@@ -39,7 +39,7 @@ class Arguments:
 
     @property
     def unexaminable(self) -> list[str]:
-        """Stages that no argument can be taken from, and why."""
+        """Stages that give no argument, with the reasons."""
         reasons = list(self.splitting.unexaminable)
         if self.stages.normalizer is None:
             reasons.append("a normaliser that is a table")
@@ -83,7 +83,7 @@ class Arguments:
     def _merges(self, forms: Sequence[TokenForm]) -> Argument | None:
         text = "merges inside its symbols come in the same order whatever stands beside them, and make other tokens"
         if len(forms) > 1 and self._form(forms[0]) is None:
-            return None  # the text may spell the mark that the symbols do not have
+            return None  # the text may spell a mark that the symbols lack
         if not self.stages.whole_pieces:
             return Argument("merges_alone", text)
         if forms and not any(self.splitting.can_be_whole(form) for form in forms):

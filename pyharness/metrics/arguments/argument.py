@@ -1,4 +1,4 @@
-"""Arguments that a token is unreachable, and the verdict that each kind proves."""
+"""Arguments that a token is unreachable, and the verdict of each kind."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Kind: TypeAlias = Literal[
     "ideograph_alone",
     "always_cut",
 ]
-# ASCII that NFC makes of other characters: of U+037E, U+1FEF and U+212A.
+# ASCII that NFC makes from other characters: from U+037E, U+1FEF and U+212A.
 _MADE_BY_NFC = frozenset(";`K")
 
 
@@ -33,10 +33,10 @@ class Argument:
 
 
 class AddedTokenArguments:
-    """Leftmost-longest search takes something away wherever an added token stands: it, or another that overlaps it.
+    """Arguments from added tokens: wherever one occurs, leftmost-longest search removes it, or one that overlaps it.
 
-    That is no argument where the other may be one that is found and then taken for text (special tokens when
-    measuring, and ``single_word`` ones inside words), nor where the normaliser may spell the token after the search.
+    There is no argument if the other may be found and then read as text (special tokens in measurements, and
+    ``single_word`` ones inside words). Nor is there one if the normaliser may spell the token after the search.
     """
 
     def __init__(self, stages: Stages) -> None:
@@ -59,14 +59,14 @@ class AddedTokenArguments:
 
 
 def _sure(tokens: Sequence[tuple[str, AddedToken]]) -> list[str]:
-    """Contents that never stand in a text without a part of them being taken out."""
+    """Return the contents of which the search removes a part wherever they occur."""
     unsure = [content for content, token in tokens if token.special or token.single_word]
     sure = [content for content, token in tokens if not (token.special or token.single_word)]
     return [content for content in sure if not any(_overlap(content, other) for other in unsure)]
 
 
 def _overlap(first: str, second: str) -> bool:
-    """Whether two strings can stand in a text so that they share a character."""
+    """Return whether two strings can share a character in a text."""
     if first in second or second in first:
         return True
     shorter = min(len(first), len(second))
@@ -74,7 +74,7 @@ def _overlap(first: str, second: str) -> bool:
 
 
 def _stays(content: str, normalizer: Sequence[Mapping[str, Any]] | None) -> bool:
-    """Whether a string of normalised text stood in the text before, so that it was found there."""
+    """Return whether a string of normalised text was in the text before, where the search found it."""
     if normalizer is None:
         return False
     only_nfc = all(step["type"] == "NFC" for step in normalizer)

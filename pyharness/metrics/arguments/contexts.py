@@ -1,4 +1,4 @@
-"""Texts that may make a tokenizer emit a token: the search behind its arguments shows what can stand beside it."""
+"""Texts that may make a tokenizer emit a token: the search for arguments shows the possible neighbours."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from pyharness.types import TokenKind, Vocabulary
 from pyharness.vocabularies.patterns.pieces import Word
 from pyharness.vocabularies.stages import TokenForm
 
-# A few of every kind of letter, mark, digit, sign and space, for models whose own characters are not known.
+# A few letters, marks, digits, signs and spaces of every kind, for models with unknown characters.
 KNOWN = "aAzZeq19/-=.,!?'\"_(#@$%&*+~^<>|`:; \n\r\t\u00a0\u0301жЖяאعक中のカ한ก٣Ⅷ²€→😀\u200dªʰǅ\u4e00"
 MOST_WORDS = 48  # classes of neighbours, for each token
 MOST_OF_A_CLASS = 96
-MOST_PAIRS = 8  # of each side, where both sides have a neighbour
+MOST_PAIRS = 8  # on each side, if both sides have a neighbour
 
 
 class ContextSearch:
-    """Gives the texts to try, the likeliest first.
+    """Yields texts to try, the likeliest first.
 
     Args:
-        vocabulary: its tokens of one character are put beside others: the model knows them.
-        splitting: says which classes of characters leave a token whole.
+        vocabulary: its tokens of one character serve as neighbours, because the model knows them.
+        splitting: which classes of characters leave a token whole.
     """
 
     def __init__(self, vocabulary: Vocabulary, splitting: SplitArguments | None) -> None:
@@ -36,7 +36,7 @@ class ContextSearch:
             self._characters[number] = _spread(members, MOST_OF_A_CLASS)
 
     def texts(self, text: str, forms: Sequence[TokenForm]) -> Iterator[str]:
-        """Return texts around the text of a token."""
+        """Yield texts around the text of a token."""
         for before, behind in islice(self._neighbours(forms or [TokenForm(text)]), MOST_WORDS):
             left, right = self._spelled(before), self._spelled(behind)
             if before and behind:
@@ -52,7 +52,7 @@ class ContextSearch:
             yield from self._splitting.contexts(form)
 
     def _spelled(self, word: Word) -> list[str]:
-        """Return strings of a word of classes: the members of each class in turn, all of them once at least."""
+        """Return strings for a word of classes: the members of each class in turn, each at least once."""
         members = [self._characters.get(number, []) or self._first_members(number) for number in word]
         longest = max(map(len, members), default=1)
         return [
@@ -76,5 +76,5 @@ def _single_characters(vocabulary: Vocabulary) -> Iterator[str]:
 
 
 def _spread(items: list[str], most: int) -> list[str]:
-    """Return some of a list, the first among them and the others evenly from all of it."""
+    """Return some items of a list: the first, and others evenly from the whole list."""
     return items if len(items) <= most else [items[place * len(items) // most] for place in range(most)]

@@ -1,4 +1,4 @@
-"""Tokens whose text no normalised text holds: what the normaliser alone proves, by its kind."""
+"""Tokens whose text is in no normalised text: arguments from the normaliser alone, by its kind."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from pyharness.vocabularies.stages import Stages, TokenForm
 
 _VALID = np.r_[0:0xD800, 0xE000:LIMIT]  # not surrogates
 _FORMS = ("NFC", "NFD", "NFKC", "NFKD")
-_BY_CHARACTER = ("Lowercase", "StripAccents", "Nmt", "BertNormalizer")  # what one character becomes, others do not say
-# Ranges that BertNormalizer puts spaces around.
+_BY_CHARACTER = ("Lowercase", "StripAccents", "Nmt", "BertNormalizer")  # they map each character by itself
+# Ranges around whose characters BertNormalizer puts spaces.
 _IDEOGRAPHS = (
     (0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x20000, 0x2A6DF), (0x2A700, 0x2B73F), (0x2B740, 0x2B81F), (0x2B920, 0x2CEAF),
     (0xF900, 0xFAFF), (0x2F800, 0x2FA1F),
@@ -28,7 +28,7 @@ _IDEOGRAPHS = (
 
 
 class NormalizerArguments:
-    """Arguments from the normaliser alone; none where it is not one that is written in steps that are known."""
+    """Arguments from the normaliser alone; there are none if it is not a list of known steps."""
 
     def __init__(self, stages: Stages) -> None:
         self._steps = list(stages.normalizer or ())
@@ -36,7 +36,7 @@ class NormalizerArguments:
         self._inserted = dict.fromkeys(map(ord, stages.inserted), "\0")
 
     def of(self, form: TokenForm) -> Argument | None:
-        """Return an argument about one form of a token: about any part that stands in the normalised text."""
+        """Return an argument about one form of a token, from any part of it that is in the normalised text."""
         if not self._steps:
             return None
         parts = [part for part in form.text.translate(self._inserted).split("\0") if part]
@@ -51,7 +51,7 @@ class NormalizerArguments:
 
     @cached_property
     def _last_form(self) -> tuple[str, Callable[[str], str]] | None:
-        """Name and function of a Unicode normal form, where the result is a part of text in that form."""
+        """Name and function of a Unicode normal form, if the result is a part of a text in that form."""
         steps = [step for step in self._steps if step["type"] != "Strip"]
         if not steps or steps[-1]["type"] not in _FORMS:
             return None
@@ -68,7 +68,7 @@ class NormalizerArguments:
 
     def _characters(self, part: str) -> Argument | None:
         if self._steps[-1]["type"] in _FORMS:
-            return None  # every character may come out of it
+            return None  # any character may come out of it
         changed = [character for character in part if character not in self._normalize(character)]
         character = next((character for character in changed if not self._made[ord(character)]), None)
         if character is None:
@@ -77,7 +77,7 @@ class NormalizerArguments:
 
     @cached_property
     def _made(self) -> NDArray[np.bool_]:
-        """bool [0x110000]: characters that normalised text may have."""
+        """Characters that normalised text may have, bool [0x110000]."""
         made = np.ones(LIMIT, np.bool_)
         for step in self._steps:
             made = _after(step, made)
@@ -92,12 +92,12 @@ class NormalizerArguments:
         return None
 
     def starts_behind_space(self, form: TokenForm) -> bool:
-        """Whether a space, or nothing, comes right before a form in normalised text."""
+        """Return whether a space, or nothing, is right before a form in normalised text."""
         return _is_ideograph(form.text[0]) and self._isolates
 
     @cached_property
     def _isolates(self) -> bool:
-        """Whether an ideograph of normalised text always has a space on either side, or an end of the text."""
+        """Whether an ideograph of normalised text always has a space or an end of the text on each side."""
         step: Mapping[str, Any] = self._steps[-1] if self._steps else {"type": None}
         if step["type"] != "BertNormalizer" or not step.get("handle_chinese_chars", True):
             return False
@@ -108,7 +108,7 @@ class NormalizerArguments:
 
 @lru_cache(maxsize=1)
 def _ideographs() -> NDArray[np.bool_]:
-    """bool [0x110000]: characters that BertNormalizer puts spaces around."""
+    """Return the characters around which BertNormalizer puts spaces, bool [0x110000]."""
     ideographs = np.zeros(LIMIT, np.bool_)
     for first, last in _IDEOGRAPHS:
         ideographs[first : last + 1] = True
@@ -120,19 +120,19 @@ def _is_ideograph(character: str) -> bool:
 
 
 def _replacement(step: Mapping[str, Any]) -> tuple[str, str]:
-    """Return what a Replace of a string replaces, and by what; nothing for any other step."""
+    """Return the string that a Replace step replaces, and its replacement; empty strings for any other step."""
     pattern, new = step.get("pattern"), step.get("content")
     old = pattern.get("String") if step["type"] == "Replace" and isinstance(pattern, dict) else None
     return (old, new) if isinstance(old, str) and isinstance(new, str) else ("", "")
 
 
 def _never_stays(old: str, new: str) -> bool:
-    """Whether a string is gone once it is replaced: what comes in its place cannot be a part of it."""
+    """Return whether a replacement removes a string for good: the new string cannot be a part of it."""
     return old not in new if len(old) == 1 else bool(new) and not set(old) & set(new)
 
 
 def _makes_none_of(step: Mapping[str, Any], string: str) -> bool:
-    """Whether a step leaves a text without a string if it had none."""
+    """Return whether a step leaves a text without a string if the text had none."""
     if step["type"] == "Strip":
         return True
     if step["type"] == "Prepend":
@@ -142,7 +142,7 @@ def _makes_none_of(step: Mapping[str, Any], string: str) -> bool:
 
 
 def _after(step: Mapping[str, Any], made: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Characters that may come out of a step that gets text of given ones; all of them where it is not known."""
+    """Return characters that a step may give for a text of the given ones; all characters if this is unknown."""
     after = made.copy()
     kind = step["type"]
     if kind == "Strip":
@@ -161,7 +161,7 @@ def _after(step: Mapping[str, Any], made: NDArray[np.bool_]) -> NDArray[np.bool_
 
 @lru_cache(maxsize=16)
 def _made_of(step: str, given: bytes | None) -> NDArray[np.bool_]:
-    """Characters that come out of a step that looks at each alone; ``given``: bool [0x110000], all of them if None."""
+    """Return characters that a step for single characters gives; ``given``: bool [0x110000], None for all."""
     text = every_character()
     if given is not None:
         text = "".join(compress(text, np.frombuffer(given, np.bool_)[_VALID].tolist()))

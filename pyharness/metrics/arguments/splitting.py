@@ -1,4 +1,4 @@
-"""Tokens that the pre-tokenizer cuts, or whose first character it always puts first, whatever stands beside them."""
+"""Tokens that the pre-tokenizer always cuts, or whose first character it always puts first, with any neighbours."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from pyharness.vocabularies.stages import SplitStep, TokenForm
 
 
 class SplitArguments:
-    """Arguments from the steps of a pre-tokenizer, each by itself: all of them only add cuts.
+    """Arguments from the steps of a pre-tokenizer, each by itself: further steps only add cuts.
 
-    ``unexaminable`` says of which steps nothing is known, and why.
+    ``unexaminable`` names the unknown steps, with the reasons.
     """
 
     def __init__(self, steps: Sequence[SplitStep]) -> None:
@@ -33,7 +33,7 @@ class SplitArguments:
     def of(self, form: TokenForm) -> Argument | None:
         """Return an argument about one form of a token."""
         if not self.steps or any(unicodedata.category(character) == "Cn" for character in form.text):
-            return None  # engines of different age may not agree on what a new character is
+            return None  # engines of different age may classify a new character differently
         for step, automaton, gaps in self.steps:
             parts = _parts(form, step)
             if not all(_may_stand_in_one_piece(part, step, automaton, gaps) for part in parts):
@@ -41,7 +41,7 @@ class SplitArguments:
         return None
 
     def can_be_whole(self, form: TokenForm) -> bool:
-        """Whether a token may be a piece by itself, as far as this is known."""
+        """Return whether a token may be a piece by itself, as far as this is known."""
         if not self._alone or not self.steps:
             return True
         step, automaton, gaps = self.steps[0]
@@ -51,14 +51,14 @@ class SplitArguments:
         return automaton.ends_here(automaton.after(frozenset({START}), word))
 
     def contexts(self, form: TokenForm) -> Iterator[tuple[Word, Word]]:
-        """Classes of what may stand before and behind a token in one piece, by the first step that is known."""
+        """Yield classes of possible neighbours before and behind a token in one piece, by the first known step."""
         if self.steps and self.steps[0][0].keeps_matches:
             word = self.steps[0][1].classes.word(form.text)
             yield from self.steps[0][1].contexts(word, inside=form.starts is False)
 
 
 def _parts(form: TokenForm, step: SplitStep) -> list[TokenForm]:
-    """Return what a step sees of a token: stretches between characters that later steps put in or replace."""
+    """Return what a step sees of a token: parts between characters that later steps insert or replace."""
     if not any(character in form.text for character in step.inserted):
         return [form]
     texts = form.text.translate(dict.fromkeys(map(ord, step.inserted), "\0")).split("\0")

@@ -16,11 +16,11 @@ from pyharness.metrics.counting.state import Counts
 from pyharness.types import Histogram
 
 RANKS, LENGTHS = "token_ranks", "token_lengths"  # the histograms, by name
-TEXT, TYPES, VOCABULARY = "text", "types", "vocabulary"  # what is counted: tokens of the text, ids, entries
+TEXT, TYPES, VOCABULARY = "text", "types", "vocabulary"  # counts of tokens, distinct ids, vocabulary entries
 
 
 def histograms(counts: Counts) -> dict[str, Histogram]:
-    """Every histogram that the tokens of a text have; of a hidden vocabulary, lengths are not known."""
+    """Return the histograms of a text's tokens; without lengths if the vocabulary is hidden."""
     if not counts.histogram.any():
         return {}
     lengths = by_length(counts)
@@ -28,7 +28,7 @@ def histograms(counts: Counts) -> dict[str, Histogram]:
 
 
 def as_details(known: Mapping[str, Histogram]) -> dict[str, Any]:
-    """Histograms as JSON values, as they stand among the details of a case."""
+    """Return histograms as the JSON values in the details of a case."""
     return {
         name: {"edges": list(one.edges), "counts": {what: list(values) for what, values in one.counts.items()}}
         for name, one in known.items()
@@ -36,10 +36,10 @@ def as_details(known: Mapping[str, Histogram]) -> dict[str, Any]:
 
 
 def by_rank(counts: Counts) -> Histogram:
-    """Tokens and types by rank: the commonest id has rank 1; equal counts do not matter to the sums.
+    """Count tokens and types by rank: the commonest id has rank 1. The order of equal counts does not change the sums.
 
-    ``text`` are tokens, ``types`` the ids that these are: as many as the bin has ranks, but for the last bin. There
-    must be a token.
+    ``text`` counts tokens, ``types`` their ids: as many as the bin has ranks, except in the last bin. There must be a
+    token.
     """
     descending = np.sort(counts.histogram[counts.histogram > 0])[::-1]
     edges = _edges(1, len(descending), lambda edge: edge)
@@ -49,9 +49,9 @@ def by_rank(counts: Counts) -> Histogram:
 
 
 def by_length(counts: Counts) -> Histogram | None:
-    """Tokens of the text and entries of the vocabulary by bytes; None where the vocabulary is hidden.
+    """Count tokens of the text and entries of the vocabulary by bytes; return None if the vocabulary is hidden.
 
-    ``vocabulary`` are the ids of V; ``text`` are tokens of every kind.
+    ``vocabulary`` counts the ids of V; ``text`` counts tokens of every kind.
     """
     lengths = counts.facts.lengths
     if lengths is None:
@@ -65,7 +65,7 @@ def by_length(counts: Counts) -> Histogram | None:
 
 
 def _edges(first: int, last: int, width: Callable[[int], int]) -> tuple[int, ...]:
-    """Edges of bins that hold ``first`` to ``last``, each as wide as its lower edge says."""
+    """Return edges of bins that hold ``first`` to ``last``; the width of each follows from its lower edge."""
     edges = [first]
     while (edge := edges[-1]) <= last:
         edges.append(edge + width(edge))

@@ -1,14 +1,14 @@
-"""Digests of ids: whether two passes over one text gave the same ids, and the first document and block where not.
+"""Digests of ids: whether two passes over one text gave the same ids, and the first document and block that differ.
 
-The ids of a document are taken in blocks of 64. The digest of a block is the sum of its ids, each times the factor of
-its place, modulo 2**32 (multilinear hashing: Lemire and Kaser, arXiv 1202.4961). Factors are odd and differ modulo 128:
-one id that is another changes the digest for sure, and so do two below 2**26 that change places; other changes go
-unseen once in 2**32. That tells accidents apart, not forgeries. Documents go by the digest of their text, so that their
-order, batches and threads change nothing.
+The ids of a document form blocks of 64. The digest of a block is the sum of its ids, each times the factor of its
+place, modulo 2**32 (multilinear hashing: Lemire and Kaser, arXiv 1202.4961). Factors are odd and differ modulo 128. So
+one changed id always changes the digest, and so do two swapped ids below 2**26. Other changes go unseen once in 2**32:
+this detects accidents, not forgeries. A document is identified by the digest of its text, so order, batches and threads
+change nothing.
 
-The digest of all ids is a sum over all documents. Where they differ is kept of the first documents, in 16 MiB at most:
-their lengths, and of each block the digest and the bytes of text that it stands for. Texts that are no independent
-evidence (pieces of one document, documents of one work) share a *unit*, where the pass says which.
+The digest of all ids is a sum over all documents. To locate differences, the first documents are kept, in 16 MiB at
+most: their lengths, and of each block the digest and the bytes of its text. Texts that are not independent evidence
+(pieces of one document, documents of one work) share a *unit*, if the pass names it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from pyharness.metrics.counting.state_arrays import compact, taken
 from pyharness.types import Digest, InputError, State, Tokens, offsets_of
 
 BLOCK = 64  # ids
-MOST_BYTES = 16 << 20  # of what is kept of documents and blocks
+MOST_BYTES = 16 << 20  # of kept documents and blocks
 DIGITS = 16  # of a digest of all ids, hexadecimal
 _DOCUMENT_BYTES, _UNIT_BYTES, _BLOCK_BYTES = 12, 8, 8
 _MODULUS = 1 << 64
@@ -37,31 +37,31 @@ Words = NDArray[np.uint64]
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What is kept of some documents, in their order."""
+    """Kept facts of the first documents, in their order."""
 
     keys: Words  # [documents], of their texts
     lengths: NDArray[np.uint32]  # [documents], in ids
-    blocks: NDArray[np.uint32]  # [blocks], of one document after the other
-    bytes: NDArray[np.uint32] | None = None  # [blocks], of text; None where token_bytes is
-    units: Words | None = None  # [documents], of what each is a part of, or its own key; None where nobody says
+    blocks: NDArray[np.uint32]  # of one document after another
+    bytes: NDArray[np.uint32] | None = None  # [blocks], of text; None if token_bytes is None
+    units: Words | None = None  # [documents], the key of the text that each is a part of, or its own; None if unknown
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """Blocks of every document."""
+        """Number of blocks of every document."""
         return -(-self.lengths.astype(np.int64) // BLOCK)
 
     @property
     def size(self) -> int:
-        """What it takes at most, in bytes."""
+        """Largest size in bytes."""
         return self.document_bytes * len(self.keys) + _BLOCK_BYTES * len(self.blocks)
 
     @property
     def document_bytes(self) -> int:
-        """What a document takes at most, without its blocks."""
+        """Largest size of a document in bytes, without its blocks."""
         return _DOCUMENT_BYTES + (0 if self.units is None else _UNIT_BYTES)
 
     def first(self, documents: int) -> Kept:
-        """Of no more than the first documents."""
+        """Return the first documents only."""
         blocks = int(self.counts[:documents].sum())
         sizes = None if self.bytes is None else self.bytes[:blocks]
         units = None if self.units is None else self.units[:documents]
@@ -70,25 +70,25 @@ class Kept:
 
 @dataclass(slots=True)
 class IdDigests:
-    """The digests of one pass, or of a shard of it; ``merge`` puts the documents of the other behind its own."""
+    """The digests of one pass, or of a shard of it; ``merge`` appends the documents of the other."""
 
-    token_bytes: NDArray[np.uint16] | None = None  # [ids], where they are known
+    token_bytes: NDArray[np.uint16] | None = None  # [ids], if known
     total: int = 0
     documents: int = 0
-    size: int = 0  # bytes of what is kept
+    size: int = 0  # bytes kept
     closed: bool = False  # a document did not fit: no later one is kept
     parts: list[Kept] = field(default_factory=list)
 
     @classmethod
     def of(cls, facts: Facts) -> IdDigests:
-        """Nothing read yet. No bytes are counted where the vocabulary is hidden, or has a token of 64 KiB and more."""
+        """Return empty digests. They count no bytes if the vocabulary is hidden, or has a token of 64 KiB and more."""
         lengths = facts.lengths
         return cls(None if lengths is None or lengths.max(initial=0) >= 1 << 16 else lengths.astype(np.uint16))
 
     def add(self, digests: Sequence[Digest], tokens: Tokens, units: Sequence[Digest] | None = None) -> None:
-        """Add documents with the digests of their texts, and of what each of them is a part of."""
+        """Add documents with the digests of their texts, and of the larger texts (units) they are parts of."""
         keys = _words(digests)
-        token_bytes = None if self.closed else self.token_bytes  # which nothing would be kept of
+        token_bytes = None if self.closed else self.token_bytes  # a closed pass keeps no bytes
         digested = kernels.id_digests(np.ascontiguousarray(tokens.ids), tokens.offsets, keys, token_bytes)
         lengths = (tokens.offsets[1:] - tokens.offsets[:-1]).astype(np.uint32)
         self.total = (self.total + digested.total) % _MODULUS
@@ -96,7 +96,7 @@ class IdDigests:
         self._keep(Kept(keys, lengths, digested.blocks, digested.bytes, None if units is None else _words(units)))
 
     def merge(self, other: IdDigests) -> None:
-        """Add what another pass met."""
+        """Add the digests of another pass."""
         self.total = (self.total + other.total) % _MODULUS
         self.documents += other.documents
         for part in other.parts:
@@ -114,11 +114,11 @@ class IdDigests:
         self.parts.append(part)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Arrays to keep beside a record."""
+        """Return arrays to keep with a record."""
         none = np.zeros(0, np.uint32)
         parts = self.parts or [Kept(none.astype(np.uint64), none, none, None if self.token_bytes is None else none)]
         sizes = [part.bytes for part in parts if part.bytes is not None]
-        # Of a text that is a unit by itself this is 0, which takes next to nothing in the file.
+        # A text that is its own unit gets 0, which costs next to nothing in the file.
         units = [part.units ^ part.keys for part in parts if part.units is not None]
         return {
             "ids digest": np.array([self.total, self.documents], np.uint64),
@@ -131,19 +131,19 @@ class IdDigests:
 
 
 def _words(digests: Sequence[Digest]) -> Words:
-    """First half of every digest."""
+    """Return the first half of every digest."""
     return np.frombuffer(b"".join(digests), _KEY)[::2].astype(np.uint64)
 
 
 def details(arrays: State) -> dict[str, str]:
-    """The digest of all ids, as a record holds it; nothing of a state that has none."""
+    """Return the digest of all ids as a record holds it; nothing for a state without one."""
     if "ids digest" not in arrays:
         return {}
     return {"ids": f"{int(taken(arrays, 'ids digest', 2)[0]):0{DIGITS}x}"}
 
 
 def kept_of(arrays: State) -> Kept:
-    """Inverse of ``IdDigests.arrays``, of what is kept; raises ``InputError`` for arrays that contradict each other."""
+    """Invert ``IdDigests.arrays`` for the kept facts; raise ``InputError`` for arrays that contradict each other."""
     names = ("keys", "lengths", "blocks", *(("bytes",) if "ids bytes" in arrays else ()))  # older states have no bytes
     keys, *others = (taken(arrays, f"ids {name}") for name in names)
     if any(int(array.min(initial=0)) < 0 or int(array.max(initial=0)) >= 1 << 32 for array in others):
@@ -165,18 +165,18 @@ def kept_of(arrays: State) -> Kept:
 
 @dataclass(frozen=True, slots=True)
 class IdDifference:
-    """The first document whose ids differ, and the block of ids in which they begin to."""
+    """The first document whose ids differ, and the first block that differs."""
 
     document: int  # from 0, in the order of the first pass
     token: int  # from 0: the ids before it are equal
-    last_token: int  # of the block: at the latest there they differ
-    text: range | None  # bytes of the document that the block stands for; None where neither side knows
-    documents: int  # that differ
+    last_token: int  # of the block: they differ there at the latest
+    text: range | None  # bytes of the document in the block; None if neither side knows
+    documents: int  # number of documents that differ
     compared: int
 
 
 def first_difference(a: Kept, b: Kept) -> IdDifference | None:
-    """Compare the documents that both keep; None where all of these have the same ids.
+    """Compare the documents that both keep; return None if all their ids are equal.
 
     Copies of a document are compared with the first of them: the same text has the same ids.
     """
@@ -196,7 +196,7 @@ def first_difference(a: Kept, b: Kept) -> IdDifference | None:
 
 
 def _differing(a: Kept, mine: NDArray[Any], b: Kept, theirs: NDArray[Any]) -> NDArray[np.bool_]:
-    """bool [pairs of documents]."""
+    """Return which pairs of documents differ, bool [pairs]."""
     differing = np.asarray(a.lengths[mine] != b.lengths[theirs])
     equal = np.flatnonzero(~differing)
     counts = a.counts[mine[equal]]
@@ -218,7 +218,7 @@ def _of_document(side: Kept, document: int) -> Kept:
 
 
 def _first_block(a: Kept, b: Kept) -> tuple[int, int]:
-    """Number of the block in which two documents begin to differ, and its last token on the longer side."""
+    """Return the first block in which two documents differ, and its last token on the longer side."""
     shorter = min(len(a.blocks), len(b.blocks))
     unequal = a.blocks[:shorter] != b.blocks[:shorter]
     ends = sorted((int(a.lengths[0]), int(b.lengths[0])))
@@ -227,7 +227,7 @@ def _first_block(a: Kept, b: Kept) -> tuple[int, int]:
 
 
 def _text_of(sides: Sequence[Kept], block: int) -> range | None:
-    """Bytes of a block, on the side where it has more: the first id that differs begins in them or at their end."""
+    """Return the bytes of a block, on the side with more: the first different id begins in them or at their end."""
     known = [side.bytes.astype(np.int64) for side in sides if side.bytes is not None]
     if not known:
         return None
@@ -239,10 +239,10 @@ def _text_of(sides: Sequence[Kept], block: int) -> range | None:
 
 
 def paired_lengths(a: State, b: State) -> NDArray[np.int64]:
-    """Ids of every unit on both sides, int64 [2, units]: what is no independent evidence is added up.
+    """Return the ids of every unit on both sides, int64 [2, units]: texts that are not independent are added up.
 
     Raises:
-        InputError: a side does not keep all texts, or does not say of what each is a part; both read other texts.
+        InputError: a side does not keep all texts, or not their units; both read other texts.
     """
     first, second = (_whole(arrays) for arrays in (a, b))
     if not np.array_equal(np.sort(first.keys), np.sort(second.keys)):
@@ -250,7 +250,7 @@ def paired_lengths(a: State, b: State) -> NDArray[np.int64]:
     assert first.units is not None  # noqa: S101 -- it is whole
     units = np.unique(first.units, return_inverse=True)[1]
     order = np.argsort(second.keys, kind="stable")
-    theirs = order[np.searchsorted(second.keys[order], first.keys)]  # of copies the first: the same text, the same ids
+    theirs = order[np.searchsorted(second.keys[order], first.keys)]  # for copies, the first: equal text has equal ids
     return np.array(
         [np.bincount(units, lengths).astype(np.int64) for lengths in (first.lengths, second.lengths[theirs])]
     )

@@ -1,4 +1,4 @@
-"""Adjacent pairs: how much the current token says about the next one. Pairs never cross a document."""
+"""Adjacent pairs: how much one token predicts the next. Pairs never cross a document."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from pyharness.types import Measurement, Tokens
 
 @dataclass(frozen=True, slots=True)
 class Spectrum:
-    """How many things occur how often: ``types[k]`` of them ``counts[k]`` times, counts ascending."""
+    """Distribution of counts: ``types[k]`` things occur ``counts[k]`` times each, counts ascending."""
 
     counts: NDArray[np.uint64]
     types: NDArray[np.int64]
 
     @classmethod
     def of(cls, counts: NDArray[np.uint64]) -> Spectrum:
-        """Sum up the counts of single things."""
+        """Summarise the counts of single things."""
         return cls(*np.unique(counts, return_counts=True))
 
     @property
     def total(self) -> int:
-        """Occurrences of all."""
+        """Occurrences of all things."""
         return sum(count * types for count, types in zip(self.counts.tolist(), self.types.tolist(), strict=True))
 
     def entropy(self) -> float:
-        """Entropy in bits of which thing it is."""
+        """Entropy of the distribution over things, in bits."""
         values = np.repeat(self.counts, self.types)[::-1].astype(np.float64)
         return float(np.log2(self.total) - (values * np.log2(values)).sum() / self.total) + 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class PairCounts:
-    """All that entropies of pairs need of them: spectra of the pairs, and of their left and right ids."""
+    """Counts that entropies of pairs need: spectra of the pairs, and of their left and right ids."""
 
     joint: Spectrum
     left: Spectrum
@@ -51,7 +51,7 @@ def count(tokens: Tokens, threads: int = 1, device: str = "cpu") -> PairCounts:
 
 
 def measure(pairs: PairCounts) -> list[Measurement]:
-    """Conditional entropy H(next | current) and mutual information in bits, over the pairs of a sample."""
+    """Return conditional entropy H(next | current) and mutual information in bits, over the pairs of a sample."""
     if pairs.joint.total == 0:
         reason = "no document of the sample has two tokens"
         return [Measurement(name, None, reason=reason) for name in ("bigram_entropy", "mutual_information")]

@@ -30,7 +30,7 @@ class DocumentSample(Generic[T]):
         return digest not in self._kept and (self._threshold is None or digest < self._threshold)
 
     def add(self, digest: Digest, text: str, known: T) -> None:
-        """Offer one document, with what is known of it."""
+        """Offer one document, with its payload ``known``."""
         if not self.wants(digest):
             return
         self._kept[digest] = (text, known)
@@ -40,7 +40,7 @@ class DocumentSample(Generic[T]):
             self._threshold = self._drop_largest()
 
     def merge(self, other: DocumentSample[T]) -> None:
-        """Take in the sample of another pass."""
+        """Merge the sample of another pass."""
         if other._threshold is not None and (self._threshold is None or other._threshold < self._threshold):
             self._trim(other._threshold)
         for digest, (text, known) in other._kept.items():
@@ -58,9 +58,9 @@ class DocumentSample(Generic[T]):
 
     @property
     def is_too_small(self) -> bool:
-        """Whether there were documents, and not one fitted."""
+        """Whether no document fitted, although there were some."""
         return not self._kept and self._threshold is not None
 
     def documents(self) -> list[tuple[str, T]]:
-        """Documents of the sample with what is known of them, in the order of their digests."""
+        """Return the documents of the sample with their payloads, in the order of their digests."""
         return [self._kept[digest] for digest in sorted(self._kept)]

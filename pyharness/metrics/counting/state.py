@@ -31,13 +31,13 @@ class Facts:
 
     @classmethod
     def of(cls, tokenizer: Tokenizer) -> Facts:
-        """Read them off a loaded tokenizer; an engine that hides its vocabulary counts every id below its limit."""
+        """Read the facts of a loaded tokenizer; an engine that hides its vocabulary counts every id below its limit."""
         vocabulary = tokenizer.vocabulary() if isinstance(tokenizer, HasVocabulary) else None
         counted = np.ones(tokenizer.id_limit, np.bool_) if vocabulary is None else vocabulary.counted
         return cls(tokenizer.vocab_size, counted, vocabulary, tokenizer.round_trip == "lossy")
 
     def of_kind(self, kind: TokenKind) -> NDArray[np.bool_] | None:
-        """bool [id_limit], or None when the vocabulary is hidden or has no token of this kind."""
+        """Return bool [id_limit], or None if the vocabulary is hidden or has no token of this kind."""
         if self.vocabulary is None or not (mask := self.vocabulary.kinds == kind).any():
             return None
         return np.asarray(mask, np.bool_)
@@ -58,20 +58,20 @@ Sums: TypeAlias = NDArray[np.object_]  # [GROUPS] integers of Python
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Texts of one update (documents, or pieces of documents that were cut), with what was counted of them."""
+    """Texts of one update (documents, or pieces of documents that were cut), and their counts."""
 
     texts: Sequence[str]
     statistics: NDArray[np.int64]  # [texts, 6], columns of kernels.text_statistics
     tokens: Tokens
     lengths: NDArray[np.int64]  # tokens of every text
     groups: NDArray[np.uint8]
-    opens: NDArray[np.bool_]  # which texts are the first of a document
+    opens: NDArray[np.bool_]  # whether a text is the first of a document
     facts: Facts
 
 
 @dataclass(frozen=True, slots=True)
 class Counter:
-    """An integer of every text: int64 [texts] of a batch, summed by group."""
+    """An integer per text: int64 [texts] of a batch, summed by group."""
 
     name: str
     count: Callable[[Batch], NDArray[np.int64]]
@@ -79,7 +79,7 @@ class Counter:
 
 @dataclass(frozen=True)
 class Counts:
-    """The state of some groups added up: what a metric is a function of."""
+    """The sum of the state of some groups: metrics are functions of it."""
 
     counters: Mapping[str, int]
     histogram: NDArray[np.uint64]  # [id_limit]
@@ -99,12 +99,12 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class CorpusMetric:
-    """A metric and the function of ``Counts`` that gives it; it raises ``Undefined`` where it does not apply."""
+    """A metric and the function that computes it from ``Counts``; it raises ``Undefined`` if it does not apply."""
 
     about: Metric
     compute: Callable[[Counts], float | int]
-    no_interval: str | None = None  # why replicates of it would not hold what an interval claims
-    of_documents: bool = False  # each document counts alike in it, of whatever size
+    no_interval: str | None = None  # why its replicates would give no valid interval
+    of_documents: bool = False  # each document has the same weight, whatever its size
 
     @property
     def name(self) -> str:
@@ -114,7 +114,7 @@ class CorpusMetric:
 
 @dataclass(slots=True)
 class CorpusState:
-    """Counts per group. The histogram is uint64 [GROUPS, id_limit]; sums are Python's integers, which have no end.
+    """Counts per group. The histogram is uint64 [GROUPS, id_limit]; sums are Python's integers, which have no limit.
 
     Fixed-point sums take 32 and more bits per document or token: at 1e11 of these, 64 bits in all are not enough.
     """
@@ -125,12 +125,12 @@ class CorpusState:
 
     @classmethod
     def empty(cls, facts: Facts) -> CorpusState:
-        """Nothing read yet."""
+        """Return the state before any text."""
         return cls(facts, np.zeros((GROUPS, len(facts.counted)), np.uint64))
 
     @classmethod
     def of_sums(cls, counters: Mapping[str, Sums] | None = None) -> CorpusState:
-        """Sums alone, of what is no histogram of ids; nothing read yet if none are given."""
+        """Return a state of sums alone, without a histogram of ids; zeros if no sums are given."""
         state = cls.empty(Facts(0, np.zeros(0, np.bool_), None, lossy=False))
         state.counters.update(counters or {})
         return state
@@ -165,12 +165,12 @@ class CorpusState:
         self.counters[name] = self.counters.get(name, np.zeros(GROUPS, np.object_)) + sums.astype(np.object_)
 
     def total(self) -> Counts:
-        """All groups added up."""
+        """Return the sum of all groups."""
         sums = {name: int(values.sum()) for name, values in self.counters.items()}
         return Counts(sums, self.histogram.sum(axis=0), self.facts)
 
     def of(self, groups: NDArray[np.bool_], total: Counts) -> Counts:
-        """Some groups added up: bool [GROUPS]. ``total`` saves the adding where all but one are wanted."""
+        """Return the sum of some groups, bool [GROUPS]. ``total`` makes it cheap for all groups but one."""
         left_out = np.flatnonzero(~groups)
         if len(left_out) <= 1:
             return self.without(int(left_out[0]), total) if len(left_out) else total
@@ -178,13 +178,13 @@ class CorpusState:
         return Counts(sums, self.histogram[groups].sum(axis=0), self.facts)
 
     def without(self, group: int, total: Counts) -> Counts:
-        """All groups but one."""
+        """Return the sum of all groups but one."""
         sums = {name: total.counters[name] - int(values[group]) for name, values in self.counters.items()}
         return Counts(sums, total.histogram - self.histogram[group], self.facts)
 
 
 def measure(state: CorpusState, metrics: Iterable[CorpusMetric]) -> list[Measurement]:
-    """Every metric of a finished pass, with the replicates of its interval."""
+    """Return every metric of a finished pass, with the replicates of its interval."""
     total = state.total()
     if not total.counters.get("pieces", total.counters.get("documents")):
         return [Measurement(metric.name, None, reason="the corpus has no documents") for metric in metrics]

@@ -1,4 +1,4 @@
-"""States as integer arrays by name, as they are kept beside a record, and back.
+"""States as integer arrays by name, the form kept with a record, and back.
 
 A histogram by group is sparse: the ids that occur in each group in ascending order, each as the step from the one
 before it, with their counts. Sums, which may pass 64 bits, are rows of a lower and an upper half.
@@ -22,17 +22,17 @@ _COUNTER = "counter "
 
 
 def compact(values: NDArray[Any]) -> NDArray[Any]:
-    """Return integers of 0 and more in the smallest unsigned type that holds them."""
+    """Return non-negative integers in the smallest unsigned type that holds them."""
     return values.astype(np.min_scalar_type(int(values.max(initial=0))))
 
 
 def of_sums(sums: Iterable[int]) -> NDArray[np.uint64]:
-    """uint64 [n, 2] of integers below 2^128."""
+    """Return integers below 2^128 as uint64 [n, 2]."""
     return np.array([(value % _HALF, value // _HALF) for value in map(int, sums)], np.uint64).reshape(-1, 2)
 
 
 def sums_of(array: NDArray[Any]) -> Sums:
-    """Inverse of ``of_sums``, one for each group."""
+    """Invert ``of_sums``: one integer per group."""
     if array.shape != (GROUPS, 2):
         raise InputError(f"sums of a state have the shape {array.shape}, not {(GROUPS, 2)}")
     integers = np.empty(GROUPS, np.object_)
@@ -41,12 +41,12 @@ def sums_of(array: NDArray[Any]) -> Sums:
 
 
 def of_text(text: str) -> NDArray[np.uint8]:
-    """Bytes of UTF-8."""
+    """Return the bytes of a text in UTF-8."""
     return np.frombuffer(text.encode(), np.uint8)
 
 
 def text_of(array: NDArray[Any]) -> str:
-    """Inverse of ``of_text``."""
+    """Invert ``of_text``."""
     try:
         return array.astype(np.uint8).tobytes().decode()
     except UnicodeDecodeError as error:
@@ -54,7 +54,7 @@ def text_of(array: NDArray[Any]) -> str:
 
 
 def of_corpus_state(state: CorpusState, prefix: str = "") -> dict[str, NDArray[Any]]:
-    """Arrays of a pass over a corpus."""
+    """Return the arrays of a pass over a corpus."""
     facts, vocabulary = state.facts, state.facts.vocabulary
     arrays: dict[str, NDArray[Any]] = {
         "facts": np.array([facts.vocab_size, len(facts.counted), facts.lossy], np.int64),
@@ -69,7 +69,7 @@ def of_corpus_state(state: CorpusState, prefix: str = "") -> dict[str, NDArray[A
 
 
 def corpus_state_of(arrays: State, prefix: str = "") -> CorpusState:
-    """Inverse of ``of_corpus_state``; raises ``InputError`` for arrays that contradict each other."""
+    """Invert ``of_corpus_state``; raise ``InputError`` for arrays that contradict each other."""
     own = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
     vocab_size, id_limit, lossy = map(int, taken(own, "facts", 3).tolist())
     if not 0 <= id_limit <= MOST_IDS:
@@ -81,17 +81,17 @@ def corpus_state_of(arrays: State, prefix: str = "") -> CorpusState:
 
 
 def of_counters(counters: Mapping[str, Sums]) -> dict[str, NDArray[Any]]:
-    """Arrays of sums by group."""
+    """Return the arrays of sums by group."""
     return {_COUNTER + name: of_sums(sums) for name, sums in sorted(counters.items())}
 
 
 def counters_of(arrays: State) -> dict[str, Sums]:
-    """Inverse of ``of_counters``."""
+    """Invert ``of_counters``."""
     return {name.removeprefix(_COUNTER): sums_of(arrays[name]) for name in arrays if name.startswith(_COUNTER)}
 
 
 def taken(arrays: Mapping[str, NDArray[Any]], name: str, size: int | None = None) -> NDArray[Any]:
-    """Array that must be there; of one dimension and that many values, if ``size`` is given."""
+    """Return a required array; of one dimension and this many values, if ``size`` is given."""
     if name not in arrays:
         raise InputError(f"a state has no {name!r}")
     array = arrays[name]

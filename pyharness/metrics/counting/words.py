@@ -1,8 +1,8 @@
-"""Words: UAX #29 segments with a letter or number. And where in its word a token stands.
+"""Words: UAX #29 segments with a letter or number. And the position of a token in its word.
 
-The word of a token is that of the token's first byte that belongs to one: `` the`` stands at 0 of "the", and so does
-``. The``. A token that spans several words has its place in the first of them, and counts as a token before those that
-follow in the last. Tokens without a byte of a word (spaces, punctuation) stand outside.
+The word of a token is the word of its first byte that is in one: `` the`` is at 0 of "the", and so is ``. The``. A
+token of several words has its position in the first of them, and counts as a token before those that follow in the last.
+Tokens without a byte of a word (spaces, punctuation) are outside.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from pyharness.tokenizers.segmenting import spelled_by
 from pyharness.types import Ids, Vocabulary
 
 WORD_LIKE = regex.compile(r"[\p{L}\p{N}]")
-# Scripts written without spaces, in which UAX #29 cuts characters.
+# Scripts written without spaces, in which UAX #29 cuts between characters.
 UNSEGMENTED = regex.compile(
     r"[\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Han}\p{Hiragana}\p{Katakana}]"
 )
-LAST = 3  # this place in the word and all after it
+LAST = 3  # this position in the word and all after it
 OUTSIDE = 4
 PARTS = ("0", "1", "2", "3+", "outside")
 Bounds = NDArray[np.int64]
 
 
 def segments_of(text: str) -> list[str]:
-    """UAX #29 segments of a text, none of them empty; together they are the text.
+    """Return the UAX #29 segments of a text, none of them empty; together they are the text.
 
     >>> segments_of("can't stop\\r\\n3.5")
     ["can't", ' ', 'stop', '\\r\\n', '3.5']
@@ -40,7 +40,7 @@ def segments_of(text: str) -> list[str]:
 
 
 def words(text: str) -> Iterator[tuple[str, int, int]]:
-    """Words of a text, each with the byte offsets in UTF-8 at which it starts and stops."""
+    """Yield the words of a text, each with the byte offsets in UTF-8 of its start and stop."""
     offset = 0
     for segment in segments_of(text):
         size = len(segment.encode())
@@ -50,15 +50,15 @@ def words(text: str) -> Iterator[tuple[str, int, int]]:
 
 
 def word_bounds(text: str) -> tuple[Bounds, Bounds]:
-    """Byte offsets in UTF-8 at which the words of a text start and stop."""
+    """Return the byte offsets in UTF-8 at which the words of a text start and stop."""
     bounds = np.array([(start, stop) for _, start, stop in words(text)], np.int64).reshape(-1, 2)
     return bounds[:, 0], bounds[:, 1]
 
 
 def token_stops(text: str, ids: Ids, vocabulary: Vocabulary) -> Bounds | None:
-    """Byte offsets in UTF-8 at which the tokens of a text stop, int64 [tokens]; None when they do not spell it.
+    """Return the byte offsets in UTF-8 at which tokens stop, int64 [tokens]; None if they do not spell the text.
 
-    A space that the tokenizer puts before the text (SentencePiece) is no part of its first token.
+    A space that the tokenizer puts before the text (SentencePiece) is not part of its first token.
     """
     data, spelled = text.encode(), spelled_by(ids, vocabulary)
     if spelled not in (data, b" " + data):
@@ -69,7 +69,7 @@ def token_stops(text: str, ids: Ids, vocabulary: Vocabulary) -> Bounds | None:
 
 
 def positions(text: str, ids: Ids, vocabulary: Vocabulary) -> NDArray[np.int64] | None:
-    """Place of every token in its word, an index of ``PARTS``, int64 [tokens]; None when they do not spell the text.
+    """Return the position of every token in its word, an index of ``PARTS``, int64 [tokens]; None for another spelling.
 
     >>> from pyharness.tokenizers import load
     >>> row = load("raw_bytes")
@@ -81,7 +81,7 @@ def positions(text: str, ids: Ids, vocabulary: Vocabulary) -> NDArray[np.int64] 
 
 
 def places_of(text: str, stops: Bounds) -> NDArray[np.int64]:
-    """Place of every token in its word, from where the tokens stop."""
+    """Return the position of every token in its word, from the ends of the tokens."""
     places = np.full(len(stops), OUTSIDE, np.int64)
     word_starts, word_stops = word_bounds(text)
     starts = np.concatenate(([0], stops[:-1])) if len(stops) else stops
