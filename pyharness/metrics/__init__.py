@@ -1,8 +1,8 @@
 """Metrics: one module per family, each a pure function of an integer state.
 
 A module ends in ``METRICS = (CorpusMetric(...),)`` for numbers of one pass over a corpus. All share the pass, the
-groups and the intervals (``metrics.counting``, ``statistics.jackknife``). A metric that needs its own count adds it with
-``COUNTERS = (Counter(...),)``. ``REPORTED`` declares the metrics that a benchmark computes itself.
+groups and the intervals (``metrics.counting``, ``statistics.jackknife``). A metric that needs its own count adds it
+with ``COUNTERS = (Counter(...),)``. ``REPORTED`` declares the metrics that a benchmark computes itself.
 """
 
 from __future__ import annotations

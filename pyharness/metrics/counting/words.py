@@ -1,8 +1,8 @@
 """Words: UAX #29 segments with a letter or number. And the position of a token in its word.
 
 The word of a token is the word of its first byte that is in one: `` the`` is at 0 of "the", and so is ``. The``. A
-token of several words has its position in the first of them, and counts as a token before those that follow in the last.
-Tokens without a byte of a word (spaces, punctuation) are outside.
+token of several words has its position in the first of them, and counts as a token before those that follow in the
+last. Tokens without a byte of a word (spaces, punctuation) are outside.
 """
 
 from __future__ import annotations
